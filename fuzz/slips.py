@@ -29,7 +29,7 @@ from fuzz.reasons import REASONS, Row, reason
 from kubectl_tas.cli.session import check_source
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import Diagnostic, has_errors
-from kubectl_tas.emit import text
+from kubectl_tas.emit import manifest_text
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import CONFIG_FILE
 
@@ -212,7 +212,7 @@ def judge(files: Mapping[str, bytes]) -> Outcome:
     rendered = None
     if not has_errors(found):
         try:
-            rendered = text.stream(compile_fleet(session.fleet))
+            rendered = manifest_text.stream(compile_fleet(session.fleet))
         except TasError as error:
             rendered = error.message
     source = MemorySource(files)

@@ -141,12 +141,12 @@ def test_imports_lead_downstairs(path: Path) -> None:
 def test_floors_are_told_apart() -> None:
     """The test above can fail."""
     assert climbs("kubectl_tas.check.quota", "kubectl_tas.compile.pods")
-    assert climbs("kubectl_tas.load.source", "kubectl_tas.emit.plan")
+    assert climbs("kubectl_tas.load.source", "kubectl_tas.emit.file_plan")
     assert climbs("kubectl_tas.model.pool", "kubectl_tas.report.text")
     assert climbs("kubectl_tas.kai", "kubectl_tas.model.pool")
     assert climbs("kubectl_tas.resolve.fleet", "kubectl_tas.cli.session")
     assert not climbs("kubectl_tas.compile.pods", "kubectl_tas.compile.podgroups")
-    assert not climbs("kubectl_tas.cli.render", "kubectl_tas.emit.plan")
+    assert not climbs("kubectl_tas.cli.render", "kubectl_tas.emit.file_plan")
     assert not climbs("kubectl_tas.model.config", "kubectl_tas.kai")
     assert not climbs("kubectl_tas.model.config", "pydantic")
     assert dict(imports(ROOT / PACKAGE / "compile/podgroups.py"))["kubectl_tas.resolve.names"] > 1

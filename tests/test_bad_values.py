@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from kubectl_tas.cli.session import Session, check_source
 from kubectl_tas.compile import compile_fleet
-from kubectl_tas.emit.plan import layout
+from kubectl_tas.emit.file_plan import layout
 from kubectl_tas.load import loading
 from kubectl_tas.load.kinds import KINDS, WORKFLOW
 from kubectl_tas.load.source import FolderSource, OverlaySource

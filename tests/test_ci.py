@@ -232,7 +232,7 @@ def installed(monkeypatch: pytest.MonkeyPatch, told: dict[str, Any] | None) -> N
         def read_text(self, _name: str) -> str | None:
             return None if told is None else json.dumps(told)
 
-    monkeypatch.setattr("kubectl_tas.edit.origin.distribution", lambda _name: Installed())
+    monkeypatch.setattr("kubectl_tas.edit.scaffold.distribution", lambda _name: Installed())
 
 
 class TestSource:

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubectl_tas.emit import text
+from kubectl_tas.emit import manifest_text
 from kubectl_tas.model.artifact import Artifact, PassThrough
 from kubectl_tas.model.artifact import Manifest as AnyManifest
 from kubectl_tas.model.phase import Phase
@@ -39,5 +39,5 @@ def test_all_is_written(kind: str, data: st.DataObject) -> None:
     # The schema that is called Job is for the Jobs that people write.
     document = data.draw(of_schema(json_schema(Job)) if kind == "Job" else documents(kind.lower()))
     manifest = KINDS[kind].model_validate(document | BINDING if kind == "ClusterTopology" else document)
-    written = text.document(Artifact("prod", Phase.POD, "folder", "file.yaml", manifest, "source.yaml"))
+    written = manifest_text.document(Artifact("prod", Phase.POD, "folder", "file.yaml", manifest, "source.yaml"))
     assert said(yaml.load(written, yaml.CSafeLoader)) == said(manifest.model_dump(mode="json"))

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from kubectl_tas.cli.session import check_source
 from kubectl_tas.compile import compile_fleet
-from kubectl_tas.emit import text
-from kubectl_tas.emit.plan import layout
+from kubectl_tas.emit import manifest_text
+from kubectl_tas.emit.file_plan import layout
 from kubectl_tas.load.source import FolderSource, OverlaySource
 from kubectl_tas.model.workload import WORKLOADS
 from kubectl_tas.report import text as report
@@ -38,7 +38,7 @@ def test_what_schemas_accept(repository: Path) -> None:
         written = layout(artifacts, session.fleet.config, session.fleet.settings)
         for content in written.values():
             assert isinstance(yaml.load(content, yaml.CSafeLoader), dict)
-        stream = text.stream(artifacts)
+        stream = manifest_text.stream(artifacts)
         assert len(list(yaml.load_all(stream, yaml.CSafeLoader))) == stream.count("\n---\n") + 1
         rendered.append(files)
 

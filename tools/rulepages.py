@@ -34,7 +34,7 @@ SUBJECTS = {
         "check.quota",
         "check.draining",
         "gangs.admission",
-        "edit.subpools",
+        "edit.subpool_edits",
         "edit.pools",
         "edit.apply",
     ),

@@ -14,7 +14,7 @@ from typing import Any, get_args
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
 
-from kubectl_tas.emit.schemas import WRITTEN
+from kubectl_tas.emit.create_only import WRITTEN
 from kubectl_tas.late import imported
 from kubectl_tas.model import artifact, kindlists
 from kubectl_tas.model.config import Values

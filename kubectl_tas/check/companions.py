@@ -12,7 +12,7 @@ from kubectl_tas.check.names import NAME_INVALID
 from kubectl_tas.check.unique import NAME_DUPLICATE
 from kubectl_tas.check.workload import check_demands, own_labels
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
-from kubectl_tas.gangs.demands import companion_demands
+from kubectl_tas.gangs.pool_demands import companion_demands
 from kubectl_tas.load.kinds import KIND_ELSEWHERE, KINDS
 from kubectl_tas.model import labels
 from kubectl_tas.model.kindlists import CompanionKind, belongs_elsewhere, is_harmless, makes_pods

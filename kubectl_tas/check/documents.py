@@ -11,7 +11,7 @@ from kubectl_tas.check.resourcenames import resources_of
 from kubectl_tas.check.secrets import secrets_of
 from kubectl_tas.check.visibledevices import config_maps, devices_of
 from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.gangs.demands import agreed, agreed_shard, agreed_with
+from kubectl_tas.gangs.pool_demands import agreed, agreed_shard, agreed_with
 from kubectl_tas.model.backdoors import Decides
 from kubectl_tas.resolve.fleet import Fleet
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
-from kubectl_tas.gangs.lifetime import CodeRange, code_ranges, seconds
+from kubectl_tas.gangs.task_lifetime import CodeRange, code_ranges, seconds
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.pool import Pool
 from kubectl_tas.model.repository import Declared

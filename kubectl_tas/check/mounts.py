@@ -9,9 +9,8 @@ from typing import Literal
 
 from kubectl_tas.check.workflow import TASK_DATA
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
-from kubectl_tas.gangs.files import MAX_BYTES, normal, task_file
-from kubectl_tas.gangs.podspec import mounted_secrets
-from kubectl_tas.gangs.tokens import OUTPUT, data_paths, filled, is_below
+from kubectl_tas.gangs.task_files import MAX_BYTES, OUTPUT, data_paths, filled, is_below, normal, task_file
+from kubectl_tas.gangs.task_pods import mounted_secrets
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared, local_path
 from kubectl_tas.model.workflow import Task, Workflow

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
-from kubectl_tas.gangs.lifetime import CODES, actions_by_code, code_ranges
+from kubectl_tas.gangs.task_lifetime import CODES, actions_by_code, code_ranges
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Workflow

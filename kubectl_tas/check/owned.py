@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubectl_tas.check.workload import WORKLOAD_CONFLICT
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
-from kubectl_tas.gangs.demands import agreed
+from kubectl_tas.gangs.pool_demands import agreed
 from kubectl_tas.model import labels
 from kubectl_tas.model.backdoors import Decides
 from kubectl_tas.model.base import KeyPath

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from kubectl_tas import kai
 from kubectl_tas.check.levels import check_order
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
-from kubectl_tas.gangs import placements, podgrouper
+from kubectl_tas.gangs import podgrouper
+from kubectl_tas.gangs.workload_gang import is_placed_as_a_whole, placed, places_parts, whole_placement
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.resolve.fleet import Fleet
@@ -178,7 +179,7 @@ def _order(workload: FleetWorkload, placement: Placement | None) -> Iterator[Dia
 
 def _merged(workload: FleetWorkload) -> Iterator[Diagnostic]:
     """Levels of the workload, of its jobs and of their template, where all hold for the same pods."""
-    placement, lost = placements.whole_placement(workload)
+    placement, lost = whole_placement(workload)
     lost = (*lost, *(asked for item in workload.replicas for asked in item.lost))
     if placement not in (workload.placement, *(item.placement for item in workload.replicas)):
         yield from _order(workload, placement)
@@ -200,7 +201,7 @@ def _unread(workload: FleetWorkload) -> Iterator[Diagnostic]:
         for placement in (workload.placement, *(item.placement for item in workload.replicas)):
             yield from _nowhere(workload, placement, why, _instead(workload, None))
         return
-    are_read = placements.places_parts(workload) or placements.is_placed_as_a_whole(workload)
+    are_read = places_parts(workload) or is_placed_as_a_whole(workload)
     for item in workload.outside if are_read else workload.templates:
         why = f"KAI reads no placement of {item.name} in a {workload.kind}"
         yield from _nowhere(workload, item.placement, why, _instead(workload, item))
@@ -235,7 +236,7 @@ def _instead(workload: FleetWorkload, item: ReplicaType | None) -> str:
 def _without_level(workload: FleetWorkload) -> Iterator[Diagnostic]:
     """A topology where KAI reads it, of which nothing asks for a level, nor for segments in it."""
     place = podgrouper.row(workload).placed_at
-    if placements.placed(workload).get(place, workload) is not None or any(item.segments for item in workload.replicas):
+    if placed(workload).get(place, workload) is not None or any(item.segments for item in workload.replicas):
         return
     written = workload.declared.origin.value((*place, labels.TOPOLOGY))
     if written:

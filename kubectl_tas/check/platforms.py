@@ -22,11 +22,9 @@ from kubectl_tas.check.resourcenames import resources_of
 from kubectl_tas.check.secrets import secrets_of
 from kubectl_tas.check.visibledevices import devices_of, said_by
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
-from kubectl_tas.gangs.files import normal
-from kubectl_tas.gangs.platform import is_pod, on_platform
-from kubectl_tas.gangs.podspec import mounted_secrets, pod_spec
-from kubectl_tas.gangs.tokens import data_paths
-from kubectl_tas.gangs.tokens import filled as with_tokens
+from kubectl_tas.gangs.task_files import data_paths, normal
+from kubectl_tas.gangs.task_files import filled as with_tokens
+from kubectl_tas.gangs.task_pods import is_pod, mounted_secrets, on_platform, pod_spec
 from kubectl_tas.load.schema import INVALID_VALUE
 from kubectl_tas.model import labels
 from kubectl_tas.model.backdoors import LABELS

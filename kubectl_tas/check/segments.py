@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from kubectl_tas import kai
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
-from kubectl_tas.gangs.segments import waited_for
+from kubectl_tas.gangs.segment_cuts import waited_for
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.model.kindlists import SEGMENTED

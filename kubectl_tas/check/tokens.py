@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
-from kubectl_tas.gangs.files import task_file
-from kubectl_tas.gangs.podspec import mounted_secrets
-from kubectl_tas.gangs.tokens import INPUT, OUTPUT, OUTPUT_TOKEN, data_paths, is_mounted, tokens_in
+from kubectl_tas.gangs.task_files import INPUT, OUTPUT, OUTPUT_TOKEN, data_paths, is_mounted, task_file, tokens_in
+from kubectl_tas.gangs.task_pods import mounted_secrets
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared, local_path
 from kubectl_tas.model.workflow import Group, Task, Workflow

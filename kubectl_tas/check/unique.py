@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kubectl_tas.check.names import workflow_names
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.gangs.podgrouper import pod_group_name
-from kubectl_tas.gangs.workflow import gangs_of_workflow
+from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import REPLICA_TYPE
 from kubectl_tas.model.repository import Declared

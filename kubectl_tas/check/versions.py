@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from kubectl_tas import kai, kubernetes
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
-from kubectl_tas.gangs import placements, podgrouper, waits
+from kubectl_tas.gangs import podgrouper, waits
+from kubectl_tas.gangs.workload_gang import is_placed_as_a_whole
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.resolve.clusters import FleetBackend
@@ -137,7 +138,7 @@ def _placements(workload: FleetWorkload) -> Iterator[Diagnostic]:
     is_known = not _lacks(workload.pool.backend, Feature.TOPOLOGY)
     needed = (podgrouper.missing_gang(workload) if is_known else None) or Feature.TOPOLOGY
     is_read = _lacks(workload.pool.backend, needed) or not podgrouper.is_made_by_kai(workload)
-    is_read = is_read or placements.is_placed_as_a_whole(workload)
+    is_read = is_read or is_placed_as_a_whole(workload)
     found = [workload.placement, *(item.placement for item in workload.templates if is_read)]
     for placement in found:
         for asked in placement.asked if placement else ():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
-from kubectl_tas.gangs.demands import Demand, Mode, demands
+from kubectl_tas.gangs.pool_demands import Demand, Mode, demands
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
 from kubectl_tas.model.platform import Nodes

@@ -13,12 +13,12 @@ from kubectl_tas.cli.options import base_option, output_option, repository_optio
 from kubectl_tas.cli.session import found_beside, open_change, refuse_errors
 from kubectl_tas.cli.terminal import hand_over, show
 from kubectl_tas.compare.change import Change, Earlier
-from kubectl_tas.compare.impact import FileBeside, Impact, impact
+from kubectl_tas.compare.impact import Impact, impact
 from kubectl_tas.compare.transitions import compare
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import has_errors
 from kubectl_tas.draw import impacthtml, impactjson, impactmarkdown, impacttext
-from kubectl_tas.emit.foreign import OUTPUT_FOREIGN, kept_changes
+from kubectl_tas.emit.foreign import OUTPUT_FOREIGN, FileBeside, kept_changes
 from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.work.run import Run
 
@@ -61,8 +61,7 @@ def diff(output: str, base: str, directory: str | None) -> int:
     told = [item for item in judged.shown if item.rule.code in rules]
     counted = {item.location.path for item in judged.diagnostics if item.rule is OUTPUT_FOREIGN and item.location}
     beside = [FileBeside(item.path, None, item.effect) for item in there if item.path in counted]
-    kept = kept_changes(session.root, there, before.fleet.config.outputKeeps, before.kept)
-    beside += (FileBeside(item.path, item.kind, item.effect) for item in kept)
+    beside += kept_changes(session.root, there, before.fleet.config.outputKeeps, before.kept)
     change = Change(before.fleet, session.fleet, before.revision, session.complete, unreadable=before.unreadable)
     meaning = impact(change, told, _objects(before, earlier), compile_fleet(session.fleet), beside)
     text = FORMATS[output](meaning)

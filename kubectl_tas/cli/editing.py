@@ -10,8 +10,7 @@ from kubectl_tas.cli.session import check_source, find_root, open_session, show_
 from kubectl_tas.cli.terminal import say, show
 from kubectl_tas.diagnostics import Diagnostic, Severity
 from kubectl_tas.edit.apply import as_edited, lock, new_errors, spliced, write
-from kubectl_tas.edit.lowered import lists
-from kubectl_tas.edit.subpools import Edit
+from kubectl_tas.edit.subpool_edits import Edit, lists
 from kubectl_tas.report.diff import unified
 from kubectl_tas.resolve.fleet import Fleet
 

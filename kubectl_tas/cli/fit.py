@@ -16,7 +16,7 @@ from kubectl_tas.cli.sent import named
 from kubectl_tas.cli.session import Session, open_session, open_summaries, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
 from kubectl_tas.cli.wordtypes import POOL, SUBMISSION
-from kubectl_tas.compile.queues import compile_queues
+from kubectl_tas.compile.queue_objects import compile_queues
 from kubectl_tas.draw import fit as pages
 from kubectl_tas.draw import grow as growth_pages
 from kubectl_tas.draw import pending as queue_pages

@@ -18,11 +18,10 @@ from kubectl_tas.cli.terminal import say, show
 from kubectl_tas.cli.wordtypes import CONTEXT, FILE, FOLDER
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import Diagnostic, Severity
-from kubectl_tas.emit.fresh import standing, write_new
-from kubectl_tas.imports.cluster import Imported, Wanted, import_cluster
-from kubectl_tas.imports.compared import Compared, compared
-from kubectl_tas.imports.osmo import Given, import_osmo
-from kubectl_tas.imports.written import Unplaced
+from kubectl_tas.emit.create_only import standing, write_new
+from kubectl_tas.imports.from_cluster import Compared, Wanted, compared, import_cluster
+from kubectl_tas.imports.from_osmo import Given, import_osmo
+from kubectl_tas.imports.written import Imported, Unplaced
 from kubectl_tas.live.kubectl import Access
 from kubectl_tas.live.record import read, record
 from kubectl_tas.load.document import parse

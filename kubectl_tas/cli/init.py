@@ -47,17 +47,17 @@ def init(target: str, ci: str, gitops: str, source: str | None, owners: tuple[st
     them, no example is written. In a folder of a git repository, the hooks and the CI job go to the top of that, where
     alone they are read.
     """
-    from kubectl_tas.edit import origin, scaffold
-    from kubectl_tas.emit.fresh import write_missing
+    from kubectl_tas.edit import scaffold
+    from kubectl_tas.emit.create_only import write_missing
     from kubectl_tas.load.source import CONFIG_FILE
 
     root = Path(group_directory() or ".") / target
-    if source is not None and (not origin.is_requirement(source) or not source.isprintable()):
+    if source is not None and (not scaffold.is_requirement(source) or not source.isprintable()):
         raise click.BadParameter(f"{source!r} is not a requirement of pip", param_hint="--source")
     for owner in owners:
         if not scaffold.is_owner(owner):
             raise click.BadParameter(f"{owner!r} is no @user, @organization/team or address", param_hint="--owner")
-    requirement, gap = (source, "") if source is not None else origin.own_requirement()
+    requirement, gap = (source, "") if source is not None else scaffold.own_requirement()
     checkout = scaffold.checkout_of(root)
     chosen = scaffold.Scaffold(ci, gitops, requirement, owners or (scaffold.OWNER,), checkout)
     there = chosen.owners_that_are_there()
@@ -78,7 +78,7 @@ def init(target: str, ci: str, gitops: str, source: str | None, owners: tuple[st
             say(f"Replace {scaffold.NO_REMOTE} in {shown(name)}: git knows no remote origin here.", err=True)
         if name in kept and b"kubectl-tas" in files[name] and _lacks_it(checkout.top / name):
             _say_add(shown(name))
-        if name not in kept and name.endswith(scaffold.REQUIREMENTS) and not origin.has_digest(requirement):
+        if name not in kept and name.endswith(scaffold.REQUIREMENTS) and not scaffold.has_digest(requirement):
             _say_no_digest(shown(name), requirement, gap)
         if name not in kept and scaffold.OWNER.encode() in files[name]:
             where = f"Replace {scaffold.OWNER} in {shown(name)}"

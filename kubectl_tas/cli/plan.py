@@ -13,7 +13,7 @@ from kubectl_tas.cli.options import output_option, repository_option, template_o
 from kubectl_tas.cli.session import open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
 from kubectl_tas.cli.wordtypes import POOL
-from kubectl_tas.compare.nodes import GUARANTEE_EXCEEDS_NODES, check_nodes
+from kubectl_tas.compare.cluster_nodes import GUARANTEE_EXCEEDS_NODES, check_nodes
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.draw import plan as pages
 from kubectl_tas.gangs.admission import VERDICTS

@@ -20,7 +20,7 @@ from kubectl_tas.cli.wordtypes import POOL, TARGET
 from kubectl_tas.draw import pool as pages
 from kubectl_tas.draw.poolfigure import figure
 from kubectl_tas.edit import pools
-from kubectl_tas.gangs.accounts import Account, accounts
+from kubectl_tas.gangs.quota_usage import Account, accounts
 from kubectl_tas.report import json
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
@@ -192,7 +192,7 @@ def remove(name: str, dry_run: bool, render_after: bool, directory: str | None) 
 
 
 def _tell_what_it_means() -> int:
-    from kubectl_tas.compare.pools import MEANING  # only these commands need it
+    from kubectl_tas.compare.pool_changes import MEANING  # only these commands need it
 
     say(MEANING, err=True)
     return 0

@@ -23,12 +23,11 @@ from kubectl_tas.cli.session import (
 )
 from kubectl_tas.cli.terminal import hand_over_parts, progress, say, show
 from kubectl_tas.diagnostics import Diagnostic, has_errors, in_order
-from kubectl_tas.emit import text
+from kubectl_tas.emit import manifest_text
+from kubectl_tas.emit.disk import Stamps
+from kubectl_tas.emit.file_plan import Plan, apply_plan, bereft, folder_of, layout, plan, stale
 from kubectl_tas.emit.foreign import OUTPUT_FOREIGN
-from kubectl_tas.emit.plan import Plan, apply_plan, bereft, folder_of, layout, plan
-from kubectl_tas.emit.stale import stale
-from kubectl_tas.emit.stamps import Stamps
-from kubectl_tas.emit.text import Deferred
+from kubectl_tas.emit.manifest_text import Deferred
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.ignored_files import NOTHING_DECLARED
 from kubectl_tas.load.source import CONFIG_FILE
@@ -189,7 +188,7 @@ def _compiled(session: Session) -> tuple[Placed, ...]:
 
 def _text(session: Session, item: Placed) -> str | Deferred:
     if isinstance(item, Artifact):
-        return text.file_text(item)
+        return manifest_text.file_text(item)
     from kubectl_tas.work.rendering import text_of
 
     assert isinstance(session.run, Run)
@@ -233,7 +232,7 @@ def stream_of_backend(session: Session, name: str | None, *, allow_empty: bool =
         raise click.UsageError(f"there are several backends; name one with --backend: {listed}")
     own = [artifact for artifact in artifacts if artifact.apply and name in (None, artifact.backend)]
     _make_texts(session, (item.source for item in own if isinstance(item, Object)))
-    return (text.piece(text.whole(_text(session, artifact))) for artifact in own)
+    return (manifest_text.piece(manifest_text.whole(_text(session, artifact))) for artifact in own)
 
 
 def _planned(
@@ -258,7 +257,9 @@ def _planned(
         files = layout(artifacts, config, session.fleet.settings, tick, read=partial(_text, session))
     counts = Counter(artifact.backend for artifact in artifacts)
     if session.place is not None:
-        session.place.keep_layout(Layout({path: text.digest(content) for path, content in files.items()}, counts))
+        session.place.keep_layout(
+            Layout({path: manifest_text.digest(content) for path, content in files.items()}, counts)
+        )
     whole = compare(files)
     _make_texts(session, (x.content.source for x in whole.changes if isinstance(x.content, Deferred)))
     return counts, whole

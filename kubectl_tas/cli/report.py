@@ -13,8 +13,8 @@ from kubectl_tas.cli.pool import CLUSTER, DECLARED, SOURCES, live_option
 from kubectl_tas.cli.session import open_session, tell_errors, tell_unread
 from kubectl_tas.cli.terminal import progress, say
 from kubectl_tas.cli.wordtypes import FOLDER
-from kubectl_tas.emit.pages import plan_pages
-from kubectl_tas.emit.plan import apply_plan
+from kubectl_tas.emit.file_plan import apply_plan
+from kubectl_tas.emit.site_files import plan_pages
 from kubectl_tas.site.content import Content
 from kubectl_tas.site.files import files
 

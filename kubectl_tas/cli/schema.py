@@ -40,7 +40,7 @@ def schema(kind: str | None, folder: str | None) -> None:
 
 
 def _write(folder: Path, names: list[str]) -> None:
-    from kubectl_tas.emit.schemas import write_schemas  # only this needs the models
+    from kubectl_tas.emit.create_only import write_schemas  # only this needs the models
 
     written = write_schemas(folder, {f"{name}.json": read_resource(f"schemas/{name}.json") for name in names})
     for name in written:

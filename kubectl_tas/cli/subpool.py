@@ -18,8 +18,8 @@ from kubectl_tas.cli.session import open_session, open_summaries, tell_errors, t
 from kubectl_tas.cli.terminal import hand_over, say, show, show_names
 from kubectl_tas.cli.wordtypes import ACTIVE, ACTIVE_PARENT, ARCHIVED, ARCHIVED_PARENT, POOL, Word
 from kubectl_tas.draw import pool as pages
-from kubectl_tas.edit import subpools
-from kubectl_tas.edit.subpools import Quota, Usage
+from kubectl_tas.edit import subpool_edits as subpools
+from kubectl_tas.edit.subpool_edits import Quota, Usage
 from kubectl_tas.model.pool import CPU, MEMORY, SHARE
 from kubectl_tas.report import json
 from kubectl_tas.resolve import names

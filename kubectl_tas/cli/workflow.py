@@ -21,7 +21,7 @@ from kubectl_tas.draw import workflows as pages
 from kubectl_tas.draw.gangfigure import figure
 from kubectl_tas.draw.picture import Picture, picture
 from kubectl_tas.gangs.admission import VERDICTS
-from kubectl_tas.gangs.workload import PodSegment, segments_of_pods
+from kubectl_tas.gangs.workload_gang import PodSegment, segments_of_pods
 from kubectl_tas.report.json import dump
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import files_of, no_work, sent

@@ -29,12 +29,12 @@ class Effect(Enum):
     """Pods that run are replaced."""
 
 
-Condition = Callable[[Mapping[str, Any], Mapping[str, Any]], bool]
+Holds = Callable[[Mapping[str, Any], Mapping[str, Any]], bool]
 """Whether something holds of an object before and after."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Fixed:
     """Fields of a kind. In paths ``*`` stands for any key or item."""
 
     effect: Effect
@@ -43,7 +43,7 @@ class Row:
     """Who refuses the change, or leaves what runs as it is."""
     but: tuple[KeyPath, ...] = ()
     """What is below the paths and may be changed."""
-    only: Condition | None = None
+    only: Holds | None = None
     """When the row counts; None: always."""
     filled: Mapping[KeyPath, Any] | None = None
     """What is filled in where it is left out."""
@@ -53,35 +53,41 @@ class Row:
 class Changed:
     """A field that changes in an object that is there already."""
 
-    row: Row
+    row: Fixed
     path: KeyPath
     old: Any
     """None: it is not there."""
     new: Any
 
 
-def _at(data: Any, *path: str) -> Any:
+def _at(data: Any, *path: str | int) -> Any:
     for step in path:
-        data = data.get(step) if isinstance(data, dict) else None
+        data = _child(data, step)
     return data
 
 
-def _runs(*path: str) -> Condition:
-    """Whether a field that suspends is off before."""
-    return lambda before, _after: not _at(before, *path)
+def _child(value: Any, key: str | int) -> Any:
+    if isinstance(value, dict):
+        return value.get(key)
+    return value[key] if isinstance(value, list) and isinstance(key, int) and key < len(value) else None
 
 
-def _suspended(*path: str) -> Condition:
+def _not(condition: Holds) -> Holds:
+    return lambda before, after: not condition(before, after)
+
+
+def _suspended(*path: str) -> Holds:
     """Whether a field that suspends is on before."""
     return lambda before, _after: bool(_at(before, *path))
 
 
+def _becomes(value: str, *path: str) -> Holds:
+    """Whether a field has a value after."""
+    return lambda _before, after: bool(_at(after, *path) == value)
+
+
 def _either_suspended(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     return bool(_at(before, "spec", "suspend") or _at(after, "spec", "suspend"))
-
-
-def _no_suspension(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    return not _either_suspended(before, after)
 
 
 def _is_completed_in_tandem(_before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
@@ -113,143 +119,106 @@ def _loses_tolerations(before: Mapping[str, Any], after: Mapping[str, Any]) -> b
     return any(item not in new for item in old)
 
 
-def _is_on_delete(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    return bool(_at(after, "spec", "updateStrategy", "type") == "OnDelete")
-
-
-def _is_rolled_out(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    return not _is_on_delete(before, after)
-
-
-def _is_recreated(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    return bool(_at(after, "spec", "upgradeStrategy", "type") == "Recreate")
-
-
-def _is_not_recreated(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    return not _is_recreated(before, after)
-
-
-def _below(path: KeyPath, *places: KeyPath) -> tuple[KeyPath, ...]:
-    return tuple((*path, *place) for place in places)
+def _paths(*fields: str, below: str = "") -> tuple[KeyPath, ...]:
+    """Key paths, written with a dot between two steps."""
+    return tuple(tuple(f"{below}.{field}".strip(".").split(".")) for field in fields)
 
 
 _SERVER = "the API server"
-_TEMPLATE: KeyPath = ("spec", "template")
-_JOB_TEMPLATE: KeyPath = ("spec", "replicatedJobs", "*", "template", "spec", "template")
-_SCHEDULING: tuple[KeyPath, ...] = (
-    ("metadata", "labels"),
-    ("metadata", "annotations"),
-    ("spec", "nodeSelector"),
-    ("spec", "tolerations"),
-    ("spec", "schedulingGates"),
+_TEMPLATE = _paths("spec.template")
+_SCHEDULING = (
+    *("metadata.labels", "metadata.annotations"),
+    *("spec.nodeSelector", "spec.tolerations", "spec.schedulingGates"),
 )
 """What may be changed of the pod template of a job that is suspended."""
-_NODE_AFFINITY: KeyPath = ("spec", "affinity", "nodeAffinity")
 _RAY = "KubeRay"
-_RAY_PODS: tuple[KeyPath, ...] = (
-    ("headGroupSpec", "template"),
-    ("headGroupSpec", "rayStartParams"),
-    ("workerGroupSpecs", "*", "template"),
-    ("workerGroupSpecs", "*", "rayStartParams"),
+_RAY_PODS = (
+    *("headGroupSpec.template", "headGroupSpec.rayStartParams"),
+    *("workerGroupSpecs.*.template", "workerGroupSpecs.*.rayStartParams"),
 )
+_RECREATES = _becomes("Recreate", "spec", "upgradeStrategy", "type")
+_ON_DELETE = _becomes("OnDelete", "spec", "updateStrategy", "type")
+_JOBSET = "JobSet's webhook"
+_LWS_SIZE = _paths("spec.leaderWorkerTemplate.subGroupPolicy.subGroupSize")
 
 
-def _kubeflow(field: str) -> tuple[Row, ...]:
+def _kubeflow(field: str) -> tuple[Fixed, ...]:
     """The training operator makes pods that are missing, and compares no others (ReconcilePods of
     pkg/controller.v1/common/pod.go, 1.9); so does the MPI operator (getOrCreateWorker, 0.8).
     """
-    paths: tuple[KeyPath, ...] = (("spec", field, "*", "template"),)
-    return (Row(Effect.KEPT, paths, "its operator", only=_runs("spec", "runPolicy", "suspend")),)
+    runs = _not(_suspended("spec", "runPolicy", "suspend"))
+    return (Fixed(Effect.KEPT, _paths(f"spec.{field}.*.template"), "its operator", only=runs),)
 
 
-TABLE: dict[tuple[str, str], tuple[Row, ...]] = {
+TABLE: dict[tuple[str, str], tuple[Fixed, ...]] = {
     ("batch", "Job"): (
-        Row(
+        Fixed(
             Effect.REFUSED,
-            (
-                ("spec", "selector"),
-                ("spec", "completionMode"),
-                ("spec", "podFailurePolicy"),
-                ("spec", "backoffLimitPerIndex"),
-                ("spec", "managedBy"),
-                ("spec", "successPolicy"),
+            _paths(
+                *("selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy"),
+                "successPolicy",
+                below="spec",
             ),
             _SERVER,
             filled={("spec", "completionMode"): "NonIndexed"},
         ),
-        Row(
+        Fixed(Effect.REFUSED, _paths("spec.completions"), _SERVER, only=_not(_is_completed_in_tandem)),
+        Fixed(Effect.REFUSED, _TEMPLATE, _SERVER, only=_not(_suspended("spec", "suspend"))),
+        Fixed(
             Effect.REFUSED,
-            (("spec", "completions"),),
+            _TEMPLATE,
             _SERVER,
-            only=lambda before, after: not _is_completed_in_tandem(before, after),
-        ),
-        Row(Effect.REFUSED, (_TEMPLATE,), _SERVER, only=_runs("spec", "suspend")),
-        Row(
-            Effect.REFUSED,
-            (_TEMPLATE,),
-            _SERVER,
-            but=_below(_TEMPLATE, *_SCHEDULING, _NODE_AFFINITY),
+            but=_paths(*_SCHEDULING, "spec.affinity.nodeAffinity", below="spec.template"),
             only=_suspended("spec", "suspend"),
         ),
     ),
     ("", "Pod"): (
-        Row(
+        Fixed(
             Effect.REFUSED,
-            (("spec",),),
+            _paths("spec"),
             _SERVER,
-            but=(
-                ("spec", "containers", "*", "image"),
-                ("spec", "initContainers", "*", "image"),
-                ("spec", "activeDeadlineSeconds"),
-                ("spec", "schedulingGates"),
-                ("spec", "tolerations"),
+            but=_paths(
+                *("containers.*.image", "initContainers.*.image", "activeDeadlineSeconds", "schedulingGates"),
+                "tolerations",
+                below="spec",
             ),
             filled={("spec", "restartPolicy"): "Always"},
         ),
-        Row(Effect.REFUSED, (("spec", "tolerations"),), _SERVER, only=_loses_tolerations),
+        Fixed(Effect.REFUSED, _paths("spec.tolerations"), _SERVER, only=_loses_tolerations),
     ),
     ("apps", "Deployment"): (
-        Row(Effect.REFUSED, (("spec", "selector"),), _SERVER),
-        Row(Effect.RESTARTED, (_TEMPLATE,), "the Deployment"),
+        Fixed(Effect.REFUSED, _paths("spec.selector"), _SERVER),
+        Fixed(Effect.RESTARTED, _TEMPLATE, "the Deployment"),
     ),
     ("apps", "StatefulSet"): (
-        Row(
+        Fixed(
             Effect.REFUSED,
-            (("spec",),),
+            _paths("spec"),
             _SERVER,
-            but=_below(
-                ("spec",),
-                ("replicas",),
-                ("ordinals",),
-                ("template",),
-                ("updateStrategy",),
-                ("revisionHistoryLimit",),
-                ("persistentVolumeClaimRetentionPolicy",),
-                ("minReadySeconds",),
+            but=_paths(
+                *("replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit"),
+                *("persistentVolumeClaimRetentionPolicy", "minReadySeconds"),
+                below="spec",
             ),
             filled={("spec", "podManagementPolicy"): "OrderedReady"},
         ),
-        Row(Effect.RESTARTED, (_TEMPLATE,), "the StatefulSet", only=_is_rolled_out),
-        Row(Effect.KEPT, (_TEMPLATE,), "the update strategy OnDelete", only=_is_on_delete),
+        Fixed(Effect.RESTARTED, _TEMPLATE, "the StatefulSet", only=_not(_ON_DELETE)),
+        Fixed(Effect.KEPT, _TEMPLATE, "the update strategy OnDelete", only=_ON_DELETE),
     ),
     ("jobset.x-k8s.io", "JobSet"): (
-        Row(Effect.REFUSED, (("spec", "replicatedJobs"),), "JobSet's webhook", only=_no_suspension),
-        Row(
+        Fixed(Effect.REFUSED, _paths("spec.replicatedJobs"), _JOBSET, only=_not(_either_suspended)),
+        Fixed(
             Effect.REFUSED,
-            (("spec", "replicatedJobs"),),
-            "JobSet's webhook",
-            but=_below(_JOB_TEMPLATE, *_SCHEDULING),
+            _paths("spec.replicatedJobs"),
+            _JOBSET,
+            but=_paths(*_SCHEDULING, below="spec.replicatedJobs.*.template.spec.template"),
             only=_either_suspended,
         ),
-        Row(
+        Fixed(
             Effect.REFUSED,
-            (
-                ("spec", "network"),
-                ("spec", "successPolicy"),
-                ("spec", "failurePolicy"),
-                ("spec", "startupPolicy"),
-                ("spec", "managedBy"),
-                ("spec", "volumeClaimPolicies"),
+            _paths(
+                *("network", "successPolicy", "failurePolicy", "startupPolicy", "managedBy", "volumeClaimPolicies"),
+                below="spec",
             ),
             "a rule of its CRD",
             filled={
@@ -261,83 +230,65 @@ TABLE: dict[tuple[str, str], tuple[Row, ...]] = {
         ),
     ),
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): (
-        Row(Effect.REFUSED, (("spec", "leaderWorkerTemplate", "subGroupPolicy", "subGroupSize"),), "LWS's webhook"),
-        Row(
-            Effect.RESTARTED,
-            (("spec", "leaderWorkerTemplate"),),
-            "the LeaderWorkerSet",
-            but=(("spec", "leaderWorkerTemplate", "subGroupPolicy", "subGroupSize"),),
-        ),
+        Fixed(Effect.REFUSED, _LWS_SIZE, "LWS's webhook"),
+        Fixed(Effect.RESTARTED, _paths("spec.leaderWorkerTemplate"), "the LeaderWorkerSet", but=_LWS_SIZE),
     ),
     ("trainer.kubeflow.org", "TrainJob"): (
-        Row(
+        Fixed(
             Effect.REFUSED,
-            (
-                ("spec", "runtimeRef"),
-                ("spec", "initializer"),
-                ("spec", "trainer"),
-                ("spec", "activeDeadlineSeconds"),
-                ("spec", "managedBy"),
-            ),
+            _paths("runtimeRef", "initializer", "trainer", "activeDeadlineSeconds", "managedBy", below="spec"),
             "a rule of its CRD",  # before Trainer 2.3 all but runtimeRef and managedBy is applied, and does nothing
         ),
-        Row(
+        Fixed(
             Effect.REFUSED,
-            (("spec", "runtimePatches"), ("spec", "podTemplateOverrides")),
+            _paths("spec.runtimePatches", "spec.podTemplateOverrides"),
             "Kubeflow Trainer's webhook",
-            only=_no_suspension,
+            only=_not(_either_suspended),
         ),
-        Row(Effect.KEPT, (("spec", "labels"), ("spec", "annotations")), "Kubeflow Trainer", only=_no_suspension),
+        Fixed(Effect.KEPT, _paths("spec.labels", "spec.annotations"), "Kubeflow Trainer", only=_not(_either_suspended)),
     ),
     ("kubeflow.org", "PyTorchJob"): _kubeflow("pytorchReplicaSpecs"),
     ("kubeflow.org", "TFJob"): _kubeflow("tfReplicaSpecs"),
     ("kubeflow.org", "XGBoostJob"): _kubeflow("xgbReplicaSpecs"),
     ("kubeflow.org", "JAXJob"): _kubeflow("jaxReplicaSpecs"),
     ("kubeflow.org", "MPIJob"): _kubeflow("mpiReplicaSpecs"),
-    ("kubeflow.org", "Notebook"): (Row(Effect.RESTARTED, (_TEMPLATE,), "the Notebook"),),
+    ("kubeflow.org", "Notebook"): (Fixed(Effect.RESTARTED, _TEMPLATE, "the Notebook"),),
     ("ray.io", "RayCluster"): (
         # shouldRecreatePodsForUpgrade of raycluster_controller.go, KubeRay 1.7
-        Row(Effect.KEPT, _below(("spec",), *_RAY_PODS), _RAY, only=_is_not_recreated),
-        Row(Effect.RESTARTED, _below(("spec",), *_RAY_PODS), _RAY, only=_is_recreated),
+        Fixed(Effect.KEPT, _paths(*_RAY_PODS, below="spec"), _RAY, only=_not(_RECREATES)),
+        Fixed(Effect.RESTARTED, _paths(*_RAY_PODS, below="spec"), _RAY, only=_RECREATES),
     ),
     ("ray.io", "RayJob"): (
         # its cluster is made once (getOrCreateRayClusterInstance of rayjob_controller.go, KubeRay 1.7)
-        Row(
+        Fixed(
             Effect.KEPT,
-            (
-                ("spec", "rayClusterSpec"),
-                ("spec", "clusterSelector"),
-                ("spec", "entrypoint"),
-                ("spec", "runtimeEnvYAML"),
-                ("spec", "submitterPodTemplate"),
+            _paths(
+                *("rayClusterSpec", "clusterSelector", "entrypoint", "runtimeEnvYAML", "submitterPodTemplate"),
+                below="spec",
             ),
             _RAY,
-            only=_runs("spec", "suspend"),
+            only=_not(_suspended("spec", "suspend")),
         ),
     ),
     ("ray.io", "RayService"): (
-        Row(Effect.RESTARTED, _below(("spec", "rayClusterConfig"), *_RAY_PODS), "a second cluster beside the first"),
+        Fixed(Effect.RESTARTED, _paths(*_RAY_PODS, below="spec.rayClusterConfig"), "a second cluster beside the first"),
     ),
     ("", "PersistentVolumeClaim"): (
-        Row(
+        Fixed(
             Effect.REFUSED,
-            (("spec",),),
+            _paths("spec"),
             _SERVER,
-            but=(
-                ("spec", "resources", "requests"),
-                ("spec", "volumeAttributesClassName"),
-                ("spec", "storageClassName"),
-            ),
+            but=_paths("resources.requests", "volumeAttributesClassName", "storageClassName", below="spec"),
             filled={("spec", "volumeMode"): "Filesystem"},
         ),
-        Row(Effect.REFUSED, (("spec", "storageClassName"),), _SERVER, only=_names_a_class),
-        Row(Effect.REFUSED, (("spec", "resources", "requests", "storage"),), _SERVER, only=_shrinks),
+        Fixed(Effect.REFUSED, _paths("spec.storageClassName"), _SERVER, only=_names_a_class),
+        Fixed(Effect.REFUSED, _paths("spec.resources.requests.storage"), _SERVER, only=_shrinks),
     ),
-    ("", "Service"): (Row(Effect.REFUSED, (("spec", "clusterIP"),), _SERVER, only=_has_own_address),),
+    ("", "Service"): (Fixed(Effect.REFUSED, _paths("spec.clusterIP"), _SERVER, only=_has_own_address),),
     ("", "ConfigMap"): (
-        Row(
+        Fixed(
             Effect.REFUSED,
-            (("data",), ("binaryData",), ("immutable",)),
+            _paths("data", "binaryData", "immutable"),
             _SERVER,
             only=lambda before, _after: _at(before, "immutable") is True,
         ),
@@ -363,7 +314,8 @@ def changed_fields(group: str, kind: str, before: Mapping[str, Any], after: Mapp
             filled = row.filled or {}
             for path in row.paths:
                 for found in _differences(before, after, path):
-                    old, new = (_written(data, found, filled) for data in (before, after))
+                    said = (_at(data, *found) for data in (before, after))
+                    old, new = (filled.get(found) if value is None else value for value in said)
                     if not any(_covers(free, found) for free in row.but) and not _is_same(found, old, new):
                         yield Changed(row, found, old, new)
 
@@ -386,18 +338,6 @@ def _keys(value: Any) -> Iterator[str | int]:
         yield from (key for key in value if isinstance(key, str))
     elif isinstance(value, list):
         yield from range(len(value))
-
-
-def _child(value: Any, key: str | int) -> Any:
-    if isinstance(value, dict):
-        return value.get(key)
-    return value[key] if isinstance(value, list) and isinstance(key, int) and key < len(value) else None
-
-
-def _written(data: Any, path: KeyPath, filled: Mapping[KeyPath, Any]) -> Any:
-    for step in path:
-        data = _child(data, step)
-    return filled.get(path) if data is None else data
 
 
 def _covers(pattern: KeyPath, path: KeyPath) -> bool:

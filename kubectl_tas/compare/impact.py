@@ -8,15 +8,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from kubectl_tas.compare.change import Change
+from kubectl_tas.compare.grove_changes import is_recreated
 from kubectl_tas.compare.immutable import Effect
-from kubectl_tas.compare.namespaces import moved
-from kubectl_tas.compare.objects import CHANGE_REFUSED, object_changes, path_text
-from kubectl_tas.compare.pools import renamed
-from kubectl_tas.compare.topologies import is_recreated
+from kubectl_tas.compare.object_changes import CHANGE_REFUSED, moved, object_changes, path_text
+from kubectl_tas.compare.pool_changes import renamed
 from kubectl_tas.diagnostics import Diagnostic, Severity
+from kubectl_tas.emit.foreign import FileBeside
 from kubectl_tas.gangs.admission import Admission, Verdict
 from kubectl_tas.gangs.lasting import Past
-from kubectl_tas.gangs.workflow import gangs_of_workflow
+from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.policies import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
@@ -24,7 +24,7 @@ from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
-from kubectl_tas.resolve.topologies import FleetTopology, Level
+from kubectl_tas.resolve.topologies import Level
 from kubectl_tas.resolve.workflows import FleetWorkflow
 from kubectl_tas.resources import all_rules
 from kubectl_tas.words import shortened
@@ -32,7 +32,7 @@ from kubectl_tas.words import shortened
 if TYPE_CHECKING:
     from kubectl_tas.model.artifact import Artifact
 
-Kind = Literal["made", "changed", "dropped", "recreated"]
+ChangeKind = Literal["made", "changed", "dropped", "recreated"]
 """What becomes of something."""
 Risk = Literal["none", "low", "medium", "high"]
 
@@ -63,7 +63,7 @@ class QueueChange:
     after: QueueState | None
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ChangeKind:
         """What becomes of it."""
         return _kind(self.before, self.after)
 
@@ -98,7 +98,7 @@ class TopologyChange:
     name: str
     before: tuple[Level, ...] | None
     after: tuple[Level, ...] | None
-    kind: Kind
+    kind: ChangeKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class WorkChange:
     after: WorkState | None
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ChangeKind:
         """What becomes of it."""
         return _kind(self.before, self.after)
 
@@ -158,16 +158,6 @@ class SettingChange:
 
 
 @dataclass(frozen=True, slots=True)
-class FileBeside:
-    """A file that the tool did not write, and that changes what is applied."""
-
-    path: str
-    kind: Kind | None
-    """What became of one that the Config keeps; None: the Config does not keep it."""
-    effect: str
-
-
-@dataclass(frozen=True, slots=True)
 class RuleChange:
     """A rule that counts for something else; None: as the rule itself says."""
 
@@ -183,7 +173,7 @@ class PolicyChange:
 
     backend: str
     name: str
-    kind: Kind
+    kind: ChangeKind
     what: tuple[str, ...]
     """What of it changes: variables, conditions, validations, actions."""
 
@@ -343,6 +333,18 @@ def impact(
 
 
 _Item = TypeVar("_Item", QueueChange, SubpoolStep, TopologyChange, WorkChange)
+_Key = TypeVar("_Key")
+_State = TypeVar("_State")
+
+
+def _pairs(
+    before: Mapping[_Key, _State], after: Mapping[_Key, _State]
+) -> Iterator[tuple[_Key, _State | None, _State | None]]:
+    """What there is before or after, by its key, that is not the same; first what there is after."""
+    for key in dict.fromkeys((*after, *before)):
+        old, new = before.get(key), after.get(key)
+        if old != new:
+            yield key, old, new
 
 
 def _certain(change: Change, found: Iterator[_Item]) -> tuple[_Item, ...]:
@@ -376,7 +378,7 @@ def _setting(value: object) -> str:
     return ", ".join(map(str, value)) or "-" if isinstance(value, tuple) else "-" if value is None else str(value)
 
 
-def _kind(before: object, after: object) -> Kind:
+def _kind(before: object, after: object) -> ChangeKind:
     return "made" if before is None else "dropped" if after is None else "changed"
 
 
@@ -392,11 +394,8 @@ def _loses(item: QueueChange) -> bool:
 
 
 def _queues(change: Change) -> Iterator[QueueChange]:
-    earlier, later = _queue_states(change.before), _queue_states(change.after)
-    for backend, name in dict.fromkeys((*later, *earlier)):
-        before, after = earlier.get((backend, name)), later.get((backend, name))
-        if before != after:
-            yield QueueChange(backend, name, before, after)
+    for (backend, name), before, after in _pairs(_queue_states(change.before), _queue_states(change.after)):
+        yield QueueChange(backend, name, before, after)
 
 
 def _queue_states(fleet: Fleet) -> dict[tuple[str, str], QueueState]:
@@ -423,8 +422,10 @@ def _queue_states(fleet: Fleet) -> dict[tuple[str, str], QueueState]:
 
 def _subpools(change: Change) -> Iterator[SubpoolStep]:
     successors = renamed(change)
-    earlier = {item.canonical: item.state for pool in change.before.pools for item in pool.subpools}
-    later = {item.canonical: item.state for pool in change.after.pools for item in pool.subpools}
+    earlier, later = (
+        {item.canonical: item.state for pool in fleet.pools for item in pool.subpools}
+        for fleet in (change.before, change.after)
+    )
     moved = {
         item.canonical: f"{new.name}--{item.name}"
         for pool in change.before.pools
@@ -458,19 +459,10 @@ def _listed(change: Change) -> Iterator[str]:
 
 
 def _topologies(change: Change) -> Iterator[TopologyChange]:
-    earlier = {item.name: item for item in change.before.topologies}
-    later = {item.name: item for item in change.after.topologies}
-    for name in dict.fromkeys((*later, *earlier)):
-        before, after = earlier.get(name), later.get(name)
-        levels = tuple(item.levels if item else None for item in (before, after))
-        if levels[0] != levels[1]:
-            yield TopologyChange(name, levels[0], levels[1], _topology_kind(before, after))
-
-
-def _topology_kind(before: FleetTopology | None, after: FleetTopology | None) -> Kind:
-    if before is not None and after is not None and is_recreated(before, after):
-        return "recreated"
-    return _kind(before, after)
+    states = ({item.name: item.levels for item in fleet.topologies} for fleet in (change.before, change.after))
+    for name, before, after in _pairs(*states):
+        is_new_object = before is not None and after is not None and is_recreated(before, after)
+        yield TopologyChange(name, before, after, "recreated" if is_new_object else _kind(before, after))
 
 
 def _work(change: Change) -> Iterator[WorkChange]:
@@ -483,15 +475,12 @@ def _work(change: Change) -> Iterator[WorkChange]:
 
 
 def _work_states(fleet: Fleet, admission: Admission) -> dict[tuple[str, str, str, str], WorkState]:
-    return {_identity(item): _work_state(item, admission) for item in fleet.submissions}
-
-
-def _identity(item: Submission) -> tuple[str, str, str, str]:
-    return item.pool.backend.name, item.kind, item.namespace, item.name
-
-
-def _work_state(item: Submission, admission: Admission) -> WorkState:
-    return WorkState(item.target, item.queue, item.priority, item.asks, admission.verdict(item))
+    return {
+        (item.pool.backend.name, item.kind, item.namespace, item.name): WorkState(
+            item.target, item.queue, item.priority, item.asks, admission.verdict(item)
+        )
+        for item in fleet.submissions
+    }
 
 
 def _told(state: WorkState | None) -> object:
@@ -500,9 +489,7 @@ def _told(state: WorkState | None) -> object:
 
 
 def _restarts(change: Change) -> Iterator[Restart]:
-    """PodGroups of workflows that get another name, work that goes to another namespace, then workloads whose pods are
-    replaced.
-    """
+    """PodGroups of workflows that get another name, work of another namespace, then workloads that are replaced."""
     later = {(item.name, item.pool.backend.name): item for item in change.after.workflows}
     for before in change.before.workflows:
         after = later.get((before.name, before.pool.backend.name))
@@ -564,23 +551,16 @@ def _rules(change: Change) -> Iterator[RuleChange]:
 
 
 def _guard(change: Change) -> tuple[str, str] | None:
-    before, after = (_mode(fleet) for fleet in (change.before, change.after))
+    modes = (fleet.config.guard for fleet in (change.before, change.after))
+    before, after = (mode if isinstance(mode, str) else "enforce" if mode else "off" for mode in modes)
     return None if before == after else (before, after)
 
 
-def _mode(fleet: Fleet) -> str:
-    guard = fleet.config.guard
-    return guard if isinstance(guard, str) else "enforce" if guard else "off"
-
-
 def _policies(before: Sequence[Artifact], after: Sequence[Artifact]) -> Iterator[PolicyChange]:
-    earlier, later = (_specs(artifacts) for artifacts in (before, after))
-    for key in dict.fromkeys((*later, *earlier)):
-        old, new = earlier.get(key, {}), later.get(key, {})
-        what = tuple(name for name in dict.fromkeys((*old, *new)) if old.get(name) != new.get(name))
-        if what:
-            kind = _kind(old or None, new or None)
-            yield PolicyChange(*key, kind, what if kind == "changed" else ())
+    for key, old, new in _pairs(_specs(before), _specs(after)):
+        what = tuple(name for name, _, _ in _pairs(new or {}, old or {}))
+        kind = _kind(old, new)
+        yield PolicyChange(*key, kind, what if kind == "changed" else ())
 
 
 def _specs(artifacts: Sequence[Artifact]) -> dict[tuple[str, str], dict[str, object]]:
@@ -601,23 +581,12 @@ def _specs(artifacts: Sequence[Artifact]) -> dict[tuple[str, str], dict[str, obj
 
 
 def _objects(before: Sequence[Artifact], after: Sequence[Artifact]) -> Iterator[ObjectCount]:
-    earlier, later = _by_name(before), _by_name(after)
-    made = Counter(key[1] for key in later.keys() - earlier.keys())
-    dropped = Counter(key[1] for key in earlier.keys() - later.keys())
-    changed = Counter(key[1] for key in earlier.keys() & later.keys() if earlier[key] != later[key])
-    for kind in sorted({*made, *dropped, *changed}):
-        yield ObjectCount(kind, made[kind], changed[kind], dropped[kind])
+    counts = Counter((key[1], _kind(old, new)) for key, old, new in _pairs(_by_name(before), _by_name(after)))
+    for kind in sorted({kind for kind, _ in counts}):
+        yield ObjectCount(kind, counts[kind, "made"], counts[kind, "changed"], counts[kind, "dropped"])
 
 
-_Name = tuple[str, str, str, str, str]
-
-
-def _by_name(artifacts: Sequence[Artifact]) -> Mapping[_Name, object]:
+def _by_name(artifacts: Sequence[Artifact]) -> Mapping[tuple[str, ...], object]:
     """The objects that are applied, by cluster, kind, API, namespace and name."""
-    found = {}
-    for artifact in artifacts:
-        manifest = artifact.manifest
-        if artifact.apply:
-            about = manifest.metadata
-            found[artifact.backend, manifest.kind, manifest.apiVersion, about.namespace or "", about.name] = manifest
-    return found
+    made = ((item.backend, item.manifest) for item in artifacts if item.apply)
+    return {(where, x.kind, x.apiVersion, x.metadata.namespace or "", x.metadata.name): x for where, x in made}

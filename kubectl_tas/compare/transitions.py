@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kubectl_tas.compare.change import Change, Earlier
-from kubectl_tas.compare.cliquesets import changed_constraints, changed_references
-from kubectl_tas.compare.cluster import check_drift
-from kubectl_tas.compare.domains import check_domains
-from kubectl_tas.compare.namespaces import changed_namespaces
-from kubectl_tas.compare.newrights import new_rights
-from kubectl_tas.compare.nodes import check_nodes
-from kubectl_tas.compare.objects import unappliable_changes
-from kubectl_tas.compare.pools import gone_pools, moved_pools
-from kubectl_tas.compare.priorityclasses import changed_classes
-from kubectl_tas.compare.subpools import changed_subpools
-from kubectl_tas.compare.topologies import changed_levels, removed_topologies
+from kubectl_tas.compare.cluster_nodes import check_domains, check_nodes
+from kubectl_tas.compare.config_changes import changed_classes, new_rights
+from kubectl_tas.compare.grove_changes import (
+    changed_constraints,
+    changed_levels,
+    changed_references,
+    removed_topologies,
+)
+from kubectl_tas.compare.object_changes import changed_namespaces, unappliable_changes
+from kubectl_tas.compare.pool_changes import changed_subpools, gone_pools, moved_pools
+from kubectl_tas.compare.topology_drift import check_drift
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.errors import TasError
 from kubectl_tas.live.cliquesets import GroveState
@@ -137,10 +137,7 @@ def _look(cluster: Cluster, fleet: Fleet, before: Fleet | None) -> _Seen:
 
 
 def _grove(cluster: Cluster, *fleets: Fleet) -> GroveState | None:
-    """Grove's objects of the cluster; None where there is nothing of Grove to compare.
-
-    Where there are but topologies, which pools may use too, Grove need not be installed.
-    """
+    """Grove's objects; None where there is nothing to compare. For topologies alone, Grove need not be installed."""
     repositories = [fleet.repository for fleet in fleets]
     needs_grove = any(item.pod_clique_sets or item.operators for item in repositories)
     if not needs_grove and not any(item.topologies for item in repositories):

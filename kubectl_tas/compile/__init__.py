@@ -7,21 +7,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from kubectl_tas.compile.access import compile_access
-from kubectl_tas.compile.cliquesets import compile_sets
-from kubectl_tas.compile.companions import compile_companions
-from kubectl_tas.compile.guard import compile_guards
-from kubectl_tas.compile.namespaces import compile_namespaces
-from kubectl_tas.compile.podgangs import preview_pod_gangs
+from kubectl_tas.compile.guard_policies import compile_guards
+from kubectl_tas.compile.passthrough import compile_companions, compile_members, compile_sets, compile_workloads
 from kubectl_tas.compile.podgroups import (
     compile_owned,
     pass_pod_groups,
+    preview_pod_gangs,
     preview_pod_groups,
     preview_set_pod_groups,
 )
-from kubectl_tas.compile.queues import compile_priority_classes, compile_queues
-from kubectl_tas.compile.topologies import compile_bindings, compile_topologies
-from kubectl_tas.compile.workflows import compile_workflows
-from kubectl_tas.compile.workloads import compile_members, compile_workloads
+from kubectl_tas.compile.queue_objects import compile_namespaces, compile_priority_classes, compile_queues
+from kubectl_tas.compile.topology_objects import compile_bindings, compile_topologies
+from kubectl_tas.compile.workflow_objects import compile_workflows
 from kubectl_tas.model.artifact import Artifact, Placed
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
@@ -54,10 +51,7 @@ WORK_PASSES: tuple[Pass, ...] = (
 
 
 def compile_fleet(fleet: Fleet) -> tuple[Artifact, ...]:
-    """All objects of a fleet without errors, by backend and then in the order in which they are applied.
-
-    A fleet that declares nothing gives nothing.
-    """
+    """All objects of a fleet without errors, by backend, in the order of application; nothing of an empty one."""
     if fleet.repository.is_empty:
         return ()
     return in_order_of_application(fleet, (*compile_shared(fleet), *compile_work(fleet)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, get_args
 
-from kubectl_tas.compile.expressions import any_label_changed, holds, label, listed, looked_up, tables, text, value
+from kubectl_tas.compile.cel import any_label_changed, holds, label, listed, looked_up, tables, text, value
 from kubectl_tas.compile.metadata import folder, metadata
 from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Artifact

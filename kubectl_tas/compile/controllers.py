@@ -7,27 +7,26 @@ that the same repository gives the same objects.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
 from itertools import groupby
 from typing import Any
 
-from kubectl_tas.compile.companions import compile_companions
+from kubectl_tas.compile.passthrough import compile_companions, compile_members
 from kubectl_tas.compile.podgroups import compile_owned, pass_pod_groups, predicted, preview_set_pod_groups
-from kubectl_tas.compile.queues import compile_priority_classes, compile_queues
-from kubectl_tas.compile.topologies import compile_topologies, topologies_elsewhere
-from kubectl_tas.compile.workflows import compile_workflows
-from kubectl_tas.compile.workloads import compile_members
+from kubectl_tas.compile.queue_objects import compile_priority_classes, compile_queues
+from kubectl_tas.compile.topology_objects import compile_topologies, topologies_elsewhere
+from kubectl_tas.compile.workflow_objects import compile_workflows
 from kubectl_tas.gangs import podgrouper
-from kubectl_tas.gangs.cliqueset import previewed_gangs
-from kubectl_tas.gangs.demanded import demanded
-from kubectl_tas.gangs.demands import demands
-from kubectl_tas.gangs.pods import batches
+from kubectl_tas.gangs.apply_demands import demanded
+from kubectl_tas.gangs.cliqueset_gang import previewed_gangs
+from kubectl_tas.gangs.pool_demands import demands
+from kubectl_tas.gangs.workload_gang import batches
 from kubectl_tas.load.document import parse
 from kubectl_tas.model.artifact import Artifact, PassThrough
 from kubectl_tas.model.base import KeyPath, Model
 from kubectl_tas.model.labels import POD_GROUP, SUBGROUP
-from kubectl_tas.model.manifest import Metadata, PodGroup, PodGroupSpec
+from kubectl_tas.model.manifest import Metadata, PodGroup
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
@@ -37,6 +36,10 @@ from kubectl_tas.resolve.pools import work_name
 from kubectl_tas.resolve.workload import FleetWorkload
 
 Object = dict[str, Any]
+_RENDERED: tuple[Callable[[Fleet], Iterable[Artifact]], ...] = (
+    *(compile_priority_classes, compile_topologies, compile_queues, compile_companions),
+    *(compile_workflows, pass_pod_groups, compile_owned, compile_members),
+)
 
 
 @dataclass
@@ -55,18 +58,8 @@ def seen(whole: Fleet, backend: FleetBackend) -> Seen:
     """Everything that is for a backend with KAI in a fleet without errors."""
     fleet = whole.of_backend(backend.name)
     found = Seen(elsewhere=[_dumped(item) for item in topologies_elsewhere(fleet, backend)])
-    rendered: list[Iterable[Artifact]] = [
-        compile_priority_classes(fleet),
-        compile_topologies(fleet),
-        compile_queues(fleet),
-        compile_companions(fleet),
-        compile_workflows(fleet),
-        pass_pod_groups(fleet),
-        compile_owned(fleet),
-        compile_members(fleet),
-    ]
-    for artifacts in rendered:
-        own = (artifact for artifact in artifacts if artifact.backend == backend.name)
+    for made in _RENDERED:
+        own = (artifact for artifact in made(fleet) if artifact.backend == backend.name)
         found.objects += (_pod_of(data) for artifact in own for data in _data(artifact))
     for workload in fleet.workloads:
         reason = _unknown(workload)
@@ -107,10 +100,12 @@ def _pod_of(made: Object) -> Object:
     if made["kind"] != "Job":
         return made
     template = made["spec"]["template"]
-    about = {**template.get("metadata", {}), "name": made["metadata"]["name"]}
-    if "namespace" in made["metadata"]:
-        about["namespace"] = made["metadata"]["namespace"]
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": about, "spec": template["spec"]}
+    where = {key: made["metadata"][key] for key in ("name", "namespace") if key in made["metadata"]}
+    return _pod({**template.get("metadata", {}), **where}, template["spec"])
+
+
+def _pod(about: Object, spec: Object) -> Object:
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": about, "spec": spec}
 
 
 def _unknown(workload: FleetWorkload) -> str:
@@ -144,7 +139,8 @@ def _made(fleet: Fleet, workload: FleetWorkload) -> Iterator[Object]:
         for number in range(copies):
             copy = f"-{number}" if copies > 1 else ""
             name = names.shorten(f"{gang.name}-{uid}{part}{copy}", names.MAX_NAME)
-            yield _pod_group(Metadata(name=name, namespace=item.namespace, labels=item.kai_labels), spec)
+            about = Metadata(name=name, namespace=item.namespace, labels=item.kai_labels)
+            yield _dumped(PodGroup(metadata=about, spec=spec))
             for template, own in groupby(batches(item, gang), key=lambda batch: batch.template):
                 places = [batch.sub_group for batch in own for _ in range(batch.pods)]
                 pods = _Template(workload, template, data)
@@ -168,11 +164,7 @@ def _sets(fleet: Fleet) -> Iterator[Object]:
                     "labels": {**(clique.get("labels") or {}), SUBGROUP: part.name},
                     "annotations": {**(clique.get("annotations") or {}), POD_GROUP: artifact.manifest.metadata.name},
                 }
-                yield {"apiVersion": "v1", "kind": "Pod", "metadata": about, "spec": clique["spec"]["podSpec"]}
-
-
-def _pod_group(about: Metadata, spec: PodGroupSpec) -> Object:
-    return _dumped(PodGroup(metadata=about, spec=spec))
+                yield _pod(about, clique["spec"]["podSpec"])
 
 
 @dataclass(frozen=True)
@@ -187,18 +179,13 @@ class _Template:
     def pod(self, ordinal: str, pod_group: str | None = None, sub_group: str | None = None) -> Object:
         """One of them; what its template does not say of its gang is given."""
         written = _at(self.data, self.item.metadata_path) or {}
-        labels, annotations = dict(written.get("labels") or {}), dict(written.get("annotations") or {})
-        if sub_group is not None:
-            labels[SUBGROUP] = sub_group
-        if pod_group is not None:
-            annotations[POD_GROUP] = pod_group
         about = {
             "name": f"{self.workload.file_name}-{self.item.name}-{ordinal}",
             "namespace": self.workload.namespace,
-            "labels": labels,
-            "annotations": annotations,
+            "labels": {**(written.get("labels") or {}), **({SUBGROUP: sub_group} if sub_group is not None else {})},
+            "annotations": {**(written.get("annotations") or {}), **({POD_GROUP: pod_group} if pod_group else {})},
         }
-        return {"apiVersion": "v1", "kind": "Pod", "metadata": about, "spec": _at(self.data, self.item.path)["spec"]}
+        return _pod(about, _at(self.data, self.item.path)["spec"])
 
 
 def _at(data: Any, path: KeyPath) -> Any:

@@ -47,7 +47,5 @@ def metadata(
 
 
 def folder(base: str, backend: FleetBackend, namespace: str) -> str:
-    """The folder of manifests in a namespace: two namespaces may have objects of one name. Those of the backend's own
-    namespace lie in ``base`` itself.
-    """
+    """The folder of a namespace, as two may have objects of one name; ``base`` itself for the backend's own."""
     return base if namespace == backend.namespace else f"{base}/{namespace}"

@@ -1,4 +1,4 @@
-"""PodGroups: the one writer of them, those of workloads that own one, those written by hand, and previews."""
+"""PodGroups: the one writer of them, those of workloads that own one, those written by hand; previews, and PodGangs."""
 
 from __future__ import annotations
 
@@ -7,17 +7,30 @@ from typing import Literal
 
 from kubectl_tas.compile.metadata import folder, metadata
 from kubectl_tas.gangs import podgrouper, waits
-from kubectl_tas.gangs.cliqueset import previewed_gangs
+from kubectl_tas.gangs.cliqueset_gang import previewed_gangs
 from kubectl_tas.gangs.gang import Constraint, Gang, Part
-from kubectl_tas.gangs.workload import own_gang, shared_gang
+from kubectl_tas.gangs.workload_gang import own_gang, shared_gang
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.labels import MANAGED_BY, POOL, PREEMPTION_DELAY, SKIP_PODGROUPER, STALENESS_GRACE
-from kubectl_tas.model.manifest import Metadata, PodGroup, PodGroupSpec, SubGroup, TopologyConstraint
+from kubectl_tas.model.manifest import (
+    GangConstraint,
+    GangMember,
+    GangPack,
+    GangPart,
+    Metadata,
+    PodGang,
+    PodGangSpec,
+    PodGroup,
+    PodGroupSpec,
+    SubGroup,
+    TopologyConstraint,
+)
 from kubectl_tas.model.phase import Phase
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.workload import FleetWorkload
 
@@ -29,6 +42,8 @@ PODS = "pods.kubectl-tas/"
 """Prefix of the annotations that say which indices a SubGroup has."""
 INDEX = "index.kubectl-tas/"
 """Prefix of the annotations that say which label holds the indices of a replica type."""
+_PHASE = Phase.POD_GROUP
+_PREEMPTIBILITY: dict[bool, Literal["preemptible", "non-preemptible"]] = {True: "preemptible", False: "non-preemptible"}
 
 
 def pass_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
@@ -40,20 +55,11 @@ def pass_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
         found = fleet.target(target) if target is not None else None
         if target is not None and found is not None:
             labels |= {POOL: target, **found[0].shard_labels}
-        manifest = PodGroup(
-            metadata=metadata(
-                fleet,
-                item.name,
-                Phase.POD_GROUP,
-                namespace=item.namespace,
-                labels=labels,
-                annotations=written.metadata.annotations,
-            ),
-            spec=written.spec,
-        )
+        notes, source = written.metadata.annotations, item.declared.origin.path
+        about = metadata(fleet, item.name, _PHASE, namespace=item.namespace, labels=labels, annotations=notes)
         file = names.file(f"podgroup-{item.namespace}-{item.name}")
-        source = item.declared.origin.path
-        yield Artifact(item.backend.name, Phase.POD_GROUP, WORKFLOWS, file, manifest, source)
+        manifest = PodGroup(metadata=about, spec=written.spec)
+        yield Artifact(item.backend.name, _PHASE, WORKFLOWS, file, manifest, source)
 
 
 def compile_owned(fleet: Fleet) -> Iterator[Artifact]:
@@ -73,35 +79,23 @@ def _owned(fleet: Fleet, members: Sequence[FleetWorkload], gang: Gang) -> Artifa
     """Queue and priority are those of the first member; all have the same."""
     workload = members[0]
     backend = workload.pool.backend
-    manifest = PodGroup(
-        metadata=metadata(
-            fleet,
-            gang.name,
-            Phase.POD_GROUP,
-            namespace=workload.namespace,
-            labels={**workload.kai_labels, POOL: workload.target},
-        ),
-        spec=pod_group_spec(fleet, workload, gang, is_owned=True),
-    )
+    labels = {**workload.kai_labels, POOL: workload.target}
+    about = metadata(fleet, gang.name, _PHASE, namespace=workload.namespace, labels=labels)
+    manifest = PodGroup(metadata=about, spec=pod_group_spec(fleet, workload, gang, is_owned=True))
     source = " and ".join(dict.fromkeys(member.declared.origin.path for member in members))
     where = folder(WORKLOADS, backend, workload.namespace)
-    return Artifact(backend.name, Phase.POD_GROUP, where, f"podgroup-{gang.name}.yaml", manifest, source)
+    return Artifact(backend.name, _PHASE, where, f"podgroup-{gang.name}.yaml", manifest, source)
 
 
 def preview_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
-    """One for each workload whose PodGroup KAI makes, and is known and not too large to be read.
-
-    Of what a release does not make, segments above all, it shows what is asked for, and says so.
-    """
+    """One for each workload whose PodGroup KAI makes, as far as it is known; where it makes no segments, with them."""
     for workload in fleet.workloads:
         for item, gang, spec in predicted(fleet, workload):
             yield _preview_of_workload(item, workload, gang, spec)
 
 
 def predicted(fleet: Fleet, workload: FleetWorkload) -> Iterator[tuple[FleetWorkload, Gang, PodGroupSpec]]:
-    """The shapes of the PodGroups that KAI makes of a workload, each with those of its pods that are in one; nothing
-    where that is not known, or too large to be read.
-    """
+    """The PodGroups that KAI makes of a workload, with their pods; none where they are unknown, or too large."""
     is_made = podgrouper.is_made_by_kai(workload) and podgrouper.lists_parts(workload)
     if not (is_made and podgrouper.is_predicted(workload) and workload.pods):
         return
@@ -114,7 +108,10 @@ def predicted(fleet: Fleet, workload: FleetWorkload) -> Iterator[tuple[FleetWork
 
 def _preview_of_workload(item: FleetWorkload, workload: FleetWorkload, gang: Gang, spec: PodGroupSpec) -> Artifact:
     """One PodGroup of a workload, with the pods of ``item``, all of them or a part."""
-    indexed = {**_index_labels(item), **_ranges(gang)} if spec.subGroups else {}
+    indexed: dict[str, str] = {}
+    if spec.subGroups:
+        indexed = {f"{INDEX}{part.name}": part.segments.index_label for part in item.replicas if part.segments}
+        indexed |= {f"{PODS}{part.name}": indices(part.indices) for part in gang.parts if part.indices is not None}
     about = Metadata(
         name=gang.name,
         namespace=item.namespace,
@@ -153,9 +150,9 @@ def preview_set_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
             yield _preview(submitted, PREVIEW, stem, PodGroup(metadata=about, spec=spec))
 
 
-def _preview(item: Submission, where: str, stem: str, manifest: PodGroup) -> Artifact:
+def _preview(item: Submission, where: str, stem: str, manifest: PodGroup | PodGang) -> Artifact:
     backend, source = item.pool.backend.name, item.declared.origin.path
-    return Artifact(backend, Phase.POD_GROUP, where, names.file(stem), manifest, source, apply=False)
+    return Artifact(backend, _PHASE, where, names.file(stem), manifest, source, apply=False)
 
 
 def pod_group_spec(
@@ -170,9 +167,7 @@ def pod_group_spec(
     backend = item.pool.backend
     parts = gang.parts if backend.has(Feature.SUBGROUP_TREE) else ()
     whole = _min_sub_group(gang, gang, backend) if parts else None
-    preemptibility: Literal["preemptible", "non-preemptible"] = (
-        "preemptible" if item.is_preemptible else "non-preemptible"
-    )
+    preemptibility = _PREEMPTIBILITY[item.is_preemptible]
     return PodGroupSpec(
         queue=item.queue,
         priorityClassName=getattr(fleet.config.priorityClasses, item.priority),
@@ -228,16 +223,52 @@ def note(workload: FleetWorkload, *, divided: bool) -> str:
     return f"{text}; its name goes on with {podgrouper.rest_of_name(workload)}"
 
 
-def _index_labels(workload: FleetWorkload) -> dict[str, str]:
-    return {f"{INDEX}{item.name}": item.segments.index_label for item in workload.replicas if item.segments}
-
-
-def _ranges(gang: Gang) -> dict[str, str]:
-    """The indices of every SubGroup that is known by them."""
-    return {f"{PODS}{part.name}": indices(part.indices) for part in gang.parts if part.indices is not None}
-
-
 def indices(span: tuple[int, int]) -> str:
     """``4 to 7``, or ``4``."""
     first, last = span
     return str(first) if first == last else f"{first} to {last}"
+
+
+TOPOLOGY_NAME = "grove.io/topology-name"
+"""Annotation of a PodGang: the Topology that its levels belong to."""
+PART_OF = "app.kubernetes.io/part-of"
+
+
+def preview_pod_gangs(fleet: Fleet) -> Iterator[Artifact]:
+    """The PodGang of every gang of the sets whose pool and topology are known."""
+    for submitted, gang in previewed_gangs(fleet):
+        stem = f"podgang-{submitted.set.namespace}-{gang.name}"
+        yield _preview(submitted, PREVIEW, stem, _pod_gang(fleet, submitted, gang))
+
+
+def _pod_gang(fleet: Fleet, submitted: SubmittedSet, gang: Gang) -> PodGang:
+    item, topology = submitted.set, submitted.set.topology
+    annotations = {NOTE: f"What Grove makes of PodCliqueSet {item.name}"}
+    if topology is not None:
+        annotations = {TOPOLOGY_NAME: topology.name, **annotations}
+    if submitted.pool.backend.writes_pod_groups_of_sets:
+        annotations = {SKIP_PODGROUPER: "true", **annotations}
+    labels = {MANAGED_BY: "kubectl-tas", PART_OF: item.name, POOL: submitted.target}
+    return PodGang(
+        metadata=Metadata(name=gang.name, namespace=item.namespace, labels=labels, annotations=annotations),
+        spec=PodGangSpec(
+            podgroups=tuple(
+                GangMember(name=leaf.name, minReplicas=leaf.minimum or 0, topologyConstraint=_packed(leaf.constraint))
+                for leaf in gang.leaves
+            ),
+            topologyConstraint=_packed(gang.constraint),
+            topologyConstraintGroupConfigs=tuple(
+                GangPart(name=part.name, podGroupNames=tuple(leaf.name for leaf in cliques), topologyConstraint=packed)
+                for part in gang.parts  # replicas of scaling groups that have a constraint
+                if (cliques := gang.below(part)) and (packed := _packed(part.constraint)) is not None
+            ),
+            priorityClassName=str(getattr(fleet.config.priorityClasses, submitted.priority)),
+        ),
+    )
+
+
+def _packed(constraint: Constraint | None) -> GangConstraint | None:
+    if constraint is None or constraint.topology is None:
+        return None
+    required, preferred = constraint.labels
+    return GangConstraint(packConstraint=GangPack(required=required, preferred=preferred))

@@ -7,7 +7,7 @@ from typing import Any
 
 from kubectl_tas.draw.picture import Picture
 from kubectl_tas.gangs.gang import Gang, Part, SubGroup
-from kubectl_tas.gangs.workload import PodSegment
+from kubectl_tas.gangs.workload_gang import PodSegment
 from kubectl_tas.report.json import dump
 from kubectl_tas.resolve.topologies import Level
 from kubectl_tas.resolve.workload import FleetWorkload

@@ -7,13 +7,13 @@ from typing import Literal
 
 from kubectl_tas.compile.podgroups import note
 from kubectl_tas.draw.figure import Facts
-from kubectl_tas.gangs import placements, podgrouper
+from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.admission import Admission, Verdict
-from kubectl_tas.gangs.cliqueset import gangs_of_set
+from kubectl_tas.gangs.cliqueset_gang import gangs_of_set
 from kubectl_tas.gangs.gang import Gang
-from kubectl_tas.gangs.podgroup import gang_of_pod_group
-from kubectl_tas.gangs.workflow import gangs_of_workflow
-from kubectl_tas.gangs.workload import gang_of
+from kubectl_tas.gangs.podgroup_gang import gang_of_pod_group
+from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
+from kubectl_tas.gangs.workload_gang import gang_of, whole_placement
 from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
@@ -109,7 +109,7 @@ def _note(workload: FleetWorkload, gang: Gang) -> str:
 
 def _topology(workload: FleetWorkload) -> str | None:
     """The Topology that its placements refer to, else its pool's."""
-    found = [placements.whole_placement(workload)[0], *(item.placement for item in workload.replicas)]
+    found = [whole_placement(workload)[0], *(item.placement for item in workload.replicas)]
     found += [item.segments.placement for item in workload.replicas if item.segments]
     named = next((placement.topology for placement in found if placement), None)
     return named or _pool_topology(workload)

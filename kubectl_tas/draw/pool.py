@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas.gangs.accounts import Account, Total, depths, totals
+from kubectl_tas.gangs.quota_usage import Account, Total, depths, totals
 from kubectl_tas.model.pool import QuotaAmounts
 from kubectl_tas.quantities import (
     NO_LIMIT,

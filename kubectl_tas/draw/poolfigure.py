@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kubectl_tas.draw import pool as pages
 from kubectl_tas.draw.figure import CUT, MOST_DEEP, Bar, Box, Figure, Look, folded
-from kubectl_tas.gangs.accounts import Account
+from kubectl_tas.gangs.quota_usage import Account
 from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amount, Amounts, ResourceName, said, show
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.pools import BEHAVIOUR, Submission, Target

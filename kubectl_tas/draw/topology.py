@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kubectl_tas.compare.cluster import (
+from kubectl_tas.compare.cluster_nodes import Coverage
+from kubectl_tas.compare.nodelevels import Domains, Suggestion
+from kubectl_tas.compare.topology_drift import (
     CONDITION,
     Condition,
     Drift,
@@ -16,8 +18,6 @@ from kubectl_tas.compare.cluster import (
     domains,
     full_name,
 )
-from kubectl_tas.compare.nodelevels import Domains, Suggestion
-from kubectl_tas.compare.nodes import Coverage
 from kubectl_tas.kai import Feature
 from kubectl_tas.live.cliquesets import Levels
 from kubectl_tas.report import table

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kubectl_tas.compile.podgroups import indices
 from kubectl_tas.draw.figure import Bar, Box, Figure, Look
-from kubectl_tas.gangs.workload import PodSegment
+from kubectl_tas.gangs.workload_gang import PodSegment
 from kubectl_tas.report import table
 from kubectl_tas.report.style import printable
 from kubectl_tas.resolve.workload import FleetWorkload

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from kubectl_tas.diagnostics import Diagnostic, Severity
-from kubectl_tas.edit.subpools import Edit, NewFile, RemoveDocument, SetValues
-from kubectl_tas.emit.disk import Disk
+from kubectl_tas.edit.subpool_edits import Edit, NewFile, RemoveDocument, SetValues
+from kubectl_tas.emit.disk import Disk, unreadable
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import inside
 from kubectl_tas.load.compose import MAX_NODES
@@ -161,7 +161,7 @@ def _mode(disk: Disk, root: Path, path: str) -> int | None:
     try:
         status = disk.status(inside(root, path))
     except OSError as error:
-        raise TasError(f"cannot read {path}: {error.strerror}", hint="Check its permissions.") from error
+        raise unreadable(path, error) from error
     return stat.S_IMODE(status.st_mode) if status else None
 
 
@@ -200,4 +200,4 @@ def _read(disk: Disk, root: Path, path: str) -> bytes | None:
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:  # a name that is too long for a queue too, which is what is said then
             return None
-        raise TasError(f"cannot read {path}: {error.strerror}", hint="Check its permissions.") from error
+        raise unreadable(path, error) from error

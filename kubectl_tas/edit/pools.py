@@ -7,7 +7,15 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
-from kubectl_tas.edit.subpools import MAX_NAMED, SUBPOOL_UNKNOWN, Edit, RemoveDocument, SetValues, listed, unknown_pool
+from kubectl_tas.edit.subpool_edits import (
+    MAX_NAMED,
+    SUBPOOL_UNKNOWN,
+    Edit,
+    RemoveDocument,
+    SetValues,
+    listed,
+    unknown_pool,
+)
 from kubectl_tas.load.splice import Value
 from kubectl_tas.model import labels
 from kubectl_tas.model.backdoors import BACKDOORS, Decides

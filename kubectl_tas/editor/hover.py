@@ -9,8 +9,8 @@ from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.draw import answer as answer_pages
 from kubectl_tas.editor.definition import Reference
 from kubectl_tas.errors import TasError
-from kubectl_tas.gangs.accounts import Account, accounts
 from kubectl_tas.gangs.admission import answers
+from kubectl_tas.gangs.quota_usage import Account, accounts
 from kubectl_tas.load.document import Document
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amounts, said

@@ -17,8 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
-from kubectl_tas.emit.disk import KUSTOMIZATION, MARK, TEMPORARY
-from kubectl_tas.errors import TasError
+from kubectl_tas.emit.disk import KUSTOMIZATION, MARK, TEMPORARY, unreadable
 from kubectl_tas.folders import MAX_DEPTH, is_below, is_git, is_hidden, is_matched, misspelled, too_deep
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.records import dataclass
@@ -96,10 +95,7 @@ class Foreign:
 
 
 def foreign(root: Path, config: ConfigSpec) -> tuple[Foreign, ...]:
-    """All that is not known to be harmless, by path. Nothing where the output is none that may be written to.
-
-    Raises TasError where a folder or a file cannot be read.
-    """
+    """All that may do harm, by path; nothing for an output that is refused. Raises TasError if one is unreadable."""
     output = config.output
     if misspelled(output) or is_hidden(output) or any(_is_within(folder, output) for folder in (".", *config.sources)):
         return ()
@@ -114,10 +110,7 @@ def foreign(root: Path, config: ConfigSpec) -> tuple[Foreign, ...]:
 def check_output(
     found: Iterable[Foreign], config: ConfigSpec, base: tuple[str, ConfigSpec] | None = None
 ) -> Iterator[Diagnostic]:
-    """A finding for each file that the Config does not keep. ``base`` is a revision with its Config, which counts then.
-
-    Plain manifests of one folder are one finding in the end: they have one cause.
-    """
+    """A finding for each file that is not kept by the Config; by that of ``base``, a revision, where it is given."""
     revision, deciding = base or ("", config)
     for item in found:
         if is_kept(item, deciding.outputKeeps):
@@ -159,29 +152,27 @@ def left_behind(
 
 
 @dataclass(frozen=True, slots=True)
-class KeptChange:
-    """A file that the Config keeps, which is not as it was."""
+class FileBeside:
+    """A file that the tool did not write, and that changes what is applied."""
 
     path: str
-    kind: Literal["made", "changed", "dropped"]
+    kind: Literal["made", "changed", "dropped"] | None
+    """What became of one that the Config keeps; None: the Config does not keep it."""
     effect: str
 
 
 def kept_changes(
     root: Path, found: Iterable[Foreign], keeps: Sequence[str], before: Mapping[str, bytes]
-) -> Iterator[KeptChange]:
-    """What became of the files that ``keeps`` names; ``before`` has their earlier contents.
-
-    Raises TasError where one cannot be read.
-    """
+) -> Iterator[FileBeside]:
+    """What became of the files that ``keeps`` names since ``before``. Raises TasError where one cannot be read."""
     kept = {item.path: item.effect for item in found if is_kept(item, keeps)}
     for path in sorted({*kept, *before}):
         name = path.rpartition("/")[2]
         if path in kept:
             if path not in before or before[path] != _content(root / path):
-                yield KeptChange(path, "changed" if path in before else "made", kept[path])
+                yield FileBeside(path, "changed" if path in before else "made", kept[path])
         elif not os.path.lexists(root / path) and not _is_harmless(name) and not before[path].startswith(_MARK):
-            yield KeptChange(path, "dropped", _effect(name) or _MANIFEST)
+            yield FileBeside(path, "dropped", _effect(name) or _MANIFEST)
 
 
 def _content(path: Path) -> bytes:
@@ -191,7 +182,7 @@ def _content(path: Path) -> bytes:
             return os.fsencode(path.readlink())
         return path.read_bytes() if path.is_file() else b""
     except OSError as error:
-        raise _unreadable(str(path), error) from error
+        raise unreadable(str(path), error) from error
 
 
 def _is_within(folder: str, other: str) -> bool:
@@ -245,7 +236,7 @@ def _files(real: str, output: str, *, listed: bool) -> Iterator[tuple[str, os.Di
                     else:
                         rest.append(entry)
         except OSError as error:
-            raise _unreadable(f"the folder {output}{folder[len(real) :]}", error) from error
+            raise unreadable(f"the folder {output}{folder[len(real) :]}", error) from error
         own = next((entry for entry in rest if entry.name == KUSTOMIZATION), None)
         if own is not None and not listed and listing is None:
             start, (known, listing) = len(folder) + 1, _resources(own)
@@ -259,9 +250,7 @@ def _files(real: str, output: str, *, listed: bool) -> Iterator[tuple[str, os.Di
 
 
 def _resources(entry: os.DirEntry[str]) -> tuple[frozenset[str], frozenset[str] | None]:
-    """What a kustomization lists of which no name is one that a GitOps tool may read; and all that it lists, None where
-    the tool did not write it.
-    """
+    """What a kustomization lists, without names that a tool reads; and all that it lists, None where it is not ours."""
     text = os.fsdecode(_content(Path(entry.path)))
     body = f"\n{text.partition('resources:')[2].strip()}"
     if not text.startswith(MARK):
@@ -271,9 +260,7 @@ def _resources(entry: os.DirEntry[str]) -> tuple[frozenset[str], frozenset[str] 
 
 
 def _judged(path: str, entry: os.DirEntry[str], *, is_extra: bool) -> Foreign | None:
-    """What is to be said of a file below the output folder; None: it is ours, or harmless. ``is_extra``: the tool's
-    kustomization does not list it.
-    """
+    """What to say of a file, which ``is_extra`` if our kustomization does not list it; None: ours, or harmless."""
     name = entry.name
     if is_git(name):
         return Foreign(path, "its folder is another repository, which git and Argo CD may fill otherwise")
@@ -313,7 +300,7 @@ def _is_ours(file: str, path: str) -> bool:
         finally:
             os.close(number)
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise unreadable(path, error) from error
 
 
 def _settings_of_git(file: Path) -> str | None:
@@ -324,14 +311,12 @@ def _settings_of_git(file: Path) -> str | None:
         with file.open("rb") as opened:
             content = opened.read(_MAX_SETTINGS + 1)
     except OSError as error:
-        raise _unreadable(str(file), error) from error
+        raise unreadable(str(file), error) from error
     return content.decode("utf-8", "replace") if len(content) <= _MAX_SETTINGS else None
 
 
 def _fills_output(file: Path, below: Sequence[str]) -> bool:
-    """Whether a ``.gitmodules`` names a folder in the output, or the output, which ``below`` leads to. A submodule that
-    contains the whole repository is not meant.
-    """
+    """Whether a ``.gitmodules`` names a folder in the output, or the output, which ``below`` leads to."""
     text = _settings_of_git(file)
     if text is None:
         return True
@@ -341,9 +326,7 @@ def _fills_output(file: Path, below: Sequence[str]) -> bool:
 
 
 def _changes_manifests(file: Path, below: Sequence[str]) -> bool:
-    """Whether a ``.gitattributes`` may have git change the bytes of manifests; ``below`` are the names of the folders
-    from there to the output.
-    """
+    """Whether a ``.gitattributes`` may have git change manifests, in the folders ``below`` it."""
     text = _settings_of_git(file)
     if text is None:
         return True
@@ -381,7 +364,3 @@ _ABOVE: dict[str, Callable[[Path, Sequence[str]], bool]] = {
     _MODULES: _fills_output,
 }
 """Files in the folders above the output, and whether they matter to it."""
-
-
-def _unreadable(what: str, error: OSError) -> TasError:
-    return TasError(f"cannot read {what}: {error.strerror}", hint="Check its permissions.")

@@ -14,7 +14,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MEBIBYTE
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.lasting import Past
-from kubectl_tas.gangs.podgroup import least_of
+from kubectl_tas.gangs.podgroup_gang import least_of
 from kubectl_tas.gangs.summary import Request, Summary
 from kubectl_tas.model.workflow import Priority
 from kubectl_tas.quantities import (
@@ -151,9 +151,7 @@ class Admission:
         return {name: by_queue(filter(self._takes, items)) for name, items in found.items()}
 
     def declared(self, item: Submission) -> dict[str, Amounts]:
-        """What the HIGH and NORMAL work of the repository that can run asks for on the cluster of a submission, by
-        leaf queue.
-        """
+        """What the HIGH and NORMAL work that can run asks for on the cluster of a submission, by leaf queue."""
         return self._declared.get(item.pool.backend.name) or defaultdict(Amounts)
 
     def _takes(self, item: Submission) -> bool:
@@ -225,7 +223,7 @@ class Admission:
         """What a submission asks for, together with all that share its gang, queue and priority."""
         match item:
             case Summary():
-                return item.request
+                return item.sent.request
             case FleetWorkflow():
                 gangs = [group.asks for group in item.groups] or [NOTHING]
                 return Request(item.asks, reduce(larger, gangs), reduce(smaller, gangs), len(item.groups) <= 1)
@@ -269,9 +267,7 @@ class Admission:
 
 
 def asked(fleet: Fleet) -> dict[str, Amounts]:
-    """What all HIGH and NORMAL work of a fleet for one cluster asks for, by leaf queue: what a decrease of the quota
-    has made too large may run on.
-    """
+    """What all HIGH and NORMAL work of a fleet for one cluster asks for, by leaf queue, whether it can run or not."""
     return by_queue(item for item in fleet.submissions if not item.is_preemptible)
 
 
@@ -535,8 +531,9 @@ def _not_covered(item: Submission, over: _Excess, *, is_listed: bool) -> str:
 
 def _remedy(workflow: Submission, request: Request, elsewhere: Mapping[str, Amounts | None], rule: Rule) -> str:
     """What would let a submission run that ``rule`` says never does: all bounds at once, that none is met later."""
-    if rule is SUBPOOL_CLOSED:
-        return _instead(workflow, request, elsewhere)
+    if rule is SUBPOOL_CLOSED:  # where there is room, else anywhere
+        open_ = [*(subpool.canonical for subpool in workflow.pool.active), workflow.pool.name]
+        return f"Use {_either(_roomy(workflow, request, elsewhere) or open_)}."
     largest, maximum = request.largest, workflow.maximum
     beyond = largest.exceeding(maximum)
     none = next((name for name in beyond if maximum.of(name) == 0), None)
@@ -549,12 +546,6 @@ def _remedy(workflow: Submission, request: Request, elsewhere: Mapping[str, Amou
     lower = less if workflow.is_preemptible else _less(workflow, largest, smaller(workflow.quota, maximum))
     ways = [lower, *([] if lower == less else [f"use priority LOW and {less}"])]
     return f"{_sentence(', or '.join(filter(None, ways)))}."
-
-
-def _instead(workflow: Submission, request: Request, elsewhere: Mapping[str, Amounts | None]) -> str:
-    """Where a workflow can go whose subpool is closed: where it has room, else anywhere."""
-    open_ = [subpool.canonical for subpool in workflow.pool.active]
-    return f"Use {_either(_roomy(workflow, request, elsewhere) or [*open_, workflow.pool.name])}."
 
 
 def _ask_less(workflow: Submission, request: Request, elsewhere: Mapping[str, Amounts | None], asked: Amounts) -> str:
@@ -589,9 +580,7 @@ def _either(names: Sequence[str]) -> str:
 
 
 def _roomy(workflow: Submission, request: Request, elsewhere: Mapping[str, Amounts | None]) -> list[str]:
-    """The subpools of its pool, and the pool itself, that have as much left as the workflow and its gang ask for; those
-    with the most come first.
-    """
+    """The queues of its pool with as much left as the work and its gang ask for; those with the most come first."""
     pool, asked = workflow.pool, request.asks
     places = [(item.canonical, item.queue, item.quota) for item in pool.active]
     places.append((pool.name, pool.shared_queue, pool.shared_quota))

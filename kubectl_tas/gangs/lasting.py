@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kubectl_tas.gangs.podgrouper import pod_group_name
-from kubectl_tas.gangs.workflow import gangs_of_workflow
+from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.quantities import Amounts, ResourceName, total
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet

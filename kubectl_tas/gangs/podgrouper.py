@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeGuard
 
-from kubectl_tas.gangs.segments import waited_for, worker_segment
+from kubectl_tas.gangs.segment_cuts import waited_for, worker_segment
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
@@ -34,7 +34,7 @@ WORKER = "worker"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Grouping:
     """What KAI's podgrouper makes of one kind."""
 
     minimums: Callable[[FleetWorkload], list[int]]
@@ -91,18 +91,12 @@ def _batch_path(workload: FleetWorkload) -> KeyPath | None:
 
 
 def _ray(workload: FleetWorkload) -> list[int]:
-    """The head, and of each worker group its minReplicas, or all where it has none; the pod that submits a job comes
-    later (ray_grouper.go).
-    """
+    """The head, and minReplicas of each worker group, or all; who submits a job comes later (ray_grouper.go)."""
     spec = workload.declared.spec
     assert is_ray(spec)
     groups = spec.cluster.workerGroupSpecs
     needed = [min(group.pods, group.minReplicas * group.numOfHosts) or group.pods for group in groups]
     return [1, *needed, 0][: len(workload.replicas)]
-
-
-def _ray_part(item: ReplicaType) -> str:
-    return item.written or RAY_HEAD
 
 
 def job_minimums(workload: FleetWorkload) -> list[int]:
@@ -190,30 +184,30 @@ def _leader_worker_segments(workload: AnyWorkload, workers: ReplicaType, segment
     return None
 
 
-_TRAINING = Row(_kubeflow, _kubeflow_path)
-_RAY = Row(
+_TRAINING = Grouping(_kubeflow, _kubeflow_path)
+_RAY = Grouping(
     _ray,
     sub_groups=Feature.REPLICA_SUBGROUPS,
     placed_parts=Feature.RAY_CONSTRAINTS,
-    part_name=_ray_part,
+    part_name=lambda item: item.written or RAY_HEAD,
 )
-TABLE: dict[str, Row] = {
-    "Job": Row(
+TABLE: dict[str, Grouping] = {
+    "Job": Grouping(
         _batch,
         _batch_path,
         one_pod_group=Feature.JOB_GANGS,
         no_index="the pods of a Job bear an index only with completionMode: Indexed",
     ),
-    "CronJob": Row(
+    "CronJob": Grouping(
         _one,
         placed_at=("spec", "jobTemplate", "metadata", "annotations"),
         not_owned="all its runs would join one PodGroup",
     ),
-    "Pod": Row(_all, segment_template="Remove it: a Pod is not divided."),
-    "Notebook": Row(_all, segment_template="Remove it: a Notebook is one pod."),
-    "Deployment": Row(_all, starts_one_by_one=True, one_pod_group=False),
-    "StatefulSet": Row(_all, starts_one_by_one=True),
-    "JobSet": Row(
+    "Pod": Grouping(_all, segment_template="Remove it: a Pod is not divided."),
+    "Notebook": Grouping(_all, segment_template="Remove it: a Notebook is one pod."),
+    "Deployment": Grouping(_all, starts_one_by_one=True, one_pod_group=False),
+    "StatefulSet": Grouping(_all, starts_one_by_one=True),
+    "JobSet": Grouping(
         _job_set,
         _job_set_path,
         placed_parts=Feature.JOBSET_SUBGROUPS,
@@ -222,13 +216,13 @@ TABLE: dict[str, Row] = {
     "RayJob": _RAY,
     "RayCluster": _RAY,
     "RayService": _RAY,
-    "TrainJob": Row(
+    "TrainJob": Grouping(
         _all,
         templates_elsewhere=True,
         not_owned="it has no pod template to mark",
         segment_template="Remove it: the pod template of a TrainJob is in its runtime.",
     ),
-    "PyTorchJob": Row(
+    "PyTorchJob": Grouping(
         _kubeflow,
         _kubeflow_path,
         sub_groups=Feature.REPLICA_SUBGROUPS,
@@ -238,7 +232,7 @@ TABLE: dict[str, Row] = {
     "XGBoostJob": replace(_TRAINING, replica_types=("Master", "Worker")),
     "JAXJob": replace(_TRAINING, replica_types=("Worker",)),
     "MPIJob": replace(_TRAINING, replica_types=("Launcher", "Worker")),
-    "LeaderWorkerSet": Row(
+    "LeaderWorkerSet": Grouping(
         _all,
         sub_groups=Feature.REPLICA_SUBGROUPS,
         never_runs=_leader_worker_segments,
@@ -260,7 +254,7 @@ def is_ray(spec: AnyWorkload) -> TypeGuard[RayWorkload]:
     return spec.kind in RAY
 
 
-def row(workload: FleetWorkload) -> Row:
+def row(workload: FleetWorkload) -> Grouping:
     """The row of a workload's kind."""
     return TABLE[workload.kind]
 
@@ -443,9 +437,7 @@ def has_sub_groups(workload: FleetWorkload) -> bool:
 
 
 def is_part(workload: FleetWorkload, item: ReplicaType) -> bool:
-    """Whether a replica type has a SubGroup, where others of its workload do: one that has no pods has none of KAI's,
-    but for the workers of a PyTorchJob.
-    """
+    """Whether a replica type has a SubGroup beside others: KAI makes none without pods, but PyTorchJob's workers."""
     has_pods = item.replicas > 0 or (workload.kind == "PyTorchJob" and item.name == WORKER)
     return has_pods or not is_made_by_kai(workload)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+from typing import Any
+
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared
@@ -72,6 +75,11 @@ class Kept:
         return None
 
 
+def _sent(name: str) -> Any:
+    """A property that is what is kept under that name."""
+    return property(attrgetter(f"sent.{name}"))
+
+
 @dataclass(frozen=True)
 class Summary(Submission):
     """Work of a file that was compiled by itself."""
@@ -82,52 +90,17 @@ class Summary(Submission):
     subpool: FleetSubpool | None
     sent: Sent
 
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """Name of the work."""
-        return self.sent.name
-
-    @property
-    def kind(self) -> str:
-        """Workflow, or the kind of the object."""
-        return self.sent.kind
-
-    @property
-    def priority(self) -> Priority:
-        """HIGH, NORMAL or LOW."""
-        return self.sent.priority
-
-    @property
-    def request(self) -> Request:
-        """What it asks for."""
-        return self.sent.request
-
-    @property
-    def asks(self) -> Amounts:
-        """What all its pods ask for."""
-        return self.sent.asks
+    name = _sent("name")
+    kind = _sent("kind")
+    priority = _sent("priority")
+    request = _sent("request")
+    asks = _sent("asks")
+    namespace = _sent("namespace")
+    gang = _sent("gang")
+    used_platforms = _sent("platforms")
+    objects = _sent("objects")
 
     @property
     def place(self) -> Location:
         """Where its pool stands."""
         return self.declared.at()
-
-    @property
-    def namespace(self) -> str:
-        """Where it runs."""
-        return self.sent.namespace
-
-    @property
-    def gang(self) -> str | None:
-        """The gang that it shares with others of its file."""
-        return self.sent.gang
-
-    @property
-    def used_platforms(self) -> tuple[str, ...]:
-        """The platforms of its pool that its tasks run on."""
-        return self.sent.platforms
-
-    @property
-    def objects(self) -> int:
-        """How many objects are applied for it, at least."""
-        return self.sent.objects

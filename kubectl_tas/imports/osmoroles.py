@@ -8,9 +8,9 @@ from typing import Any, Literal
 from kubectl_tas.errors import TasError
 from kubectl_tas.records import dataclass
 
-Asked = Literal["workflow:Create", "workflow:Read"]
+Action = Literal["workflow:Create", "workflow:Read"]
 """What makes ``submit`` and ``view`` of a pool's ``access``."""
-ASKED: tuple[Asked, ...] = ("workflow:Create", "workflow:Read")
+ASKED: tuple[Action, ...] = ("workflow:Create", "workflow:Read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def read_role(name: str, data: dict[str, Any]) -> Role:
     return Role(_texts(name, "external_roles", groups), tuple(_policy(name, policy) for policy in policies))
 
 
-def groups_of(roles: Iterable[Role], asked: Asked, pool: str) -> list[str]:
+def groups_of(roles: Iterable[Role], asked: Action, pool: str) -> list[str]:
     """The groups with a role that allows that in a pool, in order, each once."""
     return list(dict.fromkeys(group for role in roles if role.allows(asked, pool) for group in role.groups))
 

@@ -257,7 +257,7 @@ def _pool(tree: _Tree, container: LiveQueue) -> LivePool:
         _must_be_whole(tree, container, queue)
     shared = _shared(container, below)
     leaves = tuple(queue for queue in below if queue != shared)
-    guarantee = _guarantee(tree, container, leaves) if leaves else container.quota
+    guarantee = each(lambda name: _guaranteed(tree, container, leaves, name)) if leaves else container.quota
     return LivePool(container, shared, leaves, guarantee)
 
 
@@ -295,22 +295,14 @@ def _shared(container: LiveQueue, below: Sequence[LiveQueue]) -> LiveQueue | Non
     called = [x for x in below if x.name.endswith("--shared") or (x.display or "").endswith("--_shared")]
     for queue in (*called, *(below if len(below) == 1 else ())):
         rest = container.quota - total(other.quota for other in below if other != queue)
-        is_alike = (queue.limit, queue.weight, queue.priority) == (
-            container.limit,
-            container.weight,
-            container.priority,
-        )
-        if queue.quota == rest and is_alike:
+        own, whole = ((item.limit, item.weight, item.priority) for item in (queue, container))
+        if queue.quota == rest and own == whole:
             return queue
     return None
 
 
-def _guarantee(tree: _Tree, container: LiveQueue, leaves: Sequence[LiveQueue]) -> Amounts:
-    """What a pool is guaranteed that has subpools. Raises NoPlaceError where that does not hold them."""
-    return each(lambda name: _guaranteed(tree, container, leaves, name))
-
-
 def _guaranteed(tree: _Tree, container: LiveQueue, leaves: Sequence[LiveQueue], name: ResourceName) -> Amount:
+    """What a pool is guaranteed that has subpools. Raises NoPlaceError where that does not hold them."""
     whole, parts = container.quota.of(name), [leaf.quota.of(name) for leaf in leaves]
     endless = [leaf.name for leaf, part in zip(leaves, parts, strict=True) if part == NO_LIMIT]
     if whole == NO_LIMIT and len(endless) == len(leaves) and name != "gpu":

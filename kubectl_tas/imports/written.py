@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import field
 from typing import Any
 
 from kubectl_tas import yaml
@@ -22,9 +23,37 @@ class Unplaced:
     """What it holds in a cluster."""
 
 
-def file_text(about: str, data: Mapping[str, Any]) -> str:
-    """A file with one document, below a comment."""
-    return f"# {yaml.comment(about)}\n{yaml.block(data)}"
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What becomes of what was read."""
+
+    files: Mapping[str, str]
+    """Text of each file, by its path."""
+    unplaced: tuple[Unplaced, ...]
+    notes: tuple[str, ...]
+    """What reads otherwise here, or was not told."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Those of the Config, as they stand there, of OSMO's configuration."""
+    missing: tuple[str, ...] = ()
+    """What pools of OSMO name and was not given, as sentences."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Making:
+    """What an import knows by now."""
+
+    files: dict[str, str] = field(default_factory=dict)
+    unplaced: list[Unplaced] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def write(self, path: str, about: str, data: Mapping[str, Any]) -> None:
+        """Makes a file with one document, below a comment."""
+        self.files[path] = f"# {yaml.comment(about)}\n{yaml.block(data)}"
+
+    def done(self, settings: Mapping[str, Any] | None = None, missing: Iterable[str] = ()) -> Imported:
+        """All of it, the Config first."""
+        files = dict(sorted(self.files.items(), key=lambda item: (item[0] != "tas.yaml", item[0])))
+        return Imported(files, tuple(self.unplaced), tuple(self.notes), settings or {}, tuple(missing))
 
 
 def document(kind: str, name: str, spec: Mapping[str, Any]) -> dict[str, Any]:

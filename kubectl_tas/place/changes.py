@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import islice, permutations
 
-from kubectl_tas.gangs.workflow import ANY, build
+from kubectl_tas.gangs.workflow_gang import ANY, build
 from kubectl_tas.place import order, solver
 from kubectl_tas.place.mending import Change, mending
 from kubectl_tas.place.nodes import Node

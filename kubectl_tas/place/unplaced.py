@@ -14,14 +14,13 @@ from functools import cached_property
 from typing import Any
 
 from kubectl_tas.gangs import podgrouper
-from kubectl_tas.gangs.cliqueset import gangs_of_set
-from kubectl_tas.gangs.demanded import demanded
-from kubectl_tas.gangs.demands import demands, member_demands
+from kubectl_tas.gangs.apply_demands import demanded
+from kubectl_tas.gangs.cliqueset_gang import gangs_of_set
 from kubectl_tas.gangs.gang import Gang, Part, SubGroup
-from kubectl_tas.gangs.podgroup import gang_of_pod_group, minimums_of, sub_group_of
-from kubectl_tas.gangs.pods import leaves
-from kubectl_tas.gangs.workflow import gangs_of_workflow
-from kubectl_tas.gangs.workload import member, own_gang, shared_gang
+from kubectl_tas.gangs.podgroup_gang import gang_of_pod_group, minimums_of, sub_group_of
+from kubectl_tas.gangs.pool_demands import demands, member_demands
+from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
+from kubectl_tas.gangs.workload_gang import leaves, member, own_gang, shared_gang
 from kubectl_tas.kai import NEWEST_RELEASE, Feature, Release
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.workload import CronJob, JobSet

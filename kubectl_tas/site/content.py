@@ -8,8 +8,8 @@ from functools import cached_property
 
 from kubectl_tas.diagnostics import Diagnostic, Severity
 from kubectl_tas.draw.picture import Picture, picture
-from kubectl_tas.gangs.accounts import Account, accounts
 from kubectl_tas.gangs.admission import Admission, Outcome, QueueUsage, Verdict
+from kubectl_tas.gangs.quota_usage import Account, accounts
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet

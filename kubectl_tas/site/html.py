@@ -8,7 +8,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from kubectl_tas.emit.pages import MARK
+from kubectl_tas.emit.site_files import MARK
 from kubectl_tas.report.style import printable
 from kubectl_tas.resources import resource_root
 from kubectl_tas.site.blocks import Page

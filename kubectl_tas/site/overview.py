@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from kubectl_tas.diagnostics import Severity
-from kubectl_tas.gangs.accounts import totals
+from kubectl_tas.gangs.quota_usage import totals
 from kubectl_tas.quantities import show, total
 from kubectl_tas.site import blocks, places
 from kubectl_tas.site.blocks import Link, Page, Text, Tiles, Tone

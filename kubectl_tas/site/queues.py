@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubectl_tas.draw.pool import amount_text, facts, queues, quota_text
 from kubectl_tas.draw.poolfigure import figure
-from kubectl_tas.gangs.accounts import Account, totals
+from kubectl_tas.gangs.quota_usage import Account, totals
 from kubectl_tas.quantities import NO_LIMIT, Amounts
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.pools import FleetPool

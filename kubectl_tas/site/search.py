@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from kubectl_tas.emit.pages import MARK
+from kubectl_tas.emit.site_files import MARK
 from kubectl_tas.report.style import printable
 from kubectl_tas.site import places
 from kubectl_tas.site.blocks import Link

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kubectl_tas.compile import compile_work
-from kubectl_tas.emit import text
+from kubectl_tas.emit import manifest_text
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
@@ -52,9 +52,9 @@ def objects_of(plain: Plain, source: str) -> Iterator[Object]:
 
 
 def _object(artifact: Artifact, texts: list[str]) -> Plain:
-    content = text.file_text(artifact)
+    content = manifest_text.file_text(artifact)
     texts.append(content)
     places = [artifact.backend, artifact.folder, artifact.file, artifact.api_version]
     phase, *rest = artifact.order
     kept = [*places, artifact.apply, artifact.pool, artifact.is_work, [int(phase), *rest]]
-    return [*kept, text.digest_of(content), len(content.encode("utf-8", "surrogatepass"))]
+    return [*kept, manifest_text.digest_of(content), len(content.encode("utf-8", "surrogatepass"))]

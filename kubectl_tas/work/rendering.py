@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kubectl_tas.compile import compile_shared, compile_work, in_order_of_application
-from kubectl_tas.emit.text import Deferred, file_text
+from kubectl_tas.emit.manifest_text import Deferred, file_text
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.work.manifests import Object, objects, objects_of

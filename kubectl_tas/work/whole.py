@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.emit.stamps import Stamps
+from kubectl_tas.emit.disk import Stamps
 from kubectl_tas.load.loading import Loaded
 from kubectl_tas.load.source import RawFile, Source
 from kubectl_tas.model.config import Setting

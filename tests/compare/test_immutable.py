@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kubectl_tas.compare.immutable import TABLE, Effect, changed_fields
-from kubectl_tas.compare.objects import path_text
+from kubectl_tas.compare.object_changes import path_text
 from kubectl_tas.model.kindlists import group_of
 
 CONTAINER = {"name": "main", "image": "main:1"}

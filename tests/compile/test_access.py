@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kubectl_tas.compile.expressions import MAX_ENTRIES
+from kubectl_tas.compile.cel import MAX_ENTRIES
 from tests.support.admission import Object, Request, refusals, violations
 from tests.support.cli import kubectl_tas, write
 from tests.support.golden import case_input

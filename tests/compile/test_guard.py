@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_tas import quantities
-from kubectl_tas.compile import expressions
-from kubectl_tas.compile.expressions import MAX_ENTRIES, amount_variables
+from kubectl_tas.compile import cel
+from kubectl_tas.compile.cel import MAX_ENTRIES, amount_variables
 from kubectl_tas.gpus import GPU, cel_variables
 from kubectl_tas.model.podtemplate import PodTemplate
 from kubectl_tas.quantities import Amounts
@@ -530,7 +530,7 @@ def test_no_expression_is_longer_than_a_server_takes(repository: Path) -> None:
 
 
 def test_queues_in_several_expressions(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(expressions, "MAX_ENTRIES", 2)
+    monkeypatch.setattr(cel, "MAX_ENTRIES", 2)
     closed, open_ = "abcde", "fghij"
     text = "---\n".join(subpool(name, 1, state="DELETING" if name in closed else "ACTIVE") for name in closed + open_)
     write(repository, {"pools/team.yaml": pool(), "subpools/all.yaml": text})

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.compile import expressions
+from kubectl_tas.compile import cel
 from tests.compile.test_guard import JOINED, LOW, NORMAL, Object, changed, group, pod, policies, stream, update
 from tests.support.admission import Request, refusals, violations
 from tests.support.cli import pool, subpool, write
@@ -163,7 +163,7 @@ def test_where_no_queue_has_such_quotas_nothing_looks_at_them(repository: Path) 
 
 
 def test_queues_in_several_expressions(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(expressions, "MAX_ENTRIES", 2)
+    monkeypatch.setattr(cel, "MAX_ENTRIES", 2)
     files = {
         f"subpools/{name}.yaml": subpool(name, 1).replace("quota: 1", f"quota: {{gpu: 1, cpu: {cores}}}")
         for cores, name in enumerate("abcde", 1)

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubectl_tas.gangs.admission import Admission
-from kubectl_tas.gangs.cliqueset import gangs_of_set
+from kubectl_tas.gangs.cliqueset_gang import gangs_of_set
 from kubectl_tas.gangs.summary import Request
 from kubectl_tas.load.loading import load_repository
 from kubectl_tas.load.source import FolderSource

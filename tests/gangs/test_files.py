@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kubectl_tas.gangs.files import MAX_BYTES
+from kubectl_tas.gangs.task_files import MAX_BYTES
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.history import commit
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_tas.gangs.lifetime import job, rescheduled, seconds
+from kubectl_tas.gangs.task_lifetime import job, rescheduled, seconds
 from kubectl_tas.model.pool import PoolSpec
 from kubectl_tas.model.workflow import Task, Timeout
 

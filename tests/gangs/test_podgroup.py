@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kubectl_tas.gangs.gang import Constraint, Gang
-from kubectl_tas.gangs.podgroup import gang_of_pod_group
+from kubectl_tas.gangs.podgroup_gang import gang_of_pod_group
 from kubectl_tas.load.loading import load_repository
 from kubectl_tas.load.source import FolderSource
 from kubectl_tas.resolve.fleet import resolve

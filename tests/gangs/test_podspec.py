@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.gangs.podspec import pod_spec
+from kubectl_tas.gangs.task_pods import pod_spec
 from kubectl_tas.model.platform import Nodes
 from kubectl_tas.model.workflow import Resource, Task
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_tas.gangs.segments import Segment, cut, cut_group, segment_of, waited_for, worker_segment
+from kubectl_tas.gangs.segment_cuts import Segment, cut, cut_group, segment_of, waited_for, worker_segment
 
 COUNTS = st.integers(0, 400)
 SIZES = st.integers(1, 64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from kubectl_tas.gangs.workload import gang_of
+from kubectl_tas.gangs.workload_gang import gang_of
 from kubectl_tas.load.loading import load_repository
 from kubectl_tas.load.source import FolderSource
 from kubectl_tas.resolve.fleet import resolve

@@ -14,7 +14,7 @@ import pytest
 
 from kubectl_tas.emit import disk
 from kubectl_tas.emit.disk import MARK, TEMPORARY, Disk
-from kubectl_tas.emit.plan import apply_plan, plan
+from kubectl_tas.emit.file_plan import apply_plan, plan
 from kubectl_tas.errors import TasError
 from kubectl_tas.load import source
 from tests.support.cli import Result, kubectl_tas, pool, subpool, write
@@ -300,7 +300,9 @@ class TestInit:
     def test_a_link_that_comes_meanwhile(
         self, repository: Path, outside: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("kubectl_tas.emit.fresh._taken", lambda *_: (repository / "subpools").symlink_to(outside))
+        monkeypatch.setattr(
+            "kubectl_tas.emit.create_only._taken", lambda *_: (repository / "subpools").symlink_to(outside)
+        )
         refused(kubectl_tas("init", repository), "nothing was written")
         assert content(repository) == {"subpools": str(outside)}
 

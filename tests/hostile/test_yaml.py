@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from kubectl_tas.compile.workloads import with_demands
+from kubectl_tas.compile.passthrough import with_demands
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.yaml import LargeNumber, block
 from tests.support.cli import kubectl_tas, pool, write

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kubectl_tas.cli.session import check_source
 from kubectl_tas.compile import compile_fleet
-from kubectl_tas.emit import text
+from kubectl_tas.emit import manifest_text
 from kubectl_tas.load.source import FolderSource, OverlaySource
 
 REPOSITORY: dict[str, Any] = {
@@ -93,7 +93,7 @@ def gang(root: Path, texts: dict[str, bytes]) -> tuple[frozenset[str], str]:
     found, content = set(), []
     for artifact in compile_fleet(session.fleet):
         kind, name = artifact.manifest.kind, artifact.manifest.metadata.name
-        document = text.document(artifact)
+        document = manifest_text.document(artifact)
         spec = document.partition("\nspec:\n")[2]
         if kind in ("Pod", "Job"):
             metadata = yaml.safe_load(document)["metadata"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.emit.pages import MARK
+from kubectl_tas.emit.site_files import MARK
 from kubectl_tas.site import blocks
 from kubectl_tas.site.found import FINDINGS, OF_ONE
 from tests.support.cli import kubectl_tas, pool, subpool, write

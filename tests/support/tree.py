@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kubectl_tas.gangs import gang as gangs
-from kubectl_tas.gangs import workflow
+from kubectl_tas.gangs import workflow_gang
 from kubectl_tas.resolve.topologies import Level
 from kubectl_tas.resolve.workflows import Requirement
 
@@ -52,7 +52,7 @@ def requirement(level: int, group: str, written: str, required: bool, path: tupl
 def build(tasks: Sequence[Sequence[Requirement]]) -> Tree:
     """The tree of tasks, each given by its requirements."""
     members = [gangs.Member(str(number), 1) for number in range(len(tasks))]
-    gang = workflow.build(list(zip(members, tasks, strict=True)), "topology")
+    gang = workflow_gang.build(list(zip(members, tasks, strict=True)), "topology")
     assert gang.pods == gang.gpus == gang.minimum == len(tasks)
     leaves = {member: leaf.name for leaf in gang.leaves for member in leaf.members}
     assert len(gang.members) + len(leaves) == len(tasks), "a task is in no part, or in two"

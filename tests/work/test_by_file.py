@@ -12,8 +12,8 @@ import pytest
 from kubectl_tas.check.judge import judge, settled
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import Diagnostic, has_errors
-from kubectl_tas.emit import text
-from kubectl_tas.emit.plan import layout
+from kubectl_tas.emit import manifest_text
+from kubectl_tas.emit.file_plan import layout
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import FolderSource, MemorySource, Source
 from kubectl_tas.store.cache import Store
@@ -65,7 +65,7 @@ def by_file(source: Source, effort: Effort) -> Came:
         full = found.full if isinstance(found, Repeat) else found
         files = laid_out_by(full)
         if place is not None:
-            digests = {path: text.digest(content) for path, content in files.items()}
+            digests = {path: manifest_text.digest(content) for path, content in files.items()}
             assert not isinstance(found, Repeat) or place.layout in (None, Layout(digests, {})), (
                 "what was kept of it is another"
             )
@@ -73,13 +73,13 @@ def by_file(source: Source, effort: Effort) -> Came:
     return Came([told(item) for item in counted], texts(files))
 
 
-def laid_out_by(run: Run) -> dict[str, str | text.Deferred]:
+def laid_out_by(run: Run) -> dict[str, str | manifest_text.Deferred]:
     fleet = run.fleet
     return layout(objects_to_apply(run, fleet), fleet.config, fleet.settings, read=lambda item: text_of(run, item))
 
 
-def texts(files: Mapping[str, str | text.Deferred] | None) -> dict[str, str] | None:
-    return None if files is None else {path: text.whole(content) for path, content in files.items()}
+def texts(files: Mapping[str, str | manifest_text.Deferred] | None) -> dict[str, str] | None:
+    return None if files is None else {path: manifest_text.whole(content) for path, content in files.items()}
 
 
 @pytest.fixture(autouse=True)

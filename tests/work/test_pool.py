@@ -49,7 +49,7 @@ def test_all_of_it_comes_back(shared: Shared, work: list[RawFile]) -> None:
 
 
 def test_texts_come_back_from_the_process_that_made_them(shared: Shared, work: list[RawFile]) -> None:
-    from kubectl_tas.emit.text import digest_of
+    from kubectl_tas.emit.manifest_text import digest_of
     from kubectl_tas.work.manifests import objects_of
 
     for done in pool.outcomes(work, shared, 3, render=True):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.emit.stamps import COARSE, TICK, Stamps
+from kubectl_tas.emit.disk import COARSE, TICK, Stamps
 from kubectl_tas.work import pool
 from kubectl_tas.work import run as running
 from tests.support.cli import kubectl_tas, write

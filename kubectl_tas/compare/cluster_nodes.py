@@ -1,0 +1,334 @@
+"""Nodes of a cluster against the repository: which are outside of a topology, and whether pools have enough of them.
+
+A node that lacks the label of any level is outside of the whole Topology, for preferred levels too: KAI's
+``isNodePartOfTopology`` of pkg/scheduler/plugins/topology/common.go, 0.12 to 0.17.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise
+
+from kubectl_tas.compare.nodelevels import domains_of, split
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.gangs.cliqueset_gang import gangs_of_set
+from kubectl_tas.gangs.gang import Gang
+from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
+from kubectl_tas.kai import Feature
+from kubectl_tas.live.cluster import Node
+from kubectl_tas.model import labels
+from kubectl_tas.records import dataclass
+from kubectl_tas.report.text import plural
+from kubectl_tas.resolve.clusters import FleetBackend
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.pools import FleetPool
+from kubectl_tas.resolve.topologies import FleetTopology, Level
+from kubectl_tas.words import shortened
+
+_SHOWN = 5
+
+GUARANTEE_EXCEEDS_NODES = Rule(
+    "guarantee-exceeds-nodes",
+    Severity.WARNING,
+    "Pools are guaranteed more GPUs than the nodes have that they may use.",
+    "Such guarantees cannot all be kept: work within its quota waits for GPUs that are not there. Counted is what "
+    "KAI counts: the GPUs that nodes have for pods (allocatable, MIG devices by their slices), but not of nodes that "
+    "are cordoned or not ready. A pool may use the nodes that match its nodes.selector and its nodePool; what is "
+    "guaranteed to its child pools counts for these, on their nodes. What pods of other schedulers hold there, which "
+    "KAI subtracts, is not known here.",
+    protects=Waiving.CONFIG,
+)
+SELECTOR_WITHOUT_NODES = Rule(
+    "selector-without-nodes",
+    Severity.WARNING,
+    "No node of the cluster has the labels that a pool asks for.",
+    "Its nodes.selector is put on all its pods, and its nodePool names the shard of KAI's scheduler that places them, "
+    "so none of them would ever run. Correct it, or label the nodes.",
+    protects=Waiving.CONFIG,
+)
+LEVEL_WITHOUT_NODES = Rule(
+    "level-without-nodes",
+    Severity.WARNING,
+    "No node of the cluster has the label of a level, or none has those of all levels of a topology.",
+    "KAI leaves a node that lacks the label of any level out of the whole topology, so nothing that is placed by it "
+    "would ever run. Correct the label, label the nodes, or leave the level out.",
+    protects=Waiving.CONFIG,
+)
+LEVELS_NOT_NESTED = Rule(
+    "levels-not-nested",
+    Severity.ERROR,
+    "A domain of a level has nodes in several domains of a coarser level.",
+    "KAI reads the labels of a node from the coarsest level down. It takes such a domain for several of one name. A "
+    "gang that must be in one of them is offered each part, never the whole. Most often two levels are in the wrong "
+    "order, or nodes have a wrong label. `kubectl tas topology suggest` shows in which order labels nest. If several "
+    "racks share a name, such as rack-1 of each zone, waive the rule at that level.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """The nodes that a topology can use, and what the others lack."""
+
+    topology: str
+    nodes: int
+    """Nodes of the cluster."""
+    outside: tuple[str, ...]
+    """Names of those that no gang placed by the topology can use, sorted."""
+    missing: tuple[tuple[Level, tuple[str, ...]], ...]
+    """The levels that nodes lack, and which nodes, from the coarsest level."""
+    backend: str | None = None
+    """The cluster, where there are several."""
+
+    @property
+    def full_name(self) -> str:
+        """Cluster, where there are several, and topology."""
+        return f"{self.backend}/{self.topology}" if self.backend else self.topology
+
+
+def coverage(fleet: Fleet, backend: str, nodes: Sequence[Node]) -> list[Coverage]:
+    """For each topology of the fleet that is for a backend."""
+    found = []
+    cluster = backend if len(fleet.backends) > 1 else None
+    for topology in fleet.topologies:
+        if topology.backend is not None and topology.backend.name != backend:
+            continue
+        lacking = [(item, [n.name for n in nodes if item.label not in n.labels]) for item in topology.levels]
+        missing = tuple((level, tuple(sorted(names))) for level, names in lacking if names)
+        outside = tuple(sorted({name for _, names in missing for name in names}))
+        found.append(Coverage(topology.name, len(nodes), outside, missing, cluster))
+    return found
+
+
+def check_nodes(fleet: Fleet, backend: FleetBackend, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
+    """Guarantees, selectors and topologies of a backend that its nodes do not live up to."""
+    if not backend.is_kai:
+        return
+    usable: dict[str, frozenset[str]] = {}
+    pools = [pool for pool in fleet.pools if pool.backend == backend]
+    for pool in pools:
+        usable[pool.name] = frozenset(node.name for node in nodes if may_use(pool, node))
+        if not usable[pool.name] and nodes:
+            yield _selects_none(pool)
+    finite = [pool for pool in pools if "gpu" in pool.finite and (usable[pool.name] or not nodes)]
+    yield from _exceeded(backend, finite, usable, nodes)
+    for topology in fleet.topologies:
+        if backend.has(Feature.TOPOLOGY) and nodes and _is_used(fleet, topology, backend):
+            yield from _unlabelled(topology, backend, nodes)
+            yield from _split(topology, backend, nodes)
+
+
+def may_use(pool: FleetPool, node: Node) -> bool:
+    """Whether pods of a pool may run on a node: it has the labels of the selector, and is of the same shard."""
+    is_of_shard = node.labels.get(labels.NODE_POOL) == pool.shard
+    return is_of_shard and all(node.labels.get(key) == value for key, value in pool.nodes.selector.items())
+
+
+def _guaranteed(pool: FleetPool) -> int:
+    """GPUs, of a pool that is guaranteed a number of them, without those of its child pools, which count there."""
+    return max(0, int(pool.guarantee.gpu) - sum(int(child.quota.gpu) for child in pool.children))
+
+
+def _needed(pool: FleetPool) -> str:
+    wanted = pool.nodes.selector | pool.shard_labels
+    return ", ".join(f"{key}={value}" for key, value in sorted(wanted.items()))
+
+
+def _selects_none(pool: FleetPool) -> Diagnostic:
+    spec = pool.declared.spec.spec
+    path = ("nodes", "selector") if spec.nodes.selector else ("nodePool",) if spec.nodePool else ()
+    if path:
+        message = f"no node of backend {pool.backend.name} has {_needed(pool)}, which pool {pool.name} asks for"
+    else:
+        message = f"every node of backend {pool.backend.name} is of a shard, but pool {pool.name} names no nodePool"
+    hint = "Correct it, or label the nodes."
+    return Diagnostic(SELECTOR_WITHOUT_NODES, message, pool.declared.at("spec", *path), hint=hint)
+
+
+def _exceeded(
+    backend: FleetBackend, pools: Sequence[FleetPool], usable: dict[str, frozenset[str]], nodes: Sequence[Node]
+) -> Iterator[Diagnostic]:
+    """For each set of nodes, from the smallest: the pools that can use no others, but those already reported."""
+    reported: set[str] = set()
+    spent: frozenset[str] = frozenset()
+    for within in sorted({usable[pool.name] for pool in pools}, key=lambda names: (len(names), sorted(names))):
+        confined = [pool for pool in pools if usable[pool.name] <= within and pool.name not in reported]
+        left = within - spent
+        own = [node for node in nodes if node.name in left]
+        guaranteed, there = sum(_guaranteed(pool) for pool in confined), sum(node.gpus for node in own if node.counts)
+        if guaranteed > there:
+            yield _exceeds(backend, confined, own, guaranteed)
+            reported |= {pool.name for pool in confined}
+            spent |= within
+
+
+def _exceeds(backend: FleetBackend, pools: Sequence[FleetPool], nodes: Sequence[Node], guaranteed: int) -> Diagnostic:
+    largest, guaranteeing = max(pools, key=_guaranteed), [pool for pool in pools if _guaranteed(pool)]
+    besides = {pool.name: " besides its child pools" if pool.children else "" for pool in pools}
+    shares = ", ".join(f"{pool.name} {_guaranteed(pool)}{besides[pool.name]}" for pool in guaranteeing)
+    there = [node for node in nodes if node.counts]
+    gpus, cordoned = sum(node.gpus for node in there), sum(node.gpus for node in nodes if node.is_cordoned)
+    lost = sum(node.gpus for node in nodes if not node.is_ready and not node.is_cordoned)
+    states = ((cordoned, "cordoned"), (lost, "not ready"))
+    notes = [f"{number} more on nodes that are {state}" for number, state in states if number]
+    where = f" with {_needed(largest)}" if all(_needed(pool) == _needed(largest) != "" for pool in pools) else ""
+    message = (
+        f"on backend {backend.name} {plural(guaranteed, 'GPU')} are guaranteed ({shares}), but its "
+        f"{plural(len(there), 'node')}{where} {'has' if len(there) == 1 else 'have'} {gpus}"
+    )
+    message += f" ({'; '.join(notes)})" if notes else ""
+    path = ("spec", "resources", "gpu", "guarantee")
+    others = (pool for pool in guaranteeing if pool is not largest)
+    related = tuple(Related(f"pool {pool.name}", pool.declared.at(*path)) for pool in others)
+    hint = f"Guarantee {plural(guaranteed - gpus, 'GPU')} less, or add nodes."
+    return Diagnostic(GUARANTEE_EXCEEDS_NODES, message, largest.declared.at(*path), related, hint=hint)
+
+
+def _is_used(fleet: Fleet, topology: FleetTopology, backend: FleetBackend) -> bool:
+    """Whether a topology is for a backend; where there are several, a cluster topology that anything there uses."""
+    if topology.backend is not None or len(fleet.backends) == 1:
+        return topology.backend in (None, backend)
+    sets = (item for item in fleet.pod_clique_sets if item.backend == backend)
+    return (
+        any(pool.topology == topology for pool in fleet.pools if pool.backend == backend)
+        or any(work.backend == backend.name for work in fleet.placed_by(topology))
+        or any(item.topology_name == topology.name for item in sets)
+    )
+
+
+def _split(topology: FleetTopology, backend: FleetBackend, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
+    """The first domain of each level that lies in several of the level above, among the nodes of the topology. KAI
+    makes a domain of all labels down to its level: ``calcDomainId`` of pkg/scheduler/plugins/topology, 0.12 to 0.17.
+    """
+    labels_ = [level.label for level in topology.levels]
+    own = [node for node in nodes if all(label in node.labels for label in labels_)]
+    for index, (coarser, finer) in enumerate(pairwise(topology.levels), 1):
+        for name, above in split(domains_of(own, finer.label), coarser.label):
+            message = (
+                f"on backend {backend.name} {finer.key} {name} has nodes in {shortened(above, _SHOWN)} of "
+                f"{coarser.key}, so KAI takes it for {len(above)} domains"
+            )
+            hint = "Put the levels in the order in which they nest, or correct the labels of the nodes."
+            place = topology.declared.origin.locate((*topology.path, index))
+            yield Diagnostic(LEVELS_NOT_NESTED, message, place, hint=hint)
+            break
+
+
+def _unlabelled(topology: FleetTopology, backend: FleetBackend, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
+    called = f"pool {topology.pool}" if topology.pool else f'the cluster topology "{topology.name}"'
+    hint = "Correct the label, label the nodes, or leave the level out."
+    none, outside = f"no node of backend {backend.name} has", f"so all nodes ({len(nodes)}) are outside of the topology"
+    indexed = enumerate(topology.levels)
+    lacking = [(x, level) for x, level in indexed if not any(level.label in node.labels for node in nodes)]
+    for index, level in lacking:
+        message = f"{none} the label {level.label} of level {level.key} of {called}, {outside}"
+        place = topology.declared.origin.locate((*topology.path, index))
+        yield Diagnostic(LEVEL_WITHOUT_NODES, message, place, hint=hint)
+    if not lacking and not any(all(level.label in node.labels for level in topology.levels) for node in nodes):
+        place = topology.declared.origin.locate(topology.path, key=True)
+        message = f"{none} the labels of all levels of {called}, {outside}"
+        yield Diagnostic(LEVEL_WITHOUT_NODES, message, place, hint=hint)
+
+
+REQUIRED_ABOVE_COMMON_DOMAIN = Rule(
+    "required-above-common-domain",
+    Severity.WARNING,
+    "Work requires a level, but all nodes share one domain of a finer level.",
+    "KAI begins with the finest domain that all nodes of the topology share, and finds no room in a coarser one (0.12 "
+    "to 0.17): in a cluster of one rack, what requires one zone never runs. Prefer a finer level beside the required "
+    "one, which costs nothing and stays right when there are more racks. Before 0.12.9 the preferred level must be as "
+    "fine as what the nodes share.",
+    protects=Waiving.ANYBODY,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The finest level of a constraint: the preferred one, or where there is none the required one."""
+
+    work: str
+    topology: str
+    """What the Topology object is called."""
+    label: str
+    """Of the nodes."""
+    is_preferred: bool
+    shard: str | None
+    """Of KAI's scheduler, that places it."""
+    place: Location
+
+
+def check_domains(fleet: Fleet, backend: FleetBackend, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
+    """Work of a backend that KAI never places on these nodes, however empty they are."""
+    if not backend.has(Feature.TOPOLOGY):
+        return
+    known = {item.name_on(backend): item for item in fleet.topologies if item.backend in (None, backend)}
+    for asked in dict.fromkeys(_asked(fleet, backend)):
+        if backend.has(Feature.COARSE_PREFERRED if asked.is_preferred else Feature.COARSE_REQUIRED):
+            continue
+        topology = known.get(asked.topology)
+        keys = [level.key for level in topology.levels if level.label == asked.label] if topology else []
+        if topology is None or not keys:
+            continue
+        needed = {level.label for level in topology.levels}
+        of_shard = (node for node in nodes if node.labels.get(labels.NODE_POOL) == asked.shard)
+        own = [node for node in of_shard if needed <= node.labels.keys()]
+        shared = _shared_levels(topology, own)
+        level = topology.levels[shared - 1]
+        if shared <= [item.key for item in topology.levels].index(keys[0]) + 1:
+            continue
+        asks = f"{'prefers' if asked.is_preferred else 'requires'} level {keys[0]}"
+        message = (
+            f"{asked.work} {asks}, but backend {backend.name} has {plural(len(own), 'node')} in this topology, all in "
+            f"one {level.key} ({level.label}={own[0].labels[level.label]}): KAI finds no room in a domain above that, "
+            "so this never runs"
+        )
+        hint = f"Prefer level {level.key}{'' if asked.is_preferred else ' as well'}."
+        yield Diagnostic(REQUIRED_ABOVE_COMMON_DOMAIN, message, asked.place, hint=hint)
+
+
+def _shared_levels(topology: FleetTopology, nodes: Sequence[Node]) -> int:
+    """How many levels, from the coarsest, all nodes have the same value of; 0 where there are no nodes."""
+    for depth, level in enumerate(topology.levels):
+        if len({node.labels[level.label] for node in nodes}) != 1:
+            return depth
+    return len(topology.levels)
+
+
+def _asked(fleet: Fleet, backend: FleetBackend) -> Iterator[_Asked]:
+    for workflow in fleet.workflows:
+        if workflow.pool.backend == backend:
+            for group, gang in zip(workflow.groups, gangs_of_workflow(fleet, workflow), strict=True):
+                written = [item for task in group.tasks for item in task.resource.requirements]
+                for finest in _of_gang(gang):
+                    path = next(item.path for item in written if item.level.label == finest[1])
+                    place = workflow.declared.at(*path)
+                    yield _Asked(f"workflow {workflow.name}", *finest, workflow.pool.shard, place)
+    for workload in fleet.workloads:
+        for placement in workload.placements if workload.pool.backend == backend else ():
+            asked, is_preferred = placement.preferred or placement.required, placement.preferred is not None
+            if asked is not None:
+                what, place = f"{workload.kind} {workload.name}", workload.declared.at(*asked.path)
+                finest = placement.topology, asked.level.label, is_preferred
+                yield _Asked(what, *finest, workload.pool.shard, place)
+    for item in fleet.pod_groups:
+        for constraint, path in item.constraints if item.backend == backend else ():
+            label = constraint.preferredTopologyLevel or constraint.requiredTopologyLevel
+            if constraint.topology and label:
+                is_preferred = constraint.preferredTopologyLevel is not None
+                field = "preferredTopologyLevel" if is_preferred else "requiredTopologyLevel"
+                finest, place = (constraint.topology, label, is_preferred), item.declared.at(*path, field)
+                yield _Asked(f"PodGroup {item.name}", *finest, item.pool.shard if item.pool else None, place)
+    for submitted in fleet.submitted_sets:
+        known = submitted.set
+        if known.backend == backend and known.is_previewed and known.topology is not None:
+            place = known.declared.at("metadata", "name")
+            for finest in chain.from_iterable(map(_of_gang, gangs_of_set(known))):
+                yield _Asked(f"PodCliqueSet {known.name}", *finest, submitted.pool.shard, place)
+
+
+def _of_gang(gang: Gang) -> Iterator[tuple[str, str, bool]]:
+    """Of each constraint of a gang: topology, the label of the finest level, and whether that is a preferred one."""
+    for part in (gang, *gang.parts):
+        asked = part.constraint
+        finest = asked and (asked.preferred or asked.required)
+        if asked and asked.topology and finest:
+            yield asked.topology, finest.label, asked.preferred is not None

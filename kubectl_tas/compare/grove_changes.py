@@ -1,0 +1,247 @@
+"""Cluster topologies and PodCliqueSets that change while something uses them, as Grove's webhooks refuse it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from kubectl_tas.compare.change import Change, is_deployed, kept_sets, scheduled_pods, state_of
+from kubectl_tas.compare.topology_drift import the_cluster
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.grove import TEMPLATE
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.report.text import plural
+from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet, FleetScalingGroup
+from kubectl_tas.resolve.topologies import FleetTopology, Level
+from kubectl_tas.words import shortened
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.grovekinds import PackConstraint
+
+
+TOPOLOGY_REMOVED = Rule(
+    "topology-removed",
+    Severity.ERROR,
+    "A cluster topology is removed that is still used.",
+    "A finalizer keeps it in the cluster while a PodCliqueSet names it, and what a pool, a workload or a PodGroup asks "
+    "of it would never be found. Move its users to another topology first.",
+    protects=Waiving.CONFIG,
+)
+TOPOLOGY_LEVELS_CHANGED = Rule(
+    "topology-levels-changed",
+    Severity.ERROR,
+    "The levels of a cluster topology, or of a pool, change while work is placed by them.",
+    "Pods have been placed by the old levels, so Grove's webhook refuses the change until no PodCliqueSet that uses it "
+    "has a scheduled pod; the Topology of the scheduler cannot be changed at all, only made anew. For workflows, "
+    "workloads and PodGroups that ask for its levels a new level is no matter, one that goes or moves is. Drain them "
+    "first, or declare a second topology. With the cluster's state, what does not run does not count.",
+    protects=Waiving.CONFIG,
+)
+
+
+def removed_topologies(change: Change) -> Iterator[Diagnostic]:
+    """What uses a cluster topology that is gone."""
+    if not change.complete:
+        return
+    after = change.after.cluster_topologies
+    for name, topology in change.before.cluster_topologies.items():
+        if name in after:
+            continue
+        hint = "Bring it back, or move what uses it to another topology first."
+        related = (Related(f"declared at {change.revision}", topology.declared.at(*topology.path)),)
+        for who, place in _users(change, topology):
+            message = f'the cluster topology "{name}" is removed since {change.revision}, but {who} uses it'
+            yield Diagnostic(TOPOLOGY_REMOVED, message, place, related, hint=hint, cause=related[0].location)
+
+
+def _users(change: Change, topology: FleetTopology) -> Iterator[tuple[str, Location | None]]:
+    """What uses a cluster topology once the change is made, with the place; and sets that only the cluster has."""
+    name = topology.name
+    for pool in change.after.pools:
+        if pool.declared.spec.spec.topology == name:
+            yield f"pool {pool.name}", pool.declared.at("spec", "topology")
+    for item in change.after.pod_clique_sets:
+        if item.topology_name == name:
+            yield f"PodCliqueSet {item.namespace}/{item.name}", item.place_of(item.references[0][1])
+    for work in change.after.placed_by(topology):
+        yield work.what, work.place
+    for backend, state in change.states.items():
+        declared = {x.key for x in change.after.pod_clique_sets if x.backend is None or x.backend.name == backend}
+        for key, live in (state.sets or {}).items():
+            if live.topology_name == name and key not in declared:
+                yield f"PodCliqueSet {'/'.join(key)} of {the_cluster(change.after, backend)}", None
+
+
+def changed_levels(change: Change) -> Iterator[Diagnostic]:
+    """Cluster topologies whose levels change while pods are, or may be, placed by them."""
+    after = {topology.name: topology for topology in change.after.topologies}
+    for topology in change.before.topologies:
+        name, current = topology.name, after.get(topology.name)
+        if current is None or current.levels == topology.levels:
+            continue
+        users = [] if topology.pool else _placed_by(change, name)
+        if not _only_added(topology, current):
+            users += (  # but for what is in queues that are known to be idle
+                work.what
+                for work in change.after.placed_by(current)
+                if change.queues.get((work.backend, work.queue), True)
+            )
+        if users:
+            called = f"pool {topology.pool}" if topology.pool else f'the cluster topology "{name}"'
+            message = (
+                f"the levels of {called} change since {change.revision} from "
+                f"{_levels(topology)} to {_levels(current)}, but it is used by {shortened(users)}"
+            )
+            related = (Related(f"the levels at {change.revision}", topology.declared.at(*topology.path)),)
+            place = current.declared.origin.locate(current.path, key=True)
+            hint = "Drain them first, or declare a second topology."
+            if not change.states:
+                hint = f"{hint} With --cluster-state, or --context, what does not run does not count."
+            yield Diagnostic(TOPOLOGY_LEVELS_CHANGED, message, place, related, hint=hint)
+
+
+def is_recreated(before: Sequence[Level], after: Sequence[Level]) -> bool:
+    """Whether a Topology can only be made anew: its node labels are fixed, the names of its levels are not."""
+    return [level.label for level in before] != [level.label for level in after]
+
+
+def _placed_by(change: Change, name: str) -> list[str]:
+    """The sets that have, or may have, pods placed by a topology. What the cluster says of one counts."""
+    found = set()
+    for before, after in kept_sets(change):
+        state = state_of(change, after)
+        live = (state.sets or {}).get(after.key) if state else None
+        is_placed = live is None or live.topology_name == name
+        if before.topology_name == name and is_placed and scheduled_pods(change, after) != 0:
+            found.add(after.key)
+    for state in change.states.values():
+        for key, live in (state.sets or {}).items():
+            if live.topology_name == name and state.scheduled(key) != 0:
+                found.add(key)
+    return ["/".join(key) for key in sorted(found)]
+
+
+def _only_added(before: FleetTopology, after: FleetTopology) -> bool:
+    """Whether all levels are there still, in their order."""
+    rest = iter(after.levels)
+    return all(level in rest for level in before.levels)
+
+
+def _levels(topology: FleetTopology) -> str:
+    return " > ".join(f"{level.key} ({level.label})" for level in topology.levels)
+
+
+SET_CONSTRAINT_CHANGED = Rule(
+    "set-constraint-changed",
+    Severity.ERROR,
+    "A topologyConstraint of an existing PodCliqueSet changes (rule 1, domain existence).",
+    "Domains of a deployed set cannot be changed; Grove's webhook refuses it. Deploy the set under another name, or "
+    "delete it first. With the cluster's state, a set that is not deployed may be changed.",
+    protects=Waiving.CONFIG,
+)
+SET_REFERENCE_CHANGED = Rule(
+    "set-reference-changed",
+    Severity.WARNING,
+    "An existing PodCliqueSet names another cluster topology, and it is not known whether it has scheduled pods.",
+    "The reference may change only while no pod of the set has a node (rule 3, topology reference). Pass the "
+    "cluster's state to have that checked.",
+    protects=Waiving.CONFIG,
+)
+SET_REFERENCE_LOCKED = Rule(
+    "set-reference-locked",
+    Severity.ERROR,
+    "A PodCliqueSet with scheduled pods names another cluster topology (rule 3, topology reference).",
+    "Its pods have been placed by the old topology, so Grove's webhook refuses the change. Delete the set and "
+    "deploy it anew.",
+    protects=Waiving.CONFIG,
+)
+Domains = tuple[str | None, str | None]
+"""A required and a preferred domain."""
+
+
+def changed_constraints(change: Change) -> Iterator[Diagnostic]:
+    """Sets that are, or may be, deployed and ask for other domains than before."""
+    for before, after in kept_sets(change):
+        if is_deployed(change, after) is False:
+            continue
+        hint = f"Take the change back, or delete the set {after.name} first, or give it another name."
+        for what, old, new, place in _differences(before, after):
+            message = (
+                f"rule 1: the domain of {what} changes since {change.revision} "
+                f"from {_words(old)} to {_words(new)}; domains of a deployed set cannot be changed"
+            )
+            yield Diagnostic(SET_CONSTRAINT_CHANGED, message, place, hint=hint)
+
+
+def _differences(
+    before: FleetPodCliqueSet, after: FleetPodCliqueSet
+) -> Iterator[tuple[str, Domains, Domains, Location]]:
+    """What is there before and after, and placed in another way: what, the domains before and now, and the place."""
+    earlier, later = _owners(before), _owners(after)
+    for owner, (constraint, path) in later.items():
+        if owner in earlier and _domains(earlier[owner][0]) != _domains(constraint):
+            place = _constraint_place(after, constraint, path)
+            yield f'{owner[0]} "{owner[1]}"', _domains(earlier[owner][0]), _domains(constraint), place
+    for clique in after.cliques:
+        was, now = _group(before, clique.name), _group(after, clique.name)
+        is_same = was is not None and now is not None and was.name == now.name
+        old, new = (_domains(group.spec.topologyConstraint if group else None) for group in (was, now))
+        if ("clique", clique.name) in earlier and not is_same and old != new:
+            place = after.declared.at(*clique.path, "name")
+            yield f'clique "{clique.name}" by its scaling group', old, new, place
+
+
+def _constraint_place(item: FleetPodCliqueSet, constraint: PackConstraint | None, path: KeyPath) -> Location:
+    """Where a domain stands, or would stand."""
+    where: KeyPath = (*path, "topologyConstraint")
+    if constraint is not None and constraint.required is not None:
+        where = (*where, *constraint.required_at)
+    return item.declared.origin.locate(where, key=where[-1] == "topologyConstraint")
+
+
+def _group(item: FleetPodCliqueSet, clique: str) -> FleetScalingGroup | None:
+    """The scaling group of the clique of that name."""
+    return next((group for group in item.groups if clique in group.spec.cliqueNames), None)
+
+
+def _owners(item: FleetPodCliqueSet) -> dict[tuple[str, str], tuple[PackConstraint | None, KeyPath]]:
+    """What may have a constraint, by kind and name, with its place."""
+    found: dict[tuple[str, str], tuple[PackConstraint | None, KeyPath]] = {
+        ("PodCliqueSet", item.name): (item.spec.spec.template.topologyConstraint, TEMPLATE)
+    }
+    for group in item.groups:
+        found["scaling group", group.name] = (group.spec.topologyConstraint, group.path)
+    for clique in item.cliques:
+        found["clique", clique.name] = (clique.spec.topologyConstraint, clique.path)
+    return found
+
+
+def _domains(constraint: PackConstraint | None) -> Domains:
+    """The required and the preferred domain; whichever spelling says it."""
+    return (constraint.required, constraint.preferred) if constraint else (None, None)
+
+
+def _words(asked: Domains) -> str:
+    required, preferred = asked
+    words = [*([required] if required else []), *([f"preferred {preferred}"] if preferred else [])]
+    return " and ".join(words) or "none"
+
+
+def changed_references(change: Change) -> Iterator[Diagnostic]:
+    """Sets that use another cluster topology than before."""
+    for before, after in kept_sets(change):
+        old, new = before.topology_name, after.topology_name
+        if old is None or new is None or old == new:
+            continue
+        place = after.place_of(after.references[0][1])
+        message = f'rule 3: the cluster topology changes since {change.revision} from "{old}" to "{new}"'
+        pods = scheduled_pods(change, after)
+        if pods is None:
+            hint = "Pass --cluster-state, or --context, to have it checked that no pod of the set is scheduled."
+            if state_of(change, after) is not None:
+                hint = "What was read of the cluster does not tell: it needs the PodCliqueSets and their PodCliques."
+            message = f"{message}, which is allowed only while no pod of the set is scheduled"
+            yield Diagnostic(SET_REFERENCE_CHANGED, message, place, hint=hint)
+        elif pods > 0:
+            message = f"{message}, but the set has {plural(pods, 'scheduled pod')}"
+            yield Diagnostic(SET_REFERENCE_LOCKED, message, place, hint="Delete the set and deploy it anew.")

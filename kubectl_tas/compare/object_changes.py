@@ -1,0 +1,280 @@
+"""Objects that their authors write, before and after: what of a change cannot be applied, or reaches nothing there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kubectl_tas.compare.change import Change
+from kubectl_tas.compare.immutable import Changed, Effect, changed_fields
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.gangs.apply_demands import demanded
+from kubectl_tas.gangs.pool_demands import Demand, companion_demands, demands, is_replaced, member_demands
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.kindlists import group_of
+from kubectl_tas.model.labels import REPLACE
+from kubectl_tas.model.repository import Declared, Origin
+from kubectl_tas.records import dataclass
+from kubectl_tas.resolve.companions import Place
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.pools import Submission
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.podtemplate import Companion
+    from kubectl_tas.model.workload import AnyWorkload, BarePod
+
+
+CHANGE_REFUSED = Rule(
+    "change-refused",
+    Severity.ERROR,
+    "A field changes that cannot be changed in an object that is there already.",
+    "An API server, or the webhook of an operator, refuses to apply it, and with it a GitOps tool's whole sync may "
+    "fail: the pod template of a Job, all but the size of a volume, most of a StatefulSet. What a pool adds to its "
+    "workloads counts too: a Job that goes to another pool has another queue in its template. Give the object a new "
+    "name, or the label kubectl-tas/replace: docs/review.md.",
+    protects=Waiving.CONFIG,
+)
+CHANGE_KEPT = Rule(
+    "change-kept",
+    Severity.WARNING,
+    "A change is applied, but what runs stays as it was made.",
+    "Operators of the training kinds, and KubeRay, make the pods that are missing and compare no others: what runs "
+    "keeps the old template, and a pod that fails comes back with the new one, beside others with the old. Give the "
+    "object a new name, or delete it first.",
+    protects=Waiving.CONFIG,
+)
+CHANGE_REPLACED = Rule(
+    "change-replaced",
+    Severity.INFO,
+    "An object that cannot be changed in place is deleted and made anew.",
+    "Its label kubectl-tas/replace asks for that, or its kind is always replaced. What runs of it ends, and starts "
+    "again with the new fields.",
+    protects=Waiving.CONFIG,
+)
+REPLACE_LEFT = Rule(
+    "replace-left",
+    Severity.WARNING,
+    "An object has the label kubectl-tas/replace although nothing of it must be replaced any more.",
+    "Argo CD deletes and makes anew what has Replace=true and Force=true in each sync that it takes part in, not only "
+    "where it has changed: a later sync of anything beside it ends what runs. Remove the label.",
+    protects=Waiving.CONFIG,
+)
+MAX_SHOWN = 60
+"""Characters of a value that a message shows."""
+_TOOLS = {"argocd": "Argo CD", "flux": "Flux"}
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An object in the words of its author, with what its pool demands."""
+
+    backend: str
+    namespace: str
+    api_version: str
+    kind: str
+    name: str
+    origin: Origin
+    wanted: tuple[Demand, ...]
+    place: Location
+    """Where its pool, or what else it follows from, stands."""
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """What it shares with its other states, in one cluster."""
+        return group_of(self.api_version), self.kind, self.namespace, self.name
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether its label asks for that."""
+        return is_replaced(self.origin)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectChange:
+    """An object that is there before and after."""
+
+    before: Written
+    after: Written
+    fields: tuple[Changed, ...]
+    """Those that cannot change in place, or not without a restart; none where the object stays as it is."""
+
+    def of(self, effect: Effect) -> tuple[Changed, ...]:
+        """The fields of which the change comes to ``effect``."""
+        return tuple(item for item in self.fields if item.row.effect is effect)
+
+    def is_replaced(self, gitops: str) -> bool:
+        """Whether the GitOps tool makes it anew: Flux where the change is refused, Argo CD in any case."""
+        needed = self.of(Effect.REFUSED) or (gitops == "argocd" and self.of(Effect.KEPT))
+        return gitops != "none" and self.after.is_replaced and bool(needed)
+
+
+def written_objects(fleet: Fleet) -> Iterator[Written]:
+    """Workloads, Pods of hand-written PodGroups, and companions."""
+    for item in fleet.workloads:
+        found = demands(fleet, item)
+        yield _written(item.declared, (item.pool.backend, item.namespace), found, item.place)
+    for group in fleet.pod_groups:
+        for pod in group.pods:
+            found = member_demands(fleet, group, pod.origin)
+            yield _written(pod, (group.backend, group.namespace), found, group.declared.at("metadata", "name"))
+    for companion in fleet.companions:
+        found = companion_demands(fleet, companion)
+        yield _written(companion.declared, (companion.backend, companion.namespace), found, companion.place)
+
+
+def _written(
+    declared: Declared[AnyWorkload] | Declared[BarePod] | Declared[Companion],
+    where: Place,
+    wanted: tuple[Demand, ...],
+    place: Location,
+) -> Written:
+    spec, (backend, namespace) = declared.spec, where
+    about = (backend.name, namespace, spec.apiVersion, spec.kind, spec.metadata.name)
+    return Written(*about, declared.origin, wanted, place)
+
+
+def object_changes(change: Change) -> Iterator[ObjectChange]:
+    """Every object that is there before and after.
+
+    Where there is one of an identity before and after, it is the same: a backend may have been renamed.
+    """
+    earlier = _by_identity(change.before)
+    for identity, there in _by_identity(change.after).items():
+        before = earlier.get(identity, [])
+        is_only = len(before) == len(there) == 1
+        for after in there:
+            same = next((item for item in before if is_only or item.backend == after.backend), None)
+            if same is not None:
+                fields: Iterator[Changed] = iter(())
+                if (same.origin.data, same.wanted) != (after.origin.data, after.wanted):
+                    old, new = (demanded(item.origin, item.wanted) for item in (same, after))
+                    fields = changed_fields(group_of(after.api_version), after.kind, old, new)
+                yield ObjectChange(same, after, tuple(fields))
+
+
+def _by_identity(fleet: Fleet) -> dict[tuple[str, ...], list[Written]]:
+    found: dict[tuple[str, ...], list[Written]] = {}
+    for item in written_objects(fleet):
+        found.setdefault(item.identity, []).append(item)
+    return found
+
+
+def unappliable_changes(change: Change) -> Iterator[Diagnostic]:
+    """What the rules above find, one finding for each object."""
+    gitops = change.after.config.gitops
+    for item in object_changes(change):
+        refused, kept = item.of(Effect.REFUSED), item.of(Effect.KEPT)
+        if refused and (item.is_replaced(gitops) or (item.after.is_replaced and gitops == "none")):
+            yield _finding(change, item, refused, CHANGE_REPLACED)
+        elif refused:
+            yield _finding(change, item, refused, CHANGE_REFUSED)
+        elif kept:
+            yield _finding(change, item, kept, CHANGE_REPLACED if item.is_replaced(gitops) else CHANGE_KEPT)
+        elif gitops == "argocd" and item.before.is_replaced and item.after.is_replaced:
+            message = (
+                f"{item.after.kind} {item.after.name} has the label {REPLACE} as at {change.revision}: each sync of "
+                "Argo CD that it takes part in ends it and starts it again"
+            )
+            place = item.after.origin.locate(("metadata", "labels", REPLACE), key=True)
+            yield Diagnostic(REPLACE_LEFT, message, place, hint="Remove the label: what it was for is done.")
+
+
+def _finding(change: Change, item: ObjectChange, fields: Sequence[Changed], rule: Rule) -> Diagnostic:
+    after, first = item.after, fields[0]
+    tool = _TOOLS.get(change.after.config.gitops)
+    place, reason = _place(after, first.path)
+    more = f" (and {len(fields) - 1} more)" if len(fields) > 1 else ""
+    lost = "its data is lost" if after.kind == "PersistentVolumeClaim" else "what runs of it ends"
+    what = (
+        f"{after.kind} {after.name}: {path_text(first.path)}{reason} goes from {shown(first.old)} to "
+        f"{shown(first.new)}{more} since {change.revision}"
+    )
+    by_hand = f"kubectl delete {after.kind.lower()} {after.name} -n {after.namespace}"
+    label = f', or the label {REPLACE}: "true": {tool} then ends it and makes it anew' if tool else ""
+    if rule is CHANGE_REFUSED:
+        message = f"{what}, which {first.row.by} refuses for an object that is there"
+        hint = f"Give it a new name{label}, or delete it first: {by_hand}"
+        if after.kind == "PersistentVolumeClaim":
+            hint = "Give it a new name: who deletes it, or has it replaced, deletes its data."
+    elif rule is CHANGE_KEPT:
+        message = f"{what}, but what runs keeps the old: {first.row.by} does not change it"
+        hint = f"Give it a new name{label if tool == 'Argo CD' else ''}, or delete it first: {by_hand}"
+    elif tool:
+        message = f"{what}: {tool} deletes it and makes it anew, and {lost}"
+        hint = "Remove the label once that is done." if tool == "Argo CD" else ""
+    else:
+        message = f"{what}, so it must be deleted and made anew, and spec.gitops names nobody who would do that"
+        hint = f"Delete it before you apply the manifests: {by_hand}"
+    related = [Related(f"as at {change.revision}", item.before.origin.locate(first.path))]
+    for other in fields[1:]:
+        text = f"{path_text(other.path)} goes from {shown(other.old)} to {shown(other.new)}"
+        related.append(Related(text, _place(after, other.path)[0]))
+    return Diagnostic(rule, message, place, tuple(related), hint=hint)
+
+
+def _place(item: Written, path: KeyPath) -> tuple[Location, str]:
+    """Where a field stands; of what the author did not write, where it comes from, and why it is there."""
+    if item.origin.value(path) is None:
+        for demand in item.wanted:
+            if demand.path == path[: len(demand.path)]:
+                return item.place, f", {demand.why},"
+    return item.origin.locate(path), ""
+
+
+def path_text(path: KeyPath) -> str:
+    """``spec.template.spec.containers[0].image``."""
+    steps = (f"[{step}]" if isinstance(step, int) or not step.isidentifier() else f".{step}" for step in path)
+    return "".join(steps).removeprefix(".")
+
+
+def shown(value: Any) -> str:
+    """A value in a message; a long one is cut."""
+    if value is None:
+        return "nothing"
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
+
+
+NAMESPACE_CHANGED = Rule(
+    "namespace-changed",
+    Severity.WARNING,
+    "Work goes to another namespace than before.",
+    "No object can move: what runs in the old namespace is removed, or runs on beside the new where nothing prunes, "
+    "and all of it starts again in the new one, without the Secrets and volumes of the old. Make the change once "
+    "the work is done, or keep the namespace: on the workload itself, or as the first of its pool's or subpool's.",
+    protects=Waiving.CONFIG,
+)
+_Key = tuple[str, str, str]
+
+
+def changed_namespaces(change: Change) -> Iterator[Diagnostic]:
+    """What ``moved`` finds, told."""
+    for old, new in moved(change):
+        message = (
+            f"{new.kind} {new.name} goes from namespace {old.namespace} to {new.namespace} since "
+            f"{change.revision}: what runs there ends, and starts again here"
+        )
+        related = (Related(f"declared at {change.revision}", old.place),)
+        hint = f"Wait until it is done, or let it run in {old.namespace}."
+        place = new.declared.at("metadata", "namespace") if new.own_namespace else new.place
+        yield Diagnostic(NAMESPACE_CHANGED, message, place, related, hint=hint)
+
+
+def moved(change: Change) -> Iterator[tuple[Submission, Submission]]:
+    """Work that had one namespace in a cluster before and has another one after, unless nothing runs in its queue."""
+    before, after = _by_name(change.before), _by_name(change.after)
+    for key, there in after.items():
+        earlier = before.get(key, [])
+        if len(there) == len(earlier) == 1 and earlier[0].namespace != there[0].namespace:
+            old, new = earlier[0], there[0]
+            if change.queues.get((old.pool.backend.name, old.queue)) is not False:
+                yield old, new
+
+
+def _by_name(fleet: Fleet) -> dict[_Key, list[Submission]]:
+    """By cluster, kind and name: one name may be there in several namespaces."""
+    found: dict[_Key, list[Submission]] = {}
+    for item in fleet.submissions:
+        found.setdefault((item.pool.backend.name, item.kind, item.name), []).append(item)
+    return found

@@ -1,0 +1,235 @@
+"""Pools and subpools before and after: gone, renamed or moved ones, and states that may not follow each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from shlex import quote
+from typing import Any
+
+from kubectl_tas.compare.change import Change
+from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
+from kubectl_tas.model.pool import Subpool
+from kubectl_tas.model.repository import Declared
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.pools import BEHAVIOUR, TRANSITIONS, FleetPool, work_name
+
+POOL_GONE = Rule(
+    "pool-gone",
+    Severity.INFO,
+    "A pool is gone or has another name, and its queues with it.",
+    "Work that runs keeps the old queue. Once that is pruned, KAI counts its pods for no pool although they hold their "
+    "GPUs, and neither reclaims nor starts any of them. What a GitOps tool replaces begins anew in the new queue. Let "
+    "the work end first: docs/draining.md.",
+    protects=Waiving.CONFIG,
+)
+POOL_BUSY = Rule(
+    "pool-busy",
+    Severity.WARNING,
+    "A pool is gone or has another name, and the cluster says that work runs in its queues.",
+    "Once the queues are pruned, KAI counts these pods for no pool although they hold their GPUs: it promises GPUs "
+    "that are taken. Wait until the work has ended: docs/draining.md.",
+    protects=Waiving.CONFIG,
+)
+POOL_MOVED = Rule(
+    "pool-moved",
+    Severity.INFO,
+    "A pool gets another parent, or has none any more.",
+    "Its queue changes its parent in place: the names of its queues stay, and so does the work that runs. From the "
+    "next cycle of the scheduler on it counts for the new parent and those above it, for the old one no more. KAI "
+    "(0.13 to 0.17) refuses no such change.",
+    protects=Waiving.CONFIG,
+)
+MEANING = (
+    "Pods that run keep the old queue and their GPUs, but count for no pool once it is pruned; those that wait there "
+    "never run. Best where nothing runs: let work end first."
+)
+"""What it means for running work that its queue is gone, by KAI 0.17. pkg/scheduler/cache/cluster_info/cluster_info.go
+(validatePodgroupQueue) notes QueueDoesNotExist for its PodGroup. pkg/scheduler/actions/utils/input_jobs.go leaves it
+out of what is started and of what is reclaimed or preempted. pkg/scheduler/plugins/proportion/proportion.go
+(updateQueuesCurrentResourceUsage) adds what it holds to queues that exist, so to none; its nodes stay taken. 0.12
+leaves such PodGroups out as well.
+"""
+
+
+def renamed(change: Change) -> Mapping[str, FleetPool]:
+    """The pools that seem to have another name now, by their old one: same spec, same subpools."""
+    new = [pool for pool in change.after.pools if pool.name not in change.before.pool_by_name]
+    found: dict[str, FleetPool] = {}
+    for pool in _gone(change):
+        same = next((item for item in new if _likeness(item) == _likeness(pool)), None)
+        if same is not None:
+            new.remove(same)
+            found[pool.name] = same
+    return found
+
+
+def gone_pools(change: Change) -> Iterator[Diagnostic]:
+    """Every pool of before that has another name, or none."""
+    successors = renamed(change)
+    for pool in _gone(change):
+        new, queues = successors.get(pool.name), pool.queues
+        if new is not None:
+            pairs = [(old, name) for old, name in zip(pool.queues, new.queues, strict=False) if old != name]
+            if not pairs:  # all of them keep names that follow no scheme
+                continue
+            message = f"pool {pool.name} is called {new.name} since {change.revision}, so its queues have other names"
+            place = new.declared.at("metadata", "name")
+            related = tuple(Related(f"{old} -> {name}", place) for old, name in pairs)
+            queues = tuple(old for old, _ in pairs)
+        elif change.complete:
+            message = f"pool {pool.name} is gone since {change.revision}, and its queues: {', '.join(pool.queues)}"
+            related = (Related(f"declared at {change.revision}", pool.declared.at("metadata", "name")),)
+            place = None
+        else:
+            continue
+        busy = [queue for queue in queues if change.queues.get((pool.backend.name, queue))]
+        runs = f"; work still runs in {', '.join(busy)}" if busy else ""
+        rule = POOL_BUSY if busy else POOL_GONE
+        yield Diagnostic(rule, f"{message}{runs}", place, related, hint=MEANING)
+
+
+def moved_pools(change: Change) -> Iterator[Diagnostic]:
+    """Every pool with another parent than before. KAI's webhook compares no parents (``queue_validator.go`` of
+    pkg/admission/webhook/queuehooks, 0.17; ``queue_webhook.go``, 0.13), its controller counts the children of both anew
+    (``queue_controller.go``), and its scheduler reads the tree in each cycle.
+    """
+    successors = renamed(change)
+    for before in change.before.pools:
+        after = successors.get(before.name) or change.after.pool_by_name.get(before.name)
+        old = successors.get(before.parent.name, before.parent) if before.parent else None
+        new = after.parent if after else None
+        if after is None or (old and old.name) == (new and new.name):
+            continue
+        if new is None and after.declared.spec.spec.parent is not None:
+            continue  # its parent has a finding
+        way = f"from {_spot(old)} to {_spot(new)}"
+        message = f"pool {after.name} moves {way} since {change.revision}; its queues keep their names and their work"
+        place = after.declared.at("spec", "parent") if new else after.declared.at("metadata", "name")
+        hint = "Work that runs goes on, and counts for the new parent from the next cycle of the scheduler on."
+        yield Diagnostic(POOL_MOVED, message, place, hint=hint)
+
+
+def _spot(parent: FleetPool | None) -> str:
+    return f"below {parent.name}" if parent else "the top"
+
+
+def _gone(change: Change) -> list[FleetPool]:
+    declared = {pool.spec.metadata.name for pool in change.after.repository.pools}
+    return [pool for pool in change.before.pools if pool.name not in declared]
+
+
+def _likeness(pool: FleetPool) -> object:
+    return pool.declared.spec.spec.model_copy(update={"parent": None}), [item.name for item in pool.subpools]
+
+
+SUBPOOL_STATE_CHANGED = Rule(
+    "subpool-state-changed",
+    Severity.ERROR,
+    "A subpool goes from one state to another that may not follow it, or changes while it is frozen.",
+    "ACTIVE goes to DELETING, or to ARCHIVED where nothing runs; DELETING is frozen until it is ARCHIVED; ARCHIVED "
+    "can only be made ACTIVE again. A subpool that is DELETING lets finish what was declared for it when it became so, "
+    "and nothing else. `kubectl tas subpool` makes these changes.",
+    protects=Waiving.CONFIG,
+)
+SUBPOOL_REMOVED = Rule(
+    "subpool-removed",
+    Severity.ERROR,
+    "The document of a subpool is gone.",
+    "Subpools are never deleted: ARCHIVED ones stay as the record of what there was. Bring the document back, with "
+    "state ARCHIVED. It may go together with the pool; once the pool is gone, the record stays.",
+    protects=Waiving.CONFIG,
+)
+
+
+def _subpools(fleet: Fleet) -> dict[tuple[str, str], Declared[Subpool]]:
+    """By parent and name; of two with one name the first counts."""
+    found: dict[tuple[str, str], Declared[Subpool]] = {}
+    for item in fleet.repository.subpools:
+        found.setdefault((item.spec.spec.parent, item.spec.metadata.name), item)
+    return found
+
+
+def changed_subpools(change: Change) -> Iterator[Diagnostic]:
+    """Every subpool of before, where its pool is called now."""
+    after, successors = _subpools(change.after), renamed(change)
+    parents = {pool.spec.metadata.name: pool for pool in change.after.repository.pools}
+    for key, before in _subpools(change.before).items():
+        pool = successors.get(key[0])
+        now = (pool.name, key[1]) if pool and (pool.name, key[1]) in after else key
+        parent = parents.get(key[0])
+        if now in after:
+            yield from _changed_subpool(change, names.SEPARATOR.join(key), before, after[now])
+        elif change.complete and (parent is not None or key[0] not in change.before.pool_by_name):
+            message = (
+                f"the document of subpool {names.SEPARATOR.join(key)} is gone since {change.revision}, "
+                "but subpools are never deleted"
+            )
+            related = (Related(f"declared at {change.revision}", before.at("metadata", "name")),)
+            place = parent.at("metadata", "name") if parent else None
+            hint = f"Bring it back, with state ARCHIVED: git checkout {change.revision} -- {quote(before.origin.path)}"
+            yield Diagnostic(SUBPOOL_REMOVED, message, place, related, hint=hint)
+
+
+def _changed_subpool(
+    change: Change, name: str, before: Declared[Subpool], after: Declared[Subpool]
+) -> Iterator[Diagnostic]:
+    old, new = before.spec.spec, after.spec.spec
+    place = after.origin.locate(("spec", "state"), key="state" not in new.model_fields_set)
+    if new.state != old.state and new.state not in TRANSITIONS[old.state]:
+        allowed = " or ".join(TRANSITIONS[old.state])
+        message = (
+            f"subpool {name} goes from {old.state} to {new.state} since {change.revision}; "
+            f"a subpool that is {old.state} {BEHAVIOUR[old.state]}"
+        )
+        yield Diagnostic(SUBPOOL_STATE_CHANGED, message, place, hint=f"From {old.state} it goes to {allowed}.")
+        return
+    if "ACTIVE" not in (old.state, new.state) and new.quota != old.quota:
+        message = (
+            f"the quota of subpool {name} changes since {change.revision} from {old.quota_text} to {new.quota_text}; "
+            f"a subpool that is {old.state} {BEHAVIOUR[old.state]}"
+        )
+        quota = after.at("spec", "quota")
+        yield Diagnostic(SUBPOOL_STATE_CHANGED, message, quota, hint=f"Write quota: {old.quota_text} again.")
+    if new.state == "ARCHIVED" != old.state and _runs(change, name):
+        message = f"subpool {name} goes from {old.state} to ARCHIVED, but workloads still run in it"
+        yield Diagnostic(SUBPOOL_STATE_CHANGED, message, place, hint="Write state: DELETING until it is empty.")
+    if new.state == "DELETING" and not change.unreadable:
+        yield from _let_finish(change, name, old.draining, after)
+
+
+def _let_finish(change: Change, name: str, before: Sequence[str], after: Declared[Subpool]) -> Iterator[Diagnostic]:
+    """What is listed as draining, or is there because it is, and was not there at the revision."""
+    there = set(_work(change.before, name))
+    known = there | {work_name(*item.split("/")) for item in before}
+    now = names.SEPARATOR.join((after.spec.spec.parent, after.spec.metadata.name))
+    declared = _work(change.after, now)
+    for index, item in enumerate(after.spec.spec.draining):
+        work = work_name(*item.split("/"))
+        place = after.at("spec", "draining", index)
+        if work not in known:
+            message = f"subpool {now} lists {item} as draining, which was not there at {change.revision}"
+            hint = "Remove it: only work that was declared for it before may finish there."
+            yield Diagnostic(SUBPOOL_STATE_CHANGED, message, place, hint=hint)
+        elif work in declared and work not in there:
+            message = f"{item} is new since {change.revision} in subpool {now}, which is DELETING"
+            related = (Related("it bears a name that was listed as draining", place),)
+            hint = "Send it elsewhere: what was listed has ended."
+            yield Diagnostic(SUBPOOL_STATE_CHANGED, message, declared[work].at(), related, hint=hint)
+
+
+def _runs(change: Change, canonical: str) -> bool:
+    """Whether it is known that something runs in a subpool of before, whatever its backend is called by now."""
+    for pool in change.before.pools:
+        queues = [item.queue for item in pool.subpools if item.canonical == canonical]
+        same = change.after.pool_by_name.get(pool.name, pool)
+        backends = {pool.backend.name, same.backend.name}
+        if any(change.queues.get((backend, queue), False) for backend in backends for queue in queues):
+            return True
+    return False
+
+
+def _work(fleet: Fleet, canonical: str) -> dict[str, Declared[Any]]:
+    """What is declared for a subpool."""
+    found = (item for pool in fleet.pools for item in pool.subpools if item.canonical == canonical)
+    return next((fleet.work_in(item.pool, item.queue) for item in found), {})

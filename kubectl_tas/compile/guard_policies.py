@@ -1,0 +1,503 @@
+"""The guard: admission policies that refuse work which bypasses the repository.
+
+KAI checks neither that a queue is a leaf of a declared pool, nor that its subpool still takes work, nor who joins a
+gang; and work that can never run it leaves Pending without a word. A Pod or PodGroup sent straight to the API server
+would get around all rules. A PodGroup does not say what it asks for, so quotas are checked on Pods: when they are
+created or resized, and when they join a PodGroup. What is refused, and what cannot be seen, is in docs/guard.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+from kubectl_tas import gpus
+from kubectl_tas.compile import cel
+from kubectl_tas.compile.access import access_policy
+from kubectl_tas.compile.metadata import metadata
+from kubectl_tas.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES
+from kubectl_tas.model import labels
+from kubectl_tas.model.artifact import Artifact
+from kubectl_tas.model.config import PRIORITY_VALUES
+from kubectl_tas.model.phase import Phase
+from kubectl_tas.model.policies import (
+    Action,
+    BindingSpec,
+    Expression,
+    LabelRequirement,
+    LabelSelector,
+    MatchConstraints,
+    ParamKind,
+    ParamRef,
+    PolicySpec,
+    ResourceRule,
+    ValidatingAdmissionPolicy,
+    ValidatingAdmissionPolicyBinding,
+    Validation,
+)
+from kubectl_tas.quantities import NO_LIMIT, NOTHING, OTHERS, UNITS, Amounts, ResourceName, larger
+from kubectl_tas.records import dataclass
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.clusters import FleetBackend
+from kubectl_tas.resolve.fleet import Fleet
+
+_POD_GROUPS = ("scheduling.run.ai", "v2alpha2", "PodGroup")
+_FOLDER = "guard"
+_NAMESPACE = "kubernetes.io/metadata.name"
+_POD_GROUP = cel.value("object", "annotations", labels.POD_GROUP)
+"""The PodGroup that a pod names."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Guarded:
+    """A cluster, and what its policies have in common."""
+
+    fleet: Fleet
+    backend: FleetBackend
+    namespaces: tuple[str, ...]
+    """Where work of its pools may run."""
+    places: tuple[Expression, ...]
+    """Tables of all leaves, each with the namespaces that its work may run in; none where all have the same."""
+    classes: dict[str, int]
+    """PriorityClasses that are known, with their values."""
+    leaves: tuple[Expression, ...]
+    """Tables of the leaves that take work, each with its quota in GPUs; where ``others`` have quotas, too, with a list
+    of all. -1: no limit.
+    """
+    others: tuple[ResourceName, ...]
+    """Of cpu, in millicores, and memory, in bytes, those of which any leaf has a quota."""
+    draining: tuple[Expression, ...]
+    """Lists of the leaves that are being emptied."""
+    over_quota: tuple[Expression, ...]
+    """Tables of the leaves of which overQuota lists work: what begins the names of that, as ``_owners`` has them, with
+    amounts as ``leaves`` has quotas. None where nothing is listed.
+    """
+
+    @property
+    def failure_policy(self) -> Literal["Fail", "Ignore"]:
+        """What cannot be judged is refused, but not where nothing is to be refused."""
+        return "Ignore" if self.fleet.config.guard == "warn" else "Fail"
+
+
+def compile_guards(fleet: Fleet) -> Iterator[Artifact]:
+    """The policies with their bindings, on every KAI backend that has pools."""
+    if not fleet.config.guard:
+        return
+    for backend in fleet.backends:
+        if backend.is_kai and any(pool.backend == backend for pool in fleet.pools):
+            guarded = _guarded(fleet, backend)
+            yield from _guard(guarded, "pods", _pods(guarded))
+            yield from _guard(guarded, "podgroups", _pod_groups(guarded))
+            yield from _guard(guarded, "subresources", _subresources(guarded))
+            if fleet.config.guardMembers:
+                yield from _guard(guarded, "members", _members(guarded), ParamRef())
+            access = access_policy(fleet, backend, guarded.namespaces, _name(guarded, "access"))
+            if access is not None:
+                yield from _guard(guarded, "access", access)
+
+
+def _guarded(fleet: Fleet, backend: FleetBackend) -> _Guarded:
+    own = fleet.config.priorityClasses.model_dump()
+    leaves = _guaranteed(fleet, backend)
+    others = tuple(name for name in OTHERS if any(quota.of(name) != NO_LIMIT for quota in leaves.values()))
+    places = {queue: {*namespaces} for queue, namespaces in fleet.namespaces(backend).items()}
+    for item in fleet.pod_groups:
+        if item.backend == backend and item.declared.spec.spec.queue in places:
+            places[item.declared.spec.spec.queue].add(item.namespace)
+    return _Guarded(
+        fleet,
+        backend,
+        namespaces=tuple(sorted(set().union(*places.values()))),
+        places=_places(places),
+        classes=PRIORITY_CLASSES | {name: PRIORITY_VALUES[priority] for priority, name in own.items()},
+        leaves=cel.tables(
+            "leaves", [f"{cel.text(queue)}: {_quotas(leaves[queue], others)}" for queue in sorted(leaves)], "{}"
+        ),
+        others=others,
+        draining=_draining(fleet, backend),
+        over_quota=_over_quota(fleet, backend, others),
+    )
+
+
+def _guard(guarded: _Guarded, what: str, spec: PolicySpec, param: ParamRef | None = None) -> Iterator[Artifact]:
+    fleet, backend = guarded.fleet, guarded.backend
+    name = _name(guarded, what)
+    policy = ValidatingAdmissionPolicy(metadata=metadata(fleet, name, Phase.GUARD), spec=spec)
+    actions: tuple[Action, ...] = ("Warn", "Audit") if fleet.config.guard == "warn" else ("Deny",)
+    bound = BindingSpec(policyName=name, paramRef=param, validationActions=actions)
+    binding = ValidatingAdmissionPolicyBinding(metadata=policy.metadata, spec=bound)
+    for kind, manifest in (("policy", policy), ("binding", binding)):
+        yield Artifact(backend.name, Phase.GUARD, _FOLDER, f"{kind}-{name}.yaml", manifest, fleet.settings)
+
+
+def _name(guarded: _Guarded, what: str) -> str:
+    return f"{guarded.fleet.config.queuePrefix}-guard-{guarded.backend.namespace}-{what}"
+
+
+def _pods(guarded: _Guarded) -> PolicySpec:
+    """Pods that name a queue or a PodGroup, are placed by KAI, or ask for GPUs; others are none of our business.
+
+    Each is judged when it is created, and when what it was judged by changes. What it asks for by annotations may
+    not change at all: KAI would count less, or more, than what runs.
+    """
+    queue, scheduler = cel.label("object", labels.QUEUE), guarded.backend.scheduler_name
+    return PolicySpec(
+        failurePolicy=guarded.failure_policy,
+        matchConstraints=_requests("", "v1", *_pod_resources(guarded)),
+        matchConditions=(
+            cel.let("within-reach", f"{_inside(guarded)} || {_may_be_ours(guarded, queue)}"),
+            cel.let(
+                "is-new-or-changed",
+                f"request.operation == 'CREATE' || {cel.any_label_changed()} || {cel.gpu_notes_changed()}"
+                f" || ({queue}) == '' && {cel.joins_another()}{_or_resized(guarded)}",
+            ),
+        ),
+        variables=(
+            *_queues(guarded, queue),
+            *_amounts(guarded),
+            cel.let("uncounted", gpus.cel_uncounted()),
+            *_priority_of_pod(guarded),
+            cel.let("scheduler", "has(object.spec.schedulerName) ? string(object.spec.schedulerName) : ''"),
+            cel.let(
+                "guarded",
+                f"!({_inside(guarded)}) ? variables.isOurs : variables.queue != '' || "
+                f"variables.scheduler == {cel.text(scheduler)} || ({_POD_GROUP}) != '' || variables.hundredths > 0 || "
+                "variables.uncounted",
+            ),
+        ),
+        validations=(
+            *_leaf_only(guarded, "!variables.guarded || "),
+            cel.refuse_unless(
+                f"!variables.guarded || !variables.isLeaf || variables.scheduler == {cel.text(scheduler)}",
+                "'queue ' + variables.queue + ' is of no use beside scheduler ' + "
+                f"variables.scheduler + '; name ' + {cel.text(scheduler)}",
+            ),
+            cel.refuse_unless(
+                "!variables.guarded || request.operation != 'CREATE' || !has(object.spec.nodeName) || "
+                "object.spec.nodeName == ''",
+                "'the pod names its node, ' + string(object.spec.nodeName) + "
+                "', and so goes past the scheduler and every quota'",
+            ),
+            _known_class(guarded),
+            *_within_quotas(guarded, "!variables.guarded || ", "' {} and cannot be preempted, ' + 'but queue '"),
+            cel.refuse_unless(
+                f"!variables.guarded || request.operation == 'CREATE' || !({cel.gpu_notes_changed()})",
+                "'what a pod asks for in annotations cannot change; create another pod'",
+            ),
+        ),
+    )
+
+
+def _subresources(guarded: _Guarded) -> PolicySpec:
+    """What else can change the labels and annotations of a pod: its status (Kubernetes' podStatusStrategy, in
+    strategy.go of pods, keeps the old spec and owners alone), and a Binding, from which an API server copies them into
+    the pod (setPodNodeAndMetadata in its storage.go; labels from 1.35). Kubelets and KAI have no need to change those
+    by which a pod counts, so nobody may; ``pods/resize`` and ``pods/ephemeralcontainers`` cannot.
+
+    Kubelets write the status of every pod of the cluster many times, so one condition decides, and what follows is only
+    reached by what is refused.
+    """
+    changed = f"{cel.any_label_changed()} || {cel.joins_another()} || {cel.gpu_notes_changed()}"
+    reach = f"{_inside(guarded)} || {_may_be_ours(guarded, cel.label('object', labels.QUEUE))}"
+    return PolicySpec(
+        failurePolicy=guarded.failure_policy,
+        matchConstraints=_requests("", "v1", "bindings", "pods/binding", "pods/status"),
+        matchConditions=(
+            cel.let("counts-otherwise", f"(request.operation == 'CREATE' ? {cel.counts()} : {changed}) && ({reach})"),
+        ),
+        validations=(
+            cel.refuse_unless(
+                "false",
+                cel.text(
+                    "labels and annotations that KAI counts a pod by cannot change through its status or a Binding; "
+                    "change the pod itself"
+                ),
+            ),
+        ),
+    )
+
+
+def _members(guarded: _Guarded) -> PolicySpec:
+    """Pods that join a PodGroup, compared with it.
+
+    KAI charges the queue of the PodGroup, whatever the pod names, and takes the pod for as preemptible as that is:
+    also where KAI made it, from labels on the pod's owner.
+
+    An API server evaluates such a policy once for each PodGroup of the namespace, messages of what is not refused
+    included. So its one condition, and that first, is whether the PodGroup is the one that the pod names; and pods
+    without a queue, which those of ``_pods`` refuse to join any, never reach it.
+    """
+    within = LabelSelector(matchExpressions=(LabelRequirement(key=_NAMESPACE, values=guarded.namespaces),))
+    queued = LabelSelector(matchExpressions=(LabelRequirement(key=labels.QUEUE, operator="Exists"),))
+    requests = _requests("", "v1", *_pod_resources(guarded))
+    return PolicySpec(
+        failurePolicy=guarded.failure_policy,
+        paramKind=ParamKind(apiVersion="/".join(_POD_GROUPS[:2]), kind=_POD_GROUPS[2]),
+        matchConstraints=requests.model_copy(update={"namespaceSelector": within, "objectSelector": queued}),
+        matchConditions=(
+            cel.let(
+                "joins-the-podgroup",
+                f"({_POD_GROUP}) == params.metadata.name && (request.operation == 'CREATE' || "
+                f"{cel.joins_another()} || {cel.any_label_changed()}{_or_resized(guarded)})",
+            ),
+        ),
+        variables=(
+            *_queues(guarded, cel.label("object", labels.QUEUE)),
+            *_amounts(guarded),
+            cel.let("groupQueue", cel.group_field("params", "queue")),
+            *_priority_of_group(guarded, "params"),
+        ),
+        validations=(
+            cel.refuse_unless(
+                "variables.groupQueue == variables.queue",
+                "'PodGroup ' + params.metadata.name + ' is in queue ' + variables.groupQueue + "
+                "', the pod names ' + (variables.queue == '' ? 'none' : variables.queue)",
+            ),
+            *_within_quotas(
+                guarded, "", "' {}, and PodGroup ' + params.metadata.name + ' cannot be preempted, but queue '"
+            ),
+        ),
+    )
+
+
+def _pod_groups(guarded: _Guarded) -> PolicySpec:
+    """PodGroups when they are created, or change what they were judged by: those of a draining queue may still be
+    updated. One that becomes non-preemptible, or takes that to another queue, would bring pods that nobody judged.
+    """
+    queue = cel.group_field("object", "queue")
+    changed = " || ".join(
+        f"({cel.group_field('object', field)}) != ({cel.group_field('oldObject', field)})"
+        for field in ("queue", "priorityClassName", "preemptibility")
+    )
+    return PolicySpec(
+        failurePolicy=guarded.failure_policy,
+        matchConstraints=_requests(_POD_GROUPS[0], _POD_GROUPS[1], "podgroups"),
+        matchConditions=(
+            cel.let("within-reach", f"{_inside(guarded)} || {_may_be_ours(guarded, queue)}"),
+            cel.let("is-new-or-changed", f"request.operation == 'CREATE' || {changed}"),
+        ),
+        variables=(
+            *_queues(guarded, queue),
+            *_priority_of_group(guarded, "object"),
+            cel.let("wasNonPreemptible", f"request.operation != 'CREATE' && {_non_preemptible_group('oldObject')}"),
+            cel.let("guarded", f"{_inside(guarded)} || variables.isOurs"),
+        ),
+        validations=(
+            *_leaf_only(guarded, "!variables.guarded || "),
+            _known_class(guarded),
+            cel.refuse_unless(
+                "!variables.guarded || request.operation == 'CREATE' || !variables.nonPreemptible || "
+                f"variables.wasNonPreemptible && ({queue}) == ({cel.group_field('oldObject', 'queue')})",
+                "'the pods of the PodGroup were let in ' + (variables.wasNonPreemptible ? "
+                f"'to queue ' + ({cel.group_field('oldObject', 'queue')}) : 'as preemptible') + "
+                "'; to change that, delete it with its pods and create them again'",
+            ),
+        ),
+    )
+
+
+def _within_quotas(guarded: _Guarded, unless: str, because: str) -> Iterator[Validation]:
+    """What cannot be preempted stays within its queue's quota; ``because`` joins amount, with its unit, and queue."""
+    listed = "" if not guarded.over_quota else " || variables.kept.exists(k, {} <= variables.overQuotaHere[k]{})"
+    parts = ["", ""] if not guarded.others else [f"[{place}]" for place in range(1 + len(guarded.others))]
+    yield cel.refuse_unless(
+        f"{unless}!variables.nonPreemptible || variables.quota < 0 || "
+        f"variables.hundredths <= variables.quota * 100{listed.format('variables.hundredths', f'{parts[0]} * 100')}",
+        f"'the pod asks for ' + {cel.shown('gpu', 'variables.hundredths')} + "
+        f"{because.format(UNITS['gpu'])} + variables.queue + ' is guaranteed ' + string(variables.quota)",
+    )
+    for name, part in zip(guarded.others, parts[1:], strict=False):
+        asked, quota = f"variables.{name}", f"variables.{name}Quota"
+        yield cel.refuse_unless(
+            f"{unless}!variables.nonPreemptible || {quota} < 0 || {asked} <= {quota}{listed.format(asked, part)}",
+            f"'the pod asks for ' + {cel.shown(name, asked)} + {because.format(UNITS[name])} + "
+            f"variables.queue + ' is guaranteed ' + {cel.shown(name, quota)}",
+        )
+
+
+def _amounts(guarded: _Guarded) -> Iterator[Expression]:
+    """What the pod asks for; of cpu and memory where they have quotas, with what its queue is guaranteed."""
+    yield from (cel.let(name, expression) for name, expression in gpus.cel_variables())
+    for place, name in enumerate(guarded.others, 1):
+        yield from cel.amount_variables(name)
+        yield cel.let(f"{name}Quota", cel.looked_up(guarded.leaves, "-1", f"[{place}]"))
+
+
+def _pod_resources(guarded: _Guarded) -> tuple[str, ...]:
+    """Where a pod says what it asks for. Of a pod that runs, cpu and memory alone can change (Kubernetes 1.33)."""
+    return ("pods", "pods/resize") if guarded.others else ("pods",)
+
+
+def _or_resized(guarded: _Guarded) -> str:
+    return f" || {cel.RESIZED}" if guarded.others else ""
+
+
+def _known_class(guarded: _Guarded) -> Validation:
+    message = f" is neither one of the repository nor one of KAI; these are {', '.join(sorted(guarded.classes))}"
+    return cel.refuse_unless(
+        "!variables.guarded || variables.className == '' || variables.className in variables.classes",
+        f"'PriorityClass ' + variables.className + {cel.text(message)}",
+    )
+
+
+def _requests(group: str, version: str, *resources: str) -> MatchConstraints:
+    rule = ResourceRule(
+        apiGroups=(group,), apiVersions=(version,), operations=("CREATE", "UPDATE"), resources=resources
+    )
+    return MatchConstraints(resourceRules=(rule,))
+
+
+def _inside(guarded: _Guarded) -> str:
+    return f"request.namespace in {cel.listed(guarded.namespaces)}"
+
+
+def _may_be_ours(guarded: _Guarded, queue: str) -> str:
+    """Whether a queue could be a leaf here, by its name: what is cheap to know of every pod of the cluster."""
+    prefix = names.pool_queue(guarded.fleet.config.queuePrefix, guarded.backend.namespace, "")
+    others = tuple(sorted(x for x in guarded.fleet.leaf_queues(guarded.backend) if not x.startswith(prefix)))
+    return f"({queue}).startsWith({cel.text(prefix)})" + (f" || ({queue}) in {cel.listed(others)}" if others else "")
+
+
+def _queues(guarded: _Guarded, queue: str) -> Iterator[Expression]:
+    """The queue that is named, all leaves, whether it takes work or is emptied, and its quota; -1: it is no leaf."""
+    yield cel.let("queue", queue)
+    yield from guarded.leaves
+    yield from guarded.draining
+    yield cel.let("isLeaf", " || ".join(map(cel.holds, guarded.leaves)))
+    yield cel.let("isDraining", " || ".join(map(cel.holds, guarded.draining)))
+    yield cel.let("isOurs", "variables.isLeaf || variables.isDraining")
+    yield cel.let("quota", cel.looked_up(guarded.leaves, "-1", "[0]" if guarded.others else ""))
+    if guarded.over_quota:
+        yield from guarded.over_quota
+        yield cel.let("overQuotaHere", cel.looked_up(guarded.over_quota, "{}"))
+        yield cel.let("owners", _owners())
+        yield cel.let("kept", "variables.overQuotaHere.filter(k, variables.owners.exists(o, o.startsWith(k)))")
+    yield from guarded.places
+    if guarded.places:
+        yield cel.let("namespaces", cel.looked_up(guarded.places, "[]"))
+
+
+def _guaranteed(fleet: Fleet, backend: FleetBackend) -> dict[str, Amounts]:
+    """The leaves that take work, each with what it is guaranteed."""
+    found: dict[str, Amounts] = {}
+    for pool in fleet.pools:
+        if pool.backend == backend:
+            found |= {pool.shared_queue: pool.shared_quota, **{item.queue: item.quota for item in pool.active}}
+    return found
+
+
+def _quotas(quota: Amounts, others: Sequence[ResourceName]) -> str:
+    """What a leaf is guaranteed, as its table has it."""
+    gpu, *rest = (-1 if quota.of(name) == NO_LIMIT else int(quota.of(name)) for name in ("gpu", *others))
+    return str([gpu, *rest] if rest else gpu)
+
+
+def _owners() -> str:
+    """What a pod may belong to: its workflow, and the names of the pod and of what made it, which begin with that of
+    the work. A name that only begins alike is no way in: KAI leaves what is over its quota Pending.
+    """
+    made = "has(object.metadata.ownerReferences) ? object.metadata.ownerReferences.map(o, string(o.name) + '-') : []"
+    own = "has(object.metadata.name) ? [string(object.metadata.name) + '-'] : []"
+    return f"['Workflow/' + ({cel.label('object', labels.WORKFLOW)}) + '/'] + ({own}) + ({made})"
+
+
+def _over_quota(fleet: Fleet, backend: FleetBackend, others: Sequence[ResourceName]) -> tuple[Expression, ...]:
+    entries = []
+    for leaf in (leaf for pool in fleet.pools if pool.backend == backend for leaf in pool.leaves):
+        if leaf.over_quota and leaf.state == "ACTIVE":
+            most: dict[str, Amounts] = {}  # a literal of CEL has no key twice
+            for name, may in leaf.over_quota.items():
+                most[_begins(name)] = larger(may.amounts, most.get(_begins(name), NOTHING))
+            work = ", ".join(f"{cel.text(begins)}: {_quotas(most[begins], others)}" for begins in sorted(most))
+            entries.append(f"{cel.text(leaf.queue)}: {{{work}}}")
+    return cel.tables("overQuota", entries, "{}") if entries else ()
+
+
+def _begins(listed: str) -> str:
+    """How ``_owners`` begins for work that is listed as Kind/name."""
+    kind, name = listed.split("/")
+    return f"Workflow/{names.shorten(names.fold(name))}/" if kind == "Workflow" else f"{name}-"
+
+
+def _places(places: Mapping[str, set[str]]) -> tuple[Expression, ...]:
+    if len(set(map(frozenset, places.values()))) < 2:
+        return ()
+    return cel.tables(
+        "places", [f"{cel.text(queue)}: {cel.listed(sorted(names))}" for queue, names in sorted(places.items())], "{}"
+    )
+
+
+def _draining(fleet: Fleet, backend: FleetBackend) -> tuple[Expression, ...]:
+    subpools = (s for pool in fleet.pools if pool.backend == backend for s in pool.subpools)
+    return cel.tables("draining", [cel.text(s.queue) for s in subpools if s.state == "DELETING"], "[]")
+
+
+def _leaf_only(guarded: _Guarded, unless: str) -> tuple[Validation, ...]:
+    """The queue is a leaf that takes work, and the namespace one where its work may run."""
+    where, allowed = cel.text(", ".join(guarded.namespaces)), _inside(guarded)
+    if guarded.places:
+        where = "variables.namespaces.join(', ')"
+        allowed = "!variables.isOurs || request.namespace in variables.namespaces"
+    return (
+        cel.refuse_unless(
+            f"{unless}{allowed}",
+            f"'queue ' + variables.queue + ' takes work of namespace ' + {where} + ', not of ' + request.namespace",
+        ),
+        cel.refuse_unless(
+            f"{unless}variables.isOurs",
+            "variables.queue == '' ? 'no queue is named; use a leaf queue of a declared pool' : "
+            "'queue ' + variables.queue + ' is not a leaf queue of a declared pool'",
+        ),
+        cel.refuse_unless(
+            f"{unless}!variables.isDraining", "'queue ' + variables.queue + ' is DELETING and takes no new work'"
+        ),
+    )
+
+
+def _priority_of_pod(guarded: _Guarded) -> Iterator[Expression]:
+    """The PriorityClass that a pod names (KAI reads the label first), its priority, and whether KAI takes it for
+    non-preemptible.
+
+    Where no class is named, KAI gives ``inference`` to Deployments (whose pods are made by a ReplicaSet and carry its
+    hash) and ``build`` to notebooks, both non-preemptible, and ``train`` to all else.
+    """
+    owned = "has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(o, o.kind == {})"
+    deployment = f"{owned.format(cel.text('ReplicaSet'))} && ({cel.label('object', 'pod-template-hash')}) != ''"
+    notebook = f"({cel.label('object', 'notebook-name')}) != ''"
+    own = "has(object.spec.priorityClassName) ? string(object.spec.priorityClassName) : ''"
+    name = cel.label("object", labels.PRIORITY_CLASS)
+    yield cel.let("className", f"({name}) != '' ? ({name}) : ({own})")
+    yield _classes(guarded)
+    yield cel.let(
+        "priority",
+        "variables.className in variables.classes ? variables.classes[variables.className] : "
+        "has(object.spec.priority) && object.spec.priority > 0 ? int(object.spec.priority) : "
+        f"{deployment} ? {PRIORITY_CLASSES['inference']} : {notebook} ? {PRIORITY_CLASSES['build']} : "
+        f"{PRIORITY_CLASSES['train']}",
+    )
+    yield cel.let("preemptibility", cel.label("object", labels.PREEMPTIBILITY))
+    yield cel.let(
+        "nonPreemptible",
+        "variables.preemptibility == 'non-preemptible' || "
+        f"(variables.preemptibility != 'preemptible' && variables.priority >= {NON_PREEMPTIBLE_FROM})",
+    )
+
+
+def _priority_of_group(guarded: _Guarded, group: str) -> Iterator[Expression]:
+    """The class of a PodGroup, and whether KAI takes it for non-preemptible."""
+    yield _classes(guarded)
+    yield cel.let("className", cel.group_field(group, "priorityClassName"))
+    yield cel.let("nonPreemptible", _non_preemptible_group(group))
+
+
+def _classes(guarded: _Guarded) -> Expression:
+    """The classes that are known, with their values."""
+    known = ", ".join(f"{cel.text(name)}: {value}" for name, value in guarded.classes.items())
+    return cel.let("classes", f"{{{known}}}")
+
+
+def _non_preemptible_group(group: str) -> str:
+    """A PodGroup without a class that is known counts as 50."""
+    own, name = cel.group_field(group, "preemptibility"), cel.group_field(group, "priorityClassName")
+    high = f"({name}) in variables.classes && variables.classes[{name}] >= {NON_PREEMPTIBLE_FROM}"
+    return f"(({own}) == 'non-preemptible' || ({own}) != 'preemptible' && {high})"

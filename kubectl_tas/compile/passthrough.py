@@ -1,0 +1,139 @@
+"""Objects that authors write: the same text with what their pool demands. Nothing that the user wrote is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kubectl_tas.compile.metadata import folder
+from kubectl_tas.compile.podgroups import WORKLOADS
+from kubectl_tas.gangs.apply_demands import entries_of, merged
+from kubectl_tas.gangs.pool_demands import Demand, companion_demands, demands, member_demands
+from kubectl_tas.grove import TEMPLATE, Release
+from kubectl_tas.load.portable_yaml import reads_alike
+from kubectl_tas.load.splice import FIRST, Entry, Renamed, with_values
+from kubectl_tas.model.artifact import Artifact, PassThrough
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.labels import POOL
+from kubectl_tas.model.manifest import Metadata
+from kubectl_tas.model.phase import Phase
+from kubectl_tas.model.repository import Declared, Origin
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.companions import Place
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.podcliqueset import SubmittedSet
+from kubectl_tas.yaml import block
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.grovekinds import PackConstraint
+
+
+def compile_workloads(fleet: Fleet) -> Iterator[Artifact]:
+    """Every workload of the fleet."""
+    for item in fleet.workloads:
+        text = with_demands(item.declared.origin, demands(fleet, item))
+        yield _passed(item.declared, (item.pool.backend, item.namespace), item.target, text)
+
+
+def compile_members(fleet: Fleet) -> Iterator[Artifact]:
+    """The Pods that join PodGroups which are written by hand."""
+    for group in fleet.pod_groups:
+        for pod in group.pods:
+            text = with_demands(pod.origin, member_demands(fleet, group, pod.origin))
+            yield _passed(pod, (group.backend, group.namespace), group.pool.name if group.pool else None, text)
+
+
+def compile_sets(fleet: Fleet) -> Iterator[Artifact]:
+    """Every PodCliqueSet whose pool is known, in the words of the cluster's Grove."""
+    for item in fleet.submitted_sets:
+        text = with_demands(item.declared.origin, demands(fleet, item), tuple(_respelled(item)))
+        yield _passed(item.declared, (item.pool.backend, item.namespace), item.target, text)
+
+
+def compile_companions(fleet: Fleet) -> Iterator[Artifact]:
+    """Every companion of the fleet. Its pool is the one that its label names, else that of all the work in its file."""
+    pools = _pools_of_files(fleet) if fleet.companions else {}
+    for item in fleet.companions:
+        named = fleet.target(item.declared.spec.metadata.labels.get(POOL, ""))
+        beside = {named[0].name} if named else pools.get(item.declared.origin.path, set())
+        target = next(iter(beside)) if len(beside) == 1 else None
+        text = with_demands(item.declared.origin, companion_demands(fleet, item))
+        yield _passed(item.declared, (item.backend, item.namespace), target, text, phase=Phase.COMPANION)
+
+
+def _passed(
+    declared: Declared[Any], place: Place, target: str | None, text: str, *, phase: Phase = Phase.POD
+) -> Artifact:
+    """An object for the pool or subpool ``target``, as far as that is known."""
+    spec, (backend, namespace), name = declared.spec, place, declared.spec.metadata.name
+    about = Metadata(name=name, namespace=namespace)
+    manifest = PassThrough(apiVersion=spec.apiVersion, kind=spec.kind, metadata=about, target=target, text=text)
+    where = folder(WORKLOADS if phase is Phase.POD else "companions", backend, namespace)
+    file = names.file(f"{spec.kind.lower()}-{name}")
+    return Artifact(backend.name, phase, where, file, manifest, declared.origin.path)
+
+
+def with_demands(origin: Origin, wanted: Sequence[Demand], further: Sequence[Entry] = ()) -> str:
+    """The text of a document in which ``wanted`` holds, after which ``further`` entries are changed.
+
+    It is the author's own with lines added, where all readers of YAML take that for the data that was checked. Else,
+    as behind an anchor, and where it was written as JSON, that data is written anew, without comments. Expects that
+    nothing there contradicts the demands (check.workload); raises TasError otherwise.
+    """
+    entries = [*entries_of(origin, wanted), *further]
+    if not origin.path.endswith(".json"):
+        text = origin.text.replace("\r\n", "\n")
+        edited = with_values(text, origin.data, entries) if reads_alike(text) else None
+        if edited is not None:
+            return edited
+    return block(merged(origin.data, entries))
+
+
+def _pools_of_files(fleet: Fleet) -> dict[str, set[str]]:
+    """The pools of the work in each file."""
+    found: dict[str, set[str]] = {}
+    for sent in fleet.submissions:
+        found.setdefault(sent.declared.origin.path, set()).add(sent.pool.name)
+    for group in fleet.pod_groups:
+        if group.pool is not None:
+            found.setdefault(group.declared.origin.path, set()).add(group.pool.name)
+    return found
+
+
+def _respelled(submitted: SubmittedSet) -> Iterator[Entry]:
+    """What makes a set one that the API server of its cluster takes, and that means the same: the numbers and roles
+    of cliques, which no release may lack, and the constraints in the words of the release.
+
+    Expects that the release can say what they say (check.grove).
+    """
+    item, release = submitted.set, submitted.pool.backend.grove_release
+    written = item.declared.origin.value(TEMPLATE)
+    if isinstance(written, dict) and "clusterTopologyName" in written:
+        yield (*TEMPLATE, "clusterTopologyName"), None, None
+    for clique in item.cliques:
+        if clique.spec.spec.roleName is None:
+            yield (*clique.path, "spec", "roleName"), clique.name, FIRST
+        if "replicas" not in clique.spec.spec.model_fields_set:
+            yield (*clique.path, "spec", "replicas"), 1, "roleName"
+    top: KeyPath = (*TEMPLATE, "topologyConstraint")
+    inherited = any(constraint.asks and path == top for constraint, path in item.constraints)
+    for constraint, path in item.constraints:
+        if not constraint.asks:
+            yield path, None, None  # no release has one that names a topology and no domain
+            continue
+        if release.has_names and constraint.topologyName is None and (path == top or not inherited):
+            yield (*path, "topologyName"), item.topology_name, FIRST
+        elif not release.has_names and constraint.topologyName is not None:
+            yield (*path, "topologyName"), None, None
+        yield from _domains(constraint, path, release)
+
+
+def _domains(constraint: PackConstraint, path: KeyPath, release: Release) -> Iterator[Entry]:
+    if release.has_pack and constraint.packDomain is not None:
+        if constraint.pack is None:
+            yield (*path, "packDomain"), Renamed("pack", {"required": constraint.packDomain}), None
+        else:
+            yield (*path, "pack", "required"), constraint.packDomain, FIRST
+            yield (*path, "packDomain"), None, None
+    elif not release.has_pack and constraint.pack is not None and constraint.pack.required is not None:
+        yield (*path, "pack"), Renamed("packDomain", constraint.pack.required), None

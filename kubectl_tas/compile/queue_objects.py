@@ -1,0 +1,194 @@
+"""Queues: the root above all pools, a container for each pool below that of its parent, the leaves that take work; the
+PriorityClasses, and the namespaces of pools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field
+
+from kubectl_tas import quantities
+from kubectl_tas.compile.metadata import metadata
+from kubectl_tas.model.artifact import Artifact
+from kubectl_tas.model.config import PRIORITY_VALUES
+from kubectl_tas.model.labels import POOL
+from kubectl_tas.model.manifest import Namespace, PriorityClass, Queue, QueueResources, QueueSpec, Share
+from kubectl_tas.model.phase import Phase
+from kubectl_tas.model.pool import QueueName
+from kubectl_tas.quantities import UNLIMITED, Amounts, ResourceName
+from kubectl_tas.records import dataclass
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.clusters import FleetBackend
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.pools import FleetPool, FleetSubpool
+
+_FOLDER = "queues"
+_EVEN = Amounts(1, 1, 1)
+"""Weights of what competes with nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What a queue is to hold, and its place among others."""
+
+    display: str | None
+    quota: Amounts = UNLIMITED
+    maximum: Amounts = UNLIMITED
+    weight: Amounts = _EVEN
+    priority: int | None = None
+    preempt: str | None = None
+    """How long its work runs before it may be preempted."""
+    reclaim: str | None = None
+    """How long its work runs before it may be reclaimed."""
+    sums: Mapping[str, str] = field(default_factory=dict)
+    """How its quota comes about."""
+
+
+def compile_queues(fleet: Fleet) -> Iterator[Artifact]:
+    """The queues of every KAI backend that has pools."""
+    for backend in fleet.backends:
+        pools = [pool for pool in fleet.pools if pool.backend == backend]
+        if not backend.is_kai or not pools:
+            continue
+        heights = _heights(pools)
+        root = backend.root_queue(fleet.config.queuePrefix)
+        if root is not None and not all(pool.shard_labels for pool in pools):
+            kept = backend.spec.rootQueue
+            shape = _Shape(kept.display(root) if isinstance(kept, QueueName) else root)
+            phase = Phase.ROOT_QUEUE - max(heights.values())
+            yield _queue(fleet, backend, phase, (root, None), shape, {}, fleet.settings)
+        for pool in pools:
+            # A shard sees no queue without its label, and drops those whose parent it does not see (queue.go of
+            # pkg/scheduler/cache/cluster_info, 0.13 to 0.17).
+            above = pool.parent.queue if pool.parent else None if pool.shard_labels else root
+            yield from _pool(fleet, pool, above, Phase.POOL_QUEUE - heights[pool.name])
+
+
+def _heights(pools: Iterable[FleetPool]) -> dict[str, int]:
+    """How many levels of pools lie below each."""
+    found: dict[str, int] = {}
+    for pool in pools:
+        for height, above in enumerate(pool.chain):
+            found[above.name] = max(found.get(above.name, 0), height)
+    return found
+
+
+def _pool(fleet: Fleet, pool: FleetPool, parent: str | None, phase: int) -> Iterator[Artifact]:
+    """The container of a pool, its shadow queue, and a leaf for each subpool that is not ARCHIVED.
+
+    The least runtimes stand on the container alone: KAI looks for that of preemption from the leaf up, and for that of
+    reclaiming from below the nearest queue above both up (``resolver.go`` of its minruntime plugin, 0.6 to 0.17).
+    """
+    source, spec, backend = pool.declared.origin.path, pool.declared.spec.spec, pool.backend
+    labels = {POOL: pool.name, **pool.shard_labels}
+    whole = _Shape(
+        spec.queue.display(pool.name),
+        pool.guarantee,
+        pool.maximum,
+        pool.weight,
+        spec.priority,
+        spec.preemptMinRuntime,
+        spec.reclaimMinRuntime,
+    )
+    yield _queue(fleet, backend, phase, (pool.queue, parent), whole, labels, source)
+    display = spec.sharedQueue.display(f"{pool.name}{names.SEPARATOR}_{names.SHARED}")
+    shared = _Shape(display, pool.shared_quota, pool.maximum, pool.weight, spec.priority, sums=_sums(pool))
+    yield _queue(fleet, backend, Phase.LEAF_QUEUE, (pool.shared_queue, pool.queue), shared, labels, source)
+    for subpool in pool.subpools:
+        if subpool.state != "ARCHIVED":
+            source, labels = subpool.declared.origin.path, {POOL: subpool.canonical, **pool.shard_labels}
+            place = subpool.queue, pool.queue
+            yield _queue(fleet, backend, Phase.LEAF_QUEUE, place, _leaf(pool, subpool), labels, source)
+
+
+def _leaf(pool: FleetPool, subpool: FleetSubpool) -> _Shape:
+    spec = subpool.declared.spec.spec
+    priority = pool.declared.spec.spec.priority if spec.priority is None else spec.priority
+    return _Shape(spec.queue.display(subpool.canonical), subpool.quota, subpool.limit, subpool.weight, priority)
+
+
+def _sums(pool: FleetPool) -> dict[str, str]:
+    """What subpools and child pools leave to a pool, as a sum: 64 - research 16 - serving 24 = 24.
+
+    It stands behind the quota, so that two branches which spend the same rest cannot be merged without a conflict.
+    """
+    return {
+        name: f"{quantities.show(name, pool.guarantee.of(name))}"
+        + "".join(f" - {item.name} {quantities.show(name, item.quota.of(name))}" for item in pool.parts)
+        + f" = {quantities.show(name, pool.shared_quota.of(name))}"
+        for name in (pool.finite if pool.parts else ())
+    }
+
+
+def _queue(
+    fleet: Fleet,
+    backend: FleetBackend,
+    phase: int,
+    place: tuple[str, str | None],
+    shape: _Shape,
+    labels: dict[str, str],
+    source: str,
+) -> Artifact:
+    """The queue at ``place``: its name, and that of its parent."""
+    name, parent = place
+    gpu, cpu, memory = (_share(shape, resource) for resource in quantities.RESOURCES)
+    manifest = Queue(
+        metadata=metadata(fleet, name, phase, labels=labels),
+        spec=QueueSpec(
+            displayName=shape.display,
+            parentQueue=parent,
+            priority=shape.priority,
+            preemptMinRuntime=shape.preempt,
+            reclaimMinRuntime=shape.reclaim,
+            resources=QueueResources(gpu=gpu, cpu=cpu, memory=memory),
+        ),
+    )
+    return Artifact(backend.name, phase, _FOLDER, f"{name}.yaml", manifest, source, comments=shape.sums)
+
+
+def _share(shape: _Shape, resource: ResourceName) -> Share:
+    return Share(
+        quota=quantities.kai_number(resource, shape.quota.of(resource)),
+        limit=quantities.kai_number(resource, shape.maximum.of(resource)),
+        overQuotaWeight=int(shape.weight.of(resource)),
+    )
+
+
+_DESCRIPTIONS = {
+    "HIGH": "OSMO priority HIGH: stays within its quota and is not preempted.",
+    "NORMAL": "OSMO priority NORMAL: stays within its quota and is not preempted.",
+    "LOW": "OSMO priority LOW: may exceed its quota and is preempted first.",
+}
+
+
+def compile_priority_classes(fleet: Fleet) -> Iterator[Artifact]:
+    """One for each priority on each backend."""
+    for backend in fleet.backends:
+        for priority, name in fleet.config.priorityClasses.model_dump().items():
+            manifest = PriorityClass(
+                metadata=metadata(fleet, name, Phase.PRIORITY_CLASS),
+                value=PRIORITY_VALUES[priority],
+                description=_DESCRIPTIONS[priority],
+            )
+            file = names.file(name)
+            yield Artifact(backend.name, Phase.PRIORITY_CLASS, "priorityclasses", file, manifest, fleet.settings)
+
+
+ALWAYS_THERE = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})
+"""Namespaces that an API server makes itself, and does not let anybody delete."""
+
+
+def compile_namespaces(fleet: Fleet) -> Iterator[Artifact]:
+    """Those of pools, if the Config asks for it. A GitOps tool never removes one: all that is in it would go too."""
+    if not fleet.config.createNamespaces:
+        return
+    for backend in fleet.backends:
+        sources: dict[str, list[str]] = {}
+        for pool in (pool for pool in fleet.pools if pool.backend == backend):
+            source = pool.declared.origin.path if pool.declared.spec.spec.namespaces else fleet.settings
+            for name in pool.namespaces:
+                sources.setdefault(name, []).append(source)
+        for name in sorted(sources.keys() - ALWAYS_THERE):
+            manifest = Namespace(metadata=metadata(fleet, name, Phase.NAMESPACE, keep=True))
+            source = " and ".join(dict.fromkeys(sources[name]))
+            yield Artifact(backend.name, Phase.NAMESPACE, "namespaces", f"{name}.yaml", manifest, source)

@@ -1,0 +1,119 @@
+"""Workflows: a PodGroup for each group, what its pods find when they start, and a Pod or a Job for each task."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator
+from typing import Any
+
+from kubectl_tas.compile.metadata import folder, metadata
+from kubectl_tas.compile.podgroups import WORKFLOWS, pod_group_spec
+from kubectl_tas.gangs.gang import Gang, Member
+from kubectl_tas.gangs.task_files import fits_annotation, is_text
+from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
+from kubectl_tas.kai import Feature
+from kubectl_tas.model.artifact import Artifact, PassThrough
+from kubectl_tas.model.labels import GROUP, HOSTS, POD_GROUP, POOL, SKIP_PODGROUPER, SUBGROUP, TASK
+from kubectl_tas.model.manifest import ConfigMap, Metadata, PodGroup, Service, ServiceSpec
+from kubectl_tas.model.phase import Phase
+from kubectl_tas.model.pod import Job, JobSpec, Pod, PodSpec, Template, TemplateMetadata
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow
+from kubectl_tas.yaml import block
+
+_SERVER_SIDE = {"argocd.argoproj.io/sync-options": "ServerSideApply=true"}
+"""What makes Argo CD apply an object that is too large for the annotation in which it would keep all of it."""
+
+
+def compile_workflows(fleet: Fleet) -> Iterator[Artifact]:
+    """The PodGroups of all workflows, where their scheduler is KAI, and their pods."""
+    for workflow in fleet.workflows:
+        backend, source = workflow.pool.backend, workflow.declared.origin.path
+        where = f"{folder(WORKFLOWS, backend, workflow.namespace)}/{names.shorten(workflow.name)}"
+        for group, gang in zip(workflow.groups, gangs_of_workflow(fleet, workflow), strict=True):
+            if backend.is_kai:
+                manifest = _pod_group(fleet, workflow, group, gang)
+                yield Artifact(backend.name, Phase.POD_GROUP, where, f"podgroup-{gang.name}.yaml", manifest, source)
+            for phase, objects in ((Phase.COMPANION, _beside), (Phase.POD, _pods)):
+                for made in objects(fleet, workflow, group, gang):
+                    file = f"{made.kind.lower()}-{made.metadata.name}.yaml"
+                    yield Artifact(backend.name, phase, where, file, made, source)
+
+
+def _pod_group(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang) -> PodGroup:
+    labels = _labels(workflow, group)
+    return PodGroup(
+        metadata=metadata(fleet, gang.name, Phase.POD_GROUP, namespace=workflow.namespace, labels=labels),
+        spec=pod_group_spec(fleet, workflow, gang, is_owned=True),
+    )
+
+
+def _beside(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang) -> Iterator[ConfigMap | Service]:
+    """What the pods of a gang find when they start: their files, and each other."""
+    labels, space = _labels(workflow, group), workflow.namespace
+    for files in gang.files:
+        is_large = fleet.config.gitops == "argocd" and not all(map(fits_annotation, files.files.values()))
+        notes = _SERVER_SIDE if is_large else {}
+        about = metadata(fleet, files.name, Phase.COMPANION, namespace=space, labels=labels, annotations=notes)
+        text = {key: content.decode("utf-8") for key, content in files.files.items() if is_text(content)}
+        binary = {key: b64encode(content).decode() for key, content in files.files.items() if key not in text}
+        yield ConfigMap(metadata=about, data=text, binaryData=binary)
+    if gang.hosts is not None:
+        about = metadata(fleet, gang.hosts, Phase.COMPANION, namespace=space, labels=labels)
+        yield Service(metadata=about, spec=ServiceSpec(selector={HOSTS: gang.hosts}))
+
+
+def _pods(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang) -> Iterator[Pod | Job | PassThrough]:
+    backend, annotations = workflow.pool.backend, dict[str, str]()
+    labels = _labels(workflow, group)
+    if backend.is_kai:
+        annotations[POD_GROUP] = gang.name
+    if backend.has(Feature.SKIP_PODGROUPER):
+        annotations[SKIP_PODGROUPER] = "true"
+    if gang.hosts is not None:
+        labels[HOSTS] = gang.hosts
+    fixed = {key: value for key, value in labels.items() if workflow.own_labels.get(key) != value}
+    written = {task.name: task.spec.name for task in group.tasks}
+    for part in (gang, *gang.leaves):
+        for member in part.members:
+            own = {TASK: names.shorten(written[member.name]), **({} if part is gang else {SUBGROUP: part.name})}
+            about = metadata(
+                fleet,
+                names.pod(gang.name, workflow.name, group.name, member.name),
+                Phase.POD,
+                namespace=workflow.namespace,
+                labels={**workflow.own_labels, **member.labels, **fixed, **own},
+                annotations=member.annotations | annotations,
+            )
+            if member.job is not None:
+                notes = dict(sorted((member.annotations | annotations).items()))
+                yield _job(about, TemplateMetadata(labels=about.labels, annotations=notes), member)
+            elif member.is_open:
+                yield _open(Pod, about, member.spec)
+            else:
+                yield Pod(metadata=about, spec=PodSpec.model_validate(member.spec))
+
+
+def _job(about: Metadata, template: TemplateMetadata, member: Member) -> Job | PassThrough:
+    """The Job of a pod with the metadata of ``template``; what the GitOps tool is told stands on the Job alone."""
+    notes = {name: value for name, value in about.annotations.items() if name not in template.annotations}
+    about = about.model_copy(update={"annotations": notes})
+    if member.is_open:
+        pods = {"metadata": template.model_dump(exclude_defaults=True), "spec": member.spec}
+        return _open(Job, about, {"parallelism": 1, "completions": 1, **(member.job or {}), "template": pods})
+    pod = Template(metadata=template, spec=PodSpec.model_validate(member.spec))
+    return Job(metadata=about, spec=JobSpec.model_validate({**(member.job or {}), "template": pod}))
+
+
+def _open(kind: type[Pod | Job], about: Metadata, spec: dict[str, Any]) -> PassThrough:
+    """A pod, or its Job, of which pod templates say a part: any field of Kubernetes' may be in it."""
+    version, name = kind.model_fields["apiVersion"].default, kind.model_fields["kind"].default
+    data = {"apiVersion": version, "kind": name, "metadata": about.model_dump(exclude_defaults=True), "spec": spec}
+    where = Metadata(name=about.name, namespace=about.namespace)
+    return PassThrough(apiVersion=version, kind=name, metadata=where, target=about.labels[POOL], text=block(data))
+
+
+def _labels(workflow: FleetWorkflow, group: FleetGroup) -> dict[str, str]:
+    """The labels of all that a group becomes."""
+    return {**workflow.labels, GROUP: names.shorten(group.written)}

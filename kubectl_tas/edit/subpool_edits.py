@@ -1,0 +1,417 @@
+"""A fleet and a request in, the edit of one file out, or the diagnostic that refuses it.
+
+The states follow OSMO's dynamic subpools: quota changes only while ACTIVE, DELETING is frozen, ARCHIVED can only
+be recreated, and no document is ever removed. A DELETING one lists the work that may finish in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.errors import TasError
+from kubectl_tas.gangs.admission import OVER_QUOTA_RUNNING, Admission, kept, needless
+from kubectl_tas.gangs.lasting import Past
+from kubectl_tas.load.rights import is_within
+from kubectl_tas.load.splice import Value
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.pool import SubpoolState
+from kubectl_tas.model.repository import Origin
+from kubectl_tas.quantities import RESOURCES
+from kubectl_tas.records import dataclass
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.pools import BEHAVIOUR, TRANSITIONS, FleetPool, FleetSubpool, Leaf, work_name
+from kubectl_tas.words import did_you_mean, shortened
+from kubectl_tas.yaml import flow, scalar
+
+if TYPE_CHECKING:
+    from kubectl_tas.live.cluster import Clusters, QueueUsage
+
+
+SUBPOOL_TRANSITION = Rule(
+    "subpool-transition",
+    Severity.ERROR,
+    "A command asks of a subpool what its state does not allow.",
+    "A subpool is created once. Its quota changes only while it is ACTIVE. DELETING is frozen until nothing runs "
+    "there, and ARCHIVED can only be recreated; that way the files tell what the queues went through.",
+)
+SUBPOOL_UNKNOWN = Rule(
+    "subpool-unknown",
+    Severity.ERROR,
+    "A command names a pool or subpool that does not exist.",
+    "Names are those of the files. `kubectl tas subpool list` shows all subpools, archived ones included.",
+)
+LISTS = ("draining", "overQuota")
+"""What a subpool lists of the work that was there before its state, or its quota, changed."""
+MAX_NAMED = 5
+"""Work that a message names."""
+Quota = Mapping[str, int | str]
+"""What a subpool is to be guaranteed: ``gpu``, ``cpu`` and ``memory``, each an amount, or a share of the parent such as
+``33%``. A share of GPUs holds for what is not named too, as it does in the files.
+"""
+Values = tuple[tuple[KeyPath, Value, str | None], ...]
+"""Key path, new value, and the key behind which a missing one is added; without a value the key goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetValues:
+    """Values to be set in one document of a file."""
+
+    origin: Origin
+    """The document as it was read."""
+    values: Values
+    summary: str
+    """What it does, in one line."""
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self.origin.path
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """A file to be written."""
+
+    path: str
+    text: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveDocument:
+    """A document to be taken out of its file, which goes with its last one."""
+
+    origin: Origin
+    """The document as it was read."""
+    summary: str
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self.origin.path
+
+
+Edit = SetValues | NewFile | RemoveDocument
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What is known of whether anything runs in subpools."""
+
+    told: int | None = None
+    """GPUs in use in each, as somebody said; None: what the cluster says counts."""
+    queues: Mapping[str, QueueUsage] = field(default_factory=dict)
+    """What the clusters say, by pool--subpool."""
+    failed: Mapping[str, TasError] = field(default_factory=dict)
+    """Why some of several clusters do not say it, by backend."""
+
+    def in_use(self, subpool: FleetSubpool) -> bool | None:
+        """Whether anything runs there; None where that is not known."""
+        if self.told is not None:
+            return self.told > 0
+        usage = self.queues.get(subpool.canonical)
+        return usage.in_use if usage else None
+
+    def must_be_known(self, subpool: FleetSubpool) -> bool:
+        """Whether anything runs there. Raises TasError where the cluster has not said so."""
+        found = self.in_use(subpool)
+        if found is None and subpool.canonical in self.queues:
+            raise _untold(self.queues[subpool.canonical].unknown(subpool.queue))
+        if found is None:
+            raise _untold("the subpool was changed while the cluster was asked", "Run again. ")
+        return found
+
+    def doubt(self, subpool: FleetSubpool) -> str:
+        """What is to be added about a subpool of which the cluster does not say what it holds."""
+        usage = self.queues.get(subpool.canonical)
+        if usage is None or usage.in_use is not None:
+            return ""
+        return f"; nobody knows whether anything runs there: {usage.doubt}. Where nothing does, pass --used 0"
+
+
+def ask(fleet: Fleet, clusters: Clusters, subpools: Sequence[FleetSubpool]) -> Usage:
+    """What clusters say of these queues; none is asked about nothing. Raises TasError if the only one does not."""
+    if not subpools:
+        return Usage()
+    by_backend: dict[str, list[FleetSubpool]] = {}
+    for item in subpools:
+        by_backend.setdefault(fleet.pool_by_name[item.pool].backend.name, []).append(item)
+    meant = clusters.names & by_backend.keys() or by_backend.keys()
+    queues: dict[str, QueueUsage] = {}
+
+    try:
+        answers = clusters.ask(lambda cluster: cluster.state().queues, meant)
+    except TasError as error:
+        raise _untold(error.message) from error
+    failed = {name: _untold(error.message) for name, error in answers.failed.items()}
+    for name, held in answers.found.items():
+        found = {item.canonical: held[item.queue] for item in by_backend[name] if item.queue in held}
+        queues |= found
+        if not found:
+            wanted = " or ".join(item.queue for item in by_backend[name])
+            failed[name] = _untold(f"the cluster has no queue {wanted}", "Name the right cluster with --context. ")
+    if len(meant) == 1 and failed:
+        raise failed[next(iter(meant))]
+    return Usage(queues=queues, failed=failed)
+
+
+def _untold(reason: str, hint: str = "") -> TasError:
+    otherwise = "Where there is no cluster to ask, pass --used N (GPUs in use) or --cluster-state FILE."
+    return TasError(f"cannot tell whether anything runs there: {reason}", hint=f"{hint}{otherwise}")
+
+
+def create(fleet: Fleet, parent: str, name: str, quota: Quota) -> Edit | Diagnostic:
+    """A new ACTIVE subpool in a file of its own."""
+    pool = fleet.pool_by_name.get(parent)
+    if pool is None:
+        return unknown_pool(fleet, parent)
+    existing = _subpool(pool, name)
+    if existing is not None:
+        message = f"subpool {existing.canonical} already exists and is {existing.state}"
+        command = "recreate" if existing.state == "ARCHIVED" else "update"
+        given = "".join(f" --{'quota' if key == 'gpu' else key} {value}" for key, value in quota.items())
+        hint = f"Use: kubectl tas subpool {command} {parent} {name}{given}"
+        hint = _frozen(existing, "create").hint if existing.state == "DELETING" else hint
+        return Diagnostic(SUBPOOL_TRANSITION, message, existing.declared.at("spec", "state"), hint=hint)
+    path = (_folder(fleet) / f"{parent}{names.SEPARATOR}{name}.yaml").as_posix()
+    written = _written(pool, quota)
+    text = _document(parent, name, written)
+    return NewFile(path, text, f"created {parent}{names.SEPARATOR}{name}, quota {_said(written)}")
+
+
+def update(fleet: Fleet, parent: str, name: str, quota: Quota) -> Edit | Diagnostic:
+    """Another quota for an ACTIVE subpool. A lower one ends nothing that runs: what is available goes below 0."""
+    subpool = find(fleet, parent, name)
+    if isinstance(subpool, Diagnostic):
+        return subpool
+    if subpool.state != "ACTIVE":
+        return _frozen(subpool, "update")
+    values = _quota(fleet.pool_by_name[parent], subpool, quota)
+    moves = []
+    for path, value, _ in values:
+        old = subpool.declared.origin.value(path)
+        is_named = path[-1] in RESOURCES and (path[-1] != "gpu" or len(values) > 1)
+        before = _said(old) if isinstance(old, int | str | Mapping) else "0"
+        moves.append(f"{f'{path[-1]} ' if is_named else ''}{before} -> {_said(value)}")
+    summary = f"updated {subpool.canonical}, quota {', '.join(moves)}"
+    return SetValues(subpool.declared.origin, values, summary)
+
+
+def delete(fleet: Fleet, parent: str, name: str, usage: Usage) -> Edit | Diagnostic:
+    """ARCHIVED where nothing is declared and nothing runs, else DELETING. Raises TasError if nobody knows that."""
+    subpool = find(fleet, parent, name)
+    if isinstance(subpool, Diagnostic):
+        return subpool
+    if subpool.state != "ACTIVE":
+        return _frozen(subpool, "delete")
+    declared = tuple(fleet.work_in(subpool.pool, subpool.queue))
+    is_needed = bool(declared) or usage.must_be_known(subpool)
+    return _transition(subpool, "DELETING" if is_needed else "ARCHIVED", draining=declared)
+
+
+def recreate(fleet: Fleet, parent: str, name: str, quota: Quota | None) -> Edit | Diagnostic:
+    """An ARCHIVED subpool is ACTIVE again, with its old quota or another one."""
+    subpool = find(fleet, parent, name)
+    if isinstance(subpool, Diagnostic):
+        return subpool
+    if subpool.state != "ARCHIVED":
+        return _frozen(subpool, "recreate")
+    values = () if quota is None else _quota(fleet.pool_by_name[parent], subpool, quota)
+    return _transition(subpool, "ACTIVE", values)
+
+
+def in_doubt(fleet: Fleet, parent: str, name: str) -> list[FleetSubpool]:
+    """The subpool of that name, where its deletion depends on whether anything runs in it."""
+    subpool = find(fleet, parent, name)
+    if isinstance(subpool, Diagnostic) or subpool.state != "ACTIVE" or fleet.work_in(subpool.pool, subpool.queue):
+        return []
+    return [subpool]
+
+
+def drain(fleet: Fleet, usage: Usage) -> tuple[SetValues, ...]:
+    """ARCHIVED for every DELETING subpool for which nothing is declared and in which nothing runs."""
+    return tuple(_transition(subpool, "ARCHIVED") for subpool in idle(fleet, usage))
+
+
+def idle(fleet: Fleet, usage: Usage) -> tuple[FleetSubpool, ...]:
+    """The DELETING subpools that can be archived."""
+    return tuple(subpool for subpool in empty(fleet) if usage.in_use(subpool) is False)
+
+
+def draining(fleet: Fleet) -> tuple[FleetSubpool, ...]:
+    """All DELETING subpools."""
+    return tuple(s for pool in fleet.pools for s in pool.subpools if s.state == "DELETING")
+
+
+def empty(fleet: Fleet) -> tuple[FleetSubpool, ...]:
+    """The DELETING subpools for which nothing is declared any more."""
+    return tuple(subpool for subpool in draining(fleet) if not fleet.work_in(subpool.pool, subpool.queue))
+
+
+def reason(fleet: Fleet, subpool: FleetSubpool, usage: Usage) -> str:
+    """Why a subpool is still DELETING."""
+    declared = [f"{name} ({item.origin.path})" for name, item in fleet.work_in(subpool.pool, subpool.queue).items()]
+    if declared:
+        return f"; still declared: {listed(declared)}"
+    return "; work still runs there" if usage.in_use(subpool) else usage.doubt(subpool)
+
+
+def find(fleet: Fleet, parent: str, name: str) -> FleetSubpool | Diagnostic:
+    """The subpool of that name, or why there is none."""
+    pool = fleet.pool_by_name.get(parent)
+    if pool is None:
+        return unknown_pool(fleet, parent)
+    subpool = _subpool(pool, name)
+    if subpool is not None:
+        return subpool
+    known = [item.name for item in pool.subpools]
+    message = f'pool {parent} has no subpool "{name}"; it has {", ".join(known) or "none"}'
+    otherwise = f"Use: kubectl tas subpool create {parent} {name} --quota N"
+    return Diagnostic(SUBPOOL_UNKNOWN, message, None, hint=did_you_mean(name, known, otherwise, quote=""))
+
+
+def _subpool(pool: FleetPool, name: str) -> FleetSubpool | None:
+    return next((item for item in pool.subpools if item.name == name), None)
+
+
+def unknown_pool(fleet: Fleet, name: str) -> Diagnostic:
+    """What is said of a pool that does not exist."""
+    known = list(fleet.pool_by_name)
+    message = f'there is no pool "{name}"; there is {", ".join(known) or "none"}'
+    hint = did_you_mean(name.partition(names.SEPARATOR)[0], known, quote="")
+    return Diagnostic(SUBPOOL_UNKNOWN, message, None, hint=hint)
+
+
+def _quota(pool: FleetPool, subpool: FleetSubpool, quota: Quota) -> Values:
+    """What is to be set for another quota: where the file names each resource those that change, else all of it."""
+    if subpool.written is not None:
+        named = {name: value for name in RESOURCES if (value := _full(pool, quota).get(name)) is not None}
+        before = subpool.written.model_dump(exclude_unset=True)  # "600" stays in its quotes where it stays
+        kept = {name: old for name, old in before.items() if name in named and str(old) == str(named[name])}
+        return tuple((("spec", "quota", name), value, None) for name, value in {**named, **kept}.items())
+    old = subpool.declared.spec.spec.quota
+    before = {"gpu": old} if isinstance(old, int | str) else {}
+    return ((("spec", "quota"), _written(pool, {**_full(pool, before), **_full(pool, quota)}), "parent"),)
+
+
+def _written(pool: FleetPool, quota: Quota) -> Value:
+    """A quota as it is written: of GPUs alone a number, and a share of all that the pool is guaranteed."""
+    full = _full(pool, quota)
+    gpu = full.get("gpu")
+    if gpu is not None and (full.keys() == {"gpu"} or (isinstance(gpu, str) and full == _full(pool, {"gpu": gpu}))):
+        return gpu
+    return full
+
+
+def _full(pool: FleetPool, quota: Quota) -> dict[str, int | str]:
+    """A quota with all resources that it means: a share of GPUs holds for the others that the pool can divide too."""
+    gpu = quota.get("gpu")
+    wanted: dict[str, int | str] = dict.fromkeys(pool.finite, gpu) if isinstance(gpu, str) else {}
+    wanted.update(quota)
+    return {name: value for name in RESOURCES if (value := wanted.get(name)) is not None}
+
+
+def _said(value: Value) -> str:
+    return flow(value) if isinstance(value, Mapping) else str(value)
+
+
+def _transition(
+    subpool: FleetSubpool, state: SubpoolState, quota: Values = (), *, draining: Sequence[str] = ()
+) -> SetValues:
+    assert state in TRANSITIONS[subpool.state]
+    values: list[tuple[KeyPath, Value, str | None]] = []
+    values += ((("spec", name), None, None) for name in LISTS if name in subpool.declared.origin.data["spec"])
+    values.append((("spec", "state"), state, "quota"))
+    if draining:
+        values.append((("spec", "draining"), list(draining), "state"))
+    lets = f", lets {listed(draining)} finish" if draining else ""
+    summary = f"{subpool.canonical}: {subpool.state} -> {state}{lets}"
+    return SetValues(subpool.declared.origin, (*values, *quota), summary)
+
+
+def listed(names_: Sequence[str]) -> str:
+    """Names in a message, the first few of many."""
+    return shortened(names_, MAX_NAMED)
+
+
+def _frozen(subpool: FleetSubpool, command: str) -> Diagnostic:
+    message = f"cannot {command} {subpool.canonical}: it is {subpool.state} and {BEHAVIOUR[subpool.state]}"
+    hints: dict[SubpoolState, str] = {
+        "ACTIVE": "Nothing to do: it takes work already.",
+        "DELETING": "Run `kubectl tas subpool drain` when nothing is declared and nothing runs there any more.",
+        "ARCHIVED": f"Use: kubectl tas subpool recreate {subpool.pool} {subpool.name}",
+    }
+    return Diagnostic(SUBPOOL_TRANSITION, message, subpool.declared.at("spec", "state"), hint=hints[subpool.state])
+
+
+def _folder(fleet: Fleet) -> PurePosixPath:
+    """Where new subpools go: the folder that is called so, else the last one that is read and in which they count."""
+    sources, admin = fleet.config.sources, fleet.config.adminSources
+    counting = [folder for folder in sources if is_within(folder, admin)]
+    counting += [folder for folder in admin if is_within(folder, sources) and folder not in counting]
+    folders = [PurePosixPath(folder) for folder in counting or sources]
+    return ([folder for folder in folders if folder.name == "subpools"] or folders)[-1]
+
+
+def _document(parent: str, name: str, quota: Value) -> str:
+    return (
+        "apiVersion: tas/v1alpha1\n"
+        "kind: Subpool\n"
+        "metadata:\n"
+        f"  name: {scalar(name)}\n"
+        "spec:\n"
+        f"  parent: {scalar(parent)}\n"
+        f"  quota: {flow(quota) if isinstance(quota, Mapping) else scalar(quota)}\n"
+        "  state: ACTIVE\n"
+    )
+
+
+Entries = dict[str, Mapping[str, int | str] | None]
+"""Work, with what it asks for; None: it is listed no more."""
+
+
+def lists(before: Fleet, after: Fleet, edits: Sequence[Edit]) -> list[SetValues]:
+    """What is to be listed beside ``edits``; of the documents that they edit, names go that are listed in vain."""
+    admission = Admission(after, Past(before))
+    found: dict[str, Entries] = {}
+    edited = {_identity(item.origin) for item in edits if isinstance(item, SetValues)}
+    for leaf, name, _ in needless(after):
+        if _identity(leaf.declared.origin) in edited:
+            found.setdefault(leaf.name, {})[name] = None
+    for item in filter(admission.excess, after.submissions):
+        verdict = admission.verdict(item)
+        if verdict.rule is OVER_QUOTA_RUNNING and verdict.unlisted:
+            name = item.over_quota_key or work_name(item.kind, item.name)
+            found.setdefault(item.target, {})[name] = kept(admission.to_be_listed(item), verdict.unlisted)
+    leaves = (leaf for pool in before.pools for leaf in pool.leaves)
+    return [_listing(leaf, found[leaf.name]) for leaf in leaves if leaf.name in found]
+
+
+def _listing(leaf: Leaf, entries: Entries) -> SetValues:
+    """The edit of a list, of each of its entries by itself where some stay."""
+    origin = leaf.declared.origin
+    stay = leaf.over_quota.keys() - {name for name, amounts in entries.items() if amounts is None}
+    new = {name: amounts for name, amounts in entries.items() if amounts is not None}
+    gone = [name for name in entries if name not in new]
+    values: Values = ((("spec", "overQuota"), new or None, "quota" if "quota" in origin.data["spec"] else "resources"),)
+    if stay:
+        values = tuple(item for name, amounts in entries.items() for item in _entry(leaf, name, amounts))
+    does = [f"lets {listed(list(new))} run on"] * bool(new) + [f"lists {listed(gone)} no more"] * bool(gone)
+    return SetValues(origin, values, f"{leaf.name}: {' and '.join(does)}")
+
+
+def _entry(leaf: Leaf, name: str, amounts: Mapping[str, int | str] | None) -> Values:
+    """The edit of one entry: where it is there, of each amount by itself."""
+    path = ("spec", "overQuota", name)
+    if amounts is None or name not in leaf.over_quota:
+        return ((path, amounts, None),)
+    return tuple(((*path, resource), amount, None) for resource, amount in amounts.items())
+
+
+def _identity(origin: Origin) -> tuple[object, ...]:
+    return origin.path, origin.index, origin.within

@@ -1,0 +1,119 @@
+"""Files that are not there yet, or are ours: nothing of others is overwritten, and all of them are written or none."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
+
+from kubectl_tas.emit.disk import Disk
+from kubectl_tas.errors import TasError
+
+WRITTEN = "Written by kubectl-tas, which writes it anew where its schemas have changed."
+"""What every schema says of itself. A file that says so may be replaced."""
+
+
+def write_new(root: Path, files: Mapping[str, bytes]) -> None:
+    """Writes files below ``root``, which is made where it is not there; paths have forward slashes.
+
+    Raises TasError, with nothing written, where something stands in the way or one of them cannot be written.
+    """
+    taken = _taken(root, files)
+    if taken:
+        verb = "exist" if len(taken) > 1 else "exists"
+        message = f"{', '.join(taken)} already {verb}; nothing was written"
+        raise TasError(message, hint="Choose an empty folder.")
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _failed(root, error) from error
+    with Disk(root) as disk:
+        for count, (name, content) in enumerate(files.items()):
+            try:
+                if disk.status(name) is not None:
+                    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+                disk.replace(name, content)
+            except OSError as error:
+                for earlier in list(files)[:count]:
+                    disk.remove(earlier)
+                raise _failed(root / name, error) from error
+
+
+def write_missing(root: Path, files: Mapping[str, bytes]) -> set[str]:
+    """Writes those of ``files`` that are not there, and returns the others. Raises TasError as ``write_new`` does."""
+    kept = {name for name in files if (root / name).exists() or (root / name).is_symlink()}
+    write_new(root, {name: content for name, content in files.items() if name not in kept})
+    return kept
+
+
+def standing(root: Path, names: Iterable[str]) -> dict[str, bytes]:
+    """The content of those files that are there already. Raises TasError where one cannot be read."""
+    if not root.is_dir():
+        return {}
+    found = {}
+    with Disk(root) as disk:
+        for name in names:
+            try:
+                content = disk.read(name)
+            except OSError as error:
+                message = f"cannot read {root / name}: {error.strerror}; nothing was written"
+                raise TasError(message, hint="Choose an empty folder.") from error
+            if content is not None:
+                found[name] = content
+    return found
+
+
+def _taken(root: Path, names: Iterable[str]) -> list[str]:
+    """What is there already: files of these names, and what is no folder where a folder must be."""
+    found = []
+    for name in names:
+        path = root / name
+        above = [root / folder for folder in PurePosixPath(name).parents if folder.name]
+        found += [folder for folder in above if folder.is_symlink() or (folder.exists() and not folder.is_dir())]
+        found += [path] if path.exists() or path.is_symlink() else []
+    return list(dict.fromkeys(path.relative_to(root).as_posix() for path in found))
+
+
+def _failed(path: Path, error: OSError) -> TasError:
+    message = f"cannot write {path}: {error.strerror}; nothing was written"
+    return TasError(message, hint="Check permissions and free space.")
+
+
+def write_schemas(root: Path, texts: Mapping[str, str]) -> list[str]:
+    """Writes what differs below ``root``, which is made where it is not there, and returns the names.
+
+    A file that is there is ours where it is JSON that says so in its ``$comment``. Raises TasError, with nothing
+    written, where one is not, or where one cannot be written.
+    """
+    try:
+        there = {name: _content(root / name) for name in texts}
+        differ = [name for name, text in texts.items() if there[name] != text.encode()]
+        others = [name for name in differ if (content := there[name]) is not None and not _is_ours(content)]
+        if others:
+            message = f"{', '.join(others)} in {root} was not written by kubectl-tas; nothing was written"
+            raise TasError(message, hint="Choose another folder, or remove what is in the way.")
+        root.mkdir(parents=True, exist_ok=True)
+        with Disk(root) as disk:
+            for name in differ:
+                disk.replace(name, texts[name].encode())
+    except OSError as error:
+        message = f"cannot write schemas to {root}: {error.strerror}"
+        raise TasError(message, hint="Check permissions and free space.") from error
+    return differ
+
+
+def _content(path: Path) -> bytes | None:
+    """What a file holds; None where there is none. A link is nothing of ours."""
+    if path.is_symlink():
+        return b""
+    return path.read_bytes() if path.exists() else None
+
+
+def _is_ours(content: bytes) -> bool:
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and found.get("$comment") == WRITTEN

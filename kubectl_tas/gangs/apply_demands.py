@@ -1,0 +1,102 @@
+"""What demands make of a document: the entries that are added to its text, or its data with them in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kubectl_tas.gangs.pool_demands import Demand, Mode, changes
+from kubectl_tas.load.splice import FIRST, Appended, Change, Entry, Renamed, extended, without_aliases
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.repository import Origin
+
+_PLACES = {
+    "namespace": "name",
+    "labels": "name",
+    "metadata": FIRST,
+    "nodeSelector": FIRST,
+    "replicas": FIRST,
+    "schedulerName": FIRST,
+    "priorityClassName": FIRST,
+    "tolerations": FIRST,
+}
+"""What a new key is put behind; at the end of its mapping otherwise."""
+
+
+def demanded(origin: Origin, wanted: Sequence[Demand]) -> Any:
+    """The data of a document in which ``wanted`` holds. It may be a wrong one: what has no place in it is left out."""
+    return merged(origin.data, entries_of(origin, [item for item in wanted if _fits(origin.data, item.path)]))
+
+
+def _fits(data: Any, path: KeyPath) -> bool:
+    """Whether a value can stand at ``path``: nothing but mappings and lists is above it."""
+    for step in path:
+        if data is None:
+            return True
+        if isinstance(data, list):
+            if not isinstance(step, int) or step >= len(data):
+                return False
+            data = data[step]
+        elif isinstance(data, dict):
+            data = data.get(step)
+        else:
+            return False
+    return True
+
+
+def entries_of(origin: Origin, wanted: Sequence[Demand]) -> list[Entry]:
+    """What changes in a document so that ``wanted`` holds there, in the order in which it is done."""
+    made: set[KeyPath] = set()
+    needed = [demand for demand in wanted if changes(origin, demand)]
+    entries = [_entry(origin, demand, made) for demand in needed if demand.mode is not Mode.REMOVE]
+    return entries + _removals(origin, [demand.path for demand in needed if demand.mode is Mode.REMOVE], made)
+
+
+def _entry(origin: Origin, demand: Demand, made: set[KeyPath]) -> Entry:
+    """The value, and the place of the first part of its path that is neither written nor ``made`` before."""
+    parts = [demand.path[: depth + 1] for depth in range(len(demand.path))]
+    missing = [part for part in parts if part not in made and origin.value(part) is None]
+    made.update(missing)
+    value: Change = demand.value if isinstance(demand.value, (str, int)) else Appended(demand.value)
+    return demand.path, value, _PLACES.get(str(missing[0][-1])) if missing else None
+
+
+def _removals(origin: Origin, paths: Sequence[KeyPath], made: set[KeyPath]) -> list[Entry]:
+    """What is taken out; a mapping of which nothing is left goes as a whole."""
+    left: dict[KeyPath, set[str]] = {}
+    for path in paths:
+        written = origin.value(path[:-1])
+        left.setdefault(path[:-1], set(written) if isinstance(written, dict) else set()).discard(str(path[-1]))
+    empty = {place for place, keys in left.items() if not keys and not any(part[:-1] == place for part in made)}
+    return [(path, None, None) for path in dict.fromkeys(path[:-1] if path[:-1] in empty else path for path in paths)]
+
+
+def merged(data: Any, entries: Sequence[Entry]) -> Any:
+    """The data with the entries in it."""
+    merged = without_aliases(data)
+    for path, value, after in entries:
+        target = merged
+        for step in path[:-1]:
+            if isinstance(target, dict) and target.get(step) is None:
+                _put(target, step, {}, _PLACES.get(str(step)))
+            target = target[step]
+        if isinstance(value, Renamed):
+            _put(target, value.key, value.value, path[-1])
+        if value is None or isinstance(value, Renamed):
+            del target[path[-1]]
+        else:
+            new = extended(target.get(path[-1]), value) if isinstance(value, Appended) else value
+            _put(target, path[-1], new, after)
+    return merged
+
+
+def _put(mapping: dict[KeyPath | str | int, Any], key: str | int, value: object, after: str | int | None) -> None:
+    """Adds a key behind ``after``, before all others where that is FIRST, else at the end."""
+    mapping[key] = value
+    if after is None:
+        return
+    names = [name for name in mapping if name != key]
+    place = 0 if after == FIRST else names.index(after) + 1 if after in names else len(names)
+    names.insert(place, key)
+    for name in names:
+        mapping[name] = mapping.pop(name)

@@ -1,0 +1,307 @@
+"""What the pool of a workload or a PodCliqueSet demands of its manifest: lines to add, and values that must agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import Enum
+
+from kubectl_tas.gangs import podgrouper
+from kubectl_tas.gangs.workload_gang import placed, sub_group, whole_placement
+from kubectl_tas.grove import TEMPLATE
+from kubectl_tas.kai import Feature
+from kubectl_tas.model import labels
+from kubectl_tas.model.backdoors import Decides
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.phase import Phase
+from kubectl_tas.model.repository import Origin
+from kubectl_tas.records import dataclass
+from kubectl_tas.resolve.clusters import FleetBackend
+from kubectl_tas.resolve.companions import FleetCompanion
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.handwritten import FleetPodGroup
+from kubectl_tas.resolve.placement import Placement, ReplicaType
+from kubectl_tas.resolve.podcliqueset import SubmittedSet
+from kubectl_tas.resolve.pools import FleetPool, Submission
+from kubectl_tas.resolve.workload import FleetWorkload
+
+_Agreed = Mapping[Decides, tuple[str, str]]
+"""What a manifest says of each thing, and what that follows from."""
+
+
+class Mode(Enum):
+    """What becomes of a value that is there already."""
+
+    ADD = "add"
+    """Another one is an error."""
+    KEEP = "keep"
+    """It stays."""
+    RESOLVE = "resolve"
+    """It names the same thing in the pool's words, and is replaced."""
+    APPEND = "append"
+    """It is a list, which then ends in the value."""
+    ABSENT = "absent"
+    """Any one is an error; nothing is added."""
+    REMOVE = "remove"
+    """It is taken out: it stands where it says something else than what the workload asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """One value of a manifest."""
+
+    path: KeyPath
+    value: str | int | tuple[Mapping[str, str | int], ...]
+    """Several are items of a list."""
+    why: str
+    """What the value follows from, for messages."""
+    mode: Mode = Mode.ADD
+
+
+def demands(fleet: Fleet, sent: FleetWorkload | SubmittedSet) -> tuple[Demand, ...]:
+    """All of them, in the order in which lines are added; of two for one place the later one counts."""
+    own = _Demands(fleet, agreed(fleet, sent), sent.pool.backend, sent.declared.origin)
+    found = list(own.of_workload(sent) if isinstance(sent, FleetWorkload) else own.of_set(sent))
+    return tuple({demand.path: demand for demand in found}.values())
+
+
+def changes(origin: Origin, demand: Demand) -> bool:
+    """Whether a demand that nothing contradicts changes the text of a document."""
+    present = origin.value(demand.path)
+    if demand.mode is Mode.RESOLVE:
+        return present != demand.value
+    if demand.mode is Mode.REMOVE:
+        return present is not None
+    if demand.mode is Mode.APPEND:
+        return True
+    return demand.mode is not Mode.ABSENT and present is None
+
+
+def agreed(fleet: Fleet, sent: Submission) -> _Agreed:
+    """What the pool of ``sent`` says of each thing, wherever a manifest says it, and what that follows from."""
+    backend = sent.pool.backend
+    priority_class = str(getattr(fleet.config.priorityClasses, sent.priority))
+    preemptibility = "preemptible" if sent.is_preemptible else "non-preemptible"
+    found = {
+        Decides.NAMESPACE: (sent.namespace, _why_there(sent)),
+        Decides.SCHEDULER: (backend.scheduler_name, f"the scheduler of backend {backend.name}"),
+        Decides.PRIORITY: (priority_class, f"the PriorityClass of {sent.priority}"),
+        Decides.PREEMPTIBILITY: (preemptibility, f"the preemptibility of {sent.priority}"),
+    }
+    if backend.is_kai:
+        found[Decides.QUEUE] = sent.queue, f"the queue of {sent.target}"
+    return {**found, **agreed_shard(sent.pool)}
+
+
+def agreed_shard(pool: FleetPool) -> _Agreed:
+    """The shard of the scheduler that places work of ``pool``, where it says one."""
+    shard = pool.shard
+    return {} if shard is None else {Decides.SHARD: (shard, f"the nodePool of pool {pool.name}")}
+
+
+def _why_there(sent: Submission) -> str:
+    """What the namespace of ``sent`` follows from."""
+    allowed = sent.namespaces
+    if sent.own_namespace in allowed:
+        return f"the namespace of the {sent.kind}"
+    if allowed == (sent.pool.backend.namespace,):
+        return f"the namespace of backend {sent.pool.backend.name}"
+    if len(allowed) == 1:
+        return f"the namespace of {sent.target}"
+    return f"work of {sent.target} runs in {' or '.join(allowed)}, and the default"
+
+
+def companion_demands(fleet: Fleet, item: FleetCompanion) -> tuple[Demand, ...]:
+    """What a companion of workloads needs."""
+    why = f"the namespace of the work of backend {item.backend.name}"
+    namespace = Demand(("metadata", "namespace"), item.namespace, why)
+    return (*_marks(fleet.config.gitops, Phase.COMPANION, item.declared.origin), namespace)
+
+
+def agreed_with(group: FleetPodGroup) -> _Agreed:
+    """The same of a Pod that joins a hand-written PodGroup, by what that says."""
+    spec, backend, why = group.declared.spec.spec, group.backend, f"that of PodGroup {group.name}"
+    found = {
+        Decides.NAMESPACE: (group.namespace, why),
+        Decides.SCHEDULER: (backend.scheduler_name, f"the scheduler of backend {backend.name}"),
+        Decides.QUEUE: (spec.queue, why),
+    }
+    for decides, value in ((Decides.PRIORITY, spec.priorityClassName), (Decides.PREEMPTIBILITY, spec.preemptibility)):
+        if value is not None:
+            found[decides] = value, why
+    return {**found, **(agreed_shard(group.pool) if group.pool else {})}
+
+
+def member_demands(fleet: Fleet, group: FleetPodGroup, origin: Origin) -> tuple[Demand, ...]:
+    """What a Pod needs that joins a hand-written PodGroup; ``origin`` is its document."""
+    return tuple(_Demands(fleet, agreed_with(group), group.backend, origin).of_member(group))
+
+
+def is_replaced(origin: Origin) -> bool:
+    """Whether a document asks by its label that its object is made anew where it cannot be changed."""
+    return origin.value(("metadata", "labels", labels.REPLACE)) == "true"
+
+
+def _marks(gitops: str, phase: Phase, origin: Origin) -> Iterator[Demand]:
+    yield Demand(("metadata", "labels", labels.MANAGED_BY), "kubectl-tas", "who renders it", Mode.KEEP)
+    if gitops == "argocd":
+        why = "the wave after that of its queue"
+        yield Demand(("metadata", "annotations", labels.SYNC_WAVE), str(int(phase)), why, Mode.KEEP)
+    for name, value in labels.RECREATE[gitops].items() if is_replaced(origin) else ():
+        path = ("metadata", "annotations", name)
+        written = origin.value(path)
+        why = f"what the label {labels.REPLACE} asks for"
+        if name == labels.SYNC_OPTIONS and isinstance(written, str):  # further options stay
+            options = (*written.split(","), *value.split(","))
+            yield Demand(path, ",".join(dict.fromkeys(map(str.strip, options))), why, Mode.RESOLVE)
+        else:
+            yield Demand(path, value, why)
+    if gitops == "flux":
+        yield Demand(
+            ("metadata", "annotations", labels.FLUX_SUBSTITUTE), "disabled", "what keeps Flux from changing it"
+        )
+
+
+class _Demands:
+    """The demands of one object, each by the place where its kind has it."""
+
+    def __init__(self, fleet: Fleet, agreed: _Agreed, backend: FleetBackend, origin: Origin) -> None:
+        self._gitops, self._agreed, self._backend, self._origin = fleet.config.gitops, agreed, backend, origin
+
+    def of_workload(self, workload: FleetWorkload) -> Iterator[Demand]:
+        """What the workload itself needs, then what its placements and its pod templates need."""
+        row = podgrouper.row(workload)
+        yield self._namespace()
+        yield from self._queue(("metadata", "labels"))
+        # Of a TrainJob KAI sees no pod template: without the label it takes it for `train`, which can be preempted.
+        if row.templates_elsewhere and self._backend.is_kai:
+            yield self._priority(("metadata", "labels", labels.PRIORITY_CLASS))
+        yield from _marks(self._gitops, Phase.POD, self._origin)
+        yield from _placements(workload)
+        yield from _counts(workload)
+        for item in workload.templates:
+            if item.template is not None:
+                yield from self._template(workload, item)
+
+    def of_set(self, submitted: SubmittedSet) -> Iterator[Demand]:
+        """What the set itself needs, then what the pods of its cliques need."""
+        yield self._namespace()
+        yield from self._queue(("metadata", "labels"))
+        yield from _marks(self._gitops, Phase.POD, self._origin)
+        yield self._priority((*TEMPLATE, "priorityClassName"))
+        for clique in submitted.set.cliques:
+            yield from self._queue((*clique.path, "labels"))
+            pods = (*clique.path, "spec", "podSpec")
+            yield from self._scheduler(pods)
+            yield self._priority((*pods, "priorityClassName"))
+            yield from _nodes(submitted.pool, self._origin, pods)
+
+    def of_member(self, group: FleetPodGroup) -> Iterator[Demand]:
+        """What a Pod needs that joins a hand-written PodGroup."""
+        yield from self._queue(("metadata", "labels"))
+        if group.pool is not None:
+            yield from _nodes(group.pool, self._origin, ("spec",))
+        yield from _marks(self._gitops, Phase.POD, self._origin)
+        yield self._namespace()
+        if self._backend.has(Feature.SKIP_PODGROUPER):
+            path = ("metadata", "annotations", labels.SKIP_PODGROUPER)
+            yield Demand(path, "true", f"that of PodGroup {group.name}")
+        if Decides.PRIORITY in self._agreed:
+            yield self._priority(("spec", "priorityClassName"))
+        yield from self._scheduler(("spec",))
+
+    def _template(self, workload: FleetWorkload, item: ReplicaType) -> Iterator[Demand]:
+        metadata, spec = item.metadata_path, (*item.path, "spec")
+        yield from self._queue((*metadata, "labels"))
+        if workload.is_owned and self._backend.has(Feature.SKIP_PODGROUPER):
+            part, why = sub_group(workload, item), "the PodGroup that the workload's labels ask for"
+            mode = Mode.ABSENT if part is None else Mode.ADD
+            yield Demand((*metadata, "labels", labels.SUBGROUP), part or "", why, mode)
+            yield Demand((*metadata, "annotations", labels.POD_GROUP), podgrouper.pod_group_name(workload), why)
+            yield Demand((*metadata, "annotations", labels.SKIP_PODGROUPER), "true", why)
+        elif item in workload.outside and self._backend.has(Feature.REPLICA_SUBGROUPS):
+            why = "where KAI runs the pod that submits a job"  # without a SubGroup it is never placed
+            yield Demand((*metadata, "labels", labels.SUBGROUP), podgrouper.RAY_HEAD, why)
+        yield self._priority((*spec, "priorityClassName"))
+        yield from self._scheduler(spec)
+        yield from _nodes(workload.pool, self._origin, spec)
+
+    def _namespace(self) -> Demand:
+        return Demand(("metadata", "namespace"), *self._agreed[Decides.NAMESPACE])
+
+    def _queue(self, place: KeyPath) -> Iterator[Demand]:
+        """The labels by which KAI finds the queue and, where it has several, the shard of the scheduler."""
+        for label in self._backend.queue_labels:
+            yield Demand((*place, label), *self._agreed[Decides.QUEUE])
+        if Decides.SHARD in self._agreed:
+            yield Demand((*place, labels.NODE_POOL), *self._agreed[Decides.SHARD])
+
+    def _scheduler(self, spec: KeyPath) -> Iterator[Demand]:
+        if self._backend.is_kai:
+            yield Demand((*spec, "schedulerName"), *self._agreed[Decides.SCHEDULER])
+
+    def _priority(self, path: KeyPath) -> Demand:
+        return Demand(path, *self._agreed[Decides.PRIORITY])
+
+
+def _nodes(pool: FleetPool, origin: Origin, spec: KeyPath) -> Iterator[Demand]:
+    """What the pool's pods need of a node, beside what is written."""
+    why = f"the nodes of pool {pool.name}"
+    for key, value in pool.nodes.selector.items():
+        yield Demand((*spec, "nodeSelector", key), value, why, Mode.KEEP)
+    path = (*spec, "tolerations")
+    written = origin.value(path)
+    there = [_compared(item) for item in written] if isinstance(written, list) else []
+    missing = tuple(item.data for item in pool.nodes.tolerations if _compared(item.data) not in there)
+    if missing:
+        yield Demand(path, missing, why, Mode.APPEND)
+
+
+def _placements(workload: FleetWorkload) -> Iterator[Demand]:
+    """Names of Topology objects, levels by their node labels, and all of them where KAI reads them."""
+    for path, topology in workload.topology_names:
+        yield Demand(path, topology, f"the topology of pool {workload.pool.name}", Mode.RESOLVE)
+    for asked in workload.levels:
+        yield Demand(asked.path, asked.level.label, f"the node label of {asked.level.key}", Mode.RESOLVE)
+    for place, placement in placed(workload).items():
+        for name, value in _annotations(placement):
+            why = f"what places the pods of this {workload.kind}"
+            yield Demand((*place, name), value, why, Mode.RESOLVE if value else Mode.REMOVE)
+    yield from _topologies_of_segments(workload)
+
+
+def _annotations(placement: Placement | None) -> Iterator[tuple[str, str]]:
+    """The annotations of a placement, with no value where it does not ask for one."""
+    required = placement.required if placement else None
+    preferred = placement.preferred if placement else None
+    yield labels.TOPOLOGY, placement.topology if placement else ""
+    yield labels.PLACEMENT_REQUIRED, required.level.label if required else ""
+    yield labels.PLACEMENT_PREFERRED, preferred.level.label if preferred else ""
+
+
+def _topologies_of_segments(workload: FleetWorkload) -> Iterator[Demand]:
+    """The topology of segments, on their own template where the workload's annotations name none, or another one."""
+    if not podgrouper.is_made_by_kai(workload):
+        return
+    whole, _ = whole_placement(workload)
+    for item in workload.replicas:
+        topology = item.segments.placement.topology if item.segments and item.segments.placement else None
+        if topology is not None and (whole is None or not whole.asked or whole.topology != topology):
+            why = f"the topology of the segments of {item.name}"
+            yield Demand((*item.annotations_path, labels.TOPOLOGY), topology, why, Mode.RESOLVE)
+
+
+def _counts(workload: FleetWorkload) -> Iterator[Demand]:
+    """What an operator fills in: names, and counts that KAI looks for in the object itself."""
+    for path, name in workload.declared.spec.implied_names:
+        yield Demand(path, name, "what its webhook fills in", Mode.RESOLVE)
+    if podgrouper.is_made_by_kai(workload):
+        for path, count in workload.declared.spec.implied_counts:
+            yield Demand(path, count, "what its operator counts", Mode.RESOLVE)
+
+
+def _compared(toleration: object) -> object:
+    """A toleration in which what Kubernetes fills in stands, and what means nothing does not."""
+    if not isinstance(toleration, Mapping):
+        return None
+    said = {name: value for name, value in toleration.items() if value is not None and value != ""}
+    return {"operator": "Equal", **said}

@@ -1,0 +1,150 @@
+"""The accounting of pools: what each is guaranteed, what is used of it, what is left, and the sums of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from kubectl_tas.gangs.admission import QueueUsage, asked
+from kubectl_tas.quantities import NOTHING, Amounts, total
+from kubectl_tas.records import dataclass
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.pools import FleetPool, FleetSubpool
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """One pool or subpool."""
+
+    pool: FleetPool
+    subpool: FleetSubpool | None
+    """None: the pool itself, by what its subpools leave to it."""
+    used: Amounts | None
+    """What HIGH and NORMAL work holds; None: not known."""
+    running: int | None = None
+    """Workflows that run; None: not known."""
+
+    @property
+    def name(self) -> str:
+        """As users name it."""
+        return self.subpool.canonical if self.subpool else self.pool.name
+
+    @property
+    def parent(self) -> str | None:
+        """The pool above it."""
+        upper = self.pool if self.subpool else self.pool.parent
+        return upper.name if upper else None
+
+    @property
+    def depth(self) -> int:
+        """How many pools are above it."""
+        return len(self.pool.chain) - (0 if self.subpool else 1)
+
+    @property
+    def state(self) -> str | None:
+        """State of a subpool; None for a pool."""
+        return self.subpool.state if self.subpool else None
+
+    @property
+    def queue(self) -> str | None:
+        """The queue of its work; None for an ARCHIVED subpool."""
+        if self.subpool is None:
+            return self.pool.shared_queue
+        return None if self.subpool.state == "ARCHIVED" else self.subpool.queue
+
+    @property
+    def quota(self) -> Amounts:
+        """What is guaranteed, nothing to a subpool that is not ACTIVE."""
+        return self.subpool.quota if self.subpool else self.pool.shared_quota
+
+    @property
+    def available(self) -> Amounts | None:
+        """What is left, negative while a queue drains; None: not known what is used."""
+        return None if self.used is None else self.quota - self.used
+
+    @property
+    def total(self) -> Amounts | None:
+        """What is guaranteed to a pool with subpools or child pools, theirs included; otherwise None."""
+        return self.pool.guarantee if self.subpool is None and self.pool.is_split else None
+
+    @property
+    def limit(self) -> Amounts:
+        """The most that it may hold."""
+        return self.subpool.maximum if self.subpool else self.pool.maximum
+
+    @property
+    def weight(self) -> Amounts:
+        """Over-quota weights."""
+        return self.subpool.weight if self.subpool else self.pool.weight
+
+    @property
+    def file(self) -> str:
+        """Where it is declared."""
+        return (self.subpool or self.pool).declared.origin.path
+
+
+def accounts(fleet: Fleet, queues: Mapping[str, QueueUsage] | None, *, archived: bool = False) -> Iterator[Account]:
+    """Every pool, its subpools, then the pools below it. ``queues`` say what is used; None: what files declare."""
+    declared = asked(fleet)
+    for pool in _by_tree(fleet.pools):
+        for subpool in (None, *pool.subpools):
+            if subpool is None or subpool.state != "ARCHIVED" or archived:
+                queue = subpool.queue if subpool else pool.shared_queue
+                used = declared.get(queue, NOTHING)
+                yield Account(pool, subpool, used) if queues is None else _held(Account(pool, subpool, NOTHING), queues)
+
+
+def _by_tree(pools: Sequence[FleetPool]) -> Iterator[FleetPool]:
+    """Every pool followed by those below it, beside each other by name."""
+    by_name = {pool.name: pool for pool in pools}
+    left = [pool for pool in reversed(pools) if pool.parent is None]
+    while left:
+        pool = left.pop()
+        yield pool
+        left += (by_name[child.name] for child in reversed(pool.children))
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """The sums of a cluster."""
+
+    backend: str
+    pools: int
+    """How many are added up: those that are listed without one above them."""
+    quota: Amounts
+    """What is guaranteed."""
+    used: Amounts | None
+    """What HIGH and NORMAL work holds; None: not known of all."""
+
+    @property
+    def available(self) -> Amounts | None:
+        """What is left; None: not known what is used."""
+        return None if self.used is None else self.quota - self.used
+
+
+def depths(rows: Sequence[Account]) -> list[int]:
+    """How many of those above each row are among the rows too, parents before what is below them."""
+    found: dict[str, int] = {}
+    for row in rows:
+        found[row.name] = 0 if row.parent not in found else found[row.parent] + 1
+    return list(found.values())
+
+
+def totals(rows: Sequence[Account]) -> list[Total]:
+    """The sums of each cluster, of what is listed of it."""
+    found = []
+    for backend in sorted({row.pool.backend.name for row in rows}):
+        own = [(row, depth) for row, depth in zip(rows, depths(rows), strict=True) if row.pool.backend.name == backend]
+        tops = [row.quota if row.total is None else row.total for row, depth in own if depth == 0]
+        used = [row.used for row, _ in own]
+        known = [amounts for amounts in used if amounts is not None]
+        found.append(Total(backend, len(tops), total(tops), total(known) if len(known) == len(used) else None))
+    return found
+
+
+def _held(account: Account, queues: Mapping[str, QueueUsage]) -> Account:
+    """The account with what a cluster says of its queue."""
+    if account.queue is None:
+        return account
+    usage = queues.get(account.queue)
+    return replace(account, used=usage.used if usage else None, running=usage.running if usage else None)

@@ -1,0 +1,232 @@
+"""The files of tasks: their contents, the ConfigMaps that hold them, where pods mount them, and the tokens in them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+from kubectl_tas.gangs.gang import FileMap
+from kubectl_tas.load.osmofiles import TOKEN
+from kubectl_tas.model.repository import LocalFile, local_path
+from kubectl_tas.model.workflow import File, Task
+from kubectl_tas.records import dataclass
+from kubectl_tas.resolve.names import distinct, fold
+
+WORKFLOW_ID, OUTPUT_TOKEN = "workflow_id", "output"
+OUTPUT, INPUT = "/osmo/data/output", "/osmo/data/input"
+"""The folders that OSMO's tasks have for what they leave, and for what they begin with."""
+HOST = "host:"
+"""Begins the token for the DNS name of the pod of a task."""
+
+
+def tokens_in(text: str) -> Iterator[str]:
+    """The tokens of a text, such as ``output`` and ``host:TASK``, with the names in them folded."""
+    for found in TOKEN.finditer(text) if "{{" in text else ():
+        yield _key(found[2])
+
+
+def data_paths(task: Task) -> dict[str, str]:
+    """The tokens for the data of a task, and the paths that they are: OSMO numbers inputs, and those that other tasks
+    leave are also known by their task (``TaskSpec.parse`` of its src/utils/job/task.py).
+    """
+    paths = {OUTPUT_TOKEN: OUTPUT}
+    for index, item in enumerate(task.inputs):
+        path = f"{INPUT}/{index}"
+        if item.task is not None:
+            paths[f"input:{fold(item.task.rpartition(':')[2])}"] = path
+        paths[f"input:{index}"] = path
+    return paths
+
+
+def is_mounted(task: Task, folder: str) -> bool:
+    """Whether a path of the node is mounted at a folder, or at one above it."""
+    return is_below((mount.rpartition(":")[2] for mount in task.volumeMounts), folder)
+
+
+def is_below(mounts: Iterable[str], folder: str) -> bool:
+    """Whether a folder is one of these paths, or lies below one."""
+    paths = map(posixpath.normpath, mounts)
+    return any(folder == path or folder.startswith(f"{path.rstrip('/')}/") for path in paths)
+
+
+def filled(data: Any, values: Mapping[str, str]) -> Any:
+    """Plain data with the values of tokens in all its text; a token without a value stays."""
+    if isinstance(data, str):
+        return TOKEN.sub(lambda found: values.get(_key(found[2]), found[0]), data) if "{{" in data else data
+    if isinstance(data, dict):
+        return {key: filled(value, values) for key, value in data.items()}
+    return [filled(item, values) for item in data] if isinstance(data, list) else data
+
+
+def texts(data: Any) -> Iterator[str]:
+    """Every text in plain data that is no key."""
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, (dict, list)):
+        for item in data.values() if isinstance(data, dict) else data:
+            yield from texts(item)
+
+
+def _key(token: str) -> str:
+    kind, colon, name = token.partition(":")
+    return f"{kind}:{fold(name)}" if colon else kind
+
+
+MAX_BYTES = 1024 * 1024
+"""What all values of a ConfigMap may have together (Kubernetes, pkg/apis/core/validation)."""
+_MAX_WRITTEN = 192 * 1024
+"""Characters of JSON that files share in a ConfigMap: client-side ``kubectl apply``, which Argo CD uses too, keeps the
+whole object in an annotation, and annotations have 256 KiB at the most. A larger file has a ConfigMap of its own.
+"""
+READ, RUN = 0o644, 0o755
+"""Modes of files: OSMO's own, which are what a Secret's files have, and of what is executable in the repository."""
+_VOLUMES = {READ: "task-files", RUN: "task-programs"}
+_STRANGE = re.compile(r"[^-._A-Za-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFile:
+    """A file that a task finds in its container."""
+
+    path: str
+    """Where, with tokens in place."""
+    content: bytes
+    """What is in it, with tokens in place."""
+    mode: int = READ
+    is_text: bool = True
+    """Whether tokens in it are filled in: those of base64 are not, and what is no UTF-8 has none."""
+
+    @property
+    def identity(self) -> list[str]:
+        """What tells it from other files."""
+        return [self.path, _digest(self.content), f"{self.mode:o}"]
+
+    @property
+    def tokens(self) -> frozenset[str]:
+        """The tokens in what is in it."""
+        return _tokens(self.content) if self.is_text else frozenset()
+
+    def with_values(self, values: Mapping[str, str]) -> TaskFile:
+        """The file with the values of tokens in it."""
+        content = filled(self.content.decode("utf-8"), values).encode("utf-8") if self.tokens else self.content
+        return TaskFile(normal(filled(self.path, values)), content, self.mode, self.is_text)
+
+
+@lru_cache(maxsize=64)
+def _digest(content: bytes) -> str:
+    return sha256(content).hexdigest()
+
+
+@lru_cache(maxsize=64)
+def _tokens(content: bytes) -> frozenset[str]:
+    return frozenset(tokens_in(content.decode("utf-8")))
+
+
+def task_file(file: File, workflow: str, local_files: Mapping[str, LocalFile]) -> TaskFile | None:
+    """What a file of the workflow that stands at the path ``workflow`` is; None where it cannot be told."""
+    if file.localpath is not None:
+        local = local_files.get(local_path(workflow, file.localpath))
+        if local is None:
+            return None
+        written, mode = local.content, RUN if local.is_executable else READ
+    elif file.contents is not None:
+        written, mode = str(file.contents).encode("utf-8"), READ
+    else:
+        return None
+    content = _decoded(written) if file.base64 else written
+    return None if content is None else TaskFile(file.path, content, mode, not file.base64 and is_text(content))
+
+
+def _decoded(written: bytes) -> bytes | None:
+    """The bytes that base64 stands for, blanks and line breaks aside; None where it is none."""
+    try:
+        return base64.b64decode(b"".join(written.split()), validate=True)
+    except (binascii.Error, ValueError):
+        return None
+
+
+@lru_cache(maxsize=64)
+def is_text(content: bytes) -> bool:
+    """Whether bytes are UTF-8, without the one character that no text of a container has."""
+    try:
+        return "\0" not in content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+
+
+def normal(path: str) -> str:
+    """The one spelling of an absolute path."""
+    return "/" + posixpath.normpath(path).lstrip("/")
+
+
+def fits_annotation(content: bytes) -> bool:
+    """Whether client-side ``kubectl apply`` takes a ConfigMap with this file alone."""
+    return _written(content) <= _MAX_WRITTEN
+
+
+@dataclass(frozen=True, slots=True)
+class FileMaps:
+    """The ConfigMaps of one gang."""
+
+    maps: tuple[FileMap, ...]
+    _places: dict[tuple[str, bytes], tuple[int, str]]
+    """Which of them a file is in, and its key there, by how its path ends and what is in it."""
+
+    def mounted(self, spec: dict[str, Any], files: Sequence[TaskFile]) -> dict[str, Any]:
+        """The spec of a pod with these files, each mounted alone: what else the image has in its folder stays."""
+        volumes: dict[str, dict[str, Any]] = {}
+        mounts = []
+        for file in files:
+            index, key = self._places[_base(file), file.content]
+            name = _VOLUMES[file.mode] + (f"-{index + 1}" if index else "")
+            volumes[name] = {"name": name, "configMap": {"name": self.maps[index].name, "defaultMode": file.mode}}
+            mounts.append({"name": name, "mountPath": file.path, "subPath": key, "readOnly": True})
+        return with_mounts(spec, volumes.values(), mounts)
+
+
+def file_maps(gang: str, files: Iterable[TaskFile]) -> FileMaps:
+    """ConfigMaps for the files of a gang, in their order; a file that several tasks have is in them once."""
+    different = list(dict.fromkeys((_base(file), file.content) for file in files))
+    keys = distinct([(f"{_digest(content)}/{base}", base) for base, content in different])
+    maps: list[FileMap] = []
+    places: dict[tuple[str, bytes], tuple[int, str]] = {}
+    room = 0
+    for (base, content), key in zip(different, keys, strict=True):
+        size = _written(content)
+        if not maps or size > room:
+            maps.append(FileMap(f"{gang}-files-{len(maps) + 1}" if maps else f"{gang}-files", {}))
+            room = _MAX_WRITTEN
+        room -= size
+        maps[-1].files[key] = content
+        places[base, content] = (len(maps) - 1, key)
+    return FileMaps(tuple(maps), places)
+
+
+def with_mounts(
+    spec: dict[str, Any], volumes: Iterable[dict[str, Any]], mounts: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """The spec of a pod with further volumes, and its first container, which is the task's, with their mounts."""
+    if not mounts:
+        return spec
+    first, *others = spec["containers"]
+    container = {**first, "volumeMounts": [*first.get("volumeMounts", ()), *mounts]}
+    return {**spec, "containers": [container, *others], "volumes": [*spec.get("volumes", ()), *volumes]}
+
+
+def _base(file: TaskFile) -> str:
+    """The last part of its path as a key of a ConfigMap, which may not begin with two dots."""
+    return _STRANGE.sub("-", posixpath.basename(file.path)).lstrip(".")[-200:] or "file"
+
+
+def _written(content: bytes) -> int:
+    """Characters of JSON: what kubectl keeps of it."""
+    if is_text(content):
+        return len(json.dumps(content.decode("utf-8"), ensure_ascii=False).encode("utf-8"))
+    return len(content) * 4 // 3 + 4

@@ -1,0 +1,235 @@
+"""A task and its resource in, the spec of their pod out, as data. Pure.
+
+The names of a gang and of its pods end in a hash of what is made here, so it knows none of them, and has no field
+that is left out of the manifest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+from kubectl_tas.gangs.gang import Member
+from kubectl_tas.gangs.task_files import OUTPUT, with_mounts
+from kubectl_tas.gpus import VISIBLE_DEVICES
+from kubectl_tas.model.platform import Nodes
+from kubectl_tas.model.workflow import Resource, Task
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.platforms import Merged
+from kubectl_tas.resolve.workflows import FleetTask, FleetWorkflow
+
+_HOSTNAME = "kubernetes.io/hostname"
+_FILLED_IN = tuple(
+    {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+    for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+)
+"""What an API server adds to every pod (Kubernetes 1.35, plugin/pkg/admission/defaulttolerationseconds)."""
+
+
+def pod_spec(task: Task, resource: Resource, scheduler: str, priority_class: str, nodes: Nodes) -> dict[str, Any]:
+    """The ``PodSpec``, as data, of what ``task`` runs and asks for; ``nodes`` is what its pool says of them."""
+    spec: dict[str, Any] = {
+        "schedulerName": scheduler,
+        "priorityClassName": priority_class,
+        "restartPolicy": "Never",
+        "containers": [_container(task, resource)],
+    }
+    if task.hostNetwork:
+        spec |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
+    if nodes.selector:
+        spec["nodeSelector"] = nodes.selector
+    if nodes.tolerations:
+        spec["tolerations"] = tolerated([item.data for item in nodes.tolerations])
+    if resource.nodesExcluded:
+        spec["affinity"] = away_from(resource.nodesExcluded)
+    if volumes := [volume for volume, _ in _mounted(task)]:
+        spec["volumes"] = volumes
+    return spec
+
+
+def _mounted(task: Task) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """The folders of nodes and the secrets that a task finds in its container: each as a volume, and its mount."""
+    for index, mount in enumerate(task.volumeMounts):
+        node, path = mount.partition(":")[0], mount.rpartition(":")[2]
+        yield {"name": f"host-{index}", "hostPath": {"path": node}}, {"name": f"host-{index}", "mountPath": path}
+    for secret, path in mounted_secrets(task).items():
+        name = names.as_label(f"secret-{names.fold(secret)}")
+        source = {"secretName": names.fold(secret), "defaultMode": 0o644}
+        yield {"name": name, "secret": source}, {"name": name, "mountPath": path, "readOnly": True}
+
+
+def mounted_secrets(task: Task) -> dict[str, str]:
+    """The credentials of a task that are folders in its container, by name; the others are variables."""
+    return {name: value for name, value in task.credentials.items() if isinstance(value, str)}
+
+
+def tolerated(written: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Tolerations, and those that a server would add: kubectl and Argo CD compare the list as a whole in each apply."""
+    every = (None, "")
+    keys = [known.get("key") for known in written if known.get("effect") in (*every, "NoExecute")]
+    return [*written, *(item for item in _FILLED_IN if not any(key in (*every, item["key"]) for key in keys))]
+
+
+def _container(task: Task, resource: Resource) -> dict[str, Any]:
+    container: dict[str, Any] = {"name": names.shorten(names.fold(task.name)), "image": task.image}
+    if task.command:
+        container["command"] = [str(word) for word in task.command]
+    if task.args:
+        container["args"] = [str(word) for word in task.args]
+    if variables := [*_variables(task), *_hiding(task, resource)]:
+        container["env"] = variables
+    if amounts := resource.amounts:  # requests equal limits: what a gang holds is what its queue is charged for
+        container["resources"] = {"limits": amounts, "requests": amounts}
+    if task.privileged:
+        container["securityContext"] = {"privileged": True}
+    if mounts := [mount for _, mount in _mounted(task)]:
+        container["volumeMounts"] = mounts
+    return container
+
+
+def _variables(task: Task) -> Iterator[dict[str, Any]]:
+    for name, value in task.environment.items():
+        yield {"name": name, "value": str(value)}
+    for secret, keys in task.credentials.items():
+        for name, key in keys.items() if isinstance(keys, dict) else ():
+            yield {"name": name, "valueFrom": {"secretKeyRef": {"name": names.fold(secret), "key": str(key)}}}
+
+
+def _hiding(task: Task, resource: Resource) -> Iterator[dict[str, Any]]:
+    """What hides a node's GPUs from a task that asks for none: ``to_pod_container`` of OSMO (src/utils/job/task.py)."""
+    own = (name for keys in task.credentials.values() if isinstance(keys, dict) for name in keys)
+    if not resource.asks.gpu and VISIBLE_DEVICES not in (*task.environment, *own):
+        yield {"name": VISIBLE_DEVICES, "value": ""}
+
+
+def with_output(spec: dict[str, Any]) -> dict[str, Any]:
+    """The spec of a pod with a folder for what it leaves, which is gone with the pod."""
+    volume = {"name": "task-output", "emptyDir": dict[str, str]()}
+    return with_mounts(spec, [volume], [{"name": volume["name"], "mountPath": OUTPUT}])
+
+
+def away_from(hosts: Iterable[str]) -> dict[str, Any]:
+    """The affinity of a pod that keeps away from nodes, by their host names."""
+    condition = {"key": _HOSTNAME, "operator": "NotIn", "values": list(dict.fromkeys(hosts))}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [condition]}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_LISTS = ("containers", "initContainers", "volumes", "tolerations")
+_LISTS_OF_CONTAINERS = ("env", "volumeMounts", "command", "args")
+
+
+def member_of(fleet: Fleet, workflow: FleetWorkflow, task: FleetTask) -> Member:
+    """The pod of a task. Where its pod templates make none, which check.platforms refuses, it is as without them."""
+    if task.platform.is_plain:
+        return Member(task.name, task.asks.gpu, spec=own_spec(fleet, workflow, task))
+    pod = on_platform(task, own_spec(fleet, workflow, task)).data
+    if not is_pod(pod["spec"]):
+        return Member(task.name, task.asks.gpu, spec=own_spec(fleet, workflow, task))
+    meta = pod.get("metadata", {})
+    return Member(
+        task.name,
+        task.asks.gpu,
+        spec=pod["spec"],
+        labels=meta.get("labels", {}),
+        annotations=meta.get("annotations", {}),
+        is_open=bool(task.platform.templates),
+    )
+
+
+def own_spec(fleet: Fleet, workflow: FleetWorkflow, task: FleetTask) -> dict[str, Any]:
+    """What the task, its resource and the nodes of its platform say."""
+    priority_class = getattr(fleet.config.priorityClasses, workflow.priority)
+    scheduler = workflow.pool.backend.scheduler_name
+    return pod_spec(task.spec, task.resource.spec, scheduler, priority_class, task.platform.nodes)
+
+
+def on_platform(task: FleetTask, spec: dict[str, Any]) -> Merged:
+    """The pod of a task, of which ``spec`` is its own, with metadata where pod templates have any.
+
+    OSMO leaves amounts, and hosts that a task keeps away from, to pod templates. Here amounts hold of which templates
+    say nothing, and such hosts beside what they say of nodes.
+    """
+    own = {name: part for name, part in spec.items() if name != "affinity"}
+    own["containers"] = [_without(spec["containers"][0], task.template.amounts_of(task.container))]
+    pod = Merged({"spec": own})
+    pod.put(task.template.data, task.template.at)
+    made = pod.data["spec"]
+    if not is_pod(made):
+        return pod
+    if "affinity" in spec:
+        made["affinity"] = _both(made.get("affinity"), away_from(task.resource.spec.nodesExcluded))
+    made["containers"] = [_without_empty_values(container) for container in made["containers"]]
+    if made.get("tolerations"):
+        made["tolerations"] = tolerated(made["tolerations"])
+    _mount(made, task)
+    return pod
+
+
+def _without(container: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """A container that does not ask for certain resources itself."""
+    amounts: dict[str, str] = container.get("resources", {}).get("limits", {})
+    left = {name: value for name, value in amounts.items() if name not in names}
+    if left == amounts:
+        return container
+    others = {key: part for key, part in container.items() if key != "resources"}
+    return {**others, "resources": {"limits": left, "requests": left}} if left else others
+
+
+def _without_empty_values(container: dict[str, Any]) -> dict[str, Any]:
+    """An API server leaves the empty value of a variable out, and kubectl would add it for ever."""
+    if not any(item.get("value") == "" for item in container.get("env", [])):
+        return container
+    variables = ({k: v for k, v in item.items() if (k, v) != ("value", "")} for item in container["env"])
+    return {**container, "env": list(variables)}
+
+
+def is_pod(spec: dict[str, Any]) -> bool:
+    """Whether a spec is so shaped that more can be put into it."""
+    containers = spec.get("containers")
+    if not isinstance(containers, list) or not containers or not isinstance(spec.get("affinity", {}), dict):
+        return False
+    lists = [spec.get(name, []) for name in _LISTS]
+    lists += [item.get(name, []) for item in containers if isinstance(item, dict) for name in _LISTS_OF_CONTAINERS]
+    if not all(isinstance(found, list) for found in lists):
+        return False
+    items = [item for name in _LISTS for item in spec.get(name, [])]
+    variables = [item for container in containers if isinstance(container, dict) for item in container.get("env", [])]
+    return all(isinstance(item, dict) for item in (*items, *variables))
+
+
+def _both(affinity: dict[str, Any] | None, away: dict[str, Any]) -> dict[str, Any]:
+    """An affinity of pod templates, and beside each of its terms for nodes the one that keeps away from hosts. What is
+    not as an API server has it stays as it is: check.platforms refuses it.
+    """
+    own = (affinity or {}).get("nodeAffinity") or {}
+    required = (own.get(_REQUIRED) or {}) if isinstance(own, dict) else None
+    terms = (required.get("nodeSelectorTerms") or []) if isinstance(required, dict) else None
+    if not isinstance(own, dict) or not isinstance(required, dict) or not isinstance(terms, list):
+        return affinity or away
+    (term,) = away["nodeAffinity"][_REQUIRED]["nodeSelectorTerms"]
+    both = [_with(item, term["matchExpressions"][0]) for item in terms] or [term]
+    return {**(affinity or {}), "nodeAffinity": {**own, _REQUIRED: {**required, "nodeSelectorTerms": both}}}
+
+
+def _with(term: Any, condition: dict[str, Any]) -> Any:
+    found = term.get("matchExpressions", []) if isinstance(term, dict) else None
+    if not isinstance(found, list) or condition in found:
+        return term
+    return {**term, "matchExpressions": [*found, condition]}
+
+
+def _mount(spec: dict[str, Any], task: FleetTask) -> None:
+    """The paths of nodes that its platform mounts into every task, but where something is mounted already."""
+    container = spec["containers"][0]
+    there = {mount.get("mountPath") for mount in container.get("volumeMounts", []) if isinstance(mount, dict)}
+    wanted = [path for path in task.platform.spec.default_mounts if path not in there]
+    if wanted:
+        named = [(f"platform-{index}", path) for index, path in enumerate(dict.fromkeys(wanted))]
+        mounts = [{"name": name, "mountPath": path} for name, path in named]
+        volumes = [{"name": name, "hostPath": {"path": path}} for name, path in named]
+        container = {**container, "volumeMounts": [*container.get("volumeMounts", []), *mounts]}
+        spec["containers"] = [container, *spec["containers"][1:]]
+        spec["volumes"] = [*spec.get("volumes", []), *volumes]

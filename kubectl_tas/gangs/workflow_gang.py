@@ -1,0 +1,316 @@
+"""The gang of a workflow's group: the tree that the topology requirements of its tasks make.
+
+It follows OSMO's topology-aware scheduling proposal, steps 1 to 7. A SubGroup is known by its path of group names;
+tasks that lack a level which others use are padded with a preferred one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+from typing import Any, NamedTuple
+
+from kubectl_tas.gangs import task_lifetime
+from kubectl_tas.gangs.gang import Constraint, Gang, Member, Part, SubGroup
+from kubectl_tas.gangs.task_files import (
+    HOST,
+    OUTPUT,
+    OUTPUT_TOKEN,
+    WORKFLOW_ID,
+    TaskFile,
+    data_paths,
+    file_maps,
+    filled,
+    is_below,
+    task_file,
+    texts,
+    tokens_in,
+)
+from kubectl_tas.gangs.task_pods import member_of, with_output
+from kubectl_tas.records import dataclass
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.names import MAX_LABEL, digest, pod_group, service, shorten
+from kubectl_tas.resolve.topologies import Level
+from kubectl_tas.resolve.workflows import FleetGroup, FleetTask, FleetWorkflow, Requirement
+
+ANY = "zz-any"
+"""What a padded level's part of a path is called.
+
+KAI places SubGroups one after the other in the order of their names (``SubGroupOrderFn`` of
+pkg/scheduler/framework/session_plugins.go, 0.10 to 0.17) and takes none back, so those that could be anywhere must come
+last: else they take the domains that others need.
+"""
+
+
+class Step(NamedTuple):
+    """One part of a path: a group at one level."""
+
+    group: str
+    padded: bool = False
+    """True where the task does not ask for the level; a user's own group ``zz-any`` is another one."""
+
+
+_PADDED = Step(ANY, padded=True)
+Path = tuple[Step, ...]
+PlacedTask = tuple[Member, Sequence[Requirement]]
+"""A task, and its requirements from the coarsest level to the finest, one for a level at the most."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """What a group becomes, before it has a name: tokens are in place, and files are not mounted."""
+
+    group: FleetGroup
+    gang: Gang
+    members: tuple[Member, ...]
+    files: tuple[tuple[TaskFile, ...], ...]
+    """The files of each task."""
+    tokens: tuple[frozenset[str], ...]
+    """The tokens of each task."""
+    content: str
+    """The canonical text of all that is emitted of it and cannot change while it runs."""
+
+    @property
+    def needs_run(self) -> bool:
+        """Whether a task asks for the id of its workflow."""
+        return any(WORKFLOW_ID in own for own in self.tokens)
+
+
+def gangs_of_workflow(
+    fleet: Fleet, workflow: FleetWorkflow, groups: Sequence[FleetGroup] | None = None
+) -> Iterator[Gang]:
+    """The gangs of all groups of a workflow, or of some of them. Each is named by a hash of all that is emitted of it
+    and cannot change while it runs.
+
+    The hash is taken while tokens are in place, since what stands for some of them is made of the name. The id of a
+    workflow, which its groups share, is made of the contents of all of them: whoever writes below it finds nothing
+    that another version has left.
+    """
+    drafts = [_draft(fleet, workflow, group) for group in (workflow.groups if groups is None else groups)]
+    run = ""
+    if any(draft.needs_run for draft in drafts):
+        every = drafts if groups is None else [_draft(fleet, workflow, group) for group in workflow.groups]
+        run = shorten(f"{workflow.name}-{digest(json.dumps([draft.content for draft in every]))}")
+    for draft in drafts:
+        yield _finished(workflow, draft, run if draft.needs_run else "")
+
+
+def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
+    backend, topology = workflow.pool.backend, workflow.pool.topology
+    as_jobs, limits = fleet.config.workflowsAs == "jobs", workflow.pool.declared.spec.spec
+    deadline = task_lifetime.deadline(workflow.declared.spec.workflow.timeout, limits)
+    files = tuple(_files(fleet, workflow, task) for task in group.tasks)
+    members = tuple(member_of(fleet, workflow, task) for task in group.tasks)
+    if deadline or as_jobs:
+        members = tuple(
+            replace(
+                item,
+                spec={**deadline, **item.spec},
+                job=task_lifetime.job(task.spec, limits, fleet.config.maxRetries) if as_jobs else None,
+            )
+            for task, item in zip(group.tasks, members, strict=True)
+        )
+    asked = [task.resource.requirements for task in group.tasks]
+    gang = build(list(zip(members, asked, strict=True)), topology.name_on(backend) if topology else None)
+    places = {member.name: part.name for part in gang.leaves for member in part.members}
+    pods = [
+        {"task": item.name, "subGroup": places.get(item.name), "spec": item.spec, **item.metadata} for item in members
+    ]
+    content: dict[str, object] = {
+        "workflow": workflow.name,
+        "group": group.name,
+        "gang": _identity(workflow.queue, gang) if backend.is_kai else None,
+        "pods": pods,
+        **_elsewhere(workflow),
+    }
+    if any(files):
+        content["files"] = [[file.identity for file in own] for own in files]
+    if as_jobs:  # all that stands in the template of a Job is immutable
+        content["jobs"] = {"labels": workflow.labels, "specs": [item.job for item in members]}
+        written = [group.written, *(task.spec.name for task in group.tasks)]
+        if written != [group.name, *(task.name for task in group.tasks)]:
+            content["written"] = written
+    text = _canonical(content)
+    tokens = tuple(frozenset[str]() for _ in members)
+    if any(files) or "{{" in text:
+        tokens = tuple(_tokens(item.spec, own) for item, own in zip(members, files, strict=True))
+    if any(tokens):
+        text = _canonical({**content, "tokens": sorted(frozenset().union(*tokens))})
+    return _Draft(group, gang, members, files, tokens, text)
+
+
+def _canonical(content: Mapping[str, object]) -> str:
+    return json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+
+
+def _tokens(spec: dict[str, Any], files: Sequence[TaskFile]) -> frozenset[str]:
+    words = (*texts(spec), *(file.path for file in files))
+    return frozenset(token for text in words for token in tokens_in(text)).union(*(file.tokens for file in files))
+
+
+def _files(fleet: Fleet, workflow: FleetWorkflow, task: FleetTask) -> tuple[TaskFile, ...]:
+    path, local_files = workflow.declared.origin.path, fleet.repository.local_files
+    found = (task_file(file, path, local_files) for file in task.spec.files)
+    return tuple(file for file in found if file is not None)
+
+
+def _finished(workflow: FleetWorkflow, draft: _Draft, run: str) -> Gang:
+    """The gang with its name, and all that is made of it."""
+    name = pod_group(workflow.name, draft.group.name, f"{draft.content}{run}")
+    if not any(draft.tokens) and not any(draft.files):
+        return replace(draft.gang, name=name)
+    hosts = service(name) if any(token.startswith(HOST) for own in draft.tokens for token in own) else None
+    shared = {WORKFLOW_ID: run} if run else {}
+    for task in draft.group.tasks if hosts else ():
+        shared[f"{HOST}{task.name}"] = f"{shorten(task.name)}.{hosts}.{workflow.namespace}.svc"
+    values = [data_paths(task.spec) | shared for task in draft.group.tasks]
+    files = [[file.with_values(own) for file in found] for found, own in zip(draft.files, values, strict=True)]
+    maps = file_maps(name, (file for own in files for file in own))
+    specs: dict[str, dict[str, Any]] = {}
+    for member, own, used, found in zip(draft.members, values, draft.tokens, files, strict=True):
+        spec = filled(member.spec, own)
+        mounts = (mount["mountPath"] for mount in spec["containers"][0].get("volumeMounts", ()))
+        leaves = OUTPUT_TOKEN in used and not is_below(mounts, OUTPUT)
+        spec = maps.mounted(with_output(spec) if leaves else spec, found)
+        named = {"hostname": shorten(member.name), "subdomain": hosts} if hosts else {}
+        specs[member.name] = {**spec, **named}
+    return replace(_with_specs(draft.gang, specs), name=name, files=maps.maps, hosts=hosts)
+
+
+def _with_specs(gang: Gang, specs: Mapping[str, dict[str, Any]]) -> Gang:
+    def members(part: Part) -> tuple[Member, ...]:
+        return tuple(replace(member, spec=specs[member.name]) for member in part.members)
+
+    return replace(
+        gang, members=members(gang), parts=tuple(replace(part, members=members(part)) for part in gang.parts)
+    )
+
+
+def _elsewhere(workflow: FleetWorkflow) -> dict[str, str]:
+    """Where a workflow runs, as far as its pool says it. In another namespace its gang is another one: KAI knows
+    PodGroups by their name alone. On another shard of the scheduler it would hold nodes that the shard does not see.
+    """
+    where = {} if workflow.namespace == workflow.pool.backend.namespace else {"namespace": workflow.namespace}
+    return where | workflow.pool.shard_labels
+
+
+def _identity(queue: str, gang: Gang) -> object:
+    """What makes a gang another one. The rest of a PodGroup may change while it runs, as by a newer release of KAI."""
+
+    def labels(constraint: Constraint | None) -> object:
+        return None if constraint is None or constraint.topology is None else [constraint.topology, *constraint.labels]
+
+    parts = [[part.name, part.parent, labels(part.constraint)] for part in gang.parts]
+    return {"queue": queue, "constraint": labels(gang.constraint), "subGroups": parts}
+
+
+def build(tasks: Sequence[PlacedTask], topology: str | None) -> Gang:
+    """The gang of ``tasks``, all of them needed, without a name; its SubGroups as tasks first name them.
+
+    Expects that tasks which name one group at one level agree on whether it is required.
+    """
+    levels = {requirement.depth: requirement.level for _, asked in tasks for requirement in asked}
+    depths = sorted(levels)
+    tree = _Tree(
+        topology=topology,
+        depths=depths,
+        levels=tuple(levels[depth] for depth in depths),
+        required={(r.level, r.group) for _, asked in tasks for r in asked if r.required},
+    )
+    distinct = {id(asked): asked for _, asked in tasks}  # tasks of one resource share them
+    leaves = {key: tree.path(asked) for key, asked in distinct.items()}
+    paths = [leaves[id(asked)] for _, asked in tasks]
+    shared = next((x for x in range(len(depths)) if len({path[x] for path in paths}) > 1), len(depths))
+    constraint = tree.along(paths[0][:shared]) if paths else None
+    members = tuple(member for member, _ in tasks)
+    is_whole = shared == len(depths)
+    parts: tuple[SubGroup, ...] = ()
+    if not is_whole:
+        lengths = range(shared + 1, len(depths) + 1)
+        order = list(dict.fromkeys(path[:length] for path in paths for length in lengths))
+        names = name_paths(order)
+        below: dict[Path, list[Member]] = {path: [] for path in order}
+        for member, path in zip(members, paths, strict=True):
+            for length in lengths:
+                below[path[:length]].append(member)
+        parts = tuple(
+            SubGroup(
+                name=names[path],
+                parent=names.get(path[:-1]),
+                pods=len(below[path]),
+                minimum=len(below[path]),
+                gpus=sum(member.gpus for member in below[path]),
+                constraint=tree.at(path),
+                members=tuple(below[path]) if len(path) == len(depths) else (),
+            )
+            for path in order
+        )
+    return Gang(
+        name="",
+        pods=len(tasks),
+        minimum=len(tasks),
+        gpus=sum(member.gpus for member in members),
+        constraint=constraint,
+        members=members if is_whole else (),
+        parts=parts,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """The levels that any task asks for, from the coarsest, and the groups that are required at them."""
+
+    topology: str | None
+    depths: Sequence[int]
+    levels: tuple[Level, ...]
+    required: set[tuple[Level, str]]
+
+    def path(self, asked: Sequence[Requirement]) -> Path:
+        """A task's leaf: a group for every level that any task uses."""
+        groups = {requirement.depth: Step(requirement.group) for requirement in asked}
+        return tuple(groups.get(depth, _PADDED) for depth in self.depths)
+
+    def along(self, chain: Path) -> Constraint | None:
+        """The finest required level of a chain, and the finest preferred one below it; None for an empty one."""
+        required: Level | None = None
+        preferred: Level | None = None
+        for level, step in zip(self.levels, chain, strict=False):
+            if (level, step.group) in self.required:
+                required, preferred = level, None
+            else:
+                preferred = level
+        return Constraint(self.topology, required, preferred) if chain else None
+
+    def at(self, path: Path) -> Constraint:
+        """The level at the end of ``path``; a padded one is preferred."""
+        level, step = self.levels[len(path) - 1], path[-1]
+        if not step.padded and (level, step.group) in self.required:
+            return Constraint(self.topology, level, None)
+        return Constraint(self.topology, None, level)
+
+
+def name_paths(paths: Sequence[Path]) -> dict[Path, str]:
+    """A name for each path: its groups joined with '-'; with a hash where two paths would share a name."""
+    plain = {path: _label(path, "-".join(step.group for step in path)) for path in paths}
+    uses = Counter(plain.values())
+    names: dict[Path, str] = {path: name for path, name in plain.items() if uses[name] == 1}
+    taken = set(names.values())
+    for path in paths:
+        if path in names:
+            continue
+        identity = json.dumps([[step.group, step.padded] for step in path])
+        joined = "-".join(step.group for step in path)
+        candidates = (_label(path, f"{joined}-{digest(f'{identity}{salt or str()}')}") for salt in count())
+        names[path] = next(name for name in candidates if name not in taken)
+        taken.add(names[path])
+    return names
+
+
+def _label(path: Path, name: str) -> str:
+    """``name`` cut to what a label holds; a padded one so that it still comes behind its siblings."""
+    if path[-1].padded and len(name) > MAX_LABEL:
+        return f"{ANY}-{digest(name)}"
+    return shorten(name)

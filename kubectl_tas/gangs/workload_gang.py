@@ -1,0 +1,336 @@
+"""The gang of a Kubernetes workload: what KAI's podgrouper makes of it, or what the tool makes; where its pods are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from kubectl_tas.gangs import podgrouper
+from kubectl_tas.gangs.gang import Constraint, Gang, SubGroup
+from kubectl_tas.gangs.segment_cuts import (
+    Segment,
+    cut,
+    cut_group,
+    group_segment_at,
+    segment_at,
+    segment_of,
+    worker_segment,
+)
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.records import dataclass
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.placement import LevelAnnotation, Placement, ReplicaType, Segments, combined
+from kubectl_tas.resolve.workload import FleetWorkload
+
+
+def whole_placement(workload: FleetWorkload) -> tuple[Placement | None, tuple[LevelAnnotation, ...]]:
+    """The placement of a workload's gang as a whole, and the levels that it cannot say.
+
+    Where all pods are of one template, and nothing is placed apart, what the template asks for holds for the whole.
+    """
+    if is_placed_as_a_whole(workload):
+        only = next((item for item in workload.replicas if item.replicas), workload.replicas[0])
+        return combined(workload.placement, only.placement)
+    return workload.placement, ()
+
+
+def is_placed_as_a_whole(workload: FleetWorkload) -> bool:
+    """Whether what a template asks for is asked for all pods."""
+    templates = {item.path for item in workload.replicas if item.replicas or len(workload.replicas) == 1}
+    if len(templates) != 1 or (workload.is_owned and podgrouper.has_sub_groups(workload)):
+        return False
+    return not places_parts(workload) and podgrouper.is_one_pod_group(workload)
+
+
+def places_parts(workload: FleetWorkload) -> bool:
+    """Whether each template places the pods that are made from it, apart from all others."""
+    if workload.is_owned:
+        return podgrouper.has_sub_groups(workload)
+    feature = podgrouper.row(workload).placed_parts
+    return feature is not None and workload.pool.backend.has(feature)
+
+
+def part_placement(workload: FleetWorkload, item: ReplicaType) -> Placement | None:
+    """The placement of the SubGroup of a replica type; of a JobSet that of each of its jobs."""
+    return item.placement if places_parts(workload) else None
+
+
+def placed(workload: FleetWorkload) -> dict[KeyPath, Placement | None]:
+    """What the annotations that KAI reads must ask for, by the path at which they stand. Where nothing is asked for
+    as a whole, not even a topology may be named there: KAI never places a PodGroup with a topology and no level.
+    """
+    if not podgrouper.is_made_by_kai(workload):
+        return {}
+    found: dict[KeyPath, Placement | None] = {}
+    for item in workload.replicas if places_parts(workload) else ():
+        if item.placement is not None and item.placement.asked:
+            found[item.job_annotations[0] if item.job_annotations else item.annotations_path] = item.placement
+    whole, _ = whole_placement(workload)
+    found[podgrouper.row(workload).placed_at] = whole if whole is not None and whole.asked else None
+    return found
+
+
+Path = tuple[str, ...]
+"""What a SubGroup and those above it would like to be called, from the top."""
+Draft = tuple[Path, SubGroup]
+"""A SubGroup, whose name and parent are yet to be given."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodSegment:
+    """The segment that a pod is in."""
+
+    replica_type: str
+    segment: str
+    """Name of its SubGroup."""
+    indices: tuple[int, int]
+    """The lowest and the highest index in it."""
+    index_label: str
+    """The label that holds the pod's index."""
+
+
+def gang_of(fleet: Fleet, workload: FleetWorkload) -> Gang:
+    """The gang that a workload is in with all others that share it; of a LeaderWorkerSet, that of one of its groups.
+
+    Where nobody knows its PodGroup, all its pods, of which nobody knows how many are needed.
+    """
+    shared = workload.shared_gang
+    gang = (
+        shared_gang([item for item in fleet.workloads if item.shared_gang is shared]) if shared else own_gang(workload)
+    )
+    if workload.pool.backend.is_kai and podgrouper.is_predicted(workload):
+        return gang
+    pods = workload.pods + sum(item.replicas for item in workload.outside)
+    return Gang(workload.name, pods, None, workload.gpus, gang.constraint, kind=workload.kind)
+
+
+def own_gang(workload: FleetWorkload) -> Gang:
+    """The gang of a workload's own pods; of a LeaderWorkerSet, that of one of its groups."""
+    types, minimums, needed_parts = workload.replicas, podgrouper.minimums(workload), None
+    if not podgrouper.is_one_pod_group(workload):
+        types, minimums = tuple(replace(item, replicas=1, indices=1) for item in types), [1]
+    if podgrouper.row(workload).leads_segments and podgrouper.has_sub_groups(workload):
+        drafts = list(_group(workload))
+    elif podgrouper.makes_jobs(workload):
+        drafts, needed_parts = list(_jobs(workload)), podgrouper.needed_jobs(workload)
+    elif podgrouper.has_sub_groups(workload):
+        pairs = [pair for pair in zip(types, minimums, strict=True) if podgrouper.is_part(workload, pair[0])]
+        drafts = [draft for item, least in pairs for draft in _replica_type(workload, item, least, divided=True)]
+    else:
+        drafts = []
+    return Gang(
+        name=podgrouper.pod_group_name(workload),
+        pods=sum(item.replicas for item in types),
+        minimum=sum(minimums),
+        gpus=sum(item.replicas * item.gpus for item in types),
+        constraint=_constraint(whole_placement(workload)[0]),
+        needed_parts=needed_parts,
+        parts=_named(drafts),
+    )
+
+
+def shared_gang(workloads: Sequence[FleetWorkload]) -> Gang:
+    """The gang of all ``workloads``, which share one: a SubGroup for each, with its own below it."""
+    parts: list[SubGroup] = []
+    owns = [own_gang(workload) for workload in workloads]
+    for workload, own in zip(workloads, owns, strict=True):
+        name = member(workload)
+        parts.append(SubGroup(name, own.pods, own.minimum, own.gpus, own.constraint))
+        parts += (replace(part, parent=part.parent or name) for part in own.parts)
+    return Gang(
+        name=podgrouper.pod_group_name(workloads[0]),
+        pods=sum(own.pods for own in owns),
+        minimum=sum(own.minimum or 0 for own in owns),
+        gpus=sum(own.gpus for own in owns),
+        parts=tuple(parts),
+    )
+
+
+def member(workload: FleetWorkload) -> str:
+    """The SubGroup that a workload is in the gang that it shares."""
+    shared = workload.shared_gang
+    return shared.sub_groups[workload.file_name, ""] if shared else names.as_label(workload.file_name)
+
+
+def sub_group(workload: FleetWorkload, item: ReplicaType) -> str | None:
+    """The SubGroup of a replica type; None where it has none."""
+    own = podgrouper.part_name(workload, item) if podgrouper.has_sub_groups(workload) else None
+    if workload.shared_gang is None:
+        return own
+    return workload.shared_gang.sub_groups[workload.file_name, own or ""]
+
+
+def segments_of_pods(items: Iterable[FleetWorkload], index: int) -> list[tuple[FleetWorkload, PodSegment]]:
+    """Where the pods with ``index`` of several workloads are."""
+    return [(item, found) for item in items for found in segments_of_pod(item, index)]
+
+
+def segments_of_pod(workload: FleetWorkload, index: int) -> Iterator[PodSegment]:
+    """Where the pods with ``index`` are, for each replica type with segments; nothing where no segment has it."""
+    leads = podgrouper.row(workload).leads_segments
+    for item, minimum in zip(workload.replicas, podgrouper.minimums(workload), strict=True):
+        segments = item.segments
+        if segments is None or index >= item.indices + int(leads) or (index == 0 and segments.leader_excluded):
+            continue
+        if leads:
+            number = worker_segment(index, item.replicas, segments.size)
+            one = group_segment_at(number, item.replicas, segments.size, leader_excluded=segments.leader_excluded)
+        else:
+            number = segment_of(index, segments.size)
+            one = segment_at(number, item.indices, podgrouper.mandatory(workload, item, minimum), segments.size)
+        # In the first segment of a LeaderWorkerSet there may be the leader too.
+        name = (
+            next(leader.name for leader in workload.replicas if leader.is_leader) if leads and not index else item.name
+        )
+        span = (0 if one.has_leader else one.first, one.last)
+        yield PodSegment(name, _segment_name(workload, item, number), span, segments.index_label)
+
+
+def _segment_name(workload: FleetWorkload, item: ReplicaType, number: int) -> str:
+    """The SubGroup of a segment; of those that are too many to be listed, what it would be called."""
+    leads = podgrouper.row(workload).leads_segments
+    if not workload.lists_segments:
+        return f"segment-{number}" if leads else names.as_label(f"{item.name}-{number}")
+    gang = own_gang(workload)
+    if leads:
+        return [part.name for part in gang.below(gang) if part.name != workload.replicas[0].name][number]
+    own = next(part for part in gang.below(gang) if part.name == sub_group(workload, item))
+    return gang.below(own)[number].name
+
+
+def _replica_type(workload: FleetWorkload, item: ReplicaType, minimum: int, *, divided: bool) -> Iterator[Draft]:
+    """The SubGroup of a replica type; where it is ``divided``, with its segments below it."""
+    name = sub_group(workload, item) or item.name
+    segments = item.segments if divided and workload.lists_segments else None
+    mandatory = podgrouper.mandatory(workload, item, minimum)
+    cuts = cut(item.indices, mandatory, segments.size, item.replicas) if segments else ()
+    yield (
+        (name,),
+        SubGroup(
+            name=name,
+            pods=item.replicas,
+            minimum=minimum,
+            gpus=item.replicas * item.gpus,
+            constraint=_constraint(part_placement(workload, item)),
+            needs_all_parts=bool(cuts),
+        ),
+    )
+    for one in cuts:
+        yield (name, f"{item.name}-{one.number}"), _segment(one, item, segments)
+
+
+def _jobs(workload: FleetWorkload) -> Iterator[Draft]:
+    """The SubGroups of a JobSet: its replicated jobs, and below each one for each of its jobs."""
+    for item, least in zip(workload.replicas, podgrouper.job_minimums(workload), strict=True):
+        name, pods = podgrouper.part_name(workload, item), item.replicas // max(1, item.jobs)
+        whole = SubGroup("", item.replicas, item.jobs * least, item.replicas * item.gpus, needs_all_parts=True)
+        yield (name,), whole
+        constraint = _constraint(part_placement(workload, item))
+        job = SubGroup("", pods, least, pods * item.gpus, constraint)
+        if podgrouper.lists_parts(workload):
+            yield from (((name, f"{name}-replica-{number}"), job) for number in range(item.jobs))
+
+
+def _segment(one: Segment, item: ReplicaType, segments: Segments | None) -> SubGroup:
+    return SubGroup(
+        name="",
+        pods=one.pods,
+        minimum=one.minimum,
+        gpus=one.pods * item.gpus,
+        constraint=_constraint(segments.placement if segments else None),
+        indices=(one.first, one.last),
+    )
+
+
+def _group(workload: FleetWorkload) -> Iterator[Draft]:
+    """The SubGroups of one group of a LeaderWorkerSet: without segments the leader and the workers."""
+    leader, workers = workload.replicas
+    least, minimum = podgrouper.minimums(workload)
+    ((path, first),) = _replica_type(workload, leader, least, divided=False)
+    lead = (path, replace(first, indices=(0, 0)))
+    segments = workers.segments
+    if segments is None or not workload.lists_segments:
+        yield lead
+        if workers.replicas:
+            ((path, rest),) = _replica_type(workload, workers, minimum, divided=False)
+            yield path, replace(rest, indices=(1, workers.replicas))
+    else:
+        yield from _group_segments(workers, segments, lead)
+
+
+def _group_segments(workers: ReplicaType, segments: Segments, lead: Draft) -> Iterator[Draft]:
+    """The segments, and the leader: apart from them, or in the first one, beside the workers of that."""
+    path, leader = lead
+    below: list[Draft] = []
+    if segments.leader_excluded:
+        yield lead
+    for one in cut_group(workers.replicas, segments.size, leader_excluded=segments.leader_excluded):
+        name, part = f"segment-{one.number}", _segment(one, workers, segments)
+        if one.has_leader:
+            own, span = part, (0, max(one.last, one.first - 1))
+            part = replace(own, pods=own.pods + 1, gpus=own.gpus + leader.gpus, indices=span, needs_all_parts=True)
+            below.append(((name, *path), leader))
+            if own.pods:
+                rest = replace(own, minimum=own.pods, constraint=None)
+                below.append(((name, workers.name), rest))
+        yield (name,), part
+    yield from below
+
+
+def _constraint(placement: Placement | None) -> Constraint | None:
+    if placement is None or not placement.asked:
+        return None
+    required, preferred = placement.required, placement.preferred
+    return Constraint(placement.topology, required.level if required else None, preferred.level if preferred else None)
+
+
+def _named(drafts: Iterable[Draft]) -> tuple[SubGroup, ...]:
+    """The SubGroups with no name twice. Replica types keep theirs, their segments give way."""
+    drafts = list(drafts)
+    paths = sorted((path for path, _ in drafts), key=len)
+    wanted = [("/".join(path), path[-1] if len(path) == 1 else names.as_label(path[-1])) for path in paths]
+    given = dict(zip(paths, names.distinct(wanted), strict=True))
+    return tuple(replace(part, name=given[path], parent=given.get(path[:-1])) for path, part in drafts)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Equal pods of a gang."""
+
+    template: ReplicaType
+    sub_group: str | None
+    """None: they are in none."""
+    pods: int
+
+
+def batches(workload: FleetWorkload, gang: Gang) -> Iterator[Batch]:
+    """All pods of a workload's own gang, by replica type and then by index; ``gang`` is what ``own_gang`` makes of it.
+
+    Where each pod has a PodGroup of its own, it is one pod.
+    """
+    is_shared = podgrouper.is_one_pod_group(workload)
+    for item in workload.replicas:
+        left = item.replicas if is_shared else min(1, item.replicas)
+        if not gang.parts:
+            yield Batch(item, None, left)
+        for part in _leaves_of(workload, gang, item):  # pods with the highest indices may not be there yet
+            own = min(part.pods, left)
+            left -= own
+            if own:
+                yield Batch(item, part.name, own)
+
+
+def leaves(workload: FleetWorkload, gang: Gang) -> Iterator[tuple[SubGroup, ReplicaType]]:
+    """The SubGroups that have pods of a workload's own gang, each with the replica type of those."""
+    return ((part, item) for item in workload.replicas for part in _leaves_of(workload, gang, item))
+
+
+def _leaves_of(workload: FleetWorkload, gang: Gang, item: ReplicaType) -> Sequence[SubGroup]:
+    """The SubGroups that have the pods of a replica type, in the order of their indices."""
+    if podgrouper.row(workload).leads_segments:  # segments stand side by side, and the leader has index 0
+        own = ((part.indices or (0, 0), part) for part in gang.leaves)
+        return [part for span, part in sorted(own, key=lambda pair: pair[0]) if (span == (0, 0)) == item.is_leader]
+    name = sub_group(workload, item) or item.name
+    top = next((part for part in gang.below(gang) if part.name == name), None)
+    return () if top is None else gang.below(top) or (top,)

@@ -1,0 +1,397 @@
+"""OSMO's configuration in; a Config, pools with their platforms, pod templates and resource validations out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field, replace
+from typing import Any
+
+from kubectl_tas.check.platforms import reserved_in
+from kubectl_tas.errors import TasError
+from kubectl_tas.imports.osmoroles import Role, groups_of, read_role
+from kubectl_tas.imports.written import Imported, Making, Unplaced, config, distinct, document, plain_name
+from kubectl_tas.live.kubectl import shown
+from kubectl_tas.load.osmofiles import SINGLE, is_values, layered, sections
+from kubectl_tas.model.base import API_VERSION
+from kubectl_tas.model.config import ConfigSpec
+from kubectl_tas.model.pool import UNLIMITED
+from kubectl_tas.records import dataclass
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.platforms import OSMO_CONTAINERS
+
+_TIMEOUTS = ("default_exec_timeout", "max_exec_timeout", "default_queue_timeout", "max_queue_timeout")
+_LABELS = "labels_config"
+"""What a Config has of OSMO's workflow configuration, in its shape."""
+_POOL = (
+    "description",
+    "backend",
+    "resources",
+    "topology_keys",
+    *_TIMEOUTS,
+    "default_exit_actions",
+    "common_default_variables",
+    "common_resource_validations",
+    "common_pod_template",
+    "default_platform",
+    "platforms",
+)
+"""Fields of OSMO's pools that a Pool has too, with the same meaning."""
+_PLATFORM = (
+    "description",
+    "host_network_allowed",
+    "privileged_allowed",
+    "allowed_mounts",
+    "default_variables",
+    "resource_validations",
+    "override_pod_template",
+)
+_SHARE = {"guarantee": UNLIMITED, "maximum": UNLIMITED, "weight": 1}
+"""What OSMO takes for what a pool's resources do not say: kb_objects.py there makes quota, limit and overQuotaWeight of
+the pool's Queue of them, -1 for no limit. KAI gives a queue no more than its limit, whatever its quota: a guarantee
+above the maximum is written as the maximum (resource_division.go, quota_check.go of KAI 0.17).
+"""
+_NAMESPACE = ConfigSpec().backends[0].namespace
+"""That of a backend which names none."""
+_MADE = "OSMO makes it of the templates and validations that are named"
+_SEEN = "what OSMO's service saw last is no configuration"
+_SERVICE = "it is for OSMO's service, which is not needed here"
+_UNKNOWN = "OSMO is not known to read it"
+_REASONS: dict[str, dict[str, str]] = {
+    "Pool": {
+        **dict.fromkeys(("status", "last_heartbeat"), _SEEN),
+        **dict.fromkeys(("parsed_pod_template", "parsed_pod_template_for_accounting"), _MADE),
+        **dict.fromkeys(("parsed_resource_validations", "parsed_group_templates"), _MADE),
+        "download_type": "it is for OSMO's data service",
+        "enable_maintenance": "nothing here keeps work out of a pool for a time",
+        "common_group_templates": "objects of other kinds are not made for each group of a workflow",
+    },
+    "Platform": {
+        **dict.fromkeys(("tolerations", "labels", "default_mounts", "parsed_resource_validations"), _MADE),
+        **dict.fromkeys(("parsed_pod_template", "parsed_pod_template_for_accounting"), _MADE),
+    },
+    "Backend": {
+        **dict.fromkeys(("version", "k8s_uid", "last_heartbeat", "created_date", "online"), _SEEN),
+        **dict.fromkeys(("description", "dashboard_url", "grafana_url"), _SERVICE),
+        **dict.fromkeys(("router_address", "scheduler_timeout"), _SERVICE),
+        **dict.fromkeys(("tests", "node_conditions"), "OSMO's agent looks after nodes; Kubernetes and KAI do here"),
+    },
+    "Role": dict.fromkeys(("description", "immutable", "sync_mode"), _SERVICE),
+}
+"""Why fields have no place, by kind."""
+_NAMED = {
+    "POD_TEMPLATE": ("common_pod_template", "override_pod_template"),
+    "RESOURCE_VALIDATION": ("common_resource_validations", "resource_validations"),
+}
+"""Where pools and platforms name things of other kinds."""
+_WHOLE = {
+    "GROUP_TEMPLATE": ("GroupTemplate", _REASONS["Pool"]["common_group_templates"]),
+    "BACKEND_TEST": ("BackendTest", "OSMO's agent runs it"),
+    "SERVICE": ("SERVICE", _SERVICE),
+    "DATASET": ("DATASET", "it is for OSMO's data service"),
+    "CHART": ("Key", "it is for OSMO's Helm chart"),
+    "": ("Key", _UNKNOWN),
+}
+"""What has no place at all: what it is called, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A document of OSMO's configuration."""
+
+    source: str
+    """Its file, for messages."""
+    name: str
+    """What it is called where it does not say: the name of its file, without ending; empty where there is none."""
+    data: Any
+
+
+@dataclass(slots=True, kw_only=True)
+class _Making(Making):
+    given: dict[str, dict[str, Any]]
+    """Of each kind what there is, by name."""
+    dropped: set[str] = field(default_factory=set)
+    """Pod templates of which nothing is left."""
+
+    def all_of(self, kind: str) -> dict[str, dict[str, Any]]:
+        """All things of a kind, which are mappings. Raises TasError where one is none."""
+        return {name: _mapping(kind, name, data) for name, data in self.given.get(kind, {}).items()}
+
+    def placed(self, kind: str, name: str, data: Mapping[str, Any], fields: Iterable[str]) -> dict[str, Any]:
+        """Those of the fields that say something, in this order; all others are listed, by their reason."""
+        wanted = tuple(fields)
+        reasons: dict[str, list[str]] = {}
+        for key, value in data.items():
+            if key not in wanted and key != "name" and not _says_nothing(value):
+                reasons.setdefault(_REASONS[kind].get(key, _UNKNOWN), []).append(key)
+        self.unplaced += (Unplaced(kind, name, f"{', '.join(keys)}: {reason}") for reason, keys in reasons.items())
+        return {key: data[key] for key in wanted if not _says_nothing(data.get(key))}
+
+
+def import_osmo(documents: Iterable[Given]) -> Imported:
+    """The files for a configuration. Raises TasError where a document is none, or not built as OSMO has it."""
+    making = _Making(given=_gathered(documents))
+    for kind, (called, reason) in _WHOLE.items():
+        for name, data in making.given.get(kind, {}).items():
+            keys = data if kind in SINGLE and isinstance(data, dict) else (name,)
+            making.unplaced += (Unplaced(called, key, reason) for key in keys)
+    _pod_templates(making)
+    _resource_validations(making)
+    backends = _backends(making)
+    pools = _called(making, "Pool", making.all_of("POOL"))
+    access = _access(making, pools)
+    defaults, settings = _workflow_settings(making)
+    for name, data in making.all_of("POOL").items():
+        spec = _pool(making, name, {**defaults, **{key: x for key, x in data.items() if not _says_nothing(x)}})
+        if "backend" in spec:
+            backend = backends[_text("POOL", name, spec["backend"])]
+            spec["backend"] = backend["name"]
+            spec |= _shared_queue(making, str(backend.get("namespace", _NAMESPACE)), pools[name])
+        spec |= {"access": access[name]} if access.get(name) else {}
+        data = document("Pool", pools[name], spec)
+        making.write(f"pools/{names.file(pools[name])}", f"Imported: OSMO's pool {name}.", data)
+    settings |= {"backends": list(backends.values())} if backends else {}
+    if settings:
+        making.write("tas.yaml", "Imported from OSMO.", config(settings))
+    return making.done(settings, _missing(making))
+
+
+def _shared_queue(making: _Making, namespace: str, pool: str) -> dict[str, Any]:
+    """The name of the queue of a pool's own work, where it would be too long: OSMO has no such queue."""
+    wanted = names.leaf_queue(ConfigSpec().queuePrefix, namespace, pool, names.SHARED)
+    if len(wanted) <= names.MAX_LABEL:
+        return {}
+    making.notes.append(f"The queue of pool {pool}'s own work is called {names.shorten(wanted)}: {wanted} is too long.")
+    return {"sharedQueue": {"name": names.shorten(wanted)}}
+
+
+def _missing(making: _Making) -> Iterator[str]:
+    """What pools and platforms name that was not given."""
+    pools = making.all_of("POOL").values()
+    parts = [*pools, *(platform for pool in pools for platform in (pool.get("platforms") or {}).values())]
+    for kind, keys in _NAMED.items():
+        lists = [found for part in parts for key in keys if isinstance(found := part.get(key), list)]
+        named = dict.fromkeys(name for found in lists for name in found if isinstance(name, str))
+        lacking = [name for name in named if name not in making.given.get(kind, {})]
+        if lacking:
+            yield f"Pools name {', '.join(lacking)}: give what `osmo config show {kind}` prints too."
+
+
+def _gathered(documents: Iterable[Given]) -> dict[str, dict[str, Any]]:
+    """All things by kind and name. Raises TasError."""
+    found: dict[str, dict[str, Any]] = {}
+    every = list(documents)
+    values = layered([item.data for item in every])
+    if values is not None:
+        first = next(item for item in every if is_values(item.data))
+        every = [replace(first, data=values), *(item for item in every if not is_values(item.data))]
+    for document_ in every:
+        parts = sections(document_.data)
+        if parts is None:
+            hint = (
+                "It must be what `osmo config show POOL` (or BACKEND, ROLE, POD_TEMPLATE, ...) prints. Workflows are "
+                "read as they are: put them into workflows/."
+            )
+            raise TasError(f"{document_.source} is no configuration of OSMO", hint=hint)
+        for part in parts:
+            for own, data in part.items.items():
+                name = own if own or part.kind in SINGLE else document_.name
+                if not name and part.kind not in SINGLE:
+                    hint = "Print all of them, which have their names: leave the name out of `osmo config show`."
+                    raise TasError(f"{document_.source} has a {part.kind} without a name", hint=hint)
+                if found.setdefault(part.kind, {}).setdefault(name, data) != data:
+                    called = f"the {part.kind} {name}" if name else f"the {part.kind} configuration"
+                    raise TasError(f"{called} is there twice, with different content", hint="Give one of them.")
+    return found
+
+
+def _mapping(kind: str, name: str, data: Any) -> dict[str, Any]:
+    if not isinstance(data, dict):
+        raise TasError(f"the {kind} {name} is {_kind_of(data)}, not a mapping", hint="OSMO has fields there.")
+    return data
+
+
+def _text(kind: str, name: str, data: Any) -> str:
+    if not isinstance(data, str):
+        raise TasError(f"the backend of the {kind} {name} is {_kind_of(data)}, not a name", hint="OSMO has text there.")
+    return data
+
+
+def _kind_of(data: Any) -> str:
+    return "a list" if isinstance(data, list) else shown(data)
+
+
+def _says_nothing(value: object) -> bool:
+    """Whether a field is left out, or is what OSMO takes for one that is."""
+    return value is None or value is False or (isinstance(value, str | list | dict) and not value)
+
+
+def _called(making: _Making, kind: str, wanted: Iterable[str]) -> dict[str, str]:
+    """What things are called here: as in OSMO, where that can be the name of an object in a cluster."""
+    own = list(wanted)
+    fit = [name if names.is_label(name) and names.SEPARATOR not in name else plain_name(name) for name in own]
+    called = dict(zip(own, distinct(fit), strict=True))
+    making.notes += (f"{kind} {name} is called {new} here." for name, new in called.items() if name != new)
+    return called
+
+
+def _workflow_settings(making: _Making) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What OSMO's workflow configuration says: the timeouts that pools take from it, and what the Config has too."""
+    timeouts: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
+    for data in making.all_of("WORKFLOW").values():
+        told = {key: value for key, value in data.items() if not _says_nothing(value)}
+        labels = _mapping(_LABELS, "of the WORKFLOW", told.pop(_LABELS, {}))
+        labels = {key: value for key, value in labels.items() if not _says_nothing(value)}
+        if isinstance(labels.get("policy"), list):
+            labels["policy"] = [*map(_policy, labels["policy"])]
+        settings |= {_LABELS: labels} if labels else {}
+        making.unplaced += (Unplaced("WORKFLOW", key, _SERVICE) for key in told if key not in _TIMEOUTS)
+        timeouts |= {key: told[key] for key in _TIMEOUTS if key in told}
+    return timeouts, settings
+
+
+def _policy(written: Any) -> Any:
+    """A policy of labels without what holds by default."""
+    if not isinstance(written, dict):
+        return written
+    return {key: x for key, x in written.items() if not _says_nothing(x) and (key, x) != ("enforcement", "off")}
+
+
+def _pool(making: _Making, name: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    spec = making.placed("Pool", name, data, _POOL)
+    resources = _mapping("resources of the POOL", name, spec.get("resources", {}))
+    share = _mapping("gpu of the POOL", name, resources.get("gpu") or {})
+    others = [key for key, value in resources.items() if key != "gpu" and not _says_nothing(value)]
+    others += [f"gpu.{key}" for key in share if key not in _SHARE]
+    if others:
+        making.unplaced.append(Unplaced("Pool", name, f"resources.{', resources.'.join(others)}: {_UNKNOWN}"))
+    gpu = {key: share.get(key, value) for key, value in _SHARE.items()}
+    guarantee, maximum = gpu["guarantee"], gpu["maximum"]
+    if (
+        type(guarantee) is type(maximum) is int
+        and maximum > UNLIMITED
+        and (guarantee == UNLIMITED or guarantee > maximum)
+    ):
+        was = "no limit" if guarantee == UNLIMITED else guarantee
+        making.notes.append(f"Pool {name} is guaranteed {maximum} GPUs, not {was}: it gets no more than its maximum.")
+        gpu["guarantee"] = maximum
+    spec["resources"] = {"gpu": gpu}
+    if "platforms" in spec:
+        platforms = _mapping("platforms of the POOL", name, spec["platforms"])
+        spec["platforms"] = {key: _platform(making, f"{name}/{key}", value) for key, value in platforms.items()}
+    return _without_dropped(making, spec, "common_pod_template")
+
+
+def _platform(making: _Making, name: str, data: Any) -> dict[str, Any]:
+    found = making.placed("Platform", name, _mapping("platform", name, data), _PLATFORM)
+    return _without_dropped(making, found, "override_pod_template")
+
+
+def _without_dropped(making: _Making, spec: dict[str, Any], key: str) -> dict[str, Any]:
+    """Without the names of pod templates of which nothing is left."""
+    templates = spec.get(key)
+    if not isinstance(templates, list):
+        return spec
+    kept = [name for name in templates if not isinstance(name, str) or name not in making.dropped]
+    return {field_: kept if field_ == key else value for field_, value in spec.items() if field_ != key or kept}
+
+
+def _pod_templates(making: _Making) -> None:
+    templates = making.all_of("POD_TEMPLATE")
+    files = distinct(plain_name(name) for name in templates)
+    for (name, data), file in zip(templates.items(), files, strict=True):
+        body = _pod_template(making, name, data)
+        if body:
+            about = {"apiVersion": API_VERSION, "kind": "PodTemplate", "metadata": {"name": name}, "template": body}
+            making.write(f"pools/pod-templates/{names.file(file)}", f"Imported: OSMO's pod template {name}.", about)
+        else:
+            making.dropped.add(name)
+
+
+def _pod_template(making: _Making, name: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """What is put over pods, without what is said of OSMO's own containers."""
+    metadata = dict(_mapping("metadata of the POD_TEMPLATE", name, data.get("metadata") or {}))
+    spec = dict(_mapping("spec of the POD_TEMPLATE", name, data.get("spec") or {}))
+    reserved = list(reserved_in(metadata, spec))
+    if reserved:
+        fields = ", ".join(".".join(path) for path in reserved)
+        making.unplaced.append(Unplaced("PodTemplate", name, f"{fields}: kubectl-tas sets it itself"))
+    for kind, *keys in reserved:
+        if kind == "spec":
+            del spec[keys[0]]
+        else:
+            metadata[keys[0]] = {key: value for key, value in metadata[keys[0]].items() if key != keys[1]}
+    others = [f"metadata.{key}" for key in metadata if key not in ("labels", "annotations")]
+    others += [key for key in data if key not in ("apiVersion", "kind", "metadata", "spec")]
+    if others:
+        making.unplaced.append(Unplaced("PodTemplate", name, f"{', '.join(others)}: {_UNKNOWN}"))
+    for key, own in OSMO_CONTAINERS.items():
+        containers = spec.get(key)
+        if isinstance(containers, list) and any(_is_called(item, own) for item in containers):
+            making.unplaced.append(Unplaced("PodTemplate", name, f"{key} {own}: there is no such container here"))
+            kept = [item for item in containers if not _is_called(item, own)]
+            spec = {field_: kept if field_ == key else x for field_, x in spec.items() if field_ != key or kept}
+    kept_metadata = {key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)}
+    return {**({"metadata": kept_metadata} if kept_metadata else {}), **({"spec": spec} if spec else {})}
+
+
+def _is_called(item: Any, name: str) -> bool:
+    return isinstance(item, dict) and item.get("name") == name
+
+
+def _resource_validations(making: _Making) -> None:
+    validations = making.given.get("RESOURCE_VALIDATION", {})
+    files = distinct(plain_name(name) for name in validations)
+    for (name, rules), file in zip(validations.items(), files, strict=True):
+        about = {"apiVersion": API_VERSION, "kind": "ResourceValidation", "metadata": {"name": name}, "rules": rules}
+        path = f"pools/resource-validations/{names.file(file)}"
+        making.write(path, f"Imported: OSMO's resource validation {name}.", about)
+
+
+def _backends(making: _Making) -> dict[str, dict[str, Any]]:
+    """The backends of the Config, by their names in OSMO: those that are given, and others that pools name."""
+    given = making.all_of("BACKEND")
+    named = {data["backend"]: None for data in making.all_of("POOL").values() if isinstance(data.get("backend"), str)}
+    called = _called(making, "Backend", (*given, *(name for name in named if name not in given)))
+    found = {name: _backend(making, name, own, given.get(name)) for name, own in called.items()}
+    if found:
+        making.notes.append(
+            "OSMO does not tell which release of KAI a backend runs: set scheduler.version of each in tas.yaml."
+        )
+    return found
+
+
+def _backend(making: _Making, name: str, called: str, data: Mapping[str, Any] | None) -> dict[str, Any]:
+    given = dict(data or {})
+    settings = _mapping("scheduler_settings of the BACKEND", name, given.pop("scheduler_settings", {}))
+    fields = ("k8s_namespace", "scheduler_type", "scheduler_name")
+    found = making.placed("Backend", name, {**given, **settings}, fields)
+    namespace = {"namespace": found.pop("k8s_namespace")} if "k8s_namespace" in found else {}
+    if not namespace:
+        told = "its agent has not told OSMO" if data is not None else "`osmo config show BACKEND` tells"
+        making.notes.append(f"The namespace of backend {name} is taken to be {_NAMESPACE}: {told} another one.")
+    scheduler = {key.removeprefix("scheduler_"): value for key, value in found.items()}
+    return {"name": called, **namespace, **({"scheduler": scheduler} if scheduler else {})}
+
+
+def _access(making: _Making, pools: Mapping[str, str]) -> dict[str, dict[str, list[str]]]:
+    """Who may send work to each pool and who may see it, by the pool's name in OSMO."""
+    given = making.all_of("ROLE")
+    roles: list[Role] = []
+    for name, data in given.items():
+        making.placed("Role", name, data, ("policies", "external_roles"))
+        role = read_role(name, data)
+        roles.append(role)
+        making.unplaced += (Unplaced("Role", name, reason) for reason in role.unplaced(pools))
+    found: dict[str, dict[str, list[str]]] = {}
+    for pool in pools:
+        submit = groups_of(roles, "workflow:Create", pool)
+        view = [group for group in groups_of(roles, "workflow:Read", pool) if group not in submit]
+        found[pool] = {**({"submit": submit} if submit else {}), **({"view": view} if view else {})}
+        if given and not submit:
+            making.notes.append(f"No role lets anybody send work to pool {pool}; without access.submit everybody may.")
+    if any(found.values()):
+        making.notes.append(
+            "The groups of access are those of OSMO's identity provider: write them as the API server knows them."
+        )
+    return found
