@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.check.grovefields import SET_FIELD
+from kubectl_tas.check.grove_api import SET_FIELD
 from kubectl_tas.check.names import NAME_INVALID
 from kubectl_tas.check.versions import unsupported
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity

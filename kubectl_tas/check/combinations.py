@@ -10,8 +10,8 @@ from typing import Any
 from kubectl_tas import quantities
 from kubectl_tas.check import containers, jobs
 from kubectl_tas.check.conflicts import Check, Found, conflict, has, is_slip, mapping, mappings, one_of
-from kubectl_tas.check.nodes import node_label
-from kubectl_tas.check.resourcenames import RESOURCE_NAME
+from kubectl_tas.check.node_labels import node_label
+from kubectl_tas.check.resource_requests import RESOURCE_NAME
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.schema import invalid_value, missing_field, written

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from kubectl_tas.check.levels import check_order, mended_level
+from kubectl_tas.check.node_labels import mended_level
+from kubectl_tas.check.placement_rules import check_order
 from kubectl_tas.check.workload import WORKLOAD_CONFLICT, check_demands
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.demands import member_demands

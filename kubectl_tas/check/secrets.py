@@ -61,7 +61,7 @@ def _may_hold(names: Iterable[object], *texts: Iterable[object]) -> bool:
 
 
 def check_secrets(fleet: Fleet) -> Iterator[Diagnostic]:
-    """What tasks of workflows and ConfigMaps hold; workloads are walked by check.documents."""
+    """What tasks of workflows and ConfigMaps hold; workloads are walked by check.keys."""
     for workflow in fleet.workflows:
         tasks = [item for group in workflow.groups for item in group.tasks]
         names: list[object] = []

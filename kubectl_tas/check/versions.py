@@ -133,7 +133,7 @@ def _podgrouper(workload: FleetWorkload) -> Iterator[Diagnostic]:
 
 
 def _placements(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """The placement of a workload itself, and of its templates where anything reads those (check.placement)."""
+    """The placement of a workload itself, and of its templates where anything reads those (check.placement_rules)."""
     is_known = not _lacks(workload.pool.backend, Feature.TOPOLOGY)
     needed = (podgrouper.missing_gang(workload) if is_known else None) or Feature.TOPOLOGY
     is_read = _lacks(workload.pool.backend, needed) or not podgrouper.is_made_by_kai(workload)

@@ -44,7 +44,7 @@ def _respelled(submitted: SubmittedSet) -> Iterator[Entry]:
     """What makes a set one that the API server of its cluster takes, and that means the same: the numbers and roles
     of cliques, which no release may lack, and the constraints in the words of the release.
 
-    Expects that the release can say what they say (check.grove).
+    Expects that the release can say what they say (check.grove_api).
     """
     item, release = submitted.set, submitted.pool.backend.grove_release
     written = item.declared.origin.value(TEMPLATE)
