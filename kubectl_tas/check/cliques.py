@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_tas.check.grove_api import SET_FIELD
-from kubectl_tas.check.names import NAME_INVALID
+from kubectl_tas.check.object_names import NAME_INVALID
 from kubectl_tas.check.versions import unsupported
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.grove import TEMPLATE

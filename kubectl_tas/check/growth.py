@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from kubectl_tas.check.companions import REFERENCE_UNKNOWN
+from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.podgrouper import is_ray
 from kubectl_tas.gpus import Gpus

@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator, Mapping
 
 from kubectl_tas import gpus
-from kubectl_tas.check.parts import Part, parts
+from kubectl_tas.check.document_walk import Part, parts
 from kubectl_tas.check.resource_requests import resources_of
 from kubectl_tas.check.secrets import secrets_of
 from kubectl_tas.check.visibledevices import config_maps, devices_of
-from kubectl_tas.check.workload import conflict
+from kubectl_tas.check.workload_labels import conflict
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.gangs.demands import agreed, agreed_shard, agreed_with
 from kubectl_tas.model import labels
@@ -99,7 +99,7 @@ def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
         yield Diagnostic(OTHER_QUEUE, message, place, hint=f"Remove {key}.")
         return
     if key.startswith(labels.OWN_PREFIX) and (where == "labels" or key in KNOWN[other]):
-        return  # check.workload says more of those
+        return  # check.workload_labels says more of those
     if key in KNOWN[other]:
         message = f"{key} is read among the {other}, not among the {where}"
         hint = f"Remove it: {_WRITTEN}." if key in _BY_NOBODY else f"Move it to {other}."

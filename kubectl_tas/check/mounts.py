@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Literal
 
-from kubectl_tas.check.workflow import TASK_DATA
+from kubectl_tas.check.workflow_fields import TASK_DATA
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.gangs.files import MAX_BYTES, normal, task_file
 from kubectl_tas.gangs.podspec import mounted_secrets

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kubectl_tas.check.names import label_problems
 from kubectl_tas.check.node_labels import node_label
+from kubectl_tas.check.object_names import label_problems
 from kubectl_tas.check.versions import VERSION_UNSUPPORTED, needs_kai, unsupported
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.kai import Feature

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from kubectl_tas.check.cliquesets import SET_TOPOLOGY_UNKNOWN
+from kubectl_tas.check.clique_placement import SET_TOPOLOGY_UNKNOWN
 from kubectl_tas.check.node_labels import mended_level
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Suggestion
 from kubectl_tas.model.repository import Declared

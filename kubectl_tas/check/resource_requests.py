@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_tas import gpus
-from kubectl_tas.check.parts import Part
+from kubectl_tas.check.document_walk import Part
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
 from kubectl_tas.load.kinds import without_nulls
 from kubectl_tas.model.base import KeyPath

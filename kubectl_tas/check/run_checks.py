@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kubectl_tas.catalogue import all_rules
 from kubectl_tas.check import check_fleet
-from kubectl_tas.check.consequences import without_consequences
+from kubectl_tas.check.deduplicate import without_consequences
 from kubectl_tas.check.secrets import SECRET_IN_CLEAR
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving, in_order
 from kubectl_tas.load.repository import load_repository

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kubectl_tas.check.companions import REFERENCE_UNKNOWN
-from kubectl_tas.check.pods import fulfils
+from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
+from kubectl_tas.check.pod_templates import fulfils
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath

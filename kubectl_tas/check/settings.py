@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from kubectl_tas import kai
-from kubectl_tas.check.topology import HOSTNAME
+from kubectl_tas.check.hierarchy import HOSTNAME
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.load.rights import misplaced, outside
 from kubectl_tas.model.base import KeyPath

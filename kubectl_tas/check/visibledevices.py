@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from kubectl_tas.check.parts import Part
+from kubectl_tas.check.document_walk import Part
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gpus import VISIBLE_DEVICES
 from kubectl_tas.model.base import KeyPath
@@ -135,7 +135,7 @@ def said_by(task: Task) -> set[str]:
 
 
 def check_visible_devices(fleet: Fleet) -> Iterator[Diagnostic]:
-    """What tasks of workflows say themselves; what pod templates say is for check.platforms."""
+    """What tasks of workflows say themselves; what pod templates say is for check.task_platforms."""
     for workflow in fleet.workflows:
         for task in (task for group in workflow.groups for task in group.tasks):
             spec, path, origin = task.spec, task.path, workflow.declared.origin

@@ -56,7 +56,7 @@ def with_demands(origin: Origin, wanted: Sequence[Demand], further: Sequence[Ent
 
     It is the author's own with lines added, where all readers of YAML take that for the data that was checked. Else,
     as behind an anchor, and where it was written as JSON, that data is written anew, without comments. Expects that
-    nothing there contradicts the demands (check.workload); raises TasError otherwise.
+    nothing there contradicts the demands (check.workload_labels); raises TasError otherwise.
     """
     entries = [*entries_of(origin, wanted), *further]
     if not origin.path.endswith(".json"):

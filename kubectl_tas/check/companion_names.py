@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
-from kubectl_tas.check.names import NAME_INVALID
+from kubectl_tas.check.object_names import NAME_INVALID
 from kubectl_tas.check.unique import NAME_DUPLICATE
-from kubectl_tas.check.workload import check_demands, own_labels
+from kubectl_tas.check.workload_labels import check_demands, own_labels
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.demands import companion_demands
 from kubectl_tas.load.kinds import KIND_ELSEWHERE, KINDS

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kubectl_tas.check.hierarchy import TOPOLOGY_SCHEDULER
 from kubectl_tas.check.placement_rules import check_order
-from kubectl_tas.check.topology import TOPOLOGY_SCHEDULER
 from kubectl_tas.check.versions import needs_kai
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.grove import DEFAULT_TOPOLOGY, TEMPLATE

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_tas.check.node_labels import mended_level
 from kubectl_tas.check.placement_rules import check_order
-from kubectl_tas.check.workload import WORKLOAD_CONFLICT, check_demands
+from kubectl_tas.check.workload_labels import WORKLOAD_CONFLICT, check_demands
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.demands import member_demands
 from kubectl_tas.gangs.podgroup import DEFAULT, gang_of_pod_group, minimums_of, sub_group_of

@@ -11,11 +11,11 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from kubectl_tas.check.document_walk import parts
 from kubectl_tas.check.fields import check_pod
 from kubectl_tas.check.keys import backdoors_of, keys_of
 from kubectl_tas.check.mounts import MOUNT_PATH
-from kubectl_tas.check.parts import parts
-from kubectl_tas.check.pods import check_spec
+from kubectl_tas.check.pod_templates import check_spec
 from kubectl_tas.check.resource_requests import check_pod_gpus, resources_of
 from kubectl_tas.check.secrets import secrets_of
 from kubectl_tas.check.visibledevices import devices_of, said_by
