@@ -189,11 +189,10 @@ def _whole_bytes(text: str) -> str:
 def _extended(origin: Origin, path: KeyPath, name: str, asked: object, given: object) -> Found:
     """Resources with a domain of their own, as GPUs have, are given whole or not at all."""
     if given is None or quantities.parse(given) != quantities.parse(asked):
-        place = origin.locate((*path, "requests", name))
         limit = "without a limit" if given is None else f"but its limit is {given}"
         message = f"the container requests {asked} of {name}, {limit}"
         hint = f"Write {name}: {asked} in limits; the request may be left out."
-        yield Diagnostic(GPU_LIMIT, message, place, hint=hint)
+        yield Diagnostic(GPU_LIMIT, message, origin.locate((*path, "requests", name)), hint=hint)
 
 
 def _pod(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
@@ -207,8 +206,7 @@ def _pod(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
         message = (
             f"{written((*path, 'priority'))} is computed from priorityClassName; pods that say another are refused"
         )
-        place = origin.locate((*path, "priority"), key=True)
-        yield Diagnostic(POD_PRIORITY, message, place, hint="Remove it.")
+        yield Diagnostic(POD_PRIORITY, message, origin.locate((*path, "priority"), key=True), hint="Remove it.")
     yield from containers.labels(origin, (*path, "nodeSelector"), value.get("nodeSelector"))
     for label in value["nodeSelector"] if isinstance(value.get("nodeSelector"), dict) else ():
         yield from node_label(origin, (*path, "nodeSelector", label), label)
@@ -238,9 +236,8 @@ def _as_a_whole(origin: Origin, path: KeyPath, resources: object) -> Found:
         for name in amounts if isinstance(amounts, dict) else ():
             if name not in _OF_PODS and not name.startswith(_HUGE):
                 message = f"{written((*path, field))} has {name}, which a pod cannot ask for beside its containers"
-                place = origin.locate((*path, field, name), key=True)
                 hint = f"Move it to the {field} of a container: {written(path[:-1])}.containers[0].resources.{field}."
-                yield Diagnostic(RESOURCE_NAME, message, place, hint=hint)
+                yield Diagnostic(RESOURCE_NAME, message, origin.locate((*path, field, name), key=True), hint=hint)
 
 
 def _mounts(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
@@ -334,9 +331,8 @@ def _replica_types(kind: str) -> Check:
             names = [str(item.get("name")) for item in containers]
             if name and containers and name not in names:
                 message = f"a {kind} needs a container that is called {name} in each pod, not only {', '.join(names)}"
-                place = origin.locate((*where, 0, "name"))
                 hint = f"Call the one that trains {name}: its operator gives that one the addresses of the others."
-                yield Diagnostic(OPERATOR_REFUSES, message, place, hint=hint)
+                yield Diagnostic(OPERATOR_REFUSES, message, origin.locate((*where, 0, "name")), hint=hint)
 
     return check
 
@@ -381,8 +377,7 @@ def _job_set(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     for where, part in lists:
         written_ = mapping(part).get("targetReplicatedJobs")
         for place, name in enumerate(written_ if isinstance(written_, list) else ()):
-            at = (*path, *where, "targetReplicatedJobs", place)
-            yield from _refused(origin, at, name, known, "replicated job")
+            yield from _refused(origin, (*path, *where, "targetReplicatedJobs", place), name, known, "replicated job")
     leader = mapping(value.get("coordinator")).get("replicatedJob")
     yield from _refused(origin, (*path, "coordinator", "replicatedJob"), leader, known, "replicated job")
 

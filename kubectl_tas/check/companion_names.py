@@ -206,14 +206,12 @@ def _kinds(fleet: Fleet) -> Iterator[Diagnostic]:
         reason = _reason(item)
         if config is not None and reason is not None:
             message = f"{item.kind} of {item.apiVersion} cannot stand beside workloads: {reason[0]}"
-            place = config.at("spec", "companions", index)
-            yield Diagnostic(KIND_ELSEWHERE, message, place, hint=reason[1])
+            yield Diagnostic(KIND_ELSEWHERE, message, config.at("spec", "companions", index), hint=reason[1])
         elif config is not None and not is_harmless(item.apiVersion, item.kind):
             message = f"kubectl-tas does not know what controllers make of {item.kind} of {item.apiVersion}"
             off = f"set {COMPANION_KIND.code}: off in spec.rules"
             hint = f"Remove it. If controllers make no pods and no other objects of it, {off}."
-            place = config.at("spec", "companions", index)
-            yield Diagnostic(COMPANION_KIND, message, place, hint=hint)
+            yield Diagnostic(COMPANION_KIND, message, config.at("spec", "companions", index), hint=hint)
 
 
 def _reason(item: CompanionKind) -> tuple[str, str] | None:

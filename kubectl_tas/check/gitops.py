@@ -145,8 +145,7 @@ def check_finished(fleet: Fleet) -> Iterator[Diagnostic]:
             lasts = f"{field} deletes finished work that the repository still has"
             message = f"{lasts}: {tool} makes it anew {again}, and it runs again"
             hint = f"Leave {path[-1]} out." if path[-1] == _TTL else "Use another deletion policy than DeleteSelf."
-            place = workload.declared.origin.locate(path, key=True)
-            yield Diagnostic(FINISHED_RECREATED, message, place, hint=hint)
+            yield Diagnostic(FINISHED_RECREATED, message, workload.declared.origin.locate(path, key=True), hint=hint)
 
 
 def _deleting(spec: AnyWorkload, workload: FleetWorkload) -> Iterator[KeyPath]:

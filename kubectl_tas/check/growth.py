@@ -277,8 +277,7 @@ def _judged(
                 f"{part.what} may grow from {part.start} to {many}{part.when}: "
                 f"{item.gpus} GPUs of this {item.kind} are counted, and they may grow {total}"
             )
-            place = item.declared.at(*part.path)
-            yield Diagnostic(GROWTH_UNCOUNTED, message, place, hint=part.hint)
+            yield Diagnostic(GROWTH_UNCOUNTED, message, item.declared.at(*part.path), hint=part.hint)
 
 
 def _of_workload(workload: FleetWorkload) -> Iterator[_Growth]:

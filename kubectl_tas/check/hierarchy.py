@@ -145,26 +145,23 @@ def _check_level(
     if level.label == HOSTNAME and index < last:
         finer = topology.levels[index + 1].key
         message = f"{HOSTNAME} is the finest level there is, but {finer} stands below it"
-        place = _at(topology, index, fields.label)
         yield Diagnostic(
             HOSTNAME_NOT_LAST,
             message,
-            place,
+            _at(topology, index, fields.label),
             hint="A Topology of KAI ends at the host: remove what is finer, and move what is coarser up.",
         )
     if not re.fullmatch(QUALIFIED_NAME, level.label):
         message = f"KAI refuses the node label \"{level.label}\": before the '/' stands a DNS name in lower case"
-        place = _at(topology, index, fields.label)
         prefix, slash, name = level.label.partition("/")
         lower = f"{prefix.lower()}{slash}{name}"
         known = re.fullmatch(QUALIFIED_NAME, lower) is not None
         hint = f"Write {lower}; no node can carry the other." if known else "Write a label that nodes can carry."
-        yield Diagnostic(LEVEL_LABEL_INVALID, message, place, hint=hint)
+        yield Diagnostic(LEVEL_LABEL_INVALID, message, _at(topology, index, fields.label), hint=hint)
     labels = [other.label for other in topology.levels if other is not level]
     if aliases and level.key in labels:
         message = f'the key "{level.key}" is the node label of another level'
-        place = _at(topology, index, fields.key)
-        yield Diagnostic(LEVEL_ALIAS_COLLISION, message, place, hint="Rename the key.")
+        yield Diagnostic(LEVEL_ALIAS_COLLISION, message, _at(topology, index, fields.key), hint="Rename the key.")
 
 
 def _duplicates(topology: FleetTopology, field: str, values: list[str]) -> Iterator[Diagnostic]:
@@ -172,9 +169,8 @@ def _duplicates(topology: FleetTopology, field: str, values: list[str]) -> Itera
     for index, value in enumerate(values):
         earlier = first.setdefault(value, index)
         if earlier != index:
-            place = _at(topology, earlier, field)
             message = f'the {field} "{value}" is already that of level {earlier + 1}'
-            related = (Related("the other level", place),)
+            related = (Related("the other level", _at(topology, earlier, field)),)
             yield Diagnostic(
                 LEVEL_DUPLICATE, message, _at(topology, index, field), related, hint="Remove or rename one."
             )

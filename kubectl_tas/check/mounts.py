@@ -175,8 +175,7 @@ def _credentials(declared: Declared[Workflow], task: Task, path: KeyPath) -> Ite
             owner = variables.setdefault(variable, f'the credential "{name}"')
             if owner != f'the credential "{name}"':
                 message = f'the variable "{variable}" of the task "{task.name}" is set by {owner} too'
-                place = declared.origin.locate((*where, variable), key=True)
-                yield _wrong(message, place, "Remove one of the two.")
+                yield _wrong(message, declared.origin.locate((*where, variable), key=True), "Remove one of the two.")
 
 
 def _wrong(message: str, place: Location, hint: str) -> Diagnostic:

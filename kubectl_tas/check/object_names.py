@@ -189,8 +189,7 @@ def _queue_lengths(fleet: Fleet) -> Iterator[Diagnostic]:
             continue
         for subpool in pool.subpools:
             if len(subpool.queue) > names.MAX_LABEL:
-                place = subpool.declared.at("metadata", "name")
-                yield _too_long(subpool.queue, place, "name of the subpool")
+                yield _too_long(subpool.queue, subpool.declared.at("metadata", "name"), "name of the subpool")
 
 
 def _too_long(queue: str, place: Location, what: str) -> Diagnostic:

@@ -102,9 +102,8 @@ def _two_parents(workflow: FleetWorkflow, group: FleetGroup) -> Iterator[Diagnos
                 f"and below {_path(workflow, known)} elsewhere; these are two groups"
             )
             related = (Related("elsewhere", workflow.declared.at(*earlier.path)),)
-            place = workflow.declared.at(*requirement.path)
             hint = "Give them two names, or the same coarser group."
-            yield Diagnostic(GROUP_TWO_PARENTS, message, place, related, hint=hint)
+            yield Diagnostic(GROUP_TWO_PARENTS, message, workflow.declared.at(*requirement.path), related, hint=hint)
 
 
 def _path(workflow: FleetWorkflow, above: tuple[tuple[Level, str], ...]) -> str:

@@ -167,9 +167,8 @@ def _restart_policies(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
         if is_known and written not in allowed and (written is not None or demanded):
             shown = f'not "{written}"' if written is not None else "and there is none"
             message = f"the pods of a {workload.kind} need restartPolicy {' or '.join(allowed)}, {shown}"
-            place = declared.origin.locate(where, key=written is None)
             hint = f"Write restartPolicy: {allowed[0]}{'' if demanded else ', or leave it out'}."
-            yield Diagnostic(RESTART_POLICY, message, place, hint=hint)
+            yield Diagnostic(RESTART_POLICY, message, declared.origin.locate(where, key=written is None), hint=hint)
 
 
 def _name_length(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:

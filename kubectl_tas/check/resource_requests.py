@@ -270,9 +270,8 @@ def _uncounted(origin: Origin, holder: KeyPath) -> Iterator[Diagnostic]:
         for name in getattr(resources, part).uncounted:
             if not is_misnamed(name) and (part == "limits" or name not in resources.limits.uncounted):
                 message = f"KAI charges no queue for {name}"
-                place = origin.locate((*holder, key, part, name), key=True)
                 hint = "It counts nvidia.com/gpu, amd.com/gpu and MIG devices, in whole numbers."
-                yield Diagnostic(GPUS_UNKNOWN, message, place, hint=hint)
+                yield Diagnostic(GPUS_UNKNOWN, message, origin.locate((*holder, key, part, name), key=True), hint=hint)
 
 
 def _refused_notes(pod: _Pod) -> Iterator[Diagnostic]:

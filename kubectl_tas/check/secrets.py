@@ -39,8 +39,7 @@ def secrets_of(origin: Origin, part: Part, but: Collection[str] = ()) -> Iterato
         return
     for index, (name, value) in enumerate(zip(names, values, strict=True)):
         if (kind := kind_of(name, value)) and name not in but:
-            place = origin.locate((*path, "env", index, "value"))
-            yield _found(f"the variable {name}", kind, place, _WORKLOAD)
+            yield _found(f"the variable {name}", kind, origin.locate((*path, "env", index, "value")), _WORKLOAD)
     for field, own in words.items():
         for index, word in enumerate(own):
             if (kind := shape_of(word)) and word not in but:

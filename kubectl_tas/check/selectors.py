@@ -139,8 +139,7 @@ def _of_work(called: Mapping[tuple[Space, str], set[str]], locate: Finder, item:
         meant = misspelled(str(value), sorted(known)) if str(value) not in known else None
         if meant is not None:
             message = f'this {item.by} selects no pods: namespace {item.space[1]} has no {" or ".join(kinds)} "{value}"'
-            place = locate((*_labels(item), key))
-            return Diagnostic(SELECTS_TOO_FEW, message, place, hint=question(str(value), meant))
+            return Diagnostic(SELECTS_TOO_FEW, message, locate((*_labels(item), key)), hint=question(str(value), meant))
     return None
 
 

@@ -177,8 +177,7 @@ def _of_workflows(fleet: Fleet) -> Iterator[Diagnostic]:
                 yield from _allowed(workflow, task)
             yield from _validated(workflow, task)
             if not platform.is_plain:
-                where = (*task.path, "name")
-                yield from _pod(fleet, workflow.pool, task, workflow.declared, where, judged)
+                yield from _pod(fleet, workflow.pool, task, workflow.declared, (*task.path, "name"), judged)
 
 
 def _of_pools(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -197,9 +196,8 @@ def _named(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]:
     if resource.spec.platform is None and pool.declared.spec.spec.default_platform is None:
         names = ", ".join(pool.platforms.by_name)
         message = f'the task "{task.name}" has no platform: pool {pool.name} has {names}, and no default_platform'
-        place = workflow.declared.origin.locate(resource.path, key=True)
         hint = "Name one in its resource: platform."
-        yield Diagnostic(PLATFORM_UNNAMED, message, place, hint=hint)
+        yield Diagnostic(PLATFORM_UNNAMED, message, workflow.declared.origin.locate(resource.path, key=True), hint=hint)
 
 
 def _allowed(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]:
@@ -311,10 +309,9 @@ def _faults(origin: _Made, pool: FleetPool, said: Collection[str]) -> Iterator[D
         try:
             _LABEL_VALUE.validate_python(value)
         except ValidationError:
-            place = origin.locate(("metadata", "labels", key))
             message = f'the label {key} would have the value "{value}", which is none of a label'
             hint = "A value has at most 63 letters, digits, '-', '_' and '.', a letter or digit at both ends."
-            yield Diagnostic(INVALID_VALUE, message, place, hint=hint)
+            yield Diagnostic(INVALID_VALUE, message, origin.locate(("metadata", "labels", key)), hint=hint)
     yield from check_pod(origin, pool.backend.spec.kubernetes)
     for part in parts(origin):
         what, path, written = part

@@ -150,9 +150,8 @@ def _two_names(what: str, first: _Named, item: _Named) -> Diagnostic:
     else:
         folded = "case does not count" if what == REPLICA_TYPE else "case does not count, '_' is '-'"
         message = f'the {what} names "{first.name}" and "{item.name}" are one name: {folded}'
-    related = (Related("the other one", first.place),)
     hint = "Spell both alike, or rename one." if what == "topology group" else "Rename one of them."
-    return Diagnostic(NAME_FOLDED, message, item.place, related, hint=hint)
+    return Diagnostic(NAME_FOLDED, message, item.place, (Related("the other one", first.place),), hint=hint)
 
 
 _Generated = Iterator[tuple[tuple[str, ...], object, "_Named"]]

@@ -140,8 +140,7 @@ def check_visible_devices(fleet: Fleet) -> Iterator[Diagnostic]:
         for task in (task for group in workflow.groups for task in group.tasks):
             spec, path, origin = task.spec, task.path, workflow.declared.origin
             if VISIBLE_DEVICES in spec.environment and sees(spec.environment[VISIBLE_DEVICES]):
-                place = origin.locate((*path, "environment", VISIBLE_DEVICES))
-                yield seen(spec.environment[VISIBLE_DEVICES], place)
+                yield seen(spec.environment[VISIBLE_DEVICES], origin.locate((*path, "environment", VISIBLE_DEVICES)))
             for name, keys in spec.credentials.items():
                 if isinstance(keys, dict) and VISIBLE_DEVICES in keys:
                     yield seen(None, origin.locate((*path, "credentials", name, VISIBLE_DEVICES), key=True))
