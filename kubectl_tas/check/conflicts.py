@@ -32,7 +32,7 @@ class Fields:
     def __init__(self, origin: Origin, path: KeyPath, value: object) -> None:
         self.origin, self.path = origin, path
         self.value: dict[str, Any] = value if isinstance(value, dict) else {}
-        self.get = self.value.get
+        self.get: Callable[..., Any] = self.value.get
 
     def has(self, *names: str) -> bool:
         """Whether each of these fields is there and says something."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
-from typing import Any
 
+from kubectl_tas.check.conflicts import listed, mappings
 from kubectl_tas.check.document_walk import Part
 from kubectl_tas.credentials import is_marked, kind_of, shape_of
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
@@ -32,8 +32,8 @@ def secrets_of(origin: Origin, part: Part, but: Collection[str] = ()) -> Iterato
     what, path, container = part
     if what != "container":
         return
-    variables = [item if isinstance(item, dict) else {} for item in _list(container, "env")]
-    words = {field: _list(container, field) for field in ("command", "args")}
+    variables = mappings(container.get("env"))
+    words = {field: listed(container.get(field)) for field in ("command", "args")}
     names, values = [item.get("name") for item in variables], [item.get("value") for item in variables]
     if not _may_hold(names, values, *words.values()):
         return
@@ -44,11 +44,6 @@ def secrets_of(origin: Origin, part: Part, but: Collection[str] = ()) -> Iterato
         for index, word in enumerate(own):
             if (kind := shape_of(word)) and word not in but:
                 yield _found(f"{field}[{index}]", kind, origin.locate((*path, field, index)), _WORKLOAD)
-
-
-def _list(container: Mapping[str, Any], field: str) -> list[Any]:
-    written = container.get(field)
-    return written if isinstance(written, list) else []
 
 
 def _may_hold(names: Iterable[object], *texts: Iterable[object]) -> bool:

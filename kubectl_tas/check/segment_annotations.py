@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from kubectl_tas import kai
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
@@ -152,7 +152,7 @@ def _made(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
 
 
 def _index_label(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
-    """Where KAI makes the segments itself it reads another label, which check.segment_annotations says."""
+    """Where KAI makes the segments itself it reads another label, which _index says."""
     label = item.annotations.get(labels.POD_INDEX_LABEL)
     if label is not None and not makes_segments(workload, item) and not re.fullmatch(QUALIFIED_NAME, label):
         message = f'{labels.POD_INDEX_LABEL} must be a label such as {labels.JOB_INDEX}, not "{label}"'
@@ -258,50 +258,35 @@ def _same(divided: ReplicaType, name: str) -> tuple[str, ...]:
     return (own,) if own else ()
 
 
-def _asking(annotations: Mapping[str, str]) -> str | None:
-    """The first annotation that asks for segments."""
-    return next((name for name in labels.SEGMENT_ANNOTATIONS if name in annotations), None)
-
-
 def _ignored(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
-    written = _asking(item.annotations)
-    if item.ignored and written is not None:
+    asking = next((name for name in labels.SEGMENT_ANNOTATIONS if name in item.annotations), None)
+    if item.ignored and asking is not None:
+        why, hint = _why(workload, item.ignored)
         what = "the levels of the segments" if item.segments else "the segments"
         also = "; KAI divides the pods all the same" if item.segments else ""
-        message = f"{what} of {item.name} are ignored: {_why(workload, item.ignored)}{also}"
-        place = workload.declared.at(*item.annotations_path, written)
-        yield Diagnostic(SEGMENT_IGNORED, message, place, hint=_remedy(workload, item.ignored))
+        message = f"{what} of {item.name} are ignored: {why}{also}"
+        yield Diagnostic(SEGMENT_IGNORED, message, workload.declared.at(*item.annotations_path, asking), hint=hint)
 
 
-def _why(workload: FleetWorkload, ignored: Ignored) -> str:
+def _why(workload: FleetWorkload, ignored: Ignored) -> tuple[str, str]:
+    """Why annotations about segments are ignored, and what to do about it."""
+    kind, pool, row = workload.kind, workload.pool, podgrouper.row(workload)
     match ignored:
         case Ignored.NO_KAI:
-            return f"backend {workload.pool.backend.name} has no KAI Scheduler"
-        case Ignored.NO_TOPOLOGY:
-            return "there is no kai.scheduler/topology"
+            why = f"backend {pool.backend.name} has no KAI Scheduler"
+            return why, "Remove them, or choose a pool whose backend runs KAI."
         case Ignored.NOT_IN_GANG:
-            return "its pod is no part of the gang"
+            return "its pod is no part of the gang", "Remove them."
         case Ignored.NOT_DIVIDED:
-            return f"of a {workload.kind} KAI makes segments of the workers only"
+            return f"of a {kind} KAI makes segments of the workers only", row.segment_template
         case Ignored.NO_INDEX:
-            unknown = f"they are not read on a {workload.kind}, whose pods bear no index that is known"
-            return podgrouper.row(workload).no_index or unknown
-
-
-def _remedy(workload: FleetWorkload, ignored: Ignored) -> str:
-    match ignored:
-        case Ignored.NO_KAI:
-            return "Remove them, or choose a pool whose backend runs KAI."
-        case Ignored.NOT_IN_GANG:
-            return "Remove them."
-        case Ignored.NOT_DIVIDED:
-            return podgrouper.row(workload).segment_template
-        case Ignored.NO_INDEX:
-            return f"Name the label that holds a pod's index with {labels.POD_INDEX_LABEL}."
-        case Ignored.NO_TOPOLOGY if workload.pool.topology is not None:
-            return f"Add {labels.SEGMENT_REQUIRED}, or name the topology with {labels.TOPOLOGY}."
+            why = row.no_index or f"they are not read on a {kind}, whose pods bear no index that is known"
+            return why, f"Name the label that holds a pod's index with {labels.POD_INDEX_LABEL}."
         case Ignored.NO_TOPOLOGY:
-            return f"Give pool {workload.pool.name} a topology, or name one with {labels.TOPOLOGY}."
+            hint = f"Add {labels.SEGMENT_REQUIRED}, or name the topology with {labels.TOPOLOGY}."
+            if pool.topology is None:
+                hint = f"Give pool {pool.name} a topology, or name one with {labels.TOPOLOGY}."
+            return "there is no kai.scheduler/topology", hint
 
 
 def _preview(workload: FleetWorkload) -> Iterator[Diagnostic]:

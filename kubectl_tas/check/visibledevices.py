@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from kubectl_tas.check.conflicts import mappings
 from kubectl_tas.check.document_walk import Part
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gpus import VISIBLE_DEVICES
@@ -46,7 +47,7 @@ def config_maps(fleet: Fleet) -> ConfigMaps:
     found = {}
     for item in fleet.companions:
         data = item.declared.origin.value(("data",)) if item.kind == "ConfigMap" else None
-        if isinstance(data, dict) and any(_ends(key) for key in data):
+        if isinstance(data, dict) and any(isinstance(key, str) and VISIBLE_DEVICES.endswith(key) for key in data):
             found[item.namespace, item.name] = item
     return found
 
@@ -64,7 +65,7 @@ def devices_of(
                 yield Diagnostic(GPU_BYPASS, message, origin.locate((*path, name), key=True), hint=_HINT)
     elif what == "container":
         yield from _variables(origin, path, written, maps, namespace, but)
-        for index, mount in enumerate(_items(written, "volumeMounts")):
+        for index, mount in enumerate(mappings(written.get("volumeMounts"))):
             target = mount.get("mountPath")
             if isinstance(target, str) and takes_devices(target) and target not in but:
                 yield mounted(target, origin.locate((*path, "volumeMounts", index, "mountPath")))
@@ -78,17 +79,16 @@ def _variables(
     namespace: str,
     but: Collection[str],
 ) -> Iterator[Diagnostic]:
-    said, written = False, container.get("env")
-    for index, variable in enumerate(written if isinstance(written, list) else ()):
-        is_it = isinstance(variable, dict) and variable.get("name") == VISIBLE_DEVICES
-        if is_it and VISIBLE_DEVICES not in but:
+    said = False
+    for index, variable in enumerate(mappings(container.get("env"))):
+        if variable.get("name") == VISIBLE_DEVICES and VISIBLE_DEVICES not in but:
             said = True
             elsewhere = variable.get("valueFrom")
             value = None if elsewhere else variable.get("value")
             if elsewhere or sees(value):
                 key = "valueFrom" if elsewhere else "value"
                 yield seen(value, origin.locate((*path, "env", index, key), key=bool(elsewhere)))
-    for index, source in enumerate(_items(container, "envFrom") if maps and not said else ()):
+    for index, source in enumerate(mappings(container.get("envFrom")) if maps and not said else ()):
         reference = source.get("configMapRef")
         named = reference.get("name") if isinstance(reference, dict) else None
         item = maps.get((namespace, str(named)))
@@ -148,13 +148,3 @@ def check_visible_devices(fleet: Fleet) -> Iterator[Diagnostic]:
                 target = mount.rpartition(":")[2]
                 if takes_devices(target):
                     yield mounted(target, origin.locate((*path, "volumeMounts", index)))
-
-
-def _ends(key: object) -> bool:
-    return isinstance(key, str) and VISIBLE_DEVICES.endswith(key)
-
-
-def _items(container: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
-    """The items of a list of a container; one that is no mapping is an empty one."""
-    written = container.get(name)
-    return (item if isinstance(item, dict) else {} for item in (written if isinstance(written, list) else ()))
