@@ -41,6 +41,14 @@ _NEARLY = 2
 """Slips between a field and one that there is, for which it is taken."""
 _Fields: TypeAlias = "Mapping[str, _Fields | None]"
 """The fields of a mapping, or of each mapping of a list; None: what is in it is checked elsewhere, or has any keys."""
+_SCALE: _Fields = {"maxReplicas": None, "metrics": None, "minReplicas": None}
+_SHARING: _Fields = {
+    "filter": {"childCliqueNames": None, "childScalingGroupNames": None},
+    **dict.fromkeys(("name", "namespace", "scope")),
+}
+_ROOT = dict.fromkeys(("apiVersion", "kind", "metadata", "status"))
+_SYNCS: _Fields = {"concurrentSyncs": None}
+_SERVER: _Fields = {"bindAddress": None, "port": None}
 
 
 def check_grove_versions(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -120,24 +128,6 @@ def _needs(backend: FleetBackend, what: str, has: Callable[[Release], bool], pla
 def _read(model: str) -> _Fields:
     """Those that the model of that name has."""
     return dict.fromkeys(imported(f"kubectl_tas.model.grove:{model}").model_fields)
-
-
-_SCALE: _Fields = {"maxReplicas": None, "metrics": None, "minReplicas": None}
-
-
-_SHARING: _Fields = {
-    "filter": {"childCliqueNames": None, "childScalingGroupNames": None},
-    **dict.fromkeys(("name", "namespace", "scope")),
-}
-
-
-_ROOT = dict.fromkeys(("apiVersion", "kind", "metadata", "status"))
-
-
-_SYNCS: _Fields = {"concurrentSyncs": None}
-
-
-_SERVER: _Fields = {"bindAddress": None, "port": None}
 
 
 @cache

@@ -80,6 +80,17 @@ DOMAIN_ORDER = Rule(
     "are region, zone, datacenter, block, rack, host, numa, in this order; up to 0.1.0-alpha.8 it knows no other. Of a "
     "pool, Kubernetes' own node labels say the same whatever the key is called. Names of your own may stand anywhere.",
 )
+TOPOLOGY_BINDING = Rule(
+    "topology-binding",
+    Severity.ERROR,
+    "schedulerTopologyBindings names a Topology of other levels, a scheduler twice or one that Grove does not place "
+    "with, another Topology than the gangs of PodCliqueSets ask for, or stands in a ClusterTopology.",
+    "Work is placed by the levels of the Topology that is bound, so a level that it lacks is never found. Grove's "
+    "webhook refuses a scheduler that it does not know, or that does not place by topology, such as default-scheduler. "
+    "The PodGangs of sets carry the name of the cluster topology, whatever is bound: KAI looks for a Topology of that "
+    "name. The field belongs to the later kind, ClusterTopologyBinding; of the earlier one an API server drops it.",
+)
+_FIELD = "schedulerTopologyBindings"
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,19 +213,6 @@ def _says(topology: FleetTopology, level: Level) -> str:
 
 def _at(topology: FleetTopology, index: int, field: str) -> Location:
     return topology.declared.at(*topology.path, index, field)
-
-
-TOPOLOGY_BINDING = Rule(
-    "topology-binding",
-    Severity.ERROR,
-    "schedulerTopologyBindings names a Topology of other levels, a scheduler twice or one that Grove does not place "
-    "with, another Topology than the gangs of PodCliqueSets ask for, or stands in a ClusterTopology.",
-    "Work is placed by the levels of the Topology that is bound, so a level that it lacks is never found. Grove's "
-    "webhook refuses a scheduler that it does not know, or that does not place by topology, such as default-scheduler. "
-    "The PodGangs of sets carry the name of the cluster topology, whatever is bound: KAI looks for a Topology of that "
-    "name. The field belongs to the later kind, ClusterTopologyBinding; of the earlier one an API server drops it.",
-)
-_FIELD = "schedulerTopologyBindings"
 
 
 def check_bindings(fleet: Fleet) -> Iterator[Diagnostic]:

@@ -74,6 +74,13 @@ SYNC_BYPASS = Rule(
     protects=Waiving.CONFIG,
 )
 _TABLES = {"labels": LABELS, "annotations": ANNOTATIONS}
+PLAIN = (labels.PRIORITY_CLASS, labels.POD_GROUP, *gpus.ANNOTATIONS)
+"""Keys of KAI's without a domain."""
+_BY_NOBODY = frozenset(key.name for key in KEYS if key.reader is Reader.NOBODY)
+_WRITTEN = "kubectl-tas, KAI or Grove writes it"
+KNOWN = {
+    where: frozenset(key.name for key in KEYS if key.where == where) for where in ("labels", "annotations", "both")
+}
 
 
 def keys_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:
@@ -122,21 +129,6 @@ def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     hint = question(key, near) if near else f"Known are: {', '.join(here)}."
     hint = f"Did you mean {near}? Remove it: {_WRITTEN}." if near in _BY_NOBODY else hint
     yield Diagnostic(KEY_UNKNOWN, f'nothing reads the key "{key}"', place, hint=hint)
-
-
-PLAIN = (labels.PRIORITY_CLASS, labels.POD_GROUP, *gpus.ANNOTATIONS)
-"""Keys of KAI's without a domain."""
-
-
-_BY_NOBODY = frozenset(key.name for key in KEYS if key.reader is Reader.NOBODY)
-
-
-_WRITTEN = "kubectl-tas, KAI or Grove writes it"
-
-
-KNOWN = {
-    where: frozenset(key.name for key in KEYS if key.where == where) for where in ("labels", "annotations", "both")
-}
 
 
 def backdoors_of(origin: Origin, part: Part, values: Mapping[Decides, tuple[str, str]]) -> Iterator[Diagnostic]:

@@ -37,6 +37,21 @@ _TYPES = ("ClusterIP", "NodePort", "LoadBalancer", "ExternalName")
 _MODES = {"RWO": "ReadWriteOnce", "ROX": "ReadOnlyMany", "RWX": "ReadWriteMany", "RWOP": "ReadWriteOncePod"}
 """The access modes of claims, as kubectl prints them and as files write them."""
 _TRAFFIC = ("Cluster", "Local")
+_METRICS = {
+    name: name[0].lower() + name[1:] for name in ("ContainerResource", "External", "Object", "Pods", "Resource")
+}
+"""The field in which a metric of each type stands."""
+_BALANCED = ("LoadBalancer",)
+_ONLY: Mapping[str, tuple[str, ...]] = {
+    "allocateLoadBalancerNodePorts": _BALANCED,
+    "externalTrafficPolicy": ("LoadBalancer", "NodePort"),
+    "healthCheckNodePort": _BALANCED,
+    "loadBalancerClass": _BALANCED,
+    "loadBalancerSourceRanges": _BALANCED,
+}
+"""Fields of a Service, and the types that have them."""
+_NOT_OF_NAMES = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
+"""Fields that a Service of type ExternalName cannot have."""
 
 
 def _port_or_name_refused(port: Any) -> Refusal:
@@ -254,12 +269,6 @@ def _config_map(of: Fields) -> Found:
         yield _too_much(of, message, "Divide it, or keep large files in a volume.", name, key)
 
 
-_METRICS = {
-    name: name[0].lower() + name[1:] for name in ("ContainerResource", "External", "Object", "Pods", "Resource")
-}
-"""The field in which a metric of each type stands."""
-
-
 def _metric(of: Fields) -> Found:
     """A metric stands in the field of its type."""
     field = _METRICS.get(str(of.get("type")))
@@ -388,19 +397,6 @@ def _block(of: Fields) -> Found:
             continue
         message = f"{of.at('except', index)} is {text}, which is no part of {whole}"
         yield of.conflict(message, "Write a smaller range within cidr, or remove it.", "except", index)
-
-
-_BALANCED = ("LoadBalancer",)
-_ONLY: Mapping[str, tuple[str, ...]] = {
-    "allocateLoadBalancerNodePorts": _BALANCED,
-    "externalTrafficPolicy": ("LoadBalancer", "NodePort"),
-    "healthCheckNodePort": _BALANCED,
-    "loadBalancerClass": _BALANCED,
-    "loadBalancerSourceRanges": _BALANCED,
-}
-"""Fields of a Service, and the types that have them."""
-_NOT_OF_NAMES = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
-"""Fields that a Service of type ExternalName cannot have."""
 
 
 def _service(of: Fields) -> Found:

@@ -52,6 +52,37 @@ CONSTRAINT_ORDER = Rule(
     "KAI and Grove take it, and place the pods as without it: what is required holds in any case. Prefer a finer "
     "level, or leave it out.",
 )
+PLACEMENT_UNSUPPORTED = Rule(
+    "placement-unsupported",
+    Severity.ERROR,
+    "A required level stands where KAI does not read it, and no place says the same.",
+    "KAI reads a placement on the workload itself; what its only pod template asks for is written there. Of "
+    "RayCluster, RayJob and RayService it reads that of each template too (from 0.14), of a JobSet that of each "
+    "replicated job (from 0.16). A part of any other workload has none, and each pod of a Deployment is a PodGroup of "
+    "its own, so nothing would keep the pods together. Place the whole workload, make segments of the part, or let the "
+    "tool write the PodGroup with the label kubectl-tas/podgroup: owned; the help says which of these there is.",
+    protects=Waiving.ANYBODY,
+)
+PLACEMENT_IGNORED = Rule(
+    "placement-ignored",
+    Severity.WARNING,
+    "A preferred level stands where KAI does not read it, and no place says the same.",
+    "As for placement-unsupported; but the pods run, with nothing that draws them together.",
+)
+PLACEMENT_WITHOUT_LEVEL = Rule(
+    "placement-without-level",
+    Severity.WARNING,
+    "A workload names a topology and no level of it.",
+    "KAI never places a PodGroup that has a topology and no level. So the annotation kai.scheduler/topology is taken "
+    "off what is rendered, or moved to the pod template whose segments need it. Ask for a level, or remove it.",
+)
+PLACEMENT_OVERRIDDEN = Rule(
+    "placement-overridden",
+    Severity.WARNING,
+    "A level that a workload asks for is lost, because its pod template asks for another placement.",
+    "Pods of one template have one placement, in one Topology. Of two topologies the template's precedes, and so do "
+    "its levels where the topology is not declared here. Ask for all levels on the template, or name one topology.",
+)
 
 
 def check_placement(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -135,45 +166,6 @@ def _across(workflow: FleetWorkflow) -> Iterator[Diagnostic]:
                     else ()
                 )
                 yield Diagnostic(GROUP_ACROSS_PODGROUPS, message, place, related, hint=hint)
-
-
-PLACEMENT_UNSUPPORTED = Rule(
-    "placement-unsupported",
-    Severity.ERROR,
-    "A required level stands where KAI does not read it, and no place says the same.",
-    "KAI reads a placement on the workload itself; what its only pod template asks for is written there. Of "
-    "RayCluster, RayJob and RayService it reads that of each template too (from 0.14), of a JobSet that of each "
-    "replicated job (from 0.16). A part of any other workload has none, and each pod of a Deployment is a PodGroup of "
-    "its own, so nothing would keep the pods together. Place the whole workload, make segments of the part, or let the "
-    "tool write the PodGroup with the label kubectl-tas/podgroup: owned; the help says which of these there is.",
-    protects=Waiving.ANYBODY,
-)
-
-
-PLACEMENT_IGNORED = Rule(
-    "placement-ignored",
-    Severity.WARNING,
-    "A preferred level stands where KAI does not read it, and no place says the same.",
-    "As for placement-unsupported; but the pods run, with nothing that draws them together.",
-)
-
-
-PLACEMENT_WITHOUT_LEVEL = Rule(
-    "placement-without-level",
-    Severity.WARNING,
-    "A workload names a topology and no level of it.",
-    "KAI never places a PodGroup that has a topology and no level. So the annotation kai.scheduler/topology is taken "
-    "off what is rendered, or moved to the pod template whose segments need it. Ask for a level, or remove it.",
-)
-
-
-PLACEMENT_OVERRIDDEN = Rule(
-    "placement-overridden",
-    Severity.WARNING,
-    "A level that a workload asks for is lost, because its pod template asks for another placement.",
-    "Pods of one template have one placement, in one Topology. Of two topologies the template's precedes, and so do "
-    "its levels where the topology is not declared here. Ask for all levels on the template, or name one topology.",
-)
 
 
 def check_pod_placement(fleet: Fleet) -> Iterator[Diagnostic]:

@@ -69,6 +69,8 @@ _SELECTORS = {
     "NetworkPolicy": "podSelector",
     "CiliumNetworkPolicy": "endpointSelector",
 }
+_Carried = dict[Space, dict[str, dict[str, list[Pods]]]]
+"""Pods by their spaces, and by the keys and the values of their labels."""
 
 
 def check_selectors(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -87,10 +89,6 @@ def check_selectors(fleet: Fleet) -> Iterator[Diagnostic]:
             )
             place = item.declared.origin.locate(("spec", field), key=True)
             yield Diagnostic(SELECTS_OTHERS, message, place, hint="Write matchLabels with labels of your own pods.")
-
-
-_Carried = dict[Space, dict[str, dict[str, list[Pods]]]]
-"""Pods by their spaces, and by the keys and the values of their labels."""
 
 
 def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:

@@ -82,6 +82,19 @@ LAYOUT_LARGE = Rule(
     "the Config, which gives each pool a folder of its own; where one pool alone has so many, divide it into child "
     "pools, or let `kubectl tas render -o -` build instead of kustomize.",
 )
+OPERATOR_LEVELS = Rule(
+    "operator-levels",
+    Severity.ERROR,
+    "Grove's operator is to place by topology, but its configuration has no levels.",
+    "Before 0.1.0-alpha.9 the operator ends at its start when topologyAwareScheduling is enabled without a level. "
+    "List the levels, or set enabled to false.",
+)
+HOST_LABEL = Rule(
+    "host-label",
+    Severity.ERROR,
+    "The host level of Grove's operator has another node label than kubernetes.io/hostname.",
+    "The kubelet sets that label on every node; no other names a single host on every provider.",
+)
 
 
 def check_config(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -151,23 +164,6 @@ def _priority_classes(fleet: Fleet) -> Iterator[Diagnostic]:
             message = f'{seen[name]} and {priority} share the PriorityClass "{name}"'
             yield Diagnostic(PRIORITY_CLASS_INVALID, message, place, hint="Give each its own.")
         seen.setdefault(name, priority)
-
-
-OPERATOR_LEVELS = Rule(
-    "operator-levels",
-    Severity.ERROR,
-    "Grove's operator is to place by topology, but its configuration has no levels.",
-    "Before 0.1.0-alpha.9 the operator ends at its start when topologyAwareScheduling is enabled without a level. "
-    "List the levels, or set enabled to false.",
-)
-
-
-HOST_LABEL = Rule(
-    "host-label",
-    Severity.ERROR,
-    "The host level of Grove's operator has another node label than kubernetes.io/hostname.",
-    "The kubelet sets that label on every node; no other names a single host on every provider.",
-)
 
 
 def check_operator(fleet: Fleet) -> Iterator[Diagnostic]:

@@ -43,6 +43,8 @@ NAME_COLLISION = Rule(
     "The second would overwrite the first in the cluster. Rename one of the sources. KAI knows PodGroups by their name "
     "alone: two of one name in different namespaces of a cluster are one gang to it, which is charged to either queue.",
 )
+_Generated = Iterator[tuple[tuple[str, ...], object, "_Named"]]
+"""Identity, source and place of every generated object whose name could meet another's."""
 
 
 def check_unique(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -152,10 +154,6 @@ def _two_names(what: str, first: _Named, item: _Named) -> Diagnostic:
         message = f'the {what} names "{first.name}" and "{item.name}" are one name: {folded}'
     hint = "Spell both alike, or rename one." if what == "topology group" else "Rename one of them."
     return Diagnostic(NAME_FOLDED, message, item.place, (Related("the other one", first.place),), hint=hint)
-
-
-_Generated = Iterator[tuple[tuple[str, ...], object, "_Named"]]
-"""Identity, source and place of every generated object whose name could meet another's."""
 
 
 def _collisions(generated: _Generated) -> Iterator[Diagnostic]:
