@@ -130,11 +130,7 @@ def _used(model: BaseModel, fields: tuple[str, ...]) -> Iterator[Lost]:
     """Those of ``fields`` that are written; no task loses by what says false, but for ignoreNonleadStatus."""
     for field in fields:
         if field in model.model_fields_set and (getattr(model, field) or field == "ignoreNonleadStatus"):
-            yield _lost(field)
-
-
-def _lost(field: str) -> Lost:
-    return field, _LOST[field]
+            yield field, _LOST[field]
 
 
 def _of_codes(field: str, actions: Mapping[str, str | int], *, as_jobs: bool, several: bool = False) -> Iterator[Lost]:
@@ -177,7 +173,9 @@ def check_tokens(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from dict.fromkeys(item for item in unknown if item is not None)  # tasks may share a text by an alias
         outputs = [use for use in uses if use.token == OUTPUT_TOKEN and not is_mounted(use.task, OUTPUT)]
         inputs = [use for use in uses if use.token in data_paths(use.task) and not is_mounted(use.task, INPUT)]
-        yield from _data(outputs, [use for use in inputs if use.token != OUTPUT_TOKEN])
+        inputs = [use for use in inputs if use.token != OUTPUT_TOKEN]
+        yield from _data(outputs, "what {task} leaves in {{{{output}}}} is gone with its pod", "store", OUTPUT)
+        yield from _data(inputs, "nothing fetches {{{{{token}}}}} for {task}", "fetch", INPUT)
 
 
 def _unknown(workflow: Workflow, use: _Use) -> Diagnostic | None:
@@ -189,13 +187,12 @@ def _unknown(workflow: Workflow, use: _Use) -> Diagnostic | None:
     if kind == "input" and use.token not in data_paths(use.task):
         message = f'the task "{use.task.name}" has no input {{{{{use.token}}}}}{within}'
         has = shortened([f"{{{{{key}}}}}" for key in data_paths(use.task) if key.startswith("input:")])
-        return Diagnostic(
-            TOKEN_UNKNOWN, message, use.place, hint=f"It has {has}." if has else "It has none; remove it."
-        )
+        hint = f"It has {has}." if has else "It has none; remove it."
+        return Diagnostic(TOKEN_UNKNOWN, message, use.place, hint=hint)
     own = {names.fold(item.name): item.name for item in use.group.tasks}
     if kind == "host" and name not in own:
         message = f'no task "{name}" in the group "{use.group.name}", of which {{{{{use.token}}}}}{within} names a host'
-        others = [group.name for group, _ in groups_of(workflow) if name in map(names.fold, _names(group))]
+        others = [other.name for other, _ in groups_of(workflow) if name in {names.fold(t.name) for t in other.tasks}]
         message += f'; it is in "{others[0]}"' if others else ""
         advice = "Only tasks of one group know each other's hosts." if others else did_you_mean(name, own)
         hint = f"{advice} The group has {shortened(list(own.values()))}.".strip()
@@ -203,27 +200,13 @@ def _unknown(workflow: Workflow, use: _Use) -> Diagnostic | None:
     return None
 
 
-def _names(group: Group) -> Iterator[str]:
-    return (item.name for item in group.tasks)
-
-
-def _data(outputs: Sequence[_Use], inputs: Sequence[_Use]) -> Iterator[Diagnostic]:
-    """One finding for what a workflow leaves, and one for what it begins with."""
-    if outputs:
-        first = outputs[0]
-        message = f'what the task "{first.task.name}"{_more(outputs)} leaves in {{{{output}}}} is gone with its pod'
-        hint = f"Let the task store it itself, or mount a folder at {OUTPUT} with volumeMounts."
-        yield Diagnostic(TOKEN_DATA, message, first.place, hint=hint)
-    if inputs:
-        first = inputs[0]
-        message = f'nothing fetches {{{{{first.token}}}}} for the task "{first.task.name}"{_more(inputs)}'
-        hint = f"Let the task fetch it itself, or mount a folder at {INPUT} with volumeMounts."
-        yield Diagnostic(TOKEN_DATA, message, first.place, hint=hint)
-
-
-def _more(uses: Sequence[_Use]) -> str:
-    others = len({use.task.name for use in uses}) - 1
-    return f" (and {others} more)" if others else ""
+def _data(uses: Sequence[_Use], message: str, does: str, folder: str) -> Iterator[Diagnostic]:
+    """One finding for all such tokens, at the first."""
+    if uses:
+        others = len({use.task.name for use in uses}) - 1
+        task = f'the task "{uses[0].task.name}"' + (f" (and {others} more)" if others else "")
+        hint = f"Let the task {does} it itself, or mount a folder at {folder} with volumeMounts."
+        yield Diagnostic(TOKEN_DATA, message.format(task=task, token=uses[0].token), uses[0].place, hint=hint)
 
 
 def _uses(fleet: Fleet, declared: Declared[Workflow]) -> Iterator[_Use]:

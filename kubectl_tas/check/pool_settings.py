@@ -175,20 +175,18 @@ def check_namespaces(fleet: Fleet) -> Iterator[Diagnostic]:
         for subpool in pool.subpools:
             for index, name in enumerate(subpool.declared.spec.spec.namespaces):
                 if name not in pool.namespaces:
-                    yield _widened(pool.name, pool.namespaces, subpool.declared, index)
+                    allowed = " or ".join(pool.namespaces)
+                    message = f"work of pool {pool.name} runs in {allowed}, so its subpool cannot have it run in"
+                    other = f"Remove it, or add it to spec.namespaces of pool {pool.name}."
+                    place = subpool.declared.at("spec", "namespaces", index)
+                    hint = did_you_mean(name, pool.namespaces, other)
+                    yield Diagnostic(NAMESPACE_WIDENED, f'{message} "{name}"', place, hint=hint)
 
 
 def _of_system(name: str, place: Location) -> Iterator[Diagnostic]:
     if name in _OWNERS:
         message = f'the namespace "{name}" belongs to {_OWNERS[name]}: work must not run there'
         yield Diagnostic(NAMESPACE_OF_SYSTEM, message, place, hint="Use a namespace for work, such as ml.")
-
-
-def _widened(pool: str, allowed: tuple[str, ...], subpool: Declared[Subpool], index: int) -> Diagnostic:
-    name = subpool.spec.spec.namespaces[index]
-    message = f'work of pool {pool} runs in {" or ".join(allowed)}, so its subpool cannot have it run in "{name}"'
-    hint = did_you_mean(name, allowed, f"Remove it, or add it to spec.namespaces of pool {pool}.")
-    return Diagnostic(NAMESPACE_WIDENED, message, subpool.at("spec", "namespaces", index), hint=hint)
 
 
 def check_nodes(fleet: Fleet) -> Iterator[Diagnostic]:

@@ -72,17 +72,15 @@ def settled(
     all_ = settle(found, fleet, base, complete=complete)
     secret = {(x.location.path, x.location.line) for x in all_ if x.rule == SECRET_IN_CLEAR and x.location}
     if secret:
-        all_ = tuple(_without_source(x) if _line(x) in secret else x for x in all_)
+        all_ = tuple(_without_source(x, secret) for x in all_)
     return tuple(x for x in all_ if x.waiver is None), tuple(x for x in all_ if x.waiver is not None)
 
 
-def _line(item: Diagnostic) -> tuple[str, int] | None:
-    return (item.location.path, item.location.line) if item.location else None
-
-
-def _without_source(item: Diagnostic) -> Diagnostic:
-    """A finding that does not show its line."""
-    return replace(item, location=replace(item.location, source="")) if item.location else item
+def _without_source(item: Diagnostic, secret: set[tuple[str, int]]) -> Diagnostic:
+    """A finding that does not show a line with a secret."""
+    place = item.location
+    is_secret = place is not None and (place.path, place.line) in secret
+    return replace(item, location=replace(place, source="")) if place and is_secret else item
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,8 +63,7 @@ def check_default_lifetimes(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _timeout(workflow: FleetWorkflow) -> Iterator[Diagnostic]:
-    asked = workflow.declared.spec.workflow.timeout.exec_timeout
-    pool = workflow.pool.declared
+    pool, asked = workflow.pool.declared, workflow.declared.spec.workflow.timeout.exec_timeout
     most = pool.spec.spec.max_exec_timeout
     if asked is not None and most is not None and seconds(asked) > seconds(most) > 0:
         message = f"exec_timeout is {_shown(asked)}, but pool {workflow.pool.name} lets work run for {_shown(most)}"
