@@ -9,13 +9,11 @@ same, where it runs with ``--block-nvidia-visible-devices`` (pkg/admission/webho
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
 
-from kubectl_tas.check.conflicts import mappings
+from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.check.document_walk import Part
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gpus import VISIBLE_DEVICES
-from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.model.workflow import Task
 from kubectl_tas.resolve.companions import FleetCompanion
@@ -64,39 +62,31 @@ def devices_of(
                 message = f"{name} gives the pod devices of its node that no queue is charged for"
                 yield Diagnostic(GPU_BYPASS, message, origin.locate((*path, name), key=True), hint=_HINT)
     elif what == "container":
-        yield from _variables(origin, path, written, maps, namespace, but)
-        for index, mount in enumerate(mappings(written.get("volumeMounts"))):
+        container = Fields(origin, path, written)
+        yield from _variables(container, maps, namespace, but)
+        for mount in container.each("volumeMounts"):
             target = mount.get("mountPath")
             if isinstance(target, str) and takes_devices(target) and target not in but:
-                yield mounted(target, origin.locate((*path, "volumeMounts", index, "mountPath")))
+                yield mounted(target, origin.locate((*mount.path, "mountPath")))
 
 
-def _variables(
-    origin: Origin,
-    path: KeyPath,
-    container: Mapping[str, Any],
-    maps: ConfigMaps,
-    namespace: str,
-    but: Collection[str],
-) -> Iterator[Diagnostic]:
+def _variables(of: Fields, maps: ConfigMaps, namespace: str, but: Collection[str]) -> Iterator[Diagnostic]:
     said = False
-    for index, variable in enumerate(mappings(container.get("env"))):
+    for variable in of.each("env"):
         if variable.get("name") == VISIBLE_DEVICES and VISIBLE_DEVICES not in but:
             said = True
             elsewhere = variable.get("valueFrom")
             value = None if elsewhere else variable.get("value")
             if elsewhere or sees(value):
-                key = "valueFrom" if elsewhere else "value"
-                yield seen(value, origin.locate((*path, "env", index, key), key=bool(elsewhere)))
-    for index, source in enumerate(mappings(container.get("envFrom")) if maps and not said else ()):
-        reference = source.get("configMapRef")
-        named = reference.get("name") if isinstance(reference, dict) else None
-        item = maps.get((namespace, str(named)))
-        prefix = str(source.get("prefix") or "")
+                where = (*variable.path, "valueFrom" if elsewhere else "value")
+                yield seen(value, of.origin.locate(where, key=bool(elsewhere)))
+    for source in of.each("envFrom") if maps and not said else ():
+        name, prefix = source.below("configMapRef").get("name"), str(source.get("prefix") or "")
+        item = maps.get((namespace, str(name)))
         key = VISIBLE_DEVICES[len(prefix) :] if VISIBLE_DEVICES.startswith(prefix) else ""
         if item is not None and sees(value := item.declared.origin.value(("data", key))):
-            related = (Related(f"ConfigMap {named} sets it", item.declared.at("data", key)),)
-            yield seen(value, origin.locate((*path, "envFrom", index)), related)
+            related = (Related(f"ConfigMap {name} sets it", item.declared.at("data", key)),)
+            yield seen(value, of.origin.locate(source.path), related)
 
 
 def sees(value: object) -> bool:
