@@ -85,7 +85,7 @@ _UNUSED = "the GPUs of the others are counted, and nothing uses them"
 
 
 def _variable(of: Fields) -> Found:
-    if of.has("value", "valueFrom"):
+    if of.has("value") and of.has("valueFrom"):
         yield of.wrong("has both value and valueFrom", "Keep one of them.", "valueFrom")
 
 
@@ -199,10 +199,11 @@ def _pod(of: Fields) -> Found:
     in_pod = list(of.each("initContainers", "containers"))
     yield from _mounts(of, in_pod)
     yield from containers.pod(of)
-    for variable in (variable for container in in_pod for variable in container.each("env")):
-        amount = variable.below("valueFrom", "resourceFieldRef")
-        if "containerName" in amount.value:
-            yield from _of_container(amount, in_pod)
+    for container in in_pod:
+        if any("valueFrom" in variable for variable in mappings(container.get("env"))):
+            for amount in (variable.below("valueFrom", "resourceFieldRef") for variable in container.each("env")):
+                if "containerName" in amount.value:
+                    yield from _of_container(amount, in_pod)
 
 
 def _of_container(of: Fields, in_pod: Sequence[Fields]) -> Found:

@@ -34,9 +34,9 @@ class Fields:
         self.value: dict[str, Any] = value if isinstance(value, dict) else {}
         self.get: Callable[..., Any] = self.value.get
 
-    def has(self, *names: str) -> bool:
-        """Whether each of these fields is there and says something."""
-        return all(self.value.get(name) not in (None, "", []) for name in names)
+    def has(self, name: str) -> bool:
+        """Whether a field is there and says something."""
+        return self.value.get(name) not in (None, "", [])
 
     def below(self, *names: str) -> Fields:
         """The mapping in a field, or further below."""

@@ -172,7 +172,7 @@ def profile(of: Fields) -> Found:
 
 def mount(of: Fields) -> Found:
     """Where a volume appears."""
-    if of.has("subPath", "subPathExpr"):
+    if of.has("subPath") and of.has("subPathExpr"):
         yield of.wrong("has both subPath and subPathExpr", "Keep one of them.", "subPathExpr")
     if of.get("recursiveReadOnly") not in (None, "Disabled") and not of.get("readOnly"):
         yield of.wrong("has recursiveReadOnly without readOnly", "Write readOnly: true.", "recursiveReadOnly")

@@ -46,6 +46,11 @@ OPERATOR_FIELD = Rule(
 )
 
 COMBINATIONS = {**combinations.COMBINATIONS, **objectfields.COMBINATIONS}
+_SPEAKS = {
+    "EnvVar": frozenset({"valueFrom"}),
+    "VolumeMount": frozenset({"mountPropagation", "recursiveReadOnly", "subPath"}),
+}
+"""Types without anything to say of mappings that have none of these fields; there are many of them."""
 _SET = ("apiVersion", "kind", "metadata", "spec", "status")
 """Fields of a PodCliqueSet."""
 
@@ -112,7 +117,7 @@ def _below(origin: Origin, path: KeyPath, value: Any, shape: Shape) -> Iterator[
                 found = missing_field(origin, path, key, {}, tuple(fields))
                 is_slip = shape.is_foreign and found.rule is UNKNOWN_FIELD
                 yield replace(found, rule=OPERATOR_FIELD) if is_slip else found
-        if shape.name in COMBINATIONS:
+        if shape.name in COMBINATIONS and not (shape.name in _SPEAKS and _SPEAKS[shape.name].isdisjoint(value)):
             yield from COMBINATIONS[shape.name](Fields(origin, path, value))
     elif shape.accepts and value is not None and type(value) not in shape.accepts:
         yield wrong_type(origin, path, value, shape.types, {})

@@ -217,6 +217,8 @@ BOUNDS: Mapping[str, Mapping[str, Bound]] = {
 def _metadata(of: Fields) -> Found:
     if of.get("labels"):
         yield from _labels(of.below("labels"))
+    if not of.get("annotations"):
+        return
     notes = of.below("annotations")
     for key in notes.value:
         if spellings.label_key(key.lower()):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from kubectl_tas import spellings
-from kubectl_tas.check.conflicts import Fields, listed
+from kubectl_tas.check.conflicts import Fields, listed, mappings
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.load.schema import INVALID_VALUE, MISSING_FIELD, invalid_value, missing_field
 from kubectl_tas.model.base import KeyPath
@@ -109,8 +109,9 @@ def check_spec(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
 def _once(of: Fields, table: Iterable[_List]) -> Iterator[Diagnostic]:
     """Lists whose items have a text of their own in a field."""
     for field, key, what in table:
-        if len(listed(of.get(field))) > 1:
-            found = [(str(item.get(key)), (*item.path, key)) for item in of.each(field) if item.get(key)]
+        items = mappings(of.get(field))
+        if len(items) > 1:
+            found = [(str(item[key]), (*of.path, field, n, key)) for n, item in enumerate(items) if item.get(key)]
             yield from _duplicates(of.origin, what, found)
 
 

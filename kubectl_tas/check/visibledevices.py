@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from kubectl_tas.check.conflicts import Fields
+from kubectl_tas.check.conflicts import Fields, mappings
 from kubectl_tas.check.document_walk import Part
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gpus import VISIBLE_DEVICES
@@ -64,21 +64,21 @@ def devices_of(
     elif what == "container":
         container = Fields(origin, path, written)
         yield from _variables(container, maps, namespace, but)
-        for mount in container.each("volumeMounts"):
+        for index, mount in enumerate(mappings(container.get("volumeMounts"))):
             target = mount.get("mountPath")
             if isinstance(target, str) and takes_devices(target) and target not in but:
-                yield mounted(target, origin.locate((*mount.path, "mountPath")))
+                yield mounted(target, origin.locate((*path, "volumeMounts", index, "mountPath")))
 
 
 def _variables(of: Fields, maps: ConfigMaps, namespace: str, but: Collection[str]) -> Iterator[Diagnostic]:
     said = False
-    for variable in of.each("env"):
+    for index, variable in enumerate(mappings(of.get("env"))):
         if variable.get("name") == VISIBLE_DEVICES and VISIBLE_DEVICES not in but:
             said = True
             elsewhere = variable.get("valueFrom")
             value = None if elsewhere else variable.get("value")
             if elsewhere or sees(value):
-                where = (*variable.path, "valueFrom" if elsewhere else "value")
+                where = (*of.path, "env", index, "valueFrom" if elsewhere else "value")
                 yield seen(value, of.origin.locate(where, key=bool(elsewhere)))
     for source in of.each("envFrom") if maps and not said else ():
         name, prefix = source.below("configMapRef").get("name"), str(source.get("prefix") or "")
