@@ -137,13 +137,9 @@ def _asks(owner: str, constraint: PackConstraint | None, path: KeyPath) -> tuple
     return tuple(_Ask(owner, kind, domain, place) for kind, domain, place in found if domain is not None)
 
 
-def _set_asks(item: FleetPodCliqueSet) -> tuple[_Ask, ...]:
-    return _asks("the PodCliqueSet", item.declared.spec.spec.template.topologyConstraint, TEMPLATE)
-
-
 def _all_asks(item: FleetPodCliqueSet) -> Iterator[tuple[tuple[_Ask, ...], tuple[tuple[_Ask, ...], ...]]]:
     """What each part of a set asks for, with what its parents ask for, the nearest parent first."""
-    top = _set_asks(item)
+    top = _asks("the PodCliqueSet", item.declared.spec.spec.template.topologyConstraint, TEMPLATE)
     yield top, ()
     for scaled in item.groups:
         yield _asks(f'the scaling group "{scaled.name}"', scaled.spec.topologyConstraint, scaled.path), (top,)

@@ -103,7 +103,6 @@ def _toleration(of: Fields) -> Found:
 
 
 def _requirement(of: Fields) -> Found:
-    """A condition on labels."""
     operator, values = of.get("operator"), of.get("values") or []
     if not isinstance(values, list):
         return
@@ -198,7 +197,7 @@ def _pod(of: Fields) -> Found:
     yield from _as_a_whole(of.below("resources"))
     in_pod = list(of.each("initContainers", "containers"))
     yield from _mounts(of, in_pod)
-    yield from containers.pod(of)
+    yield from containers.pod(of, in_pod)
     for container in in_pod:
         if any("valueFrom" in variable for variable in mappings(container.get("env"))):
             for amount in (variable.below("valueFrom", "resourceFieldRef") for variable in container.each("env")):

@@ -200,7 +200,6 @@ def _elsewhere(item: FleetCompanion) -> Diagnostic:
 
 
 def _kinds(fleet: Fleet) -> Iterator[Diagnostic]:
-    """What the Config may not add."""
     config = fleet.repository.config
     for index, item in enumerate(fleet.config.companions if config else ()):
         reason = _reason(item)

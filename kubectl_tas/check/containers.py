@@ -49,9 +49,9 @@ _ONE_KEY = re.compile(r"metadata\.(labels|annotations)\['(.*)'\]", re.DOTALL)
 _AMOUNTS = tuple(f"{of}.{name}" for of in ("limits", "requests") for name in ("cpu", "memory", "ephemeral-storage"))
 
 
-def pod(of: Fields) -> Found:
+def pod(of: Fields, in_pod: Iterable[Fields]) -> Found:
     """A pod, and what its containers need of it."""
-    for item in of.each("initContainers", "containers"):
+    for item in in_pod:
         resources = item.get("resources")
         if not _SPECIAL.isdisjoint(item.value) or (isinstance(resources, dict) and "claims" in resources):
             yield from _in_pod(item, of)
@@ -98,7 +98,6 @@ def _by_itself(of: Fields) -> Found:
 
 
 def _in_pod(of: Fields, pod: Fields) -> Found:
-    """What a container needs of its pod."""
     if of.path[-2] == "initContainers" and of.get("restartPolicy") != "Always":
         for name in (name for name in _RUNNING if of.get(name) is not None):
             what = f"has {name}, which only init containers with restartPolicy Always have"

@@ -192,7 +192,6 @@ def _is_index(text: str, count: int) -> bool:
 
 
 def _gpus(clique: FleetClique) -> Gpus:
-    """GPUs of all pods of a clique."""
     return clique.spec.spec.replicas * clique.gpus
 
 

@@ -177,7 +177,6 @@ def _domain(topology: FleetTopology, level: Level) -> str | None:
 
 
 def _says(topology: FleetTopology, level: Level) -> str:
-    """The field that says which domain a level is."""
     return "label" if topology.pool and level.label in WELL_KNOWN else _fields(topology)[0]
 
 

@@ -143,7 +143,6 @@ def _invalid(what: str, name: str, place: Location, *, dots: bool = False) -> Di
 
 
 def _example(name: str) -> str:
-    """What the name could be instead."""
     suggestion = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
     return f"For example: {suggestion}." if suggestion else "Choose another name."
 

@@ -325,7 +325,6 @@ def _claim(of: Fields) -> Found:
 
 
 def _claimed(of: Fields) -> Found:
-    """What a claim of a volume asks for."""
     asked = of.below("requests")
     if not isinstance(of.get("requests"), dict):
         return

@@ -301,7 +301,6 @@ def _preview(workload: FleetWorkload) -> Iterator[Diagnostic]:
 
 
 def _size_place(workload: FleetWorkload, item: ReplicaType) -> Location | None:
-    """Where the size of its segments stands."""
     return workload.declared.origin.locate(item.segments.size_path, key=True) if item.segments else None
 
 

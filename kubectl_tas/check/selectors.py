@@ -142,7 +142,6 @@ def _of_work(called: Mapping[tuple[Space, str], set[str]], locate: Finder, item:
 
 
 def _labels(item: Selection) -> KeyPath:
-    """Where the labels of a selector stand."""
     return item.path if item.by == "Service" else (*item.path, "matchLabels")
 
 

@@ -392,7 +392,6 @@ def _place(workflow: FleetWorkflow, task: FleetTask, validation: Validation) -> 
 
 
 def _used(validation: Validation) -> frozenset[str]:
-    """The tokens of its operands."""
     return tokens_in(str(validation.rule.left_operand)) | tokens_in(str(validation.rule.right_operand))
 
 

@@ -121,7 +121,6 @@ def check_evictions(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _periods(item: Submission) -> Iterator[tuple[object, Callable[[], Location]]]:
-    """What each of its pods says, and where."""
     path: KeyPath
     if isinstance(item, FleetWorkflow):
         for task in (task for group in item.groups for task in group.tasks if not task.platform.is_plain):

@@ -209,6 +209,5 @@ def _privileged(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
 
 
 def _tasks_of(workflow: Workflow) -> Iterator[tuple[Task, KeyPath]]:
-    """All tasks, each with its path."""
     for group, where in groups_of(workflow):
         yield from ((task, task_path(workflow, where, index)) for index, task in enumerate(group.tasks))
