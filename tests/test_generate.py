@@ -78,4 +78,4 @@ def test_a_rule_in_a_new_file(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     kept = {subject: places for subject, places in rulepages.SUBJECTS.items() if subject != "Platforms"}
     monkeypatch.setattr(rulepages, "SUBJECTS", kept)
     assert main([]) == 1
-    assert "SUBJECTS of tools/rulepages.py lacks check.platforms: add" in capsys.readouterr().err
+    assert "SUBJECTS of tools/rulepages.py lacks check.task_platforms: add" in capsys.readouterr().err

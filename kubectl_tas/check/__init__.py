@@ -4,51 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from kubectl_tas.check.access import check_access
-from kubectl_tas.check.adminsources import check_admin_sources
+from kubectl_tas.check.clique_placement import check_default_topology, check_grove
 from kubectl_tas.check.cliques import check_cliques
-from kubectl_tas.check.cliquesets import check_default_topology, check_grove
-from kubectl_tas.check.companions import check_companions, check_named
-from kubectl_tas.check.config import check_config, check_operator
-from kubectl_tas.check.departments import check_departments
-from kubectl_tas.check.documents import check_documents
+from kubectl_tas.check.companion_names import check_companions, check_named
 from kubectl_tas.check.draining import check_draining
-from kubectl_tas.check.eviction import check_evictions
-from kubectl_tas.check.exported import check_exported
 from kubectl_tas.check.fields import check_fields, check_kubernetes
-from kubectl_tas.check.finished import check_finished
-from kubectl_tas.check.gpurequests import check_gpu_requests
-from kubectl_tas.check.grove import check_grove_versions
-from kubectl_tas.check.grovefields import check_grove_fields
+from kubectl_tas.check.gitops import check_exported, check_finished, check_suspended
+from kubectl_tas.check.grove_api import check_grove_fields, check_grove_versions
 from kubectl_tas.check.growth import check_growth, check_scale_targets
-from kubectl_tas.check.layout import check_layout
-from kubectl_tas.check.levellabels import check_level_labels
-from kubectl_tas.check.lifetime import check_default_lifetimes, check_lifetimes
+from kubectl_tas.check.hierarchy import check_bindings, check_topologies
+from kubectl_tas.check.keys import check_documents
 from kubectl_tas.check.mounts import check_mounts
-from kubectl_tas.check.names import check_names, check_work_names
-from kubectl_tas.check.namespaces import check_namespaces
-from kubectl_tas.check.nodes import check_nodes
-from kubectl_tas.check.osmoonly import check_osmo_only
+from kubectl_tas.check.node_labels import check_level_labels
+from kubectl_tas.check.object_names import check_names, check_work_names
+from kubectl_tas.check.osmo_service import check_osmo_only, check_tokens
 from kubectl_tas.check.owned import check_gangs
-from kubectl_tas.check.placement import check_placement, check_pod_placement
-from kubectl_tas.check.platforms import check_platforms, check_unused_platforms
-from kubectl_tas.check.podgroup import check_pod_groups
-from kubectl_tas.check.pods import check_pods
+from kubectl_tas.check.placement_rules import check_placement, check_pod_placement
+from kubectl_tas.check.pod_templates import check_pods
+from kubectl_tas.check.pool_settings import check_access, check_departments, check_namespaces, check_nodes
 from kubectl_tas.check.quota import check_admission, check_quotas
 from kubectl_tas.check.references import check_references
 from kubectl_tas.check.replicas import check_replicas
+from kubectl_tas.check.resource_requests import check_gpu_requests
 from kubectl_tas.check.secrets import check_secrets
-from kubectl_tas.check.segments import check_segments
-from kubectl_tas.check.segmentsize import check_segment_sizes
+from kubectl_tas.check.segment_annotations import check_segment_sizes, check_segments
 from kubectl_tas.check.selectors import check_selected, check_selectors
-from kubectl_tas.check.suspended import check_suspended
-from kubectl_tas.check.tokens import check_tokens
-from kubectl_tas.check.topology import check_bindings, check_topologies
+from kubectl_tas.check.settings import check_admin_sources, check_config, check_layout, check_operator
+from kubectl_tas.check.task_platforms import check_platforms, check_unused_platforms
+from kubectl_tas.check.timeouts import check_default_lifetimes, check_evictions, check_lifetimes
 from kubectl_tas.check.unique import check_unique, check_unique_work
 from kubectl_tas.check.versions import check_versions, check_work_versions
 from kubectl_tas.check.visibledevices import check_visible_devices
-from kubectl_tas.check.workflow import check_workflows
-from kubectl_tas.check.workload import check_workloads
+from kubectl_tas.check.workflow_fields import check_workflows
+from kubectl_tas.check.workload_labels import check_workloads
+from kubectl_tas.check.written_podgroups import check_pod_groups
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.resolve.fleet import Fleet
 

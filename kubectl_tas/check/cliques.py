@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.check.grovefields import SET_FIELD
-from kubectl_tas.check.names import NAME_INVALID
+from kubectl_tas.check.grove_api import SET_FIELD
+from kubectl_tas.check.object_names import NAME_INVALID
 from kubectl_tas.check.versions import unsupported
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.grove import TEMPLATE
@@ -119,9 +119,8 @@ def _names(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
         length = sum(map(len, parts))
         if length > MAX_NAME:
             message = f"the names {', '.join(parts)} have {length} characters together; Grove accepts {MAX_NAME}"
-            place = item.declared.at(*clique.path, "name")
             hint = f"Cut {length - MAX_NAME} from one of them."
-            yield Diagnostic(CLIQUE_NAME_LENGTH, message, place, hint=hint)
+            yield Diagnostic(CLIQUE_NAME_LENGTH, message, item.declared.at(*clique.path, "name"), hint=hint)
 
 
 def _role_place(item: FleetPodCliqueSet, clique: FleetClique) -> Location:

@@ -9,16 +9,15 @@ from typing import Any
 
 from kubectl_tas import quantities
 from kubectl_tas.check import containers, jobs
-from kubectl_tas.check.conflicts import Check, Found, conflict, has, is_slip, mapping, mappings, one_of
-from kubectl_tas.check.nodes import node_label
-from kubectl_tas.check.resourcenames import RESOURCE_NAME
+from kubectl_tas.check.conflicts import Check, Fields, Found, all_of, listed, mappings, named, one_of
+from kubectl_tas.check.node_labels import node_label
+from kubectl_tas.check.resource_requests import RESOURCE_NAME
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.load.document import parse
-from kubectl_tas.load.schema import invalid_value, missing_field, written
+from kubectl_tas.load.schema import written
 from kubectl_tas.load.syntax import YAML_SYNTAX
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.operators import CONTAINER_NAMES, LEADERS
-from kubectl_tas.model.repository import Origin
 from kubectl_tas.words import did_you_mean, shortened
 
 RESOURCE_AMOUNT = Rule(
@@ -82,103 +81,97 @@ _RAY_CLUSTER = "ray.io/cluster"
 """The label by which KubeRay finds the cluster of a RayJob."""
 _POLICIES: KeyPath = ("spec", "volumeClaimPolicies")
 """Where a JobSet has such lists."""
+_UNUSED = "the GPUs of the others are counted, and nothing uses them"
 
 
-def _variable(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    if has(value, "value") and has(value, "valueFrom"):
-        message = f"{written(path)} has both value and valueFrom"
-        yield conflict(origin, (*path, "valueFrom"), message, "Keep one of them.")
+def _variable(of: Fields) -> Found:
+    if of.has("value") and of.has("valueFrom"):
+        yield of.wrong("has both value and valueFrom", "Keep one of them.", "valueFrom")
 
 
-def _toleration(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    operator = value.get("operator") or "Equal"
-    if operator == "Exists" and has(value, "value"):
-        message = f"{written(path)} has operator Exists, which takes no value"
-        yield conflict(origin, (*path, "value"), message, "Remove value, or write operator: Equal.")
-    elif operator != "Exists" and not has(value, "key"):
-        message = f"{written(path)} has no key, which only operator Exists allows"
-        yield conflict(origin, path, message, "Write key, or operator: Exists to tolerate all taints.")
-    if value.get("tolerationSeconds") is not None and value.get("effect") != "NoExecute":
-        message = f"{written(path)} has tolerationSeconds without effect NoExecute"
-        yield conflict(origin, (*path, "tolerationSeconds"), message, "Write effect: NoExecute, or remove it.")
+def _toleration(of: Fields) -> Found:
+    operator = of.get("operator") or "Equal"
+    if operator == "Exists" and of.has("value"):
+        hint = "Remove value, or write operator: Equal."
+        yield of.wrong("has operator Exists, which takes no value", hint, "value")
+    elif operator != "Exists" and not of.has("key"):
+        hint = "Write key, or operator: Exists to tolerate all taints."
+        yield of.wrong("has no key, which only operator Exists allows", hint)
+    if of.get("tolerationSeconds") is not None and of.get("effect") != "NoExecute":
+        hint = "Write effect: NoExecute, or remove it."
+        yield of.wrong("has tolerationSeconds without effect NoExecute", hint, "tolerationSeconds")
 
 
-def _requirement(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    """A condition on labels."""
-    operator, values = value.get("operator"), value.get("values") or []
+def _requirement(of: Fields) -> Found:
+    operator, values = of.get("operator"), of.get("values") or []
     if not isinstance(values, list):
         return
     if operator in ("In", "NotIn") and not values:
-        yield conflict(origin, path, f"{written(path)} has operator {operator} and no values", "Write values.")
+        yield of.wrong(f"has operator {operator} and no values", "Write values.")
     elif operator in ("Exists", "DoesNotExist") and values:
-        message = f"{written(path)} has operator {operator}, which takes no values"
-        yield conflict(origin, (*path, "values"), message, "Remove values, or write operator: In.")
+        hint = "Remove values, or write operator: In."
+        yield of.wrong(f"has operator {operator}, which takes no values", hint, "values")
     elif operator in ("Gt", "Lt") and len(values) != 1:
-        yield conflict(origin, path, f"{written(path)} has operator {operator}, which takes one value", "Write one.")
+        yield of.wrong(f"has operator {operator}, which takes one value", "Write one.")
 
 
-def _node_requirement(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    yield from _requirement(origin, path, value)
-    yield from containers.node_condition(origin, path, value)
-    if isinstance(value.get("key"), str):
-        yield from node_label(origin, (*path, "key"), value["key"])
+def _label_in(field: str) -> Check:
+    """A field that is a label of nodes."""
+
+    def check(of: Fields) -> Found:
+        if isinstance(of.get(field), str):
+            yield from node_label(of.origin, (*of.path, field), of.get(field))
+
+    return check
 
 
-def _over_nodes(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    """Pods that stand together or apart by a label of their nodes."""
-    yield from containers.over_nodes(origin, path, value)
-    if isinstance(value.get("topologyKey"), str):
-        yield from node_label(origin, (*path, "topologyKey"), value["topologyKey"])
+_over_nodes = all_of(containers.over_nodes, _label_in("topologyKey"))
+"""Pods that stand together or apart by a label of their nodes."""
 
 
-def _node_selector(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+def _node_selector(of: Fields) -> Found:
     """Terms, of which a node must meet one; a term without a condition is met by none."""
-    terms = value.get("nodeSelectorTerms")
-    if terms == []:
-        message = f"{written((*path, 'nodeSelectorTerms'))} has no term"
-        yield conflict(origin, (*path, "nodeSelectorTerms"), message, "Write one, or remove the selector.")
-    for index, term in enumerate(terms if isinstance(terms, list) else ()):
-        conditions = ("matchExpressions", "matchFields")
-        if isinstance(term, dict) and not any(has(term, name) for name in conditions) and not is_slip(term, conditions):
-            where = (*path, "nodeSelectorTerms", index)
-            message = f"{written(where)} has no condition, and so selects no node"
-            yield conflict(origin, where, message, "Write matchExpressions, or remove the term.")
+    if of.get("nodeSelectorTerms") == []:
+        yield of.refuse("nodeSelectorTerms", "has no term", "Write one, or remove the selector.")
+    conditions = ("matchExpressions", "matchFields")
+    for term, said in zip(of.each("nodeSelectorTerms"), listed(of.get("nodeSelectorTerms")), strict=True):
+        if isinstance(said, dict) and not any(map(term.has, conditions)) and not term.is_slip(conditions):
+            hint = "Write matchExpressions, or remove the term."
+            yield term.wrong("has no condition, and so selects no node", hint)
 
 
-def _resources(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    parts = [(name, value.get(name)) for name in ("limits", "requests")]
-    limits, requests = (part if isinstance(part, dict) else {} for _, part in parts)
-    for field, amounts in (("limits", limits), ("requests", requests)):
-        for name, amount in amounts.items():
+def _resources(of: Fields) -> Found:
+    limits, requests = of.below("limits"), of.below("requests")
+    for amounts in (limits, requests):
+        for name, amount in amounts.value.items():
             number = quantities.parse(amount)
             if name in _BYTES and number is not None and number != int(number):
-                message = f"{written((*path, field, name))} is {amount}, which is {number.normalize():f} bytes"
-                yield _amount(origin, (*path, field, name), message, _whole_bytes(str(amount)))
+                what = f"is {amount}, which is {number.normalize():f} bytes"
+                yield _amount(amounts, name, f"{amounts.at(name)} {what}", _whole_bytes(str(amount)))
             elif number is not None and "/" in name and number != int(number):
-                message = f"{written((*path, field, name))} is {amount}; the API server takes whole numbers of it"
-                yield _amount(origin, (*path, field, name), message, "Write a whole number.")
+                what = f"is {amount}; the API server takes whole numbers of it"
+                yield _amount(amounts, name, f"{amounts.at(name)} {what}", "Write a whole number.")
             elif name.startswith(_HUGE) and number and number % (quantities.parse(name.removeprefix(_HUGE)) or number):
-                message = f"{written((*path, field, name))} is {amount}, which is no number of such pages"
-                yield _amount(origin, (*path, field, name), message, f"Write a multiple of {name[len(_HUGE) :]}.")
-    for name, asked in requests.items():
+                what = f"is {amount}, which is no number of such pages"
+                hint = f"Write a multiple of {name[len(_HUGE) :]}."
+                yield _amount(amounts, name, f"{amounts.at(name)} {what}", hint)
+    for name, asked in requests.value.items():
+        given = limits.get(name)
+        request, limit = quantities.parse(asked), quantities.parse(given)
+        message = f"the container requests {asked} of {name}, but its limit is {given}"
         if "/" in name and not name.partition("/")[0].endswith("kubernetes.io"):
-            yield from _extended(origin, path, name, asked, limits.get(name))
-            continue
-        request, limit = quantities.parse(asked), quantities.parse(limits.get(name))
-        if request is not None and limit is not None and name.startswith(_HUGE) and request != limit:
-            message = (
-                f"the container requests {asked} of {name}, but its limit is {limits[name]}, which must be the same"
-            )
-            yield _amount(origin, (*path, "requests", name), message, f"Write {limits[name]}.")
+            if given is None or limit != request:  # such resources, as GPUs are, are given whole or not at all
+                message = f"the container requests {asked} of {name}, without a limit" if given is None else message
+                hint = f"Write {name}: {asked} in limits; the request may be left out."
+                yield Diagnostic(GPU_LIMIT, message, of.origin.locate((*requests.path, name)), hint=hint)
+        elif request is not None and limit is not None and name.startswith(_HUGE) and request != limit:
+            yield _amount(requests, name, f"{message}, which must be the same", f"Write {given}.")
         elif request is not None and limit is not None and request > limit:
-            message = f"the container requests {asked} of {name}, but its limit is {limits[name]}"
-            yield _amount(
-                origin, (*path, "requests", name), message, f"Lower it to {limits[name]}, or raise the limit."
-            )
+            yield _amount(requests, name, message, f"Lower it to {given}, or raise the limit.")
 
 
-def _amount(origin: Origin, path: KeyPath, message: str, hint: str) -> Diagnostic:
-    return Diagnostic(RESOURCE_AMOUNT, message, origin.locate(path), hint=hint)
+def _amount(of: Fields, name: str, message: str, hint: str) -> Diagnostic:
+    return Diagnostic(RESOURCE_AMOUNT, message, of.origin.locate((*of.path, name)), hint=hint)
 
 
 def _whole_bytes(text: str) -> str:
@@ -186,91 +179,74 @@ def _whole_bytes(text: str) -> str:
     return f"Write {number}M or {number}Mi." if number != text else "Write whole bytes."
 
 
-def _extended(origin: Origin, path: KeyPath, name: str, asked: object, given: object) -> Found:
-    """Resources with a domain of their own, as GPUs have, are given whole or not at all."""
-    if given is None or quantities.parse(given) != quantities.parse(asked):
-        place = origin.locate((*path, "requests", name))
-        limit = "without a limit" if given is None else f"but its limit is {given}"
-        message = f"the container requests {asked} of {name}, {limit}"
-        hint = f"Write {name}: {asked} in limits; the request may be left out."
-        yield Diagnostic(GPU_LIMIT, message, place, hint=hint)
-
-
-def _pod(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    if value.get("containers") == []:
-        yield missing_field(origin, path, "containers", {})
-    if has(value, "schedulingGates"):
+def _pod(of: Fields) -> Found:
+    origin, path = of.origin, of.path
+    if of.get("containers") == []:
+        yield of.missing("containers")
+    if of.has("schedulingGates"):
         place = origin.locate((*path, "schedulingGates"), key=True)
         hint = "Remove schedulingGates, unless a controller removes them from the pods."
         yield Diagnostic(POD_HELD, "no scheduler looks at pods with scheduling gates", place, hint=hint)
-    if value.get("priority") is not None:
-        message = (
-            f"{written((*path, 'priority'))} is computed from priorityClassName; pods that say another are refused"
-        )
-        place = origin.locate((*path, "priority"), key=True)
-        yield Diagnostic(POD_PRIORITY, message, place, hint="Remove it.")
-    yield from containers.labels(origin, (*path, "nodeSelector"), value.get("nodeSelector"))
-    for label in value["nodeSelector"] if isinstance(value.get("nodeSelector"), dict) else ():
-        yield from node_label(origin, (*path, "nodeSelector", label), label)
-    yield from _as_a_whole(origin, (*path, "resources"), value.get("resources"))
-    yield from _mounts(origin, path, value)
-    yield from containers.pod(origin, path, value)
-    for field in ("initContainers", "containers"):
-        for index, container in enumerate(mappings(value.get(field))):
-            for item, variable in enumerate(mappings(container.get("env"))):
-                of = mapping(mapping(variable.get("valueFrom")).get("resourceFieldRef"))
-                if "containerName" in of:
-                    where: KeyPath = (*path, field, index, "env", item, "valueFrom", "resourceFieldRef")
-                    yield from _of_container(origin, (*where, "containerName"), of["containerName"], value)
+    if of.get("priority") is not None:
+        message = f"{of.at('priority')} is computed from priorityClassName; pods that say another are refused"
+        yield Diagnostic(POD_PRIORITY, message, origin.locate((*path, "priority"), key=True), hint="Remove it.")
+    selector = of.below("nodeSelector")
+    yield from containers.labels(selector)
+    for label in selector.value:
+        yield from node_label(origin, (*selector.path, label), label)
+    yield from _as_a_whole(of.below("resources"))
+    in_pod = list(of.each("initContainers", "containers"))
+    yield from _mounts(of, in_pod)
+    yield from containers.pod(of, in_pod)
+    for container in in_pod:
+        if any("valueFrom" in variable for variable in mappings(container.get("env"))):
+            for amount in (variable.below("valueFrom", "resourceFieldRef") for variable in container.each("env")):
+                if "containerName" in amount.value:
+                    yield from _of_container(amount, in_pod)
 
 
-def _of_container(origin: Origin, path: KeyPath, name: object, pod: Mapping[str, Any]) -> Found:
+def _of_container(of: Fields, in_pod: Sequence[Fields]) -> Found:
     """The name of a container of a pod; empty stands for any, or for the one that it is written in."""
-    known = [_name(item) for field in ("containers", "initContainers") for item in mappings(pod.get(field))]
+    name = of.get("containerName")
+    known = [_name(item.value) for item in sorted(in_pod, key=lambda item: item.path[-2] == "initContainers")]
     if isinstance(name, str) and name and name not in known:
-        yield invalid_value(origin, path, "must be the name of a container of the pod", name, _meant(name, known))
+        yield of.invalid("must be the name of a container of the pod", name, _meant(name, known), "containerName")
 
 
-def _as_a_whole(origin: Origin, path: KeyPath, resources: object) -> Found:
+def _as_a_whole(of: Fields) -> Found:
     """What a pod asks for beside its containers: ``validatePodResourceName``."""
-    for field in ("limits", "requests"):
-        amounts = resources.get(field) if isinstance(resources, dict) else None
-        for name in amounts if isinstance(amounts, dict) else ():
+    for amounts in (of.below(field) for field in ("limits", "requests")):
+        for name in amounts.value:
             if name not in _OF_PODS and not name.startswith(_HUGE):
-                message = f"{written((*path, field))} has {name}, which a pod cannot ask for beside its containers"
-                place = origin.locate((*path, field, name), key=True)
-                hint = f"Move it to the {field} of a container: {written(path[:-1])}.containers[0].resources.{field}."
+                where = f"{written(of.path[:-1])}.containers[0].resources.{amounts.path[-1]}"
+                message = f"{amounts.at()} has {name}, which a pod cannot ask for beside its containers"
+                place = of.origin.locate((*amounts.path, name), key=True)
+                hint = f"Move it to the {amounts.path[-1]} of a container: {where}."
                 yield Diagnostic(RESOURCE_NAME, message, place, hint=hint)
 
 
-def _mounts(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+def _mounts(of: Fields, in_pod: Sequence[Fields]) -> Found:
     """Mounts name a volume of the pod, or a claim that the workload makes for it."""
-    wanted = [
-        (mount.get("name"), (*path, field, index, mounts, place, "name"))
-        for field in ("initContainers", "containers")
-        for index, container in enumerate(mappings(value.get(field)))
-        for mounts in ("volumeMounts", "volumeDevices")
-        if mounts in container
-        for place, mount in enumerate(mappings(container[mounts]))
-    ]
+    wanted = [mount for container in in_pod for mount in container.each("volumeMounts", "volumeDevices")]
     if not wanted:
         return
-    lists = [value.get("volumes"), *(origin.value(where) for where in _CLAIMS)]
-    lists += [item.get("templates") for item in mappings(origin.value(_POLICIES))]
+    lists = [of.get("volumes"), *(of.origin.value(where) for where in _CLAIMS)]
+    lists += [item.get("templates") for item in mappings(of.origin.value(_POLICIES))]
     known = [_name(item) for part in lists for item in mappings(part)]
-    known += _added_volumes(origin, path)
-    for name, where in wanted:
+    known += _added_volumes(of)
+    for mount in wanted:
+        name = mount.get("name")
         if isinstance(name, str) and name not in known:
-            listed = f"Its volumes are {', '.join(known)}." if known else "Add it to volumes."
-            hint = did_you_mean(name, known, listed)
-            yield Diagnostic(VOLUME_UNKNOWN, f'the pod has no volume "{name}"', origin.locate(where), hint=hint)
+            hint = did_you_mean(name, known, f"Its volumes are {', '.join(known)}." if known else "Add it to volumes.")
+            place = of.origin.locate((*mount.path, "name"))
+            yield Diagnostic(VOLUME_UNKNOWN, f'the pod has no volume "{name}"', place, hint=hint)
 
 
-def _added_volumes(origin: Origin, path: KeyPath) -> list[str]:
+def _added_volumes(of: Fields) -> list[str]:
     """What KubeRay adds to a pod (``AddRayTokenVolume`` of ray-operator/controllers/ray/common/pod.go, 1.6 and 1.7)."""
-    groups = (place for place, step in enumerate(path) if step in ("headGroupSpec", "workerGroupSpecs"))
-    spec = path[: next(groups, 0)]
-    return ["ray-token"] if spec and origin.value((*spec, "authOptions", "enableK8sTokenAuth")) is True else []
+    groups = (place for place, step in enumerate(of.path) if step in ("headGroupSpec", "workerGroupSpecs"))
+    spec = of.path[: next(groups, 0)]
+    return ["ray-token"] if spec and of.origin.value((*spec, "authOptions", "enableK8sTokenAuth")) is True else []
 
 
 def _name(item: Mapping[str, Any]) -> str:
@@ -278,42 +254,37 @@ def _name(item: Mapping[str, Any]) -> str:
     return str(item.get("name") or (metadata.get("name") if isinstance(metadata, dict) else "") or "")
 
 
-def _volume(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+def _volume(of: Fields) -> Found:
     """A volume is of one type; one that is written without a value is none to an API server."""
-    types = [key for key in value if key != "name"]
-    found = [key for key in types if value[key] is not None]
+    types = [key for key in of.value if key != "name"]
+    found = [key for key in types if of.get(key) is not None]
     if len(found) > 1:
-        message = f"{written(path)} has more than one type of volume: {' and '.join(found)}"
-        yield conflict(origin, (*path, found[1]), message, "Keep one of them.")
+        yield of.wrong(f"has more than one type of volume: {' and '.join(found)}", "Keep one of them.", found[1])
     elif types and not found:
-        message = f"{written(path)} has no type of volume: {types[0]} has no value"
-        yield conflict(origin, (*path, types[0]), message, f"Write {types[0]}: {{}}.")
+        yield of.wrong(f"has no type of volume: {types[0]} has no value", f"Write {types[0]}: {{}}.", types[0])
     elif not types:
-        message = f"{written(path)} has no type of volume"
-        yield conflict(origin, path, message, "Write emptyDir: {}, or another type such as persistentVolumeClaim.")
+        hint = "Write emptyDir: {}, or another type such as persistentVolumeClaim."
+        yield of.wrong("has no type of volume", hint)
 
 
-def _span(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+def _span(of: Fields) -> Found:
     """Kubeflow's training operator and KubeRay have the same names for the ends."""
-    least, most = value.get("minReplicas"), value.get("maxReplicas")
-    if type(least) is int and type(most) is int and least > most:
-        message = f"{written((*path, 'minReplicas'))} is {least}, more than maxReplicas, {most}"
-        yield _operator(origin, (*path, "minReplicas"), message, f"Write {most} or less, or raise maxReplicas.")
+    if of.exceeds("minReplicas", "maxReplicas"):
+        most = of.get("maxReplicas")
+        message = f"{of.at('minReplicas')} is {of.get('minReplicas')}, more than maxReplicas, {most}"
+        yield _operator(of, message, f"Write {most} or less, or raise maxReplicas.", "minReplicas")
 
 
-def _ray_group(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+def _ray_group(of: Fields) -> Found:
     """KubeRay refuses minReplicas above maxReplicas, and makes no more than maxReplicas (1.7: ray-operator/controllers/
     ray/utils, validation.go and ``GetWorkerGroupDesiredReplicas``).
     """
-    replicas, least, most = (value.get(name) for name in ("replicas", "minReplicas", "maxReplicas"))
-    if type(least) is int and type(most) is int and least > most:
-        yield from _span(origin, path, value)
-    elif type(replicas) is int and type(most) is int and replicas > most:
-        message = f"{written((*path, 'replicas'))} is {replicas}, and KubeRay makes no more than maxReplicas, {most}"
-        hint = (
-            f"Write {most} replicas, or raise maxReplicas: the GPUs of the others are counted, and nothing uses them."
-        )
-        yield _operator(origin, (*path, "replicas"), message, hint)
+    yield from _span(of)
+    if of.exceeds("replicas", "maxReplicas") and not of.exceeds("minReplicas", "maxReplicas"):
+        most = of.get("maxReplicas")
+        message = f"{of.at('replicas')} is {of.get('replicas')}, and KubeRay makes no more than maxReplicas, {most}"
+        hint = f"Write {most} replicas, or raise maxReplicas: {_UNUSED}."
+        yield _operator(of, message, hint, "replicas")
 
 
 def _replica_types(kind: str) -> Check:
@@ -321,177 +292,151 @@ def _replica_types(kind: str) -> Check:
     (pkg/apis/kubeflow/validation) say of the pods of a kind.
     """
 
-    def check(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    def check(of: Fields) -> Found:
         name, leader = CONTAINER_NAMES.get(kind), LEADERS.get(kind)
-        for replica_type in value:
-            replicas = origin.value((*path, replica_type, "replicas"))
+        for replica_type in of.value:
+            part = of.below(replica_type)
+            replicas = part.get("replicas")
             if replica_type == leader and type(replicas) is int and replicas != 1:
-                message = f"a {kind} has one {leader}, not {replicas}"
                 hint = "Write 1; the pods beside it are those of Worker."
-                yield _operator(origin, (*path, replica_type, "replicas"), message, hint)
-            where: KeyPath = (*path, replica_type, "template", "spec", "containers")
-            containers = mappings(origin.value(where))
-            names = [str(item.get("name")) for item in containers]
-            if name and containers and name not in names:
+                yield _operator(part, f"a {kind} has one {leader}, not {replicas}", hint, "replicas")
+            pods = part.below("template", "spec")
+            names = named(mappings(pods.get("containers")))
+            if name and names and name not in names:
                 message = f"a {kind} needs a container that is called {name} in each pod, not only {', '.join(names)}"
-                place = origin.locate((*where, 0, "name"))
                 hint = f"Call the one that trains {name}: its operator gives that one the addresses of the others."
-                yield Diagnostic(OPERATOR_REFUSES, message, place, hint=hint)
+                yield _operator(pods, message, hint, "containers", 0, "name")
 
     return check
 
 
-def _elastic(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+def _elastic(of: Fields) -> Found:
     """An elastic PyTorchJob: torchrun joins no more pods than maxReplicas, which the operator takes from minReplicas
     where it is absent (1.9: pkg/webhooks/pytorch, pkg/apis/kubeflow.org/v1/pytorch_defaults.go).
     """
-    policy, types = value.get("elasticPolicy"), value.get("pytorchReplicaSpecs")
-    if not isinstance(policy, dict) or not isinstance(types, dict):
+    policy, types = of.below("elasticPolicy"), of.get("pytorchReplicaSpecs")
+    if not isinstance(of.get("elasticPolicy"), dict) or not isinstance(types, dict):
         return
     if types.get("Worker") is None:
-        message = f"{written((*path, 'elasticPolicy'))} needs replicas of the type Worker, and there are none"
-        place = origin.locate((*path, "elasticPolicy"), key=True)
+        message = f"{policy.at()} needs replicas of the type Worker, and there are none"
+        place = of.origin.locate(policy.path, key=True)
         yield Diagnostic(OPERATOR_REFUSES, message, place, hint="Add Worker, or remove elasticPolicy.")
-    if policy.get("nProcPerNode") is not None and value.get("nprocPerNode") is not None:
-        message = (
-            f"{written((*path, 'elasticPolicy', 'nProcPerNode'))} must not stand beside {written(path)}.nprocPerNode"
-        )
-        yield _operator(origin, (*path, "elasticPolicy", "nProcPerNode"), message, "Remove it.")
+    if policy.get("nProcPerNode") is not None and of.get("nprocPerNode") is not None:
+        message = f"{policy.at('nProcPerNode')} must not stand beside {of.at()}.nprocPerNode"
+        yield _operator(policy, message, "Remove it.", "nProcPerNode")
     end = "minReplicas" if policy.get("maxReplicas") is None else "maxReplicas"
-    most, workers = policy.get(end), origin.value((*path, "pytorchReplicaSpecs", "Worker", "replicas"))
+    most, workers = policy.get(end), of.below("pytorchReplicaSpecs", "Worker").get("replicas")
     if type(most) is int and type(workers) is int and workers > most:
-        message = f"{written((*path, 'elasticPolicy'))} lets {most} of {workers} workers train"
-        hint = f"Write maxReplicas: {workers}; the GPUs of the others are counted, and nothing uses them."
-        yield _operator(origin, (*path, "elasticPolicy", end), message, hint)
+        hint = f"Write maxReplicas: {workers}; {_UNUSED}."
+        yield _operator(policy, f"{policy.at()} lets {most} of {workers} workers train", hint, end)
 
 
-def _job_set(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    if not value.get("replicatedJobs") and not is_slip(value, ("replicatedJobs",)):
-        message = f"{written(path)} has no replicatedJobs: this JobSet makes no pods"
-        yield Diagnostic(OPERATOR_REFUSES, message, origin.locate(path, key=True), hint="Add replicatedJobs.")
+def _job_set(of: Fields) -> Found:
+    """What names a part of a JobSet, which its webhook looks for (0.12: pkg/webhooks/jobset_webhook.go)."""
+    if not of.get("replicatedJobs") and not of.is_slip(("replicatedJobs",)):
+        message = f"{of.at()} has no replicatedJobs: this JobSet makes no pods"
+        place = of.origin.locate(of.path, key=True)
+        yield Diagnostic(OPERATOR_REFUSES, message, place, hint="Add replicatedJobs.")
     known: list[str] = []
-    for index, job in enumerate(mappings(value.get("replicatedJobs"))):
-        for place, other in enumerate(mappings(job.get("dependsOn"))):
-            where: KeyPath = (*path, "replicatedJobs", index, "dependsOn", place, "name")
-            yield from _refused(origin, where, other.get("name"), known, f"replicated job before {_name(job)}")
-        known.append(_name(job))
-    policy = mapping(value.get("failurePolicy"))
-    lists: list[tuple[KeyPath, object]] = [(("successPolicy",), value.get("successPolicy"))]
-    lists += ((("failurePolicy", "rules", place), rule) for place, rule in enumerate(mappings(policy.get("rules"))))
-    for where, part in lists:
-        written_ = mapping(part).get("targetReplicatedJobs")
-        for place, name in enumerate(written_ if isinstance(written_, list) else ()):
-            at = (*path, *where, "targetReplicatedJobs", place)
-            yield from _refused(origin, at, name, known, "replicated job")
-    leader = mapping(value.get("coordinator")).get("replicatedJob")
-    yield from _refused(origin, (*path, "coordinator", "replicatedJob"), leader, known, "replicated job")
+    for job in of.each("replicatedJobs"):
+        for other in job.each("dependsOn"):
+            yield from _refused(other, other.get("name"), known, f"replicated job before {_name(job.value)}", "name")
+        known.append(_name(job.value))
+    for part in (of.below("successPolicy"), *of.below("failurePolicy").each("rules")):
+        for index, name in enumerate(listed(part.get("targetReplicatedJobs"))):
+            yield from _refused(part, name, known, "replicated job", "targetReplicatedJobs", index)
+    leader = of.below("coordinator")
+    yield from _refused(leader, leader.get("replicatedJob"), known, "replicated job", "replicatedJob")
 
 
-def _refused(origin: Origin, path: KeyPath, name: object, known: Sequence[str], what: str) -> Found:
-    """A name of a part of a JobSet that its webhook looks for (0.12: pkg/webhooks/jobset_webhook.go)."""
+def _refused(of: Fields, name: object, known: Sequence[str], what: str, *steps: str | int) -> Found:
     if isinstance(name, str) and name not in known:
-        yield _operator(origin, path, f'there is no {what} called "{name}"', _meant(name, known))
+        yield _operator(of, f'there is no {what} called "{name}"', _meant(name, known), *steps)
 
 
 def _meant(name: str, known: Sequence[str]) -> str:
     return did_you_mean(name, known, f"Name {shortened(known)}." if known else "Remove it.")
 
 
-def _ray_job(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+def _ray_job(of: Fields) -> Found:
     """KubeRay submits the entrypoint, unless somebody else submits, or its pod does what its own command says (1.7:
     ray-operator/controllers/ray/common/job.go and ``getSubmitterTemplate``).
     """
-    yield from _as_yaml(origin, (*path, "runtimeEnvYAML"))
-    mode = value.get("submissionMode") or "K8sJobMode"
-    if value.get("clusterSelector"):
-        yield from _ray_selector(origin, path, value)
-    elif value.get("rayClusterSpec") is None and not is_slip(value, ("clusterSelector", "rayClusterSpec")):
-        yield missing_field(origin, path, "rayClusterSpec", {})
-    own: KeyPath = (*path, "submitterPodTemplate", "spec", "containers", 0, "command")
-    if mode == "InteractiveMode" or (mode == "K8sJobMode" and origin.value(own)):
+    yield from _as_yaml(of, "runtimeEnvYAML")
+    mode = of.get("submissionMode") or "K8sJobMode"
+    if of.get("clusterSelector"):
+        yield from _ray_selector(of)
+    elif of.get("rayClusterSpec") is None and not of.is_slip(("clusterSelector", "rayClusterSpec")):
+        yield of.missing("rayClusterSpec")
+    own = (*of.path, "submitterPodTemplate", "spec", "containers", 0, "command")
+    if mode == "InteractiveMode" or (mode == "K8sJobMode" and of.origin.value(own)):
         return
-    if not str(value.get("entrypoint") or "").strip() and not is_slip(value, ("entrypoint",)):
-        message = f"{written(path)} has no entrypoint: KubeRay has nothing to submit"
+    if not str(of.get("entrypoint") or "").strip() and not of.is_slip(("entrypoint",)):
+        message = f"{of.at()} has no entrypoint: KubeRay has nothing to submit"
         hint = "Add entrypoint, the command of the job; or write submissionMode: InteractiveMode to submit it yourself."
-        yield Diagnostic(OPERATOR_REFUSES, message, origin.locate(path, key=True), hint=hint)
+        yield Diagnostic(OPERATOR_REFUSES, message, of.origin.locate(of.path, key=True), hint=hint)
 
 
-def _ray_selector(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+def _ray_selector(of: Fields) -> Found:
     """A RayJob for a cluster that is there (``ValidateRayJobSpec`` of KubeRay 1.5 to 1.7)."""
-    if value.get("rayClusterSpec") is not None:
-        message = f"{written(path)} has clusterSelector and rayClusterSpec: KubeRay makes no cluster of the latter"
-        yield conflict(origin, (*path, "clusterSelector"), message, "Keep one of them.")
-    selector = value["clusterSelector"]
-    if not isinstance(selector, dict) or not selector.get(_RAY_CLUSTER):
-        message = f"{written((*path, 'clusterSelector'))} has no {_RAY_CLUSTER}, the one label that KubeRay looks for"
+    if of.get("rayClusterSpec") is not None:
+        what = "has clusterSelector and rayClusterSpec: KubeRay makes no cluster of the latter"
+        yield of.wrong(what, "Keep one of them.", "clusterSelector")
+    if not of.below("clusterSelector").get(_RAY_CLUSTER):
+        message = f"{of.at('clusterSelector')} has no {_RAY_CLUSTER}, the one label that KubeRay looks for"
         hint = f"Write {_RAY_CLUSTER}: NAME, with the name of a RayCluster of the same namespace."
-        yield _operator(origin, (*path, "clusterSelector"), message, hint)
+        yield _operator(of, message, hint, "clusterSelector")
     for name in ("backoffLimit", "submissionMode", "suspend"):
-        if value.get(name) and (name != "submissionMode" or value[name] == "SidecarMode"):
-            message = f"KubeRay refuses {written((*path, name))} in a RayJob with clusterSelector"
-            yield _operator(origin, (*path, name), message, f"Remove {name}.")
+        if of.get(name) and (name != "submissionMode" or of.get(name) == "SidecarMode"):
+            message = f"KubeRay refuses {of.at(name)} in a RayJob with clusterSelector"
+            yield _operator(of, message, f"Remove {name}.", name)
 
 
-def _ray_service(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    yield from _as_yaml(origin, (*path, "serveConfigV2"))
-
-
-def _as_yaml(origin: Origin, path: KeyPath) -> Found:
+def _as_yaml(of: Fields, field: str) -> Found:
     """A text that KubeRay reads as a mapping (1.7: ``UnmarshalRuntimeEnvYAML`` of dashboardclient, and
     rayservice_controller.go); it refuses the object, or never submits.
     """
-    text = origin.value(path)
-    if not isinstance(text, str):
+    if not isinstance(of.get(field), str):
         return
-    documents, found = parse(origin.path, text)
+    documents, found = parse(of.origin.path, of.get(field))
     if found and found[0].rule is YAML_SYNTAX:
         place = found[0].location
         line = f", line {place.line} of the text" if place is not None else ""
-        message = f"{written(path)} is no YAML, so KubeRay refuses it{line}: {found[0].message}"
-        yield _operator(origin, path, message, found[0].hint)
+        message = f"{of.at(field)} is no YAML, so KubeRay refuses it{line}: {found[0].message}"
+        yield _operator(of, message, found[0].hint, field)
     elif documents and not isinstance(documents[0].data, dict):
-        yield _operator(origin, path, f"{written(path)} must be a mapping in YAML", "Write it as 'key: value' lines.")
+        yield _operator(of, f"{of.at(field)} must be a mapping in YAML", "Write it as 'key: value' lines.", field)
 
 
-def _operator(origin: Origin, path: KeyPath, message: str, hint: str) -> Diagnostic:
-    return Diagnostic(OPERATOR_REFUSES, message, origin.locate(path), hint=hint)
-
-
-def _all(*checks: Check) -> Check:
-    """All of these of one mapping."""
-
-    def check(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-        for one in checks:
-            yield from one(origin, path, value)
-
-    return check
+def _operator(of: Fields, message: str, hint: str, *steps: str | int) -> Diagnostic:
+    return Diagnostic(OPERATOR_REFUSES, message, of.origin.locate((*of.path, *steps)), hint=hint)
 
 
 COMBINATIONS: Mapping[str, Check] = {
     "AppArmorProfile": containers.profile,
     "DeploymentSpec": jobs.deployment,
     "DeploymentStrategy": jobs.rolling,
-    "DownwardAPIVolumeFile": _all(containers.file_source, one_of("nothing to write", "fieldRef", "resourceFieldRef")),
+    "DownwardAPIVolumeFile": all_of(containers.file_source, one_of("nothing to write", "fieldRef", "resourceFieldRef")),
     "ElasticPolicy": _span,
     "EnvFromSource": one_of("nothing to take variables from", "configMapRef", "secretRef"),
     "EnvVar": _variable,
-    "EnvVarSource": _all(containers.variable_source, one_of("nothing to take a value from", *_SOURCES)),
+    "EnvVarSource": all_of(containers.variable_source, one_of("nothing to take a value from", *_SOURCES)),
     "ExecAction": containers.command,
     "JobSetSpec": _job_set,
     "JobSpec": jobs.job,
     "LabelSelectorRequirement": _requirement,
     "LifecycleHandler": one_of("nothing to do", "exec", "httpGet", "sleep", "tcpSocket"),
     "NodeSelector": _node_selector,
-    "NodeSelectorRequirement": _node_requirement,
+    "NodeSelectorRequirement": all_of(_requirement, containers.node_condition, _label_in("key")),
     "PodAffinityTerm": _over_nodes,
     "PodFailurePolicyOnExitCodesRequirement": jobs.exit_codes,
     "PodFailurePolicyRule": jobs.failure_rule,
     "PodResourceClaim": one_of("no claim", "resourceClaimName", "resourceClaimTemplateName"),
     "PodSpec": _pod,
-    "Probe": _all(containers.probe, one_of("nothing to probe with", "exec", "grpc", "httpGet", "tcpSocket")),
+    "Probe": all_of(containers.probe, one_of("nothing to probe with", "exec", "grpc", "httpGet", "tcpSocket")),
     "PyTorchJobSpec": _elastic,
     "RayJobSpec": _ray_job,
-    "RayServiceSpec": _ray_service,
+    "RayServiceSpec": lambda of: _as_yaml(of, "serveConfigV2"),
     "ResourceRequirements": _resources,
     "RollingUpdateDeployment": jobs.rolling_pods,
     "RollingUpdateStatefulSetStrategy": jobs.rolling_members,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_tas.check.companions import REFERENCE_UNKNOWN
+from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.gangs.admission import needless
 from kubectl_tas.resolve.fleet import Fleet

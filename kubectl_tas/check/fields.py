@@ -11,6 +11,7 @@ from typing import Any
 
 from kubectl_tas import kubernetes, quantities
 from kubectl_tas.check import combinations, objectfields
+from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.kubernetes import Bound, Shape, Shapes
 from kubectl_tas.load.schema import (
@@ -45,6 +46,11 @@ OPERATOR_FIELD = Rule(
 )
 
 COMBINATIONS = {**combinations.COMBINATIONS, **objectfields.COMBINATIONS}
+_SPEAKS = {
+    "EnvVar": frozenset({"valueFrom"}),
+    "VolumeMount": frozenset({"mountPropagation", "recursiveReadOnly", "subPath"}),
+}
+"""Types without anything to say of mappings that have none of these fields; there are many of them."""
 _SET = ("apiVersion", "kind", "metadata", "spec", "status")
 """Fields of a PodCliqueSet."""
 
@@ -68,7 +74,7 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
         found = _below(origin, (), {**origin.data, "metadata": {}}, shape)
         yield from found
     for group in fleet.repository.pod_groups:
-        yield from COMBINATIONS["ObjectMeta"](group.origin, ("metadata",), group.origin.data["metadata"])
+        yield from COMBINATIONS["ObjectMeta"](Fields(group.origin, ("metadata",), group.origin.data["metadata"]))
     sets = {id(item.declared): item.backend for item in fleet.pod_clique_sets}
     for item in fleet.repository.pod_clique_sets:
         backend = sets.get(id(item))
@@ -111,8 +117,8 @@ def _below(origin: Origin, path: KeyPath, value: Any, shape: Shape) -> Iterator[
                 found = missing_field(origin, path, key, {}, tuple(fields))
                 is_slip = shape.is_foreign and found.rule is UNKNOWN_FIELD
                 yield replace(found, rule=OPERATOR_FIELD) if is_slip else found
-        if shape.name in COMBINATIONS:
-            yield from COMBINATIONS[shape.name](origin, path, value)
+        if shape.name in COMBINATIONS and not (shape.name in _SPEAKS and _SPEAKS[shape.name].isdisjoint(value)):
+            yield from COMBINATIONS[shape.name](Fields(origin, path, value))
     elif shape.accepts and value is not None and type(value) not in shape.accepts:
         yield wrong_type(origin, path, value, shape.types, {})
     elif shape.items is not None and isinstance(value, (dict, list)):

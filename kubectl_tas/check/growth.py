@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from kubectl_tas.check.companions import REFERENCE_UNKNOWN
+from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
+from kubectl_tas.check.conflicts import Fields, listed
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.podgrouper import is_ray
 from kubectl_tas.gpus import Gpus
@@ -147,10 +148,9 @@ def _scalers(fleet: Fleet) -> Iterator[tuple[FleetCompanion, tuple[str, str], _S
     for companion, named in found:
         where = companion.backend.name, companion.namespace
         workload = workloads.get((*where, *named))
-        scaled = (
-            [_scaled(workload)] if workload is not None else (_of_grove(sent, *named) for sent in sets.get(where, ()))
-        )
-        yield companion, named, next((item for item in scaled if item is not None), None)
+        made = (_of_grove(sent, *named) for sent in sets.get(where, ()))
+        scaled = _scaled(workload) if workload is not None else next(filter(None, made), None)
+        yield companion, named, scaled
 
 
 def _scaled(item: FleetWorkload) -> _Scaled:
@@ -192,7 +192,6 @@ def _is_index(text: str, count: int) -> bool:
 
 
 def _gpus(clique: FleetClique) -> Gpus:
-    """GPUs of all pods of a clique."""
     return clique.spec.spec.replicas * clique.gpus
 
 
@@ -219,27 +218,26 @@ def _containers(companion: FleetCompanion, item: FleetWorkload | SubmittedSet) -
     """The containers that an autoscaler measures are some of its target's."""
     if isinstance(item, SubmittedSet):
         return
-    origin, metrics = companion.declared.origin, companion.declared.origin.value(("spec", "metrics"))
-    for index in range(len(metrics) if isinstance(metrics, list) else 0):
-        path: KeyPath = ("spec", "metrics", index, "containerResource", "container")
-        name = origin.value(path)
+    spec = Fields(companion.declared.origin, ("spec",), companion.declared.origin.value(("spec",)))
+    for metric in (metric.below("containerResource") for metric in spec.each("metrics")):
+        name = metric.get("container")
         if isinstance(name, str):
-            listed = [item.declared.origin.value((*part.path, "spec", "containers")) for part in item.templates]
-            parts = (part for every in listed for part in (every if isinstance(every, list) else ()))
-            known = sorted({str(part.get("name")) for part in parts if isinstance(part, dict)})
+            every = (listed(item.declared.origin.value((*part.path, "spec", "containers"))) for part in item.templates)
+            known = sorted({str(part.get("name")) for parts in every for part in parts if isinstance(part, dict)})
             if known and name not in known:
-                message = f'{item.kind} {item.name} has no container "{name}"'
                 hint = did_you_mean(name, known, f"Name {shortened(known)}.")
-                yield Diagnostic(REFERENCE_UNKNOWN, message, origin.locate(path), hint=hint)
+                place = spec.origin.locate((*metric.path, "container"))
+                message = f'{item.kind} {item.name} has no container "{name}"'
+                yield Diagnostic(REFERENCE_UNKNOWN, message, place, hint=hint)
 
 
 def _most(companion: FleetCompanion) -> tuple[str, int | None]:
     """The field with the most replicas, and their number; None: any. KEDA 2: ``maxReplicaCount``, 100 by default."""
-    written = companion.declared.origin.value(("spec",))
-    spec = written if isinstance(written, dict) else {}
-    field = "maxReplicaCount" if companion.kind == "ScaledObject" or "maxReplicaCount" in spec else "maxReplicas"
+    origin, is_keda = companion.declared.origin, companion.kind == "ScaledObject"
+    spec = Fields(origin, ("spec",), origin.value(("spec",)))
+    field = "maxReplicaCount" if is_keda or "maxReplicaCount" in spec.value else "maxReplicas"
     most = spec.get(field)
-    if most is None and companion.kind == "ScaledObject":
+    if most is None and is_keda:
         return field, _OF_KEDA
     if companion.kind == "HorizontalPodAutoscaler" and type(most) is not int:  # an API server refuses it
         return field, 0
@@ -277,8 +275,7 @@ def _judged(
                 f"{part.what} may grow from {part.start} to {many}{part.when}: "
                 f"{item.gpus} GPUs of this {item.kind} are counted, and they may grow {total}"
             )
-            place = item.declared.at(*part.path)
-            yield Diagnostic(GROWTH_UNCOUNTED, message, place, hint=part.hint)
+            yield Diagnostic(GROWTH_UNCOUNTED, message, item.declared.at(*part.path), hint=part.hint)
 
 
 def _of_workload(workload: FleetWorkload) -> Iterator[_Growth]:

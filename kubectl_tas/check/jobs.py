@@ -5,133 +5,107 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
-from kubectl_tas.check.conflicts import Found, conflict, has, mappings
-from kubectl_tas.load.schema import invalid_value, written
-from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.repository import Origin
+from kubectl_tas.check.conflicts import NOT_EMPTY, Fields, Found, mappings, named
+from kubectl_tas.load.schema import invalid_value
 from kubectl_tas.words import did_you_mean
 
 _PROGRESS = 600
 """Seconds, where a Deployment does not say how long it may take."""
 
 
-def job(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+def job(of: Fields) -> Found:
     """A JobSet makes its jobs Indexed (v0.12.0: pkg/webhooks/jobset_webhook.go)."""
-    kind = origin.value(("kind",))
+    kind = of.origin.value(("kind",))
     is_set = kind == "JobSet"
-    mode = value.get("completionMode") or ("Indexed" if is_set else "NonIndexed")
+    mode = of.get("completionMode") or ("Indexed" if is_set else "NonIndexed")
     if mode == "Indexed":
-        if value.get("completions") is None and (value.get("parallelism") is not None or not is_set):
-            why = ", as jobs of a JobSet are" if is_set and not value.get("completionMode") else ""
-            number = value.get("parallelism") or 1
-            message = f"{written(path)} has no completions, which an Indexed job needs{why}"
-            place = next((name for name in ("completionMode", "parallelism") if name in value), "")
-            hint = f"Write completions: {number}, as many as there are indices."
-            yield conflict(origin, (*path, place) if place else path, message, hint)
+        if of.get("completions") is None and (of.get("parallelism") is not None or not is_set):
+            why = ", as jobs of a JobSet are" if is_set and not of.get("completionMode") else ""
+            place = [name for name in ("completionMode", "parallelism") if name in of.value]
+            hint = f"Write completions: {of.get('parallelism') or 1}, as many as there are indices."
+            yield of.wrong(f"has no completions, which an Indexed job needs{why}", hint, *place[:1])
     else:
         for name in ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"):
-            if value.get(name) is not None:
-                message = f"{written((*path, name))} is for jobs with completionMode Indexed"
-                yield conflict(origin, (*path, name), message, "Write completionMode: Indexed, or remove it.")
-    selector, is_own = value.get("selector"), value.get("manualSelector") is True
+            if of.get(name) is not None:
+                hint = "Write completionMode: Indexed, or remove it."
+                yield of.refuse(name, "is for jobs with completionMode Indexed", hint)
+    selector, is_own = of.get("selector"), of.get("manualSelector") is True
     if is_own and kind == "CronJob":
-        message = (
-            f"{written((*path, 'manualSelector'))} is refused in a CronJob, whose jobs have selectors of their own"
-        )
-        yield conflict(origin, (*path, "manualSelector"), message, "Remove it, and the selector.")
+        what = "is refused in a CronJob, whose jobs have selectors of their own"
+        yield of.refuse("manualSelector", what, "Remove it, and the selector.")
     elif selector and not is_own and "controller-uid" not in str(selector):
-        message = f"{written((*path, 'selector'))} is made by Kubernetes itself: another one is refused"
-        yield conflict(origin, (*path, "selector"), message, "Remove it.")
-    if value.get("maxFailedIndexes") is not None and value.get("backoffLimitPerIndex") is None:
-        message = f"{written((*path, 'maxFailedIndexes'))} needs backoffLimitPerIndex"
-        yield conflict(origin, (*path, "maxFailedIndexes"), message, "Write both, or neither.")
-    pods: KeyPath = (*path, "template", "spec", "restartPolicy")
+        yield of.refuse("selector", "is made by Kubernetes itself: another one is refused", "Remove it.")
+    if of.get("maxFailedIndexes") is not None and of.get("backoffLimitPerIndex") is None:
+        yield of.refuse("maxFailedIndexes", "needs backoffLimitPerIndex", "Write both, or neither.")
+    restarts = of.below("template", "spec").get("restartPolicy")
     for name in ("podFailurePolicy", "backoffLimitPerIndex"):
-        restarts = origin.value(pods)
-        if value.get(name) is not None and restarts is not None and restarts != "Never":
-            message = f"{written((*path, name))} needs pods with restartPolicy Never, not {restarts}"
-            yield conflict(origin, (*path, name), message, "Write restartPolicy: Never in template.spec.")
-    completions, failed = value.get("completions"), value.get("maxFailedIndexes")
-    if type(failed) is int and type(completions) is int and failed > completions:
-        message = f"{written((*path, 'maxFailedIndexes'))} is {failed}, more than completions, {completions}"
-        yield conflict(origin, (*path, "maxFailedIndexes"), message, f"Write {completions} or less.")
-    yield from _failures(origin, path, value)
-    if mode == "Indexed":
-        yield from _successes(origin, (*path, "successPolicy"), value.get("successPolicy"), completions)
+        if of.get(name) is not None and restarts is not None and restarts != "Never":
+            what = f"needs pods with restartPolicy Never, not {restarts}"
+            yield of.refuse(name, what, "Write restartPolicy: Never in template.spec.")
+    if of.exceeds("maxFailedIndexes", "completions"):
+        what = f"is {of.get('maxFailedIndexes')}, more than completions, {of.get('completions')}"
+        yield of.refuse("maxFailedIndexes", what, f"Write {of.get('completions')} or less.")
+    if isinstance(of.get("podFailurePolicy"), dict):
+        yield from _failures(of)
+    if mode == "Indexed" and isinstance(of.get("successPolicy"), dict):
+        yield from _successes(of.below("successPolicy"), of.get("completions"))
 
 
-def _failures(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    policy = value.get("podFailurePolicy")
-    if not isinstance(policy, dict):
-        return
-    if value.get("podReplacementPolicy") == "TerminatingOrFailed":
-        message = f"{written(path)} has a podFailurePolicy, which needs podReplacementPolicy Failed"
-        yield conflict(origin, (*path, "podReplacementPolicy"), message, "Write Failed, or remove it.")
-    pods = origin.value((*path, "template", "spec"))
-    lists = [pods.get(name) for name in ("initContainers", "containers")] if isinstance(pods, dict) else []
-    names = [str(item.get("name")) for part in lists for item in mappings(part)]
-    for index, rule in enumerate(mappings(policy.get("rules"))):
-        where: KeyPath = (*path, "podFailurePolicy", "rules", index)
-        if rule.get("action") == "FailIndex" and value.get("backoffLimitPerIndex") is None:
-            message = f"{written((*where, 'action'))} is FailIndex, which needs backoffLimitPerIndex"
-            yield conflict(origin, (*where, "action"), message, "Write backoffLimitPerIndex, or action: FailJob.")
-        codes = rule.get("onExitCodes")
-        name = codes.get("containerName") if isinstance(codes, dict) else None
+def _failures(of: Fields) -> Found:
+    if of.get("podReplacementPolicy") == "TerminatingOrFailed":
+        what = "has a podFailurePolicy, which needs podReplacementPolicy Failed"
+        yield of.wrong(what, "Write Failed, or remove it.", "podReplacementPolicy")
+    pods = of.below("template", "spec")
+    names = named(item for field in ("initContainers", "containers") for item in mappings(pods.get(field)))
+    for rule in of.below("podFailurePolicy").each("rules"):
+        if rule.get("action") == "FailIndex" and of.get("backoffLimitPerIndex") is None:
+            hint = "Write backoffLimitPerIndex, or action: FailJob."
+            yield rule.refuse("action", "is FailIndex, which needs backoffLimitPerIndex", hint)
+        name = rule.below("onExitCodes").get("containerName")
         if name and name not in names:
-            message = f'the pods have no container "{name}"'
             hint = did_you_mean(str(name), names, f"Their containers are {', '.join(names)}.")
-            yield conflict(origin, (*where, "onExitCodes", "containerName"), message, hint)
+            yield rule.conflict(f'the pods have no container "{name}"', hint, "onExitCodes", "containerName")
 
 
-def failure_rule(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+def failure_rule(of: Fields) -> Found:
     """A rule of a podFailurePolicy is about exit codes or about conditions of the pod."""
-    kinds = [name for name in ("onExitCodes", "onPodConditions") if has(value, name)]
+    kinds = [name for name in ("onExitCodes", "onPodConditions") if of.has(name)]
     if len(kinds) != 1:
-        message = f"{written(path)} has {' and '.join(kinds) or 'no condition'}"
-        yield conflict(origin, path, message, "Write one of onExitCodes, onPodConditions.")
+        yield of.wrong(f"has {' and '.join(kinds) or 'no condition'}", "Write one of onExitCodes, onPodConditions.")
 
 
-def exit_codes(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+def exit_codes(of: Fields) -> Found:
     """Codes are in order, each once, and a container that succeeded is none that failed."""
-    codes = value.get("values")
+    codes = of.get("values")
     if codes == []:
-        yield invalid_value(origin, (*path, "values"), "must not be empty", codes, "Write the codes.")
+        yield of.invalid(NOT_EMPTY, codes, "Write the codes.", "values")
     if not isinstance(codes, list) or not all(type(code) is int for code in codes):
         return
-    where = (*path, "values")
-    if 0 in codes and value.get("operator") == "In":
-        yield invalid_value(origin, (*where, codes.index(0)), "must not be 0 with operator In", 0, "Remove it.")
+    if 0 in codes and of.get("operator") == "In":
+        yield of.invalid("must not be 0 with operator In", 0, "Remove it.", "values", codes.index(0))
     elif codes != sorted(set(codes)):
-        message = f"{written(where)} must be in order, each code once"
-        yield conflict(origin, where, message, f"Write {sorted(set(codes))}.")
+        yield of.refuse("values", "must be in order, each code once", f"Write {sorted(set(codes))}.")
 
 
-def _successes(origin: Origin, path: KeyPath, policy: object, completions: object) -> Found:
-    if not isinstance(policy, dict):
-        return
-    if policy.get("rules") == []:
-        yield invalid_value(origin, (*path, "rules"), "must not be empty", [], "Write one, or remove the policy.")
-    for index, rule in enumerate(mappings(policy.get("rules"))):
-        where: KeyPath = (*path, "rules", index)
+def _successes(of: Fields, completions: object) -> Found:
+    if of.get("rules") == []:
+        yield of.invalid(NOT_EMPTY, [], "Write one, or remove the policy.", "rules")
+    for rule in of.each("rules"):
         indexes, count = rule.get("succeededIndexes"), rule.get("succeededCount")
         if indexes is None and count is None:
-            message = f"{written(where)} has no condition"
-            yield conflict(origin, where, message, "Write one of succeededCount, succeededIndexes.")
+            yield rule.wrong("has no condition", "Write one of succeededCount, succeededIndexes.")
         most = completions if type(completions) is int else None
         if isinstance(indexes, str):
             number = _counted(indexes, most)
             if number is None:
                 last = "" if most is None else f" below {most}"
-                rule_ = f"must be indexes{last} and ranges of them in order, such as 0,2-3"
-                yield invalid_value(origin, (*where, "succeededIndexes"), rule_, indexes)
+                what = f"must be indexes{last} and ranges of them in order, such as 0,2-3"
+                yield invalid_value(rule.origin, (*rule.path, "succeededIndexes"), what, indexes)
                 continue
             most = number
         if type(count) is int and most is not None and count > most:
-            message = f"{written((*where, 'succeededCount'))} is {count}, and there are {most} indexes"
-            yield conflict(origin, (*where, "succeededCount"), message, f"Write {most} or less.")
+            yield rule.refuse("succeededCount", f"is {count}, and there are {most} indexes", f"Write {most} or less.")
 
 
 def _counted(text: str, completions: int | None) -> int | None:
@@ -148,44 +122,43 @@ def _counted(text: str, completions: int | None) -> int | None:
     return number
 
 
-def rolling(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+def rolling(of: Fields) -> Found:
     """How a Deployment or a StatefulSet replaces its pods."""
-    kind = value.get("type")
-    if kind in ("Recreate", "OnDelete") and value.get("rollingUpdate") is not None:
-        message = f"{written(path)} has type {kind}, which takes no rollingUpdate"
-        yield conflict(origin, (*path, "rollingUpdate"), message, "Remove it, or write type: RollingUpdate.")
+    kind = of.get("type")
+    if kind in ("Recreate", "OnDelete") and of.get("rollingUpdate") is not None:
+        hint = "Remove it, or write type: RollingUpdate."
+        yield of.wrong(f"has type {kind}, which takes no rollingUpdate", hint, "rollingUpdate")
 
 
 def _is_none(value: object) -> bool:
     return value == 0 or (isinstance(value, str) and re.fullmatch(r"0+%", value) is not None)
 
 
-def rolling_pods(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+def rolling_pods(of: Fields) -> Found:
     """A Deployment that neither adds pods nor takes any away could replace none."""
-    if _is_none(value.get("maxSurge")) and _is_none(value.get("maxUnavailable")):
-        message = f"{written(path)} has neither maxSurge nor maxUnavailable above 0, so no pod could be replaced"
-        yield conflict(origin, (*path, "maxUnavailable"), message, "Write maxUnavailable: 1, or maxSurge: 1.")
+    if _is_none(of.get("maxSurge")) and _is_none(of.get("maxUnavailable")):
+        what = "has neither maxSurge nor maxUnavailable above 0, so no pod could be replaced"
+        yield of.wrong(what, "Write maxUnavailable: 1, or maxSurge: 1.", "maxUnavailable")
 
 
-def rolling_members(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+def rolling_members(of: Fields) -> Found:
     """The same of a StatefulSet."""
-    if _is_none(value.get("maxUnavailable")):
-        where = (*path, "maxUnavailable")
-        yield invalid_value(origin, where, "must be more than 0", value["maxUnavailable"], "Write 1, or remove it.")
+    most = of.get("maxUnavailable")
+    if _is_none(most):
+        yield of.invalid("must be more than 0", most, "Write 1, or remove it.", "maxUnavailable")
 
 
-def deployment(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+def deployment(of: Fields) -> Found:
     """A Deployment may take longer than its pods need to count as ready."""
-    yield from endless(origin, path, value)
-    progress, ready = value.get("progressDeadlineSeconds", _PROGRESS), value.get("minReadySeconds")
+    yield from endless(of)
+    progress, ready = of.get("progressDeadlineSeconds", _PROGRESS), of.get("minReadySeconds")
     if type(progress) is int and type(ready) is int and ready >= progress:
-        message = f"{written((*path, 'minReadySeconds'))} is {ready}, not less than progressDeadlineSeconds, {progress}"
-        yield conflict(origin, (*path, "minReadySeconds"), message, f"Write progressDeadlineSeconds: {ready + 1}.")
+        what = f"is {ready}, not less than progressDeadlineSeconds, {progress}"
+        yield of.refuse("minReadySeconds", what, f"Write progressDeadlineSeconds: {ready + 1}.")
 
 
-def endless(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+def endless(of: Fields) -> Found:
     """Pods that are to run for ever have no time by which they end."""
-    where: KeyPath = (*path, "template", "spec", "activeDeadlineSeconds")
-    if origin.value(where) is not None:
-        message = f"{written(where)} is for pods that end"
-        yield conflict(origin, where, message, "Remove it; jobs have one.")
+    pods = of.below("template", "spec")
+    if pods.get("activeDeadlineSeconds") is not None:
+        yield pods.refuse("activeDeadlineSeconds", "is for pods that end", "Remove it; jobs have one.")

@@ -1,16 +1,26 @@
-"""Labels and annotations that KAI, Grove or this tool reads: each is one of theirs, and stands where it is read."""
+"""Labels, annotations and fields at any depth of a document: what KAI, Grove or this tool reads is one of theirs and
+stands where it is read, and nothing gets past the pool.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 
 from kubectl_tas import gpus
-from kubectl_tas.check.parts import Part
+from kubectl_tas.check.document_walk import Part, parts
+from kubectl_tas.check.resource_requests import resources_of
+from kubectl_tas.check.secrets import secrets_of
+from kubectl_tas.check.visibledevices import config_maps, devices_of
+from kubectl_tas.check.workload_labels import conflict
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.gangs.pool_demands import agreed, agreed_shard, agreed_with
 from kubectl_tas.model import labels
+from kubectl_tas.model.backdoors import ANNOTATIONS, FIELDS, LABELS, Backdoor, Decides
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.labelkeys import KEYS, Reader
 from kubectl_tas.model.repository import Origin
+from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import closest, question
 
 KEY_UNKNOWN = Rule(
@@ -45,6 +55,32 @@ _ENDINGS = (".x-k8s.io", ".io", ".dev", ".com", ".ai")
 DOMAINS = ("kai.scheduler", "kubectl-tas", "grove.io", "runai")
 _SLIPS = 2
 """Slips that a domain may have to be taken for one of these."""
+QUOTA_BYPASS = Rule(
+    "quota-bypass",
+    Severity.ERROR,
+    "Pods name their node, or the shard of a scheduler, themselves.",
+    "With nodeName the kubelet starts a pod that no scheduler has seen, whatever is left of any quota; "
+    "with kai.scheduler/node-pool another scheduler than that of the pool's nodes takes it, or none does. Remove the "
+    "key; to run on certain nodes, use nodeSelector or affinity. The shard of a pool's work is nodePool of the pool.",
+    protects=Waiving.CONFIG,
+)
+SYNC_BYPASS = Rule(
+    "sync-bypass",
+    Severity.ERROR,
+    "An annotation takes an object out of what kustomize, Argo CD or Flux apply, compare or prune.",
+    "What is in the repository and what is in the cluster would differ without a word: work that was removed runs on "
+    "and holds its GPUs, or work that was reviewed never runs. Remove the annotation. Where a repository needs it, "
+    "spec.rules of the Config allows it for all: sync-bypass: off.",
+    protects=Waiving.CONFIG,
+)
+_TABLES = {"labels": LABELS, "annotations": ANNOTATIONS}
+PLAIN = (labels.PRIORITY_CLASS, labels.POD_GROUP, *gpus.ANNOTATIONS)
+"""Keys of KAI's without a domain."""
+_BY_NOBODY = frozenset(key.name for key in KEYS if key.reader is Reader.NOBODY)
+_WRITTEN = "kubectl-tas, KAI or Grove writes it"
+KNOWN = {
+    where: frozenset(key.name for key in KEYS if key.where == where) for where in ("labels", "annotations", "both")
+}
 
 
 def keys_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:
@@ -52,10 +88,10 @@ def keys_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:
     where, path, keys = part
     if where in ("labels", "annotations"):
         for key in keys:
-            yield from _check(origin, where, (*path, key))
+            yield from _key(origin, where, (*path, key))
 
 
-def _check(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
+def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     key = str(path[-1])
     other = "labels" if where == "annotations" else "annotations"
     if key in KNOWN[where] or key in KNOWN["both"]:
@@ -70,7 +106,7 @@ def _check(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
         yield Diagnostic(OTHER_QUEUE, message, place, hint=f"Remove {key}.")
         return
     if key.startswith(labels.OWN_PREFIX) and (where == "labels" or key in KNOWN[other]):
-        return  # check.workload says more of those
+        return  # check.workload_labels says more of those
     if key in KNOWN[other]:
         message = f"{key} is read among the {other}, not among the {where}"
         hint = f"Remove it: {_WRITTEN}." if key in _BY_NOBODY else f"Move it to {other}."
@@ -95,10 +131,58 @@ def _check(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     yield Diagnostic(KEY_UNKNOWN, f'nothing reads the key "{key}"', place, hint=hint)
 
 
-PLAIN = (labels.PRIORITY_CLASS, labels.POD_GROUP, *gpus.ANNOTATIONS)
-"""Keys of KAI's without a domain."""
-_BY_NOBODY = frozenset(key.name for key in KEYS if key.reader is Reader.NOBODY)
-_WRITTEN = "kubectl-tas, KAI or Grove writes it"
-KNOWN = {
-    where: frozenset(key.name for key in KEYS if key.where == where) for where in ("labels", "annotations", "both")
-}
+def backdoors_of(origin: Origin, part: Part, values: Mapping[Decides, tuple[str, str]]) -> Iterator[Diagnostic]:
+    """Keys that are not as the pool has them, which is in ``values``; those that may not be there at all."""
+    what, path, written = part
+    if what == "field":
+        yield from _opened(origin, FIELDS[str(path[-1])], path, written, values)
+        return
+    table = _TABLES.get(what, {})
+    for key in written.keys() & table.keys():
+        if table[key].decides is not Decides.SYNC or path == ("metadata", "annotations"):
+            yield from _opened(origin, table[key], (*path, key), written[key], values)
+
+
+def _opened(
+    origin: Origin, door: Backdoor, path: KeyPath, written: object, values: Mapping[Decides, tuple[str, str]]
+) -> Iterator[Diagnostic]:
+    if door.decides in values:
+        value, why = values[door.decides]
+        if written is not None and written != value:
+            yield conflict(origin, path, value, why)
+    elif door.decides is Decides.SYNC:
+        if re.search(door.values, str(written)):
+            message = f"{door.key}: {written} takes the object out of the sync: {door.effect}"
+            hint = "Remove it, or let spec.rules of the Config allow it."
+            yield Diagnostic(SYNC_BYPASS, message, origin.locate(path, key=True), hint=hint)
+    elif door.effect and written:
+        message = f'{door.key} is "{written}": {door.effect}'
+        hint = "Remove it; nodeSelector and affinity choose nodes too."
+        yield Diagnostic(QUOTA_BYPASS, message, origin.locate(path, key=True), hint=hint)
+
+
+def check_documents(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Every such document, whether its pool exists or not."""
+    repository = fleet.repository
+    sent = {id(item.declared.origin): agreed(fleet, item) for item in (*fleet.workloads, *fleet.submitted_sets)}
+    for group in fleet.pod_groups:
+        sent |= {id(pod.origin): agreed_with(group) for pod in group.pods}
+        if group.pool is not None:
+            sent[id(group.declared.origin)] = agreed_shard(group.pool)
+    origins = [item.origin for item in repository.workloads]
+    origins += [item.origin for item in repository.pod_clique_sets]
+    origins += [item.origin for item in repository.pod_groups]
+    maps = config_maps(fleet)
+    for origin in origins:
+        values = sent.get(id(origin), {})
+        namespace = values.get(Decides.NAMESPACE, ("", ""))[0]
+        for part in parts(origin):
+            if part[0] == "container":
+                yield from devices_of(origin, part, maps, namespace)
+                yield from secrets_of(origin, part)
+                continue
+            yield from keys_of(origin, part)
+            yield from backdoors_of(origin, part, values)
+            yield from resources_of(origin, part)
+            if part[0] == "annotations":
+                yield from devices_of(origin, part, maps, namespace)

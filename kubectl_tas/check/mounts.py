@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Literal
 
-from kubectl_tas.check.workflow import TASK_DATA
+from kubectl_tas.check.workflow_fields import TASK_DATA
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.gangs.task_files import MAX_BYTES, OUTPUT, data_paths, filled, is_below, normal, task_file
 from kubectl_tas.gangs.task_pods import mounted_secrets
@@ -174,8 +174,7 @@ def _credentials(declared: Declared[Workflow], task: Task, path: KeyPath) -> Ite
             owner = variables.setdefault(variable, f'the credential "{name}"')
             if owner != f'the credential "{name}"':
                 message = f'the variable "{variable}" of the task "{task.name}" is set by {owner} too'
-                place = declared.origin.locate((*where, variable), key=True)
-                yield _wrong(message, place, "Remove one of the two.")
+                yield _wrong(message, declared.origin.locate((*where, variable), key=True), "Remove one of the two.")
 
 
 def _wrong(message: str, place: Location, hint: str) -> Diagnostic:

@@ -11,19 +11,12 @@ from typing import Any
 
 from kubectl_tas import addresses, quantities, spellings
 from kubectl_tas.addresses import NO_ADDRESS
-from kubectl_tas.check.conflicts import Check, Found, conflict, has, is_slip, mappings, one_of
+from kubectl_tas.check.conflicts import NOT_EMPTY, Check, Fields, Found, listed, not_empty, one_of
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.kubernetes import Bound
 from kubectl_tas.late import imported
-from kubectl_tas.load.schema import INVALID_VALUE, invalid_value, missing_field, written, wrong_key
-from kubectl_tas.model.base import (
-    KEY_HINT,
-    KEY_RULE,
-    VALUE_HINT,
-    VALUE_RULE,
-    KeyPath,
-)
-from kubectl_tas.model.repository import Origin
+from kubectl_tas.load.schema import INVALID_VALUE, wrong_key
+from kubectl_tas.model.base import KEY_HINT, KEY_RULE, VALUE_HINT, VALUE_RULE
 from kubectl_tas.resolve import names
 from kubectl_tas.spellings import Refusal
 from kubectl_tas.words import did_you_mean
@@ -44,6 +37,21 @@ _TYPES = ("ClusterIP", "NodePort", "LoadBalancer", "ExternalName")
 _MODES = {"RWO": "ReadWriteOnce", "ROX": "ReadOnlyMany", "RWX": "ReadWriteMany", "RWOP": "ReadWriteOncePod"}
 """The access modes of claims, as kubectl prints them and as files write them."""
 _TRAFFIC = ("Cluster", "Local")
+_METRICS = {
+    name: name[0].lower() + name[1:] for name in ("ContainerResource", "External", "Object", "Pods", "Resource")
+}
+"""The field in which a metric of each type stands."""
+_BALANCED = ("LoadBalancer",)
+_ONLY: Mapping[str, tuple[str, ...]] = {
+    "allocateLoadBalancerNodePorts": _BALANCED,
+    "externalTrafficPolicy": ("LoadBalancer", "NodePort"),
+    "healthCheckNodePort": _BALANCED,
+    "loadBalancerClass": _BALANCED,
+    "loadBalancerSourceRanges": _BALANCED,
+}
+"""Fields of a Service, and the types that have them."""
+_NOT_OF_NAMES = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
+"""Fields that a Service of type ExternalName cannot have."""
 
 
 def _port_or_name_refused(port: Any) -> Refusal:
@@ -206,32 +214,28 @@ BOUNDS: Mapping[str, Mapping[str, Bound]] = {
 """The values that fields take, by type and field."""
 
 
-def _metadata(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    if value.get("labels"):
-        yield from _labels(origin, (*path, "labels"), value["labels"])
-    annotations, where = value.get("annotations"), (*path, "annotations")
-    if not isinstance(annotations, dict):
+def _metadata(of: Fields) -> Found:
+    if of.get("labels"):
+        yield from _labels(of.below("labels"))
+    if not of.get("annotations"):
         return
-    for key in annotations:
+    notes = of.below("annotations")
+    for key in notes.value:
         if spellings.label_key(key.lower()):
-            yield wrong_key(origin, where, key, "must be a name such as example.com/note", KEY_HINT)
-    size = _size(annotations) + _size(annotations.values())
+            yield wrong_key(of.origin, notes.path, key, "must be a name such as example.com/note", KEY_HINT)
+    size = _size(notes.value) + _size(notes.value.values())
     if size > _MAX_ANNOTATIONS:
-        message = f"{written(where)} has {size} bytes, more than the {_MAX_ANNOTATIONS} that an API server takes"
-        largest = max(annotations, key=lambda key: len(str(annotations[key])))
-        yield _too_much(origin, (*where, largest), message, "Shorten this one, or keep it in a ConfigMap.")
+        message = f"{notes.at()} has {size} bytes, more than the {_MAX_ANNOTATIONS} that an API server takes"
+        largest = max(notes.value, key=lambda key: len(str(notes.get(key))))
+        yield _too_much(notes, message, "Shorten this one, or keep it in a ConfigMap.", largest)
 
 
-def _labels(origin: Origin, path: KeyPath, labels: object) -> Found:
-    for key, value in labels.items() if isinstance(labels, dict) else ():
+def _labels(of: Fields) -> Found:
+    for key, value in of.value.items():
         if spellings.label_key(key):
-            yield wrong_key(origin, path, key, KEY_RULE, KEY_HINT)
+            yield wrong_key(of.origin, of.path, key, KEY_RULE, KEY_HINT)
         if isinstance(value, str) and spellings.label_value(value):
-            yield invalid_value(origin, (*path, key), VALUE_RULE, value, VALUE_HINT)
-
-
-def _selector(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    yield from _labels(origin, (*path, "matchLabels"), value.get("matchLabels"))
+            yield of.invalid(VALUE_RULE, value, VALUE_HINT, key)
 
 
 def _size(texts: Iterable[Any]) -> int:
@@ -244,296 +248,242 @@ def _decoded(text: str) -> int:
     return (len(text) - text.count("\n") - text.count("\r")) * 3 // 4 - text.count("=")
 
 
-def _too_much(origin: Origin, path: KeyPath, message: str, hint: str) -> Diagnostic:
-    return Diagnostic(INVALID_VALUE, message, origin.locate(path, key=True), hint=hint)
+def _too_much(of: Fields, message: str, hint: str, *steps: str) -> Diagnostic:
+    return Diagnostic(INVALID_VALUE, message, of.origin.locate((*of.path, *steps), key=True), hint=hint)
 
 
-def _config_map(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    parts = {name: value[name] for name in ("data", "binaryData") if isinstance(value.get(name), dict)}
-    data, binary = parts.get("data", {}), parts.get("binaryData", {})
+def _config_map(of: Fields) -> Found:
+    parts = {name: of.below(name).value for name in ("data", "binaryData")}
+    data, binary = parts.values()
     for name, part in parts.items():
         for key in part:
             if spellings.config_key(key):
                 hint = "A key becomes the name of a file: write letters, digits, '-', '_' and '.', without '/'."
-                yield wrong_key(origin, (*path, name), key, "must be a plain file name", hint)
+                yield wrong_key(of.origin, (*of.path, name), key, "must be a plain file name", hint)
     for key in binary:
         if key in data:
             message = f'the key "{key}" is in data and in binaryData'
-            yield conflict(origin, (*path, "binaryData", key), message, "Rename one, or remove one.")
+            yield of.conflict(message, "Rename one, or remove one.", "binaryData", key)
     size = _size(data.values()) + sum(_decoded(text) for text in binary.values() if isinstance(text, str))
     if size > _MAX_DATA:
         message = f"this ConfigMap has {size} bytes, more than the {_MAX_DATA} that an API server takes"
         _, name, key = max((len(str(text)), name, key) for name, part in parts.items() for key, text in part.items())
-        yield _too_much(origin, (*path, name, key), message, "Divide it, or keep large files in a volume.")
+        yield _too_much(of, message, "Divide it, or keep large files in a volume.", name, key)
 
 
-_METRICS = {
-    name: name[0].lower() + name[1:] for name in ("ContainerResource", "External", "Object", "Pods", "Resource")
-}
-"""The field in which a metric of each type stands."""
-
-
-def _metric(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+def _metric(of: Fields) -> Found:
     """A metric stands in the field of its type."""
-    field = _METRICS.get(str(value.get("type")))
-    if field is not None and value.get(field) is None:
-        yield missing_field(origin, path, field, {}, ("type", *_METRICS.values()))
+    field = _METRICS.get(str(of.get("type")))
+    if field is not None and of.get(field) is None:
+        yield of.missing(field, ("type", *_METRICS.values()))
     for other in _METRICS.values():
-        if field is not None and other != field and value.get(other) is not None:
-            message = f"{written(path)} has type {value['type']}, which takes no {other}"
+        if field is not None and other != field and of.get(other) is not None:
             hint = f"Remove it, or write type: {other[0].upper()}{other[1:]}."
-            yield conflict(origin, (*path, other), message, hint)
+            yield of.wrong(f"has type {of.get('type')}, which takes no {other}", hint, other)
 
 
 def _aims_at(*fields: str, alone: bool = True) -> Check:
     """A metric whose target is one of these, and where it is ``alone`` no more than one."""
 
-    def check(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-        target, where = value.get("target"), (*path, "target")
-        if not isinstance(target, dict):
-            return
+    def check(of: Fields) -> Found:
+        target = of.below("target")
         found = [name for name in fields if target.get(name) is not None]
-        if not found and not is_slip(target, fields):
-            yield conflict(origin, where, f"{written(where)} has no {' or '.join(fields)}", f"Write {fields[0]}.")
+        if isinstance(of.get("target"), dict) and not found and not target.is_slip(fields):
+            yield target.wrong(f"has no {' or '.join(fields)}", f"Write {fields[0]}.")
         elif len(found) > 1 and alone:
-            message = f"{written(where)} has both {' and '.join(found)}"
-            yield conflict(origin, (*where, found[1]), message, "Keep one of them.")
+            yield target.wrong(f"has both {' and '.join(found)}", "Keep one of them.", found[1])
 
     return check
 
 
-def _scaled(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+def _scaled(of: Fields) -> Found:
     """The target of a HorizontalPodAutoscaler needs its group. Only metrics from outside of its pods scale it to 0."""
-    target, least, most = (value.get(name) for name in ("scaleTargetRef", "minReplicas", "maxReplicas"))
-    if isinstance(target, dict) and target.get("apiVersion") is None:
-        yield missing_field(origin, (*path, "scaleTargetRef"), "apiVersion", {}, ("apiVersion", "kind", "name"))
-    if type(least) is int and type(most) is int and least > most > 0:
-        message = f"{written((*path, 'minReplicas'))} is {least}, more than maxReplicas, {most}"
-        yield conflict(origin, (*path, "minReplicas"), message, f"Write {most} or less, or raise maxReplicas.")
-    elif least == 0 and not any(item.get("type") in ("External", "Object") for item in mappings(value.get("metrics"))):
+    target, least, most = of.below("scaleTargetRef"), of.get("minReplicas"), of.get("maxReplicas")
+    if isinstance(of.get("scaleTargetRef"), dict) and target.get("apiVersion") is None:
+        yield target.missing("apiVersion", ("apiVersion", "kind", "name"))
+    if of.exceeds("minReplicas", "maxReplicas") and most > 0:
+        hint = f"Write {most} or less, or raise maxReplicas."
+        yield of.refuse("minReplicas", f"is {least}, more than maxReplicas, {most}", hint)
+    elif least == 0 and not any(item.get("type") in ("External", "Object") for item in of.each("metrics")):
         rule = "must be at least 1 without a metric of type External or Object"
-        yield invalid_value(origin, (*path, "minReplicas"), rule, least, "Write 1 or more.")
+        yield of.invalid(rule, least, "Write 1 or more.", "minReplicas")
 
 
-def _steps(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    """Without policies, Kubernetes fills in its own; it refuses an empty list."""
-    if value.get("policies") == []:
-        yield invalid_value(origin, (*path, "policies"), "must not be empty", [], "Write one, or remove the field.")
-
-
-def _volume_of_its_own(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+def _volume_of_its_own(of: Fields) -> Found:
     """The template of a claim for each pod: the pods have a volume of its name."""
-    name = origin.value((*path, "metadata", "name"))
-    if path and isinstance(name, str) and (refusal := spellings.label(name)) is not None:
-        yield invalid_value(origin, (*path, "metadata", "name"), refusal[0], name, "Write one such as data.")
+    name = of.origin.value((*of.path, "metadata", "name"))
+    if of.path and isinstance(name, str) and (refusal := spellings.label(name)) is not None:
+        yield of.invalid(refusal[0], name, "Write one such as data.", "metadata", "name")
 
 
-def _claim(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    modes = value.get("accessModes")
+def _claim(of: Fields) -> Found:
+    modes = of.get("accessModes")
     if modes == []:
-        hint = "Write one, such as [ReadWriteOnce]."
-        yield invalid_value(origin, (*path, "accessModes"), "must not be empty", [], hint)
-    if isinstance(modes, list) and len(modes) > 1 and "ReadWriteOncePod" in modes:
-        message = f"{written((*path, 'accessModes'))} has ReadWriteOncePod, which must stand alone"
-        yield conflict(origin, (*path, "accessModes"), message, "Remove it, or the others.")
+        yield of.invalid(NOT_EMPTY, [], "Write one, such as [ReadWriteOnce].", "accessModes")
+    if len(listed(modes)) > 1 and "ReadWriteOncePod" in modes:
+        yield of.refuse("accessModes", "has ReadWriteOncePod, which must stand alone", "Remove it, or the others.")
 
 
-def _claimed(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    """What a claim of a volume asks for."""
-    asked, where = value.get("requests"), (*path, "requests")
-    if not isinstance(asked, dict):
+def _claimed(of: Fields) -> Found:
+    asked = of.below("requests")
+    if not isinstance(of.get("requests"), dict):
         return
     if asked.get("storage") is None:
-        yield missing_field(origin, where, "storage", {}, ("storage",))
-    elif quantities.parse(asked["storage"]) == 0:
-        rule = "must be more than 0"
-        yield invalid_value(origin, (*where, "storage"), rule, asked["storage"], "Write one such as 10Gi.")
+        yield asked.missing("storage", ("storage",))
+    elif quantities.parse(asked.get("storage")) == 0:
+        yield asked.invalid("must be more than 0", asked.get("storage"), "Write one such as 10Gi.", "storage")
 
 
-def _ingress(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+def _ingress(of: Fields) -> Found:
     fields = ("defaultBackend", "rules")
-    if not any(has(value, name) for name in fields) and not is_slip(value, fields):
-        yield conflict(origin, path, f"{written(path)} has neither rules nor defaultBackend", "Write one of them.")
+    if not any(map(of.has, fields)) and not of.is_slip(fields):
+        yield of.wrong("has neither rules nor defaultBackend", "Write one of them.")
 
 
-def _ingress_rule(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    if value.get("paths") == []:
-        yield invalid_value(origin, (*path, "paths"), "must not be empty", [], "Write one, such as path: /.")
-
-
-def _ingress_path(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    kind, text = value.get("pathType"), str(value.get("path") or "")
+def _ingress_path(of: Fields) -> Found:
+    kind, text = of.get("pathType"), str(of.get("path") or "")
     is_strict = kind in ("Exact", "Prefix")
     if (is_strict or (kind == "ImplementationSpecific" and text)) and not text.startswith("/"):
-        if not is_slip(value, ("path",)):
-            message = f"{written(path)} has pathType {kind}, which needs a path that begins with /"
-            yield conflict(origin, (*path, "path") if text else path, message, "Write one, such as path: /.")
+        if not of.is_slip(("path",)):
+            what = f"has pathType {kind}, which needs a path that begins with /"
+            yield of.wrong(what, "Write one, such as path: /.", *(("path",) if text else ()))
         return
     bad = [part for part in _BAD_IN_PATH if part in text] + [end for end in _BAD_AT_END if text.endswith(end)]
     if is_strict and bad:
         rule = f"must not have {bad[0]} where pathType is {kind}"
-        yield invalid_value(origin, (*path, "path"), rule, text, "Write the path as clients send it.")
+        yield of.invalid(rule, text, "Write the path as clients send it.", "path")
 
 
-def _budget(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+def _budget(of: Fields) -> Found:
     """With neither bound, no pod may be evicted: ``updatePdbStatus`` of pkg/controller/disruption."""
     fields = ("minAvailable", "maxUnavailable")
-    found = [name for name in fields if value.get(name) is not None]
+    found = [name for name in fields if of.get(name) is not None]
     if len(found) > 1:
-        message = f"{written(path)} has both minAvailable and maxUnavailable"
-        yield conflict(origin, (*path, "maxUnavailable"), message, "Keep one of them.")
-    elif not found and not is_slip(value, fields):
-        message = f"{written(path)} has neither minAvailable nor maxUnavailable: Kubernetes evicts none of its pods"
-        yield conflict(origin, path, message, "Write one, such as maxUnavailable: 1.")
+        yield of.wrong("has both minAvailable and maxUnavailable", "Keep one of them.", "maxUnavailable")
+    elif not found and not of.is_slip(fields):
+        what = "has neither minAvailable nor maxUnavailable: Kubernetes evicts none of its pods"
+        yield of.wrong(what, "Write one, such as maxUnavailable: 1.")
 
 
-def _policy_port(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    port, end = value.get("port"), value.get("endPort")
+def _policy_port(of: Fields) -> Found:
+    port, end = of.get("port"), of.get("endPort")
     if type(end) is not int:
         return
-    where = (*path, "endPort")
     if type(port) is not int:
-        message = f"{written(where)} needs port as a number" + ("" if port is None else f", not {port}")
-        yield conflict(origin, where, message, "Write the first port of the range in port, or remove endPort.")
+        what = "needs port as a number" + ("" if port is None else f", not {port}")
+        yield of.refuse("endPort", what, "Write the first port of the range in port, or remove endPort.")
     elif end < port:
-        message = f"{written(where)} is {end}, less than port, {port}"
-        yield conflict(origin, where, message, f"Write {port} or more.")
+        yield of.refuse("endPort", f"is {end}, less than port, {port}", f"Write {port} or more.")
 
 
-def _peer(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+def _peer(of: Fields) -> Found:
     fields = ("ipBlock", "namespaceSelector", "podSelector")
-    found = [name for name in fields if value.get(name) is not None]
-    if not found and not is_slip(value, fields):
-        message = f"{written(path)} has none of {', '.join(fields)}"
-        yield conflict(origin, path, message, "Write one; podSelector: {} selects all pods of the namespace.")
+    found = [name for name in fields if of.get(name) is not None]
+    if not found and not of.is_slip(fields):
+        hint = "Write one; podSelector: {} selects all pods of the namespace."
+        yield of.wrong(f"has none of {', '.join(fields)}", hint)
     elif len(found) > 1 and found[0] == "ipBlock":
-        message = f"{written(path)} has ipBlock and {found[1]}, which cannot go together"
-        yield conflict(origin, (*path, found[1]), message, "Make two entries of them.")
+        yield of.wrong(f"has ipBlock and {found[1]}, which cannot go together", "Make two entries of them.", found[1])
 
 
-def _block(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+def _block(of: Fields) -> Found:
     """``except`` names parts of ``cidr``."""
-    whole, left_out = value.get("cidr"), value.get("except")
+    whole = of.get("cidr")
     outer = addresses.network(whole) if isinstance(whole, str) else None
-    for index, text in enumerate(_listed(left_out)):
+    for index, text in enumerate(listed(of.get("except"))):
         inner = addresses.network(text) if isinstance(text, str) else None
         if inner is None or outer is None:
             continue
         if inner.version == outer.version and inner != outer and inner.subnet_of(outer):
             continue
-        where = (*path, "except", index)
-        message = f"{written(where)} is {text}, which is no part of {whole}"
-        yield conflict(origin, where, message, "Write a smaller range within cidr, or remove it.")
+        message = f"{of.at('except', index)} is {text}, which is no part of {whole}"
+        yield of.conflict(message, "Write a smaller range within cidr, or remove it.", "except", index)
 
 
-_BALANCED = ("LoadBalancer",)
-_ONLY: Mapping[str, tuple[str, ...]] = {
-    "allocateLoadBalancerNodePorts": _BALANCED,
-    "externalTrafficPolicy": ("LoadBalancer", "NodePort"),
-    "healthCheckNodePort": _BALANCED,
-    "loadBalancerClass": _BALANCED,
-    "loadBalancerSourceRanges": _BALANCED,
-}
-"""Fields of a Service, and the types that have them."""
-_NOT_OF_NAMES = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
-"""Fields that a Service of type ExternalName cannot have."""
-
-
-def _service(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+def _service(of: Fields) -> Found:
     """A Service of its own; KubeRay adds the ports of those in its objects."""
-    spec = value.get("spec") or {}
-    if path or not isinstance(spec, dict):
+    if of.path or not isinstance(of.get("spec") or {}, dict):
         return
+    spec = of.below("spec")
     kind = spec.get("type") or "ClusterIP"
-    is_headless = NO_ADDRESS in (spec.get("clusterIP"), *_listed(spec.get("clusterIPs")))
+    is_headless = NO_ADDRESS in (spec.get("clusterIP"), *listed(spec.get("clusterIPs")))
     needs_ports = kind != "ExternalName" and not is_headless
-    if needs_ports and not (has(spec, "ports") or is_slip(spec, ("ports",)) or is_slip(value, ("spec",))):
+    if needs_ports and not (spec.has("ports") or spec.is_slip(("ports",)) or of.is_slip(("spec",))):
         message = "a Service needs ports, unless it has clusterIP None or type ExternalName"
-        yield conflict(origin, ("spec",) if spec else (), message, "Write spec.ports.")
-    yield from _labels(origin, ("spec", "selector"), spec.get("selector"))
+        yield of.conflict(message, "Write spec.ports.", *(("spec",) if spec.value else ()))
+    yield from _labels(spec.below("selector"))
     if kind in _TYPES:
-        yield from _by_type(origin, spec, kind, is_headless=is_headless)
-    yield from _addresses(origin, spec)
-    yield from _ports(origin, spec, kind)
+        yield from _by_type(spec, kind, is_headless=is_headless)
+    yield from _addresses(spec)
+    yield from _ports(spec, kind)
 
 
-def _listed(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _by_type(origin: Origin, spec: Mapping[str, Any], kind: str, *, is_headless: bool) -> Found:
+def _by_type(of: Fields, kind: str, *, is_headless: bool) -> Found:
     """Fields that the type of a Service does not have, or must have."""
     if is_headless and kind in ("LoadBalancer", "NodePort"):
-        field = "clusterIP" if spec.get("clusterIP") is not None else "clusterIPs"
-        message = f"spec.{field} is {NO_ADDRESS}, which type {kind} cannot have"
-        yield conflict(origin, ("spec", field), message, "Remove it, or write type: ClusterIP.")
+        field = "clusterIP" if of.get("clusterIP") is not None else "clusterIPs"
+        hint = "Remove it, or write type: ClusterIP."
+        yield of.refuse(field, f"is {NO_ADDRESS}, which type {kind} cannot have", hint)
     if kind == "ExternalName":
-        if not has(spec, "externalName"):
-            yield missing_field(origin, ("spec",), "externalName", {}, tuple(spec))
-        for field in _NOT_OF_NAMES:
-            if has(spec, field):
-                message = f"a Service of type ExternalName has no {field}"
-                yield conflict(origin, ("spec", field), message, "Remove it.")
+        if not of.has("externalName"):
+            yield of.missing("externalName", of.value)
+        for field in filter(of.has, _NOT_OF_NAMES):
+            yield of.conflict(f"a Service of type ExternalName has no {field}", "Remove it.", field)
     for field, kinds in _ONLY.items():
-        if not has(spec, field) or (field == "healthCheckNodePort" and spec[field] == 0):
+        if not of.has(field) or (field == "healthCheckNodePort" and of.get(field) == 0):
             continue
-        is_open = field == "externalTrafficPolicy" and kind == "ClusterIP" and has(spec, "externalIPs")
+        is_open = field == "externalTrafficPolicy" and kind == "ClusterIP" and of.has("externalIPs")
         if kind not in kinds and not is_open:
-            message = f"spec.{field} is for type {' or '.join(kinds)}, and this Service has type {kind}"
-            yield conflict(origin, ("spec", field), message, f"Remove it, or write type: {kinds[0]}.")
-        elif field == "healthCheckNodePort" and spec.get("externalTrafficPolicy") != "Local":
-            message = f"spec.{field} needs externalTrafficPolicy: Local"
-            yield conflict(origin, ("spec", field), message, "Write both, or remove it.")
-    if has(spec, "sessionAffinityConfig") and spec.get("sessionAffinity") != "ClientIP":
-        message = "spec.sessionAffinityConfig needs sessionAffinity: ClientIP"
-        yield conflict(origin, ("spec", "sessionAffinityConfig"), message, "Write both, or remove it.")
+            what = f"is for type {' or '.join(kinds)}, and this Service has type {kind}"
+            yield of.refuse(field, what, f"Remove it, or write type: {kinds[0]}.")
+        elif field == "healthCheckNodePort" and of.get("externalTrafficPolicy") != "Local":
+            yield of.refuse(field, "needs externalTrafficPolicy: Local", "Write both, or remove it.")
+    if of.has("sessionAffinityConfig") and of.get("sessionAffinity") != "ClientIP":
+        yield of.refuse("sessionAffinityConfig", "needs sessionAffinity: ClientIP", "Write both, or remove it.")
 
 
-def _addresses(origin: Origin, spec: Mapping[str, Any]) -> Found:
+def _addresses(of: Fields) -> Found:
     """The first of clusterIPs is clusterIP; each family has one address at most."""
-    one, several = spec.get("clusterIP"), _listed(spec.get("clusterIPs"))
-    where = ("spec", "clusterIPs")
+    one, several = of.get("clusterIP"), listed(of.get("clusterIPs"))
     if one and several and several[0] != one:
-        message = f"spec.clusterIPs begins with {several[0]}, and spec.clusterIP is {one}"
-        yield conflict(origin, where, message, "Write the same address first, or remove one of the fields.")
+        hint = "Write the same address first, or remove one of the fields."
+        yield of.refuse("clusterIPs", f"begins with {several[0]}, and spec.clusterIP is {one}", hint)
     versions = [found.version for text in several if isinstance(text, str) and (found := addresses.address(text))]
     if len(several) > 1 and (NO_ADDRESS in several or len(set(versions)) < len(versions) or len(several) > 2):
-        message = "spec.clusterIPs may have one IPv4 and one IPv6 address, and no more"
-        yield conflict(origin, where, message, "Remove the others.")
+        yield of.refuse("clusterIPs", "may have one IPv4 and one IPv6 address, and no more", "Remove the others.")
 
 
-def _ports(origin: Origin, spec: Mapping[str, Any], kind: str) -> Found:
+def _ports(of: Fields, kind: str) -> Found:
     """Several ports need names; no two have the same name, port or node port."""
-    ports, first = mappings(spec.get("ports")), dict[tuple[str, ...], int]()
-    for index, port in enumerate(ports):
-        where: KeyPath = ("spec", "ports", index)
+    ports, first = list(of.each("ports")), dict[tuple[str, ...], Fields]()
+    for port in ports:
         protocol = str(port.get("protocol") or "TCP")
-        if len(ports) > 1 and port and not has(port, "name"):
-            yield missing_field(origin, where, "name", {}, tuple(port))
+        if len(ports) > 1 and port.value and not port.has("name"):
+            yield port.missing("name", port.value)
         if kind == "ClusterIP" and port.get("nodePort"):
-            message = f"{written(where)} has a nodePort, and this Service has type ClusterIP"
-            yield conflict(origin, (*where, "nodePort"), message, "Remove it, or write type: NodePort.")
+            hint = "Remove it, or write type: NodePort."
+            yield port.wrong("has a nodePort, and this Service has type ClusterIP", hint, "nodePort")
         for field, shared in (("name", ()), ("port", (protocol,)), ("nodePort", (protocol,))):
             text = port.get(field)
-            if text and first.setdefault((field, str(text), *shared), index) != index:
+            if text and first.setdefault((field, str(text), *shared), port) is not port:
                 message = f"two entries of spec.ports have the {field} {text}"
-                yield conflict(origin, (*where, field), message, "Change or remove one of them.")
+                yield port.conflict(message, "Change or remove one of them.", field)
 
 
-def _endpoints(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+def _endpoints(of: Fields) -> Found:
     """The addresses of an EndpointSlice are of its type."""
-    versions = {"IPv4": 4, "IPv6": 6}
-    kind = str(value.get("addressType"))
-    for index, endpoint in enumerate(mappings(value.get("endpoints"))):
-        for place, text in enumerate(_listed(endpoint.get("addresses"))):
-            if kind not in versions or not isinstance(text, str):
+    kind = str(of.get("addressType"))
+    version = {"IPv4": 4, "IPv6": 6}.get(kind)
+    for endpoint in of.each("endpoints") if version else ():
+        for place, text in enumerate(listed(endpoint.get("addresses"))):
+            if not isinstance(text, str):
                 continue
-            where, found = (*path, "endpoints", index, "addresses", place), addresses.address(text)
-            special = addresses.external_refused(text)
-            if found is None or found.version != versions[kind]:
-                yield invalid_value(origin, where, f"must be an {kind} address", text, "Correct it, or addressType.")
+            found, special = addresses.address(text), addresses.external_refused(text)
+            if found is None or found.version != version:
+                hint = "Correct it, or addressType."
+                yield endpoint.invalid(f"must be an {kind} address", text, hint, "addresses", place)
             elif special is not None:
-                yield invalid_value(origin, where, special[0], text, special[1])
+                yield endpoint.invalid(special[0], text, special[1], "addresses", place)
 
 
 COMBINATIONS: Mapping[str, Check] = {
@@ -541,14 +491,14 @@ COMBINATIONS: Mapping[str, Check] = {
     "ContainerResourceMetricSource": _aims_at("averageUtilization", "averageValue"),
     "EndpointSlice": _endpoints,
     "ExternalMetricSource": _aims_at("averageValue", "value"),
-    "HPAScalingRules": _steps,
+    "HPAScalingRules": not_empty("policies", "Write one, or remove the field."),
     "HTTPIngressPath": _ingress_path,
-    "HTTPIngressRuleValue": _ingress_rule,
+    "HTTPIngressRuleValue": not_empty("paths", "Write one, such as path: /."),
     "HorizontalPodAutoscalerSpec": _scaled,
     "IPBlock": _block,
     "IngressBackend": one_of("nothing behind it", "resource", "service"),
     "IngressSpec": _ingress,
-    "LabelSelector": _selector,
+    "LabelSelector": lambda of: _labels(of.below("matchLabels")),
     "MetricSpec": _metric,
     "NetworkPolicyPeer": _peer,
     "NetworkPolicyPort": _policy_port,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.check.workload import WORKLOAD_CONFLICT
+from kubectl_tas.check.workload_labels import WORKLOAD_CONFLICT
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.pool_demands import agreed
 from kubectl_tas.model import labels
 from kubectl_tas.model.backdoors import Decides
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.handwritten import FleetPodGroup
 from kubectl_tas.resolve.placement import ReplicaType
@@ -103,10 +102,8 @@ def _joined(fleet: Fleet, workload: FleetWorkload, item: ReplicaType, group: Fle
             message = f'pods join PodGroup {group.name}, whose {field} is "{written}", but {why} is "{value}"'
             place = workload.declared.at(*item.annotations_path, labels.POD_GROUP)
             related = (Related("that PodGroup", group.declared.at("spec", field)),)
-            hint = (
-                "Join a PodGroup of the same queue and priority, or let the tool write it: kubectl-tas/podgroup: owned."
-            )
-            yield Diagnostic(WORKLOAD_CONFLICT, message, place, related, hint=hint)
+            hint = "Join a PodGroup of the same queue and priority, or let the tool write it"
+            yield Diagnostic(WORKLOAD_CONFLICT, message, place, related, hint=f"{hint}: kubectl-tas/podgroup: owned.")
 
 
 def _label(workload: FleetWorkload) -> str:
@@ -124,57 +121,40 @@ def _owned(workload: FleetWorkload) -> Iterator[Diagnostic]:
         place = workload.declared.origin.locate(("metadata", "labels", _label(workload)), key=True)
         yield Diagnostic(PODGROUP_OWNED, message, place, hint="Remove the label.")
         return
-    for wait in _waits(workload):
-        field = wait.path[-1]
-        message = f"the gang of {workload.kind} {workload.name} can never start: {wait.why}"
-        written = workload.declared.origin.value(wait.path) is not None
-        place = workload.declared.at(*(wait.path if written else ("kind",)))
-        way = f"Set {field}: {wait.instead}" if wait.instead else f"Remove {field}"
+    for path, why, instead in _waits(workload):
+        message = f"the gang of {workload.kind} {workload.name} can never start: {why}"
+        written = workload.declared.origin.value(path) is not None
+        place = workload.declared.at(*(path if written else ("kind",)))
+        way = f"Set {path[-1]}: {instead}" if instead else f"Remove {path[-1]}"
         yield Diagnostic(PODGROUP_OWNED, message, place, hint=f"{way}, or remove the label {_label(workload)}.")
 
 
-@dataclass(frozen=True, slots=True)
-class _Wait:
-    """Pods that are made only when others run, which a gang that counts all of them never does."""
-
-    path: KeyPath
-    """Of the field that says so."""
-    why: str
-    instead: str = ""
-    """The value with which all pods are made at once; empty where the field must go."""
-
-
-def _waits(workload: FleetWorkload) -> Iterator[_Wait]:
+def _waits(workload: FleetWorkload) -> Iterator[tuple[KeyPath, str, str]]:
+    """Pods that are made only when others run, which a gang that counts all of them never does: the field that says so,
+    why, and the value with which all pods are made at once; empty where the field must go.
+    """
     spec = workload.declared.spec
     several = sum(item.replicas > 0 for item in workload.replicas) > 1
     if spec.kind == "StatefulSet" and spec.spec.podManagementPolicy == "OrderedReady" and spec.spec.replicas > 1:
         why = "podManagementPolicy: OrderedReady makes each pod only when the one before it is ready"
-        yield _Wait(("spec", "podManagementPolicy"), why, "Parallel")
+        yield ("spec", "podManagementPolicy"), why, "Parallel"
     if spec.kind == "MPIJob" and spec.spec.launcherCreationPolicy == "WaitForWorkersReady" and several:
-        yield _Wait(
-            ("spec", "launcherCreationPolicy"), "the launcher is made only when all workers are ready", "AtStartup"
-        )
+        yield ("spec", "launcherCreationPolicy"), "the launcher is made only when all workers are ready", "AtStartup"
     if spec.kind == "JobSet" and several:
         if spec.spec.startupPolicy.startupPolicyOrder == "InOrder":
             why = "each replicated job is made only when the one before it is ready"
-            yield _Wait(("spec", "startupPolicy", "startupPolicyOrder"), why, "AnyOrder")
+            yield ("spec", "startupPolicy", "startupPolicyOrder"), why, "AnyOrder"
         for index, job in enumerate(spec.spec.replicatedJobs):
             if job.dependsOn:
                 why = f"{job.name} is made only when {job.dependsOn[0].name} is ready or complete"
-                yield _Wait(("spec", "replicatedJobs", index, "dependsOn"), why)
+                yield ("spec", "replicatedJobs", index, "dependsOn"), why, ""
 
 
 def _mismatch(first: FleetWorkload, workload: FleetWorkload) -> Iterator[Diagnostic]:
-    differing = [
-        (what, here, there)
-        for what, here, there in (
-            ("pool", workload.target, first.target),
-            ("priority", workload.priority, first.priority),
-            ("namespace", workload.namespace, first.namespace),
-        )
-        if here != there
-    ]
-    for what, here, there in differing:
+    for what in ("pool", "priority", "namespace"):
+        here, there = (getattr(item, "target" if what == "pool" else what) for item in (workload, first))
+        if here == there:
+            continue
         message = f'the {what} is {here}, but {first.kind} {first.name} of gang "{workload.gang}" has {there}'
         place = workload.declared.at("metadata", "labels", labels.GANG)
         related = (Related("the other one", first.declared.at("metadata", "labels", labels.GANG)),)

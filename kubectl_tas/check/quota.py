@@ -290,9 +290,8 @@ def _unsaid(fleet: Fleet, pool: FleetPool) -> Iterator[Diagnostic]:
     message = f"pool {pool.name} names no guarantee of GPUs, so it has no limit: its work may take all GPUs{also}"
     related = (Related(f"pool {other.name}", other.declared.at(*_guarantee("gpu"))),) if other else ()
     hint = "Set spec.resources.gpu.guarantee to a number of GPUs, or to -1 where you mean no limit."
-    place = pool.declared.at(*_guarantee("gpu"))
     level = None if other else Severity.INFO
-    yield Diagnostic(POOL_UNLIMITED, message, place, related, hint=hint, level=level)
+    yield Diagnostic(POOL_UNLIMITED, message, pool.declared.at(*_guarantee("gpu")), related, hint=hint, level=level)
 
 
 def _unlimited_child(pool: FleetPool, parent: FleetPool, resource: ResourceName) -> Iterator[Diagnostic]:

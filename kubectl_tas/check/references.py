@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from kubectl_tas.check.cliquesets import SET_TOPOLOGY_UNKNOWN
-from kubectl_tas.check.levels import mended_level
+from kubectl_tas.check.clique_placement import SET_TOPOLOGY_UNKNOWN
+from kubectl_tas.check.node_labels import mended_level
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Suggestion
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
@@ -253,7 +253,8 @@ def _words(item: Dangling, fleet: Fleet) -> tuple[str, str]:
             hint = _moved(item.name, fleet) or did_you_mean(item.name, fleet.target_names())
             return f'the pool "{item.name}" does not exist', hint or _defined(item, known)
         case _:
-            return f'the {_noun(item.what)} "{item.name}" does not exist', hint or _defined(item, known)
+            noun = {"parent": "parent pool", "topology": "cluster topology"}.get(item.what, item.what)
+            return f'the {noun} "{item.name}" does not exist', hint or _defined(item, known)
 
 
 def _moved(name: str, fleet: Fleet) -> str:
@@ -264,12 +265,5 @@ def _moved(name: str, fleet: Fleet) -> str:
 
 
 def _defined(item: Dangling, known: str) -> str:
-    return f"Defined are: {known}." if known else f"No {_plural(item.what)} are defined."
-
-
-def _noun(what: str) -> str:
-    return {"parent": "parent pool", "topology": "cluster topology"}.get(what, what)
-
-
-def _plural(what: str) -> str:
-    return {"parent": "pools", "topology": "cluster topologies"}.get(what, f"{what}s")
+    several = {"parent": "pools", "topology": "cluster topologies"}.get(item.what, f"{item.what}s")
+    return f"Defined are: {known}." if known else f"No {several} are defined."

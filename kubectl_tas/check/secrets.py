@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
-from typing import Any
 
-from kubectl_tas.check.parts import Part
+from kubectl_tas.check.conflicts import listed, mappings
+from kubectl_tas.check.document_walk import Part
 from kubectl_tas.credentials import is_marked, kind_of, shape_of
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
 from kubectl_tas.model.base import KeyPath
@@ -32,24 +32,18 @@ def secrets_of(origin: Origin, part: Part, but: Collection[str] = ()) -> Iterato
     what, path, container = part
     if what != "container":
         return
-    variables = [item if isinstance(item, dict) else {} for item in _list(container, "env")]
-    words = {field: _list(container, field) for field in ("command", "args")}
+    variables = mappings(container.get("env"))
+    words = {field: listed(container.get(field)) for field in ("command", "args")}
     names, values = [item.get("name") for item in variables], [item.get("value") for item in variables]
     if not _may_hold(names, values, *words.values()):
         return
     for index, (name, value) in enumerate(zip(names, values, strict=True)):
         if (kind := kind_of(name, value)) and name not in but:
-            place = origin.locate((*path, "env", index, "value"))
-            yield _found(f"the variable {name}", kind, place, _WORKLOAD)
+            yield _found(f"the variable {name}", kind, origin.locate((*path, "env", index, "value")), _WORKLOAD)
     for field, own in words.items():
         for index, word in enumerate(own):
             if (kind := shape_of(word)) and word not in but:
                 yield _found(f"{field}[{index}]", kind, origin.locate((*path, field, index)), _WORKLOAD)
-
-
-def _list(container: Mapping[str, Any], field: str) -> list[Any]:
-    written = container.get(field)
-    return written if isinstance(written, list) else []
 
 
 def _may_hold(names: Iterable[object], *texts: Iterable[object]) -> bool:
@@ -61,7 +55,7 @@ def _may_hold(names: Iterable[object], *texts: Iterable[object]) -> bool:
 
 
 def check_secrets(fleet: Fleet) -> Iterator[Diagnostic]:
-    """What tasks of workflows and ConfigMaps hold; workloads are walked by check.documents."""
+    """What tasks of workflows and ConfigMaps hold; workloads are walked by check.keys."""
     for workflow in fleet.workflows:
         tasks = [item for group in workflow.groups for item in group.tasks]
         names: list[object] = []

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kubectl_tas.check.companions import REFERENCE_UNKNOWN
-from kubectl_tas.check.pods import fulfils
+from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
+from kubectl_tas.check.conflicts import listed
+from kubectl_tas.check.pod_templates import fulfils
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
@@ -69,6 +70,8 @@ _SELECTORS = {
     "NetworkPolicy": "podSelector",
     "CiliumNetworkPolicy": "endpointSelector",
 }
+_Carried = dict[Space, dict[str, dict[str, list[Pods]]]]
+"""Pods by their spaces, and by the keys and the values of their labels."""
 
 
 def check_selectors(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -87,10 +90,6 @@ def check_selectors(fleet: Fleet) -> Iterator[Diagnostic]:
             )
             place = item.declared.origin.locate(("spec", field), key=True)
             yield Diagnostic(SELECTS_OTHERS, message, place, hint="Write matchLabels with labels of your own pods.")
-
-
-_Carried = dict[Space, dict[str, dict[str, list[Pods]]]]
-"""Pods by their spaces, and by the keys and the values of their labels."""
 
 
 def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -133,20 +132,17 @@ def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
 
 def _of_work(called: Mapping[tuple[Space, str], set[str]], locate: Finder, item: Selection) -> Diagnostic | None:
     """The finding of a label with the name of work that is a slip of another; work may come from elsewhere, too."""
-    written = item.selector.get("matchLabels")
-    for key, value in written.items() if isinstance(written, dict) else ():
+    for key, value in _demands(item.selector)[0].items():
         kinds = _NAMES.get(key, ())
         known = {name for kind in kinds for name in called.get((item.space, kind), ())}
         meant = misspelled(str(value), sorted(known)) if str(value) not in known else None
         if meant is not None:
             message = f'this {item.by} selects no pods: namespace {item.space[1]} has no {" or ".join(kinds)} "{value}"'
-            place = locate((*_labels(item), key))
-            return Diagnostic(SELECTS_TOO_FEW, message, place, hint=question(str(value), meant))
+            return Diagnostic(SELECTS_TOO_FEW, message, locate((*_labels(item), key)), hint=question(str(value), meant))
     return None
 
 
 def _labels(item: Selection) -> KeyPath:
-    """Where the labels of a selector stand."""
     return item.path if item.by == "Service" else (*item.path, "matchLabels")
 
 
@@ -164,11 +160,16 @@ def _near(
 
 def _wanted(selector: Mapping[str, Any]) -> tuple[dict[str, str], list[dict[str, Any]]]:
     """The labels and the conditions on labels of a selector, without those of labels that controllers write."""
-    written, listed = selector.get("matchLabels"), selector.get("matchExpressions")
-    pairs = written.items() if isinstance(written, dict) else ()
-    labels_ = {str(key): str(value) for key, value in pairs if _is_written(key)}
-    found = [part for part in (listed if isinstance(listed, list) else ()) if isinstance(part, dict)]
-    return labels_, [part for part in found if _is_written(part.get("key"))]
+    pairs, conditions = _demands(selector)
+    labels_ = {str(key): str(value) for key, value in pairs.items() if _is_written(key)}
+    return labels_, [part for part in conditions if _is_written(part.get("key"))]
+
+
+def _demands(selector: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The labels and the conditions on labels of a selector."""
+    pairs = selector.get("matchLabels")
+    conditions = [part for part in listed(selector.get("matchExpressions")) if isinstance(part, dict)]
+    return pairs if isinstance(pairs, dict) else {}, conditions
 
 
 def _is_written(key: object) -> bool:
@@ -208,21 +209,15 @@ def _ports(locate: Finder, item: Selection, found: Sequence[Pods]) -> Iterator[D
         if port not in known and (hint or is_known):
             message = f'targetPort "{port}" is no port of the pods that this Service selects'
             place = locate(("spec", "ports", index, "targetPort"))
-            has = (
-                f"Their ports are {', '.join(known)}."
-                if known
-                else "Write its number, or name a port of a container so."
-            )
-            yield Diagnostic(REFERENCE_UNKNOWN, message, place, hint=hint or has)
+            hint = hint or (f"Their ports are {', '.join(known)}." if known else "")
+            hint = hint or "Write its number, or name a port of a container so."
+            yield Diagnostic(REFERENCE_UNKNOWN, message, place, hint=hint)
 
 
 def _is_own(selector: Mapping[str, Any]) -> bool:
     """Whether it demands a label; not one that all pods of this tool have."""
-    wanted, conditions = selector.get("matchLabels"), selector.get("matchExpressions")
-    keys = [*wanted] if isinstance(wanted, dict) else []
-    for part in conditions if isinstance(conditions, list) else ():
-        if isinstance(part, dict) and part.get("operator") not in _WITHOUT:
-            keys.append(part.get("key"))
+    pairs, conditions = _demands(selector)
+    keys = [*pairs, *(part.get("key") for part in conditions if part.get("operator") not in _WITHOUT)]
     return any(key != labels.MANAGED_BY for key in keys)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas.check.names import workflow_names
+from kubectl_tas.check.object_names import workflow_names
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.gangs.podgrouper import pod_group_name
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
@@ -43,6 +43,8 @@ NAME_COLLISION = Rule(
     "The second would overwrite the first in the cluster. Rename one of the sources. KAI knows PodGroups by their name "
     "alone: two of one name in different namespaces of a cluster are one gang to it, which is charged to either queue.",
 )
+_Generated = Iterator[tuple[tuple[str, ...], object, "_Named"]]
+"""Identity, source and place of every generated object whose name could meet another's."""
 
 
 def check_unique(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -150,13 +152,8 @@ def _two_names(what: str, first: _Named, item: _Named) -> Diagnostic:
     else:
         folded = "case does not count" if what == REPLICA_TYPE else "case does not count, '_' is '-'"
         message = f'the {what} names "{first.name}" and "{item.name}" are one name: {folded}'
-    related = (Related("the other one", first.place),)
     hint = "Spell both alike, or rename one." if what == "topology group" else "Rename one of them."
-    return Diagnostic(NAME_FOLDED, message, item.place, related, hint=hint)
-
-
-_Generated = Iterator[tuple[tuple[str, ...], object, "_Named"]]
-"""Identity, source and place of every generated object whose name could meet another's."""
+    return Diagnostic(NAME_FOLDED, message, item.place, (Related("the other one", first.place),), hint=hint)
 
 
 def _collisions(generated: _Generated) -> Iterator[Diagnostic]:

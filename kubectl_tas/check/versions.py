@@ -124,8 +124,7 @@ def _podgrouper(workload: FleetWorkload) -> Iterator[Diagnostic]:
     backend, missing = workload.pool.backend, podgrouper.missing_gang(workload)
     minimum = podgrouper.minimum_path(workload)
     if minimum is not None and missing is not None:
-        place = workload.declared.origin.locate(minimum, key=True)
-        yield unsupported(backend, missing, str(minimum[-1]), place)
+        yield unsupported(backend, missing, str(minimum[-1]), workload.declared.origin.locate(minimum, key=True))
     for item in workload.replicas:
         if item.segments and podgrouper.is_refused(workload, item):
             place = workload.declared.origin.locate(item.segments.size_path, key=True)
@@ -134,7 +133,7 @@ def _podgrouper(workload: FleetWorkload) -> Iterator[Diagnostic]:
 
 
 def _placements(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """The placement of a workload itself, and of its templates where anything reads those (check.placement)."""
+    """The placement of a workload itself, and of its templates where anything reads those (check.placement_rules)."""
     is_known = not _lacks(workload.pool.backend, Feature.TOPOLOGY)
     needed = (podgrouper.missing_gang(workload) if is_known else None) or Feature.TOPOLOGY
     is_read = _lacks(workload.pool.backend, needed) or not podgrouper.is_made_by_kai(workload)
@@ -152,8 +151,7 @@ def _waits(workload: FleetWorkload) -> Iterator[Diagnostic]:
         (labels.STALENESS_GRACE, Feature.STALENESS_GRACE),
     ):
         for path, _ in waits.waits(workload, name) if _lacks(workload.pool.backend, feature) else ():
-            place = workload.declared.origin.locate(path, key=True)
-            yield unsupported(workload.pool.backend, feature, name, place)
+            yield unsupported(workload.pool.backend, feature, name, workload.declared.origin.locate(path, key=True))
 
 
 def _placement(
@@ -200,8 +198,7 @@ def _pod_group(item: FleetPodGroup) -> Iterator[Diagnostic]:
     spec = declared.spec.spec
     for field, feature in _POD_GROUP_FIELDS.items():
         if field in spec.model_fields_set and _lacks(backend, feature):
-            place = declared.origin.locate(("spec", field), key=True)
-            yield unsupported(backend, feature, f"spec.{field}", place)
+            yield unsupported(backend, feature, f"spec.{field}", declared.origin.locate(("spec", field), key=True))
     for field in sorted(backend.release.removed_fields & spec.model_fields_set):
         place = declared.origin.locate(("spec", field), key=True)
         last = kai.last_with_field(field)
@@ -222,8 +219,7 @@ def _pod_group(item: FleetPodGroup) -> Iterator[Diagnostic]:
                 place = declared.origin.locate((*path, field), key=True)
                 yield unsupported(backend, feature, f"{field} on a SubGroup", place)
         if sub_group.minMember == 0 and _lacks(backend, Feature.ZERO_MIN_MEMBER):
-            place = declared.at(*path, "minMember")
-            yield unsupported(backend, Feature.ZERO_MIN_MEMBER, "minMember: 0", place)
+            yield unsupported(backend, Feature.ZERO_MIN_MEMBER, "minMember: 0", declared.at(*path, "minMember"))
 
 
 def unsupported(

@@ -9,12 +9,11 @@ same, where it runs with ``--block-nvidia-visible-devices`` (pkg/admission/webho
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
 
-from kubectl_tas.check.parts import Part
+from kubectl_tas.check.conflicts import Fields, mappings
+from kubectl_tas.check.document_walk import Part
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gpus import VISIBLE_DEVICES
-from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.model.workflow import Task
 from kubectl_tas.resolve.companions import FleetCompanion
@@ -46,7 +45,7 @@ def config_maps(fleet: Fleet) -> ConfigMaps:
     found = {}
     for item in fleet.companions:
         data = item.declared.origin.value(("data",)) if item.kind == "ConfigMap" else None
-        if isinstance(data, dict) and any(_ends(key) for key in data):
+        if isinstance(data, dict) and any(isinstance(key, str) and VISIBLE_DEVICES.endswith(key) for key in data):
             found[item.namespace, item.name] = item
     return found
 
@@ -63,40 +62,31 @@ def devices_of(
                 message = f"{name} gives the pod devices of its node that no queue is charged for"
                 yield Diagnostic(GPU_BYPASS, message, origin.locate((*path, name), key=True), hint=_HINT)
     elif what == "container":
-        yield from _variables(origin, path, written, maps, namespace, but)
-        for index, mount in enumerate(_items(written, "volumeMounts")):
+        container = Fields(origin, path, written)
+        yield from _variables(container, maps, namespace, but)
+        for index, mount in enumerate(mappings(container.get("volumeMounts"))):
             target = mount.get("mountPath")
             if isinstance(target, str) and takes_devices(target) and target not in but:
                 yield mounted(target, origin.locate((*path, "volumeMounts", index, "mountPath")))
 
 
-def _variables(
-    origin: Origin,
-    path: KeyPath,
-    container: Mapping[str, Any],
-    maps: ConfigMaps,
-    namespace: str,
-    but: Collection[str],
-) -> Iterator[Diagnostic]:
-    said, written = False, container.get("env")
-    for index, variable in enumerate(written if isinstance(written, list) else ()):
-        is_it = isinstance(variable, dict) and variable.get("name") == VISIBLE_DEVICES
-        if is_it and VISIBLE_DEVICES not in but:
+def _variables(of: Fields, maps: ConfigMaps, namespace: str, but: Collection[str]) -> Iterator[Diagnostic]:
+    said = False
+    for index, variable in enumerate(mappings(of.get("env"))):
+        if variable.get("name") == VISIBLE_DEVICES and VISIBLE_DEVICES not in but:
             said = True
             elsewhere = variable.get("valueFrom")
             value = None if elsewhere else variable.get("value")
             if elsewhere or sees(value):
-                key = "valueFrom" if elsewhere else "value"
-                yield seen(value, origin.locate((*path, "env", index, key), key=bool(elsewhere)))
-    for index, source in enumerate(_items(container, "envFrom") if maps and not said else ()):
-        reference = source.get("configMapRef")
-        named = reference.get("name") if isinstance(reference, dict) else None
-        item = maps.get((namespace, str(named)))
-        prefix = str(source.get("prefix") or "")
+                where = (*of.path, "env", index, "valueFrom" if elsewhere else "value")
+                yield seen(value, of.origin.locate(where, key=bool(elsewhere)))
+    for source in of.each("envFrom") if maps and not said else ():
+        name, prefix = source.below("configMapRef").get("name"), str(source.get("prefix") or "")
+        item = maps.get((namespace, str(name)))
         key = VISIBLE_DEVICES[len(prefix) :] if VISIBLE_DEVICES.startswith(prefix) else ""
         if item is not None and sees(value := item.declared.origin.value(("data", key))):
-            related = (Related(f"ConfigMap {named} sets it", item.declared.at("data", key)),)
-            yield seen(value, origin.locate((*path, "envFrom", index)), related)
+            related = (Related(f"ConfigMap {name} sets it", item.declared.at("data", key)),)
+            yield seen(value, of.origin.locate(source.path), related)
 
 
 def sees(value: object) -> bool:
@@ -135,13 +125,12 @@ def said_by(task: Task) -> set[str]:
 
 
 def check_visible_devices(fleet: Fleet) -> Iterator[Diagnostic]:
-    """What tasks of workflows say themselves; what pod templates say is for check.platforms."""
+    """What tasks of workflows say themselves; what pod templates say is for check.task_platforms."""
     for workflow in fleet.workflows:
         for task in (task for group in workflow.groups for task in group.tasks):
             spec, path, origin = task.spec, task.path, workflow.declared.origin
             if VISIBLE_DEVICES in spec.environment and sees(spec.environment[VISIBLE_DEVICES]):
-                place = origin.locate((*path, "environment", VISIBLE_DEVICES))
-                yield seen(spec.environment[VISIBLE_DEVICES], place)
+                yield seen(spec.environment[VISIBLE_DEVICES], origin.locate((*path, "environment", VISIBLE_DEVICES)))
             for name, keys in spec.credentials.items():
                 if isinstance(keys, dict) and VISIBLE_DEVICES in keys:
                     yield seen(None, origin.locate((*path, "credentials", name, VISIBLE_DEVICES), key=True))
@@ -149,13 +138,3 @@ def check_visible_devices(fleet: Fleet) -> Iterator[Diagnostic]:
                 target = mount.rpartition(":")[2]
                 if takes_devices(target):
                     yield mounted(target, origin.locate((*path, "volumeMounts", index)))
-
-
-def _ends(key: object) -> bool:
-    return isinstance(key, str) and VISIBLE_DEVICES.endswith(key)
-
-
-def _items(container: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
-    """The items of a list of a container; one that is no mapping is an empty one."""
-    written = container.get(name)
-    return (item if isinstance(item, dict) else {} for item in (written if isinstance(written, list) else ()))

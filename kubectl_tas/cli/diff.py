@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubectl_tas.check.judge import settled
-from kubectl_tas.check.waivers import Base
+from kubectl_tas.check.run_checks import Base, settled
 from kubectl_tas.cli.options import base_option, output_option, repository_option, run_options, template_options
 from kubectl_tas.cli.session import found_beside, open_change, refuse_errors
 from kubectl_tas.cli.terminal import hand_over, show

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 import click
 
 from kubectl_tas.check.blame import blamed
-from kubectl_tas.check.consequences import gathered
-from kubectl_tas.check.judge import judge, settled
+from kubectl_tas.check.deduplicate import gathered
 from kubectl_tas.check.quota import judged_with
+from kubectl_tas.check.run_checks import Base, judge, settled
 from kubectl_tas.check.versions import check_guard
-from kubectl_tas.check.waivers import Base
 from kubectl_tas.cli.options import group_directory, noted, settings
 from kubectl_tas.cli.terminal import UNREAD, progress, say, show, wants_colour
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, has_errors, in_order

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kubectl_tas.check.quota import TOO_MUCH
-from kubectl_tas.check.waivers import Base
+from kubectl_tas.check.run_checks import Base
 from kubectl_tas.cli.backends import cluster_options, named_clusters
 from kubectl_tas.cli.options import (
     FINDINGS,

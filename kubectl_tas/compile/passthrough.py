@@ -78,7 +78,7 @@ def with_demands(origin: Origin, wanted: Sequence[Demand], further: Sequence[Ent
 
     It is the author's own with lines added, where all readers of YAML take that for the data that was checked. Else,
     as behind an anchor, and where it was written as JSON, that data is written anew, without comments. Expects that
-    nothing there contradicts the demands (check.workload); raises TasError otherwise.
+    nothing there contradicts the demands (check.workload_labels); raises TasError otherwise.
     """
     entries = [*entries_of(origin, wanted), *further]
     if not origin.path.endswith(".json"):
@@ -104,7 +104,7 @@ def _respelled(submitted: SubmittedSet) -> Iterator[Entry]:
     """What makes a set one that the API server of its cluster takes, and that means the same: the numbers and roles
     of cliques, which no release may lack, and the constraints in the words of the release.
 
-    Expects that the release can say what they say (check.grove).
+    Expects that the release can say what they say (check.grove_api).
     """
     item, release = submitted.set, submitted.pool.backend.grove_release
     written = item.declared.origin.value(TEMPLATE)

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from kubectl_tas.check.judge import settled
 from kubectl_tas.check.references import RULES as OF_NAMES
+from kubectl_tas.check.run_checks import settled
 from kubectl_tas.diagnostics import Diagnostic, Location
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.document import Document, parse

@@ -122,7 +122,7 @@ _LISTS_OF_CONTAINERS = ("env", "volumeMounts", "command", "args")
 
 
 def member_of(fleet: Fleet, workflow: FleetWorkflow, task: FleetTask) -> Member:
-    """The pod of a task. Where its pod templates make none, which check.platforms refuses, it is as without them."""
+    """The pod of a task, as without its pod templates where they make none, which check.task_platforms refuses."""
     if task.platform.is_plain:
         return Member(task.name, task.asks.gpu, spec=own_spec(fleet, workflow, task))
     pod = on_platform(task, own_spec(fleet, workflow, task)).data
@@ -202,7 +202,7 @@ def is_pod(spec: dict[str, Any]) -> bool:
 
 def _both(affinity: dict[str, Any] | None, away: dict[str, Any]) -> dict[str, Any]:
     """An affinity of pod templates, and beside each of its terms for nodes the one that keeps away from hosts. What is
-    not as an API server has it stays as it is: check.platforms refuses it.
+    not as an API server has it stays as it is: check.task_platforms refuses it.
     """
     own = (affinity or {}).get("nodeAffinity") or {}
     required = (own.get(_REQUIRED) or {}) if isinstance(own, dict) else None

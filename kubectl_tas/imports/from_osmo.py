@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from typing import Any
 
-from kubectl_tas.check.platforms import reserved_in
+from kubectl_tas.check.task_platforms import reserved_in
 from kubectl_tas.errors import TasError
 from kubectl_tas.imports.osmoroles import Role, groups_of, read_role
 from kubectl_tas.imports.written import Imported, Making, Unplaced, config, distinct, document, plain_name

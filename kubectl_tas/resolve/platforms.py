@@ -400,7 +400,7 @@ def read_spec(written: object) -> PodSpec:
 
 def asks_of(resource: Resource, container: str, template: Filled) -> Amounts:
     """What the pod of a task asks for once templates are put over it; what its resource says where these make no pod,
-    which check.platforms refuses.
+    which check.task_platforms refuses.
     """
     if not template.data:
         return resource.asks

@@ -488,7 +488,7 @@ def resolve_pools(
     dangling: list[Dangling],
 ) -> dict[str, FleetPool]:
     """Pools by name, sorted; those whose backend is unknown are left out. Of two with one name the first counts. A
-    parent that cannot be one, which check.departments refuses, is none.
+    parent that cannot be one, which check.pool_settings refuses, is none.
     """
     pools: dict[str, FleetPool] = {}
     by_parent: dict[str, list[Declared[Subpool]]] = {}

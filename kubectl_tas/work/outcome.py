@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.check import check_work
 from kubectl_tas.check.growth import waits_for_sums
-from kubectl_tas.check.platforms import check_platforms
+from kubectl_tas.check.task_platforms import check_platforms
 from kubectl_tas.check.visibledevices import config_maps
 from kubectl_tas.diagnostics import has_errors
 from kubectl_tas.errors import TasError

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.check.judge import judge, settled
+from kubectl_tas.check.run_checks import judge, settled
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import Diagnostic, has_errors
 from kubectl_tas.emit import manifest_text

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kubectl_tas import kai
-from kubectl_tas.check.levels import check_order
-from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.workload_gang import is_placed_as_a_whole, placed, places_parts, whole_placement
 from kubectl_tas.kai import Feature
@@ -37,6 +36,53 @@ GROUP_ACROSS_PODGROUPS = Rule(
     "One topology group is used in two groups of a workflow.",
     "Each group of a workflow is a PodGroup of its own, and nothing places pods of two PodGroups together. "
     "Put the tasks into one group of the workflow, or give the topology groups two names.",
+)
+PLACEMENT_ORDER = Rule(
+    "placement-order",
+    Severity.ERROR,
+    "The preferred level of a constraint is coarser than the required one.",
+    "KAI looks at the levels from the finest one up to the required one, does not meet the preferred one there, and "
+    "never places the pods (0.10 to 0.17). Prefer a finer level than the required one, or leave it out: what is "
+    "required holds for every coarser level too.",
+    protects=Waiving.ANYBODY,
+)
+CONSTRAINT_ORDER = Rule(
+    "constraint-order",
+    Severity.INFO,
+    "The preferred level of a constraint is the required one.",
+    "KAI and Grove take it, and place the pods as without it: what is required holds in any case. Prefer a finer "
+    "level, or leave it out.",
+)
+PLACEMENT_UNSUPPORTED = Rule(
+    "placement-unsupported",
+    Severity.ERROR,
+    "A required level stands where KAI does not read it, and no place says the same.",
+    "KAI reads a placement on the workload itself; what its only pod template asks for is written there. Of "
+    "RayCluster, RayJob and RayService it reads that of each template too (from 0.14), of a JobSet that of each "
+    "replicated job (from 0.16). A part of any other workload has none, and each pod of a Deployment is a PodGroup of "
+    "its own, so nothing would keep the pods together. Place the whole workload, make segments of the part, or let the "
+    "tool write the PodGroup with the label kubectl-tas/podgroup: owned; the help says which of these there is.",
+    protects=Waiving.ANYBODY,
+)
+PLACEMENT_IGNORED = Rule(
+    "placement-ignored",
+    Severity.WARNING,
+    "A preferred level stands where KAI does not read it, and no place says the same.",
+    "As for placement-unsupported; but the pods run, with nothing that draws them together.",
+)
+PLACEMENT_WITHOUT_LEVEL = Rule(
+    "placement-without-level",
+    Severity.WARNING,
+    "A workload names a topology and no level of it.",
+    "KAI never places a PodGroup that has a topology and no level. So the annotation kai.scheduler/topology is taken "
+    "off what is rendered, or moved to the pod template whose segments need it. Ask for a level, or remove it.",
+)
+PLACEMENT_OVERRIDDEN = Rule(
+    "placement-overridden",
+    Severity.WARNING,
+    "A level that a workload asks for is lost, because its pod template asks for another placement.",
+    "Pods of one template have one placement, in one Topology. Of two topologies the template's precedes, and so do "
+    "its levels where the topology is not declared here. Ask for all levels on the template, or name one topology.",
 )
 
 
@@ -88,9 +134,8 @@ def _two_parents(workflow: FleetWorkflow, group: FleetGroup) -> Iterator[Diagnos
                 f"and below {_path(workflow, known)} elsewhere; these are two groups"
             )
             related = (Related("elsewhere", workflow.declared.at(*earlier.path)),)
-            place = workflow.declared.at(*requirement.path)
             hint = "Give them two names, or the same coarser group."
-            yield Diagnostic(GROUP_TWO_PARENTS, message, place, related, hint=hint)
+            yield Diagnostic(GROUP_TWO_PARENTS, message, workflow.declared.at(*requirement.path), related, hint=hint)
 
 
 def _path(workflow: FleetWorkflow, above: tuple[tuple[Level, str], ...]) -> str:
@@ -122,39 +167,6 @@ def _across(workflow: FleetWorkflow) -> Iterator[Diagnostic]:
                     else ()
                 )
                 yield Diagnostic(GROUP_ACROSS_PODGROUPS, message, place, related, hint=hint)
-
-
-PLACEMENT_UNSUPPORTED = Rule(
-    "placement-unsupported",
-    Severity.ERROR,
-    "A required level stands where KAI does not read it, and no place says the same.",
-    "KAI reads a placement on the workload itself; what its only pod template asks for is written there. Of "
-    "RayCluster, RayJob and RayService it reads that of each template too (from 0.14), of a JobSet that of each "
-    "replicated job (from 0.16). A part of any other workload has none, and each pod of a Deployment is a PodGroup of "
-    "its own, so nothing would keep the pods together. Place the whole workload, make segments of the part, or let the "
-    "tool write the PodGroup with the label kubectl-tas/podgroup: owned; the help says which of these there is.",
-    protects=Waiving.ANYBODY,
-)
-PLACEMENT_IGNORED = Rule(
-    "placement-ignored",
-    Severity.WARNING,
-    "A preferred level stands where KAI does not read it, and no place says the same.",
-    "As for placement-unsupported; but the pods run, with nothing that draws them together.",
-)
-PLACEMENT_WITHOUT_LEVEL = Rule(
-    "placement-without-level",
-    Severity.WARNING,
-    "A workload names a topology and no level of it.",
-    "KAI never places a PodGroup that has a topology and no level. So the annotation kai.scheduler/topology is taken "
-    "off what is rendered, or moved to the pod template whose segments need it. Ask for a level, or remove it.",
-)
-PLACEMENT_OVERRIDDEN = Rule(
-    "placement-overridden",
-    Severity.WARNING,
-    "A level that a workload asks for is lost, because its pod template asks for another placement.",
-    "Pods of one template have one placement, in one Topology. Of two topologies the template's precedes, and so do "
-    "its levels where the topology is not declared here. Ask for all levels on the template, or name one topology.",
-)
 
 
 def check_pod_placement(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -244,3 +256,19 @@ def _without_level(workload: FleetWorkload) -> Iterator[Diagnostic]:
         where = workload.declared.origin.locate((*place, labels.TOPOLOGY), key=True)
         hint = f"Ask for a level with {labels.PLACEMENT_REQUIRED}, or remove it."
         yield Diagnostic(PLACEMENT_WITHOUT_LEVEL, message, where, hint=hint)
+
+
+def check_order(
+    levels: Sequence[str], required: str, preferred: str, place: Location, related: tuple[Related, ...] = ()
+) -> Iterator[Diagnostic]:
+    """The ``preferred`` level of a constraint, which stands at ``place``, beside the ``required`` one: two of
+    ``levels``, which go from the coarsest to the finest. Follows ``job_filtering.go`` of KAI's topology plugin.
+    """
+    finer = levels[levels.index(required) + 1 :]
+    hint = f"Prefer {' or '.join(finer)}, or leave it out." if finer else "Nothing is finer; leave it out."
+    if preferred == required:
+        message = f'the preferred level "{preferred}" is the required one, so it says nothing'
+        yield Diagnostic(CONSTRAINT_ORDER, message, place, related, hint=hint)
+    elif preferred not in finer:
+        message = f'the preferred level "{preferred}" is coarser than the required "{required}": the pods never run'
+        yield Diagnostic(PLACEMENT_ORDER, message, place, related, hint=hint)

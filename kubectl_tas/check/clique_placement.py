@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kubectl_tas.check.levels import check_order
-from kubectl_tas.check.topology import TOPOLOGY_SCHEDULER
+from kubectl_tas.check.hierarchy import TOPOLOGY_SCHEDULER
+from kubectl_tas.check.placement_rules import check_order
 from kubectl_tas.check.versions import needs_kai
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.grove import DEFAULT_TOPOLOGY, TEMPLATE
@@ -137,13 +137,9 @@ def _asks(owner: str, constraint: PackConstraint | None, path: KeyPath) -> tuple
     return tuple(_Ask(owner, kind, domain, place) for kind, domain, place in found if domain is not None)
 
 
-def _set_asks(item: FleetPodCliqueSet) -> tuple[_Ask, ...]:
-    return _asks("the PodCliqueSet", item.declared.spec.spec.template.topologyConstraint, TEMPLATE)
-
-
 def _all_asks(item: FleetPodCliqueSet) -> Iterator[tuple[tuple[_Ask, ...], tuple[tuple[_Ask, ...], ...]]]:
     """What each part of a set asks for, with what its parents ask for, the nearest parent first."""
-    top = _set_asks(item)
+    top = _asks("the PodCliqueSet", item.declared.spec.spec.template.topologyConstraint, TEMPLATE)
     yield top, ()
     for scaled in item.groups:
         yield _asks(f'the scaling group "{scaled.name}"', scaled.spec.topologyConstraint, scaled.path), (top,)

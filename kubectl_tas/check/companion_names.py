@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
-from kubectl_tas.check.names import NAME_INVALID
+from kubectl_tas.check.object_names import NAME_INVALID
 from kubectl_tas.check.unique import NAME_DUPLICATE
-from kubectl_tas.check.workload import check_demands, own_labels
+from kubectl_tas.check.workload_labels import check_demands, own_labels
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.pool_demands import companion_demands
 from kubectl_tas.load.kinds import KIND_ELSEWHERE, KINDS
@@ -200,20 +200,17 @@ def _elsewhere(item: FleetCompanion) -> Diagnostic:
 
 
 def _kinds(fleet: Fleet) -> Iterator[Diagnostic]:
-    """What the Config may not add."""
     config = fleet.repository.config
     for index, item in enumerate(fleet.config.companions if config else ()):
         reason = _reason(item)
         if config is not None and reason is not None:
             message = f"{item.kind} of {item.apiVersion} cannot stand beside workloads: {reason[0]}"
-            place = config.at("spec", "companions", index)
-            yield Diagnostic(KIND_ELSEWHERE, message, place, hint=reason[1])
+            yield Diagnostic(KIND_ELSEWHERE, message, config.at("spec", "companions", index), hint=reason[1])
         elif config is not None and not is_harmless(item.apiVersion, item.kind):
             message = f"kubectl-tas does not know what controllers make of {item.kind} of {item.apiVersion}"
             off = f"set {COMPANION_KIND.code}: off in spec.rules"
             hint = f"Remove it. If controllers make no pods and no other objects of it, {off}."
-            place = config.at("spec", "companions", index)
-            yield Diagnostic(COMPANION_KIND, message, place, hint=hint)
+            yield Diagnostic(COMPANION_KIND, message, config.at("spec", "companions", index), hint=hint)
 
 
 def _reason(item: CompanionKind) -> tuple[str, str] | None:

@@ -1,20 +1,48 @@
-"""Segments of workloads: they say something, the release makes them, and nothing is ignored without a word."""
+"""Segments of workloads: their sizes can be used, they say something, and the release makes them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator
 
 from kubectl_tas import kai
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
+from kubectl_tas.gangs.podgrouper import makes_segments, never_runs, row
 from kubectl_tas.gangs.segment_cuts import waited_for
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
+from kubectl_tas.model.base import QUALIFIED_NAME
 from kubectl_tas.model.kindlists import SEGMENTED
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.placement import Ignored, Placement, ReplicaType
+from kubectl_tas.resolve.placement import Ignored, Placement, ReplicaType, segment_sizes
 from kubectl_tas.resolve.workload import MAX_SEGMENTS, FleetWorkload
+from kubectl_tas.words import within
 
+SEGMENT_VALUE = Rule(
+    "segment-value",
+    Severity.ERROR,
+    "The size of segments, or the label that holds a pod's index, cannot be used.",
+    "The size is a whole number from 1 to the number of replicas, in quotes as every annotation; a "
+    "LeaderWorkerSet's subGroupSize must divide its pods or its workers. KAI takes the size from subGroupSize, "
+    "else from the LeaderWorkerSet's annotation, else from workerTemplate's. The index label is a label key.",
+)
+SEGMENT_NEVER_RUNS = Rule(
+    "segment-never-runs",
+    Severity.ERROR,
+    "KAI makes a PodGroup of these segments that never runs, or refuses to make one.",
+    "Up to 0.17.0 KAI refuses segments of a LeaderWorkerSet that has startupPolicy LeaderReady, and segments of one "
+    "pod; where one segment has all workers, it waits for one pod more than there is. A subGroupPolicy alone is enough "
+    "for that, without any annotation. The message says what works instead.",
+    protects=Waiving.ANYBODY,
+)
+SEGMENT_POLICY = Rule(
+    "segment-policy",
+    Severity.INFO,
+    "A LeaderWorkerSet's subGroupPolicy divides its groups, and KAI does not place the parts.",
+    "A LeaderWorkerSet labels its pods by that policy, and KAI makes segments of it, as the preview shows. Without a "
+    "level for segments on workerTemplate nothing places them. Nothing is wrong where that is not wanted.",
+)
 SEGMENT_IGNORED = Rule(
     "segment-ignored",
     Severity.WARNING,
@@ -71,6 +99,103 @@ SEGMENT_PREVIEW = Rule(
     "A workload has so many segments that no preview of them is written.",
     "Thousands of SubGroups would hide what a reviewer looks for. The workload itself is rendered as always.",
 )
+
+
+def check_segment_sizes(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Every replica type whose template says something about segments, and how a kind itself divides its pods."""
+    for workload in fleet.workloads:
+        for item in workload.templates:
+            if item.template is not None and (item.is_divided or workload.declared.spec.divided is None):
+                is_read = item.segments is not None or item.ignored is None
+                sizes = [*_own_division(workload, item), *(_sizes(workload, item) if is_read else ())]
+                yield from _index_label(workload, item)
+                yield from sizes or _made(workload, item)
+
+
+def _own_division(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
+    """What a LeaderWorkerSet's own webhook demands of a subGroupPolicy."""
+    division = workload.declared.spec.own_division
+    if division is None or division.size is None or not item.is_divided:
+        return
+    place, size = workload.declared.at(*division.path), division.size
+    pods, name = item.replicas + 1, division.path[-1]
+    if not 1 <= size <= pods:
+        message = f"{name} must be from 1 to {pods}, the pods of a group, not {size}"
+        yield Diagnostic(SEGMENT_VALUE, message, place, hint=within(size, pods))
+    elif item.replicas % size and (division.leader_excluded or pods % size):
+        parts = f"{item.replicas} workers" if division.leader_excluded else f"{pods} pods or {item.replicas} workers"
+        message = f"{name} {size} does not divide the {parts} of a group"
+        yield Diagnostic(SEGMENT_VALUE, message, place, hint="Use a divisor.")
+
+
+def _unplaced(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
+    """Segments that KAI makes because the kind itself divides its pods, and that nothing places."""
+    division, segments = workload.declared.spec.own_division, item.segments
+    if segments is None or division is None or not makes_segments(workload, item):
+        return
+    if segments.size_path == division.path and segments.placement is None and not item.ignored:
+        message = f"KAI makes segments by this {division.path[-2]}, and nothing places them"
+        hint = f"Add {labels.SEGMENT_REQUIRED} to {item.path[-1]} to place each."
+        yield Diagnostic(SEGMENT_POLICY, message, workload.declared.at(*division.path), hint=hint)
+
+
+def _made(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
+    """What is wrong with segments that KAI makes, where their size is right."""
+    found = never_runs(workload, item)
+    if found is None or item.segments is None:
+        yield from _unplaced(workload, item)
+    else:
+        why, hint = found
+        place = workload.declared.at(*item.segments.size_path)
+        yield Diagnostic(SEGMENT_NEVER_RUNS, f"the pods never run: {why}", place, hint=hint)
+
+
+def _index_label(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
+    """Where KAI makes the segments itself it reads another label, which _index says."""
+    label = item.annotations.get(labels.POD_INDEX_LABEL)
+    if label is not None and not makes_segments(workload, item) and not re.fullmatch(QUALIFIED_NAME, label):
+        message = f'{labels.POD_INDEX_LABEL} must be a label such as {labels.JOB_INDEX}, not "{label}"'
+        place = workload.declared.at(*item.annotations_path, labels.POD_INDEX_LABEL)
+        yield Diagnostic(SEGMENT_VALUE, message, place, hint="Name the label that holds the pod's index.")
+
+
+def _sizes(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
+    """The sizes that annotations have: usable, and all the same."""
+    most, sizes, division = _pods(workload, item), segment_sizes(workload.declared.spec, item), None
+    if workload.declared.spec.own_division is not None:
+        division = workload.declared.spec.own_division.path
+    for size in sizes:
+        place, first = workload.declared.at(*size.path), sizes[0]
+        if size.path == division:
+            continue
+        if size.pods is None:
+            message = f'{labels.SEGMENT_SIZE} must be a whole number from 1, not "{size.written}"'
+            yield Diagnostic(SEGMENT_VALUE, message, place, hint=within(0, most))
+        elif size.pods > most > 0:
+            message = f"a segment of {size.pods} pods is larger than the {_pods_of(workload, item)}"
+            hint = within(size.pods, most) if item.replicas else "Remove the annotation, or raise the number of pods."
+            yield Diagnostic(SEGMENT_VALUE, message, place, hint=hint)
+        elif size.written != first.written:
+            owner = f"{first.path[-1]} of this {workload.kind} is {first.written}, which precedes"
+            message = f"{labels.SEGMENT_SIZE} is {size.written} here, but {owner}"
+            yield Diagnostic(SEGMENT_VALUE, message, place, hint="Remove the annotation, or write the same size.")
+
+
+def _pods(workload: FleetWorkload, item: ReplicaType) -> int:
+    """The most pods that a segment can have; the leader may be in the first one."""
+    division = workload.declared.spec.own_division
+    leads = item.is_divided and row(workload).leads_segments
+    return item.replicas + int(leads and not (division and division.leader_excluded))
+
+
+def _pods_of(workload: FleetWorkload, item: ReplicaType) -> str:
+    """The pods that a segment is part of, in words."""
+    pods = _pods(workload, item)
+    if pods > item.replicas:
+        return f"{pods} pod{'' if pods == 1 else 's'} of a group"
+    if item.indices > item.replicas:
+        return f"{pods} pods of {item.name} that run at a time"
+    return f"{pods} replica{'' if pods == 1 else 's'} of {item.name}"
 
 
 def check_segments(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -132,50 +257,35 @@ def _same(divided: ReplicaType, name: str) -> tuple[str, ...]:
     return (own,) if own else ()
 
 
-def _asking(annotations: Mapping[str, str]) -> str | None:
-    """The first annotation that asks for segments."""
-    return next((name for name in labels.SEGMENT_ANNOTATIONS if name in annotations), None)
-
-
 def _ignored(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
-    written = _asking(item.annotations)
-    if item.ignored and written is not None:
+    asking = next((name for name in labels.SEGMENT_ANNOTATIONS if name in item.annotations), None)
+    if item.ignored and asking is not None:
+        why, hint = _why(workload, item.ignored)
         what = "the levels of the segments" if item.segments else "the segments"
         also = "; KAI divides the pods all the same" if item.segments else ""
-        message = f"{what} of {item.name} are ignored: {_why(workload, item.ignored)}{also}"
-        place = workload.declared.at(*item.annotations_path, written)
-        yield Diagnostic(SEGMENT_IGNORED, message, place, hint=_remedy(workload, item.ignored))
+        message = f"{what} of {item.name} are ignored: {why}{also}"
+        yield Diagnostic(SEGMENT_IGNORED, message, workload.declared.at(*item.annotations_path, asking), hint=hint)
 
 
-def _why(workload: FleetWorkload, ignored: Ignored) -> str:
+def _why(workload: FleetWorkload, ignored: Ignored) -> tuple[str, str]:
+    """Why annotations about segments are ignored, and what to do about it."""
+    kind, pool, row = workload.kind, workload.pool, podgrouper.row(workload)
     match ignored:
         case Ignored.NO_KAI:
-            return f"backend {workload.pool.backend.name} has no KAI Scheduler"
-        case Ignored.NO_TOPOLOGY:
-            return "there is no kai.scheduler/topology"
+            why = f"backend {pool.backend.name} has no KAI Scheduler"
+            return why, "Remove them, or choose a pool whose backend runs KAI."
         case Ignored.NOT_IN_GANG:
-            return "its pod is no part of the gang"
+            return "its pod is no part of the gang", "Remove them."
         case Ignored.NOT_DIVIDED:
-            return f"of a {workload.kind} KAI makes segments of the workers only"
+            return f"of a {kind} KAI makes segments of the workers only", row.segment_template
         case Ignored.NO_INDEX:
-            unknown = f"they are not read on a {workload.kind}, whose pods bear no index that is known"
-            return podgrouper.row(workload).no_index or unknown
-
-
-def _remedy(workload: FleetWorkload, ignored: Ignored) -> str:
-    match ignored:
-        case Ignored.NO_KAI:
-            return "Remove them, or choose a pool whose backend runs KAI."
-        case Ignored.NOT_IN_GANG:
-            return "Remove them."
-        case Ignored.NOT_DIVIDED:
-            return podgrouper.row(workload).segment_template
-        case Ignored.NO_INDEX:
-            return f"Name the label that holds a pod's index with {labels.POD_INDEX_LABEL}."
-        case Ignored.NO_TOPOLOGY if workload.pool.topology is not None:
-            return f"Add {labels.SEGMENT_REQUIRED}, or name the topology with {labels.TOPOLOGY}."
+            why = row.no_index or f"they are not read on a {kind}, whose pods bear no index that is known"
+            return why, f"Name the label that holds a pod's index with {labels.POD_INDEX_LABEL}."
         case Ignored.NO_TOPOLOGY:
-            return f"Give pool {workload.pool.name} a topology, or name one with {labels.TOPOLOGY}."
+            hint = f"Add {labels.SEGMENT_REQUIRED}, or name the topology with {labels.TOPOLOGY}."
+            if pool.topology is None:
+                hint = f"Give pool {pool.name} a topology, or name one with {labels.TOPOLOGY}."
+            return "there is no kai.scheduler/topology", hint
 
 
 def _preview(workload: FleetWorkload) -> Iterator[Diagnostic]:
@@ -190,7 +300,6 @@ def _preview(workload: FleetWorkload) -> Iterator[Diagnostic]:
 
 
 def _size_place(workload: FleetWorkload, item: ReplicaType) -> Location | None:
-    """Where the size of its segments stands."""
     return workload.declared.origin.locate(item.segments.size_path, key=True) if item.segments else None
 
 

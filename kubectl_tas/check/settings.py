@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from operator import itemgetter
 from pathlib import PurePosixPath
+from typing import Any
 
 from kubectl_tas import kai
-from kubectl_tas.check.topology import HOSTNAME
+from kubectl_tas.check.hierarchy import HOSTNAME
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
-from kubectl_tas.model.base import KeyPath
+from kubectl_tas.load.rights import misplaced, outside
 from kubectl_tas.model.config import Config
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.handwritten import SubmittedPodGroup
+from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.words import closest
 
 VERSION_UNKNOWN = Rule(
@@ -66,6 +71,30 @@ _BYPASS = {
     "kai": "pods would be placed by kube-scheduler, without a quota",
     "default": "KAI would have to place pods without a queue",
 }
+MOST_OBJECTS = 1000
+"""Objects that kustomize builds in a second or a few."""
+LAYOUT_LARGE = Rule(
+    "layout-large",
+    Severity.WARNING,
+    "More than 1,000 objects are listed in one kustomization.yaml.",
+    "kustomize compares each object with all before it, so twice as many take four times as long: a second or a few "
+    "for 1,000, minutes for 10,000. Argo CD and Flux build the folder anew at each sync. Write `layout: sharded` in "
+    "the Config, which gives each pool a folder of its own; where one pool alone has so many, divide it into child "
+    "pools, or let `kubectl tas render -o -` build instead of kustomize.",
+)
+OPERATOR_LEVELS = Rule(
+    "operator-levels",
+    Severity.ERROR,
+    "Grove's operator is to place by topology, but its configuration has no levels.",
+    "Before 0.1.0-alpha.9 the operator ends at its start when topologyAwareScheduling is enabled without a level. "
+    "List the levels, or set enabled to false.",
+)
+HOST_LABEL = Rule(
+    "host-label",
+    Severity.ERROR,
+    "The host level of Grove's operator has another node label than kubernetes.io/hostname.",
+    "The kubelet sets that label on every node; no other names a single host on every provider.",
+)
 
 
 def check_config(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -89,7 +118,16 @@ def check_config(fleet: Fleet) -> Iterator[Diagnostic]:
             message = f'the output folder "{output}" holds the folder "{folder}" that is read'
             place = config.at("spec", "output")
             yield Diagnostic(OUTPUT_IN_SOURCES, message, place, hint="Choose another folder, such as manifests.")
-    yield from _priority_classes(fleet)
+    seen: dict[str, str] = {}
+    for priority, name in fleet.config.priorityClasses:
+        place = config.at("spec", "priorityClasses", priority)
+        if name.startswith("system-"):
+            message = f'the PriorityClass "{name}" begins with system-, which Kubernetes keeps to itself'
+            yield Diagnostic(PRIORITY_CLASS_INVALID, message, place, hint="Choose another name.")
+        if name in seen:
+            message = f'{seen[name]} and {priority} share the PriorityClass "{name}"'
+            yield Diagnostic(PRIORITY_CLASS_INVALID, message, place, hint="Give each its own.")
+        seen.setdefault(name, priority)
 
 
 def _scheduler_name(config: Declared[Config], backend: FleetBackend) -> Iterator[Diagnostic]:
@@ -121,55 +159,58 @@ def newer(what: str, version: str, newest: str, place: Location) -> Diagnostic:
     return Diagnostic(VERSION_NEWER, message, place, hint=hint)
 
 
-def _priority_classes(fleet: Fleet) -> Iterator[Diagnostic]:
-    config = fleet.repository.config
-    if config is None:
-        return
-    seen: dict[str, str] = {}
-    for priority, name in fleet.config.priorityClasses:
-        place = config.at("spec", "priorityClasses", priority)
-        if name.startswith("system-"):
-            message = f'the PriorityClass "{name}" begins with system-, which Kubernetes keeps to itself'
-            yield Diagnostic(PRIORITY_CLASS_INVALID, message, place, hint="Choose another name.")
-        if name in seen:
-            message = f'{seen[name]} and {priority} share the PriorityClass "{name}"'
-            yield Diagnostic(PRIORITY_CLASS_INVALID, message, place, hint="Give each its own.")
-        seen.setdefault(name, priority)
-
-
-OPERATOR_LEVELS = Rule(
-    "operator-levels",
-    Severity.ERROR,
-    "Grove's operator is to place by topology, but its configuration has no levels.",
-    "Before 0.1.0-alpha.9 the operator ends at its start when topologyAwareScheduling is enabled without a level. "
-    "List the levels, or set enabled to false.",
-)
-HOST_LABEL = Rule(
-    "host-label",
-    Severity.ERROR,
-    "The host level of Grove's operator has another node label than kubernetes.io/hostname.",
-    "The kubelet sets that label on every node; no other names a single host on every provider.",
-)
-
-
 def check_operator(fleet: Fleet) -> Iterator[Diagnostic]:
     """The one configuration that counts."""
-    if fleet.grove is not None:
-        yield from _levels(fleet)
-
-
-def _levels(fleet: Fleet) -> Iterator[Diagnostic]:
     grove = fleet.grove
-    if grove.operator is None or grove.is_disabled:
+    if grove is None or grove.operator is None or grove.is_disabled:
         return
     levels = grove.operator.spec.topologyAwareScheduling.levels
-    path: KeyPath = ("topologyAwareScheduling",)
+    block = "topologyAwareScheduling"
     if not levels and any(not backend.grove_release.has_names for backend in fleet.backends):
         message = "topologyAwareScheduling is enabled without any level"
-        place = grove.operator.at(*path, "enabled")
-        yield Diagnostic(OPERATOR_LEVELS, message, place, hint="Add levels, or set enabled to false.")
+        hint = "Add levels, or set enabled to false."
+        yield Diagnostic(OPERATOR_LEVELS, message, grove.operator.at(block, "enabled"), hint=hint)
     for index, level in enumerate(levels):
         if level.domain == "host" and level.key != HOSTNAME:
             message = f'the host level must have the node label {HOSTNAME}, not "{level.key}"'
-            place = grove.operator.at(*path, "levels", index, "key")
+            place = grove.operator.at(block, "levels", index, "key")
             yield Diagnostic(HOST_LABEL, message, place, hint=f"Write key: {HOSTNAME}.")
+
+
+def check_admin_sources(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Every such document; the setting is their cause where the Config has one."""
+    config, folders = fleet.repository.config, fleet.config.adminSources
+    is_set = config is not None and "adminSources" in config.spec.spec.model_fields_set
+    cause = config.at("spec", "adminSources") if config is not None and is_set else None
+    for found in outside(fleet.repository, folders):
+        yield replace(misplaced(found, folders), cause=cause)
+
+
+def check_layout(fleet: Fleet) -> Iterator[Diagnostic]:
+    """What has a folder with a kustomization of its own. Objects that are counted are there at least."""
+    config, is_sharded = fleet.repository.config, fleet.config.layout == "sharded"
+    units: dict[tuple[str, str], list[tuple[int, Declared[Any]]]] = {}
+    for backend, pool, declared, objects in _objects(fleet):
+        name = pool.name if pool is not None and is_sharded else ""
+        units.setdefault((backend.name, name), []).append((objects, declared))
+    for (cluster, name), found in sorted(units.items(), key=itemgetter(0)):
+        count = sum(objects for objects, _ in found)
+        if count > MOST_OBJECTS:
+            whose = f"pool {name}" if name else f"backend {cluster}"
+            message = f"{whose} has at least {count:,} objects in one folder, which takes kustomize long"
+            place = config.at("spec", "layout") if config is not None else found[0][1].at()
+            hint = "Divide what is there into child pools, or let `kubectl tas render -o -` build instead."
+            if not is_sharded:
+                hint = "Write layout: sharded, which gives each pool a folder of its own."
+            yield Diagnostic(LAYOUT_LARGE, message, place, hint=hint)
+
+
+def _objects(fleet: Fleet) -> Iterator[tuple[FleetBackend, FleetPool | None, Declared[Any], int]]:
+    """How many objects each document becomes, where; the pool is that of work alone."""
+    for pool in fleet.pools:
+        yield pool.backend, None, pool.declared, 2 + len(pool.subpools)
+    for sent in fleet.submissions:
+        if not isinstance(sent, SubmittedPodGroup):
+            yield sent.pool.backend, sent.pool, sent.declared, sent.objects
+    for group in fleet.pod_groups:
+        yield group.backend, group.pool, group.declared, 1 + len(group.pods)

@@ -143,7 +143,6 @@ def _invalid(what: str, name: str, place: Location, *, dots: bool = False) -> Di
 
 
 def _example(name: str) -> str:
-    """What the name could be instead."""
     suggestion = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
     return f"For example: {suggestion}." if suggestion else "Choose another name."
 
@@ -189,8 +188,7 @@ def _queue_lengths(fleet: Fleet) -> Iterator[Diagnostic]:
             continue
         for subpool in pool.subpools:
             if len(subpool.queue) > names.MAX_LABEL:
-                place = subpool.declared.at("metadata", "name")
-                yield _too_long(subpool.queue, place, "name of the subpool")
+                yield _too_long(subpool.queue, subpool.declared.at("metadata", "name"), "name of the subpool")
 
 
 def _too_long(queue: str, place: Location, what: str) -> Diagnostic:

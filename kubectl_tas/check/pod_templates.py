@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from kubectl_tas import spellings
-from kubectl_tas.check.conflicts import mappings
+from kubectl_tas.check.conflicts import Fields, listed, mappings
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.load.schema import INVALID_VALUE, MISSING_FIELD, invalid_value, missing_field
 from kubectl_tas.model.base import KeyPath
@@ -93,51 +93,42 @@ def _absent(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
 
 def check_spec(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
     """The PodSpec at ``path``."""
-    spec = origin.value(path)
-    if not isinstance(spec, dict):
-        return
-    containers = [
-        (part, (*path, field, index))
-        for field in ("initContainers", "containers")
-        for index, part in enumerate(mappings(spec.get(field)))
-    ]
+    spec = Fields(origin, path, origin.value(path))
+    containers = list(spec.each("initContainers", "containers"))
     if len(containers) > 1:
-        named = [(str(part["name"]), (*where, "name")) for part, where in containers if part.get("name")]
+        named = [(str(part.get("name")), (*part.path, "name")) for part in containers if part.get("name")]
         yield from _duplicates(origin, "container name", named)
-    yield from _once(origin, path, spec, _IN_PODS)
+    yield from _once(spec, _IN_PODS)
     on_node: dict[str, KeyPath] = {}
-    for container, where in containers:
-        yield from _once(origin, where, container, _IN_CONTAINERS)
-        if "ports" in container and where[-2] == "containers":
-            yield from _ports(origin, where, container, on_node, is_shared=spec.get("hostNetwork") is True)
+    for container in containers:
+        yield from _once(container, _IN_CONTAINERS)
+        if "ports" in container.value and container.path[-2] == "containers":
+            yield from _ports(container, on_node, is_shared=spec.get("hostNetwork") is True)
 
 
-def _once(origin: Origin, path: KeyPath, value: dict[str, Any], table: Iterable[_List]) -> Iterator[Diagnostic]:
+def _once(of: Fields, table: Iterable[_List]) -> Iterator[Diagnostic]:
     """Lists whose items have a text of their own in a field."""
     for field, key, what in table:
-        listed = value.get(field)
-        if isinstance(listed, list) and len(listed) > 1:
-            items = [(index, item.get(key)) for index, item in enumerate(mappings(listed))]
-            found = [(str(text), (*path, field, index, key)) for index, text in items if text]
-            yield from _duplicates(origin, what, found)
+        items = mappings(of.get(field))
+        if len(items) > 1:
+            found = [(str(item[key]), (*of.path, field, n, key)) for n, item in enumerate(items) if item.get(key)]
+            yield from _duplicates(of.origin, what, found)
 
 
-def _ports(
-    origin: Origin, path: KeyPath, container: dict[str, Any], on_node: dict[str, KeyPath], *, is_shared: bool
-) -> Iterator[Diagnostic]:
+def _ports(container: Fields, on_node: dict[str, KeyPath], *, is_shared: bool) -> Iterator[Diagnostic]:
     """Each port of a container once, and each that a pod has on its node: all where it shares the node's network."""
     own: dict[str, KeyPath] = {}
-    for index, port in enumerate(mappings(container.get("ports"))):
-        where, protocol = (*path, "ports", index), port.get("protocol") or "TCP"
+    for port in container.each("ports"):
+        protocol, address = port.get("protocol") or "TCP", port.get("hostIP") or ""
         host = "hostPort" if port.get("hostPort") or not is_shared else "containerPort"
-        address = port.get("hostIP") or ""
         for field, first, text in (
             ("containerPort", own, f"{port.get('containerPort')}/{protocol}"),
             (host, on_node, f"{address}:{port.get(host)}/{protocol}".removeprefix(":")),
         ):
-            earlier = first.setdefault(text, (*where, field)) if port.get(field) else None
-            if earlier is not None and earlier != (*where, field):
-                yield from _duplicates(origin, field, [(text, earlier), (text, (*where, field))])
+            place = (*port.path, field)
+            earlier = first.setdefault(text, place) if port.get(field) else None
+            if earlier is not None and earlier != place:
+                yield from _duplicates(container.origin, field, [(text, earlier), (text, place)])
                 break
 
 
@@ -167,9 +158,8 @@ def _restart_policies(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
         if is_known and written not in allowed and (written is not None or demanded):
             shown = f'not "{written}"' if written is not None else "and there is none"
             message = f"the pods of a {workload.kind} need restartPolicy {' or '.join(allowed)}, {shown}"
-            place = declared.origin.locate(where, key=written is None)
             hint = f"Write restartPolicy: {allowed[0]}{'' if demanded else ', or leave it out'}."
-            yield Diagnostic(RESTART_POLICY, message, place, hint=hint)
+            yield Diagnostic(RESTART_POLICY, message, declared.origin.locate(where, key=written is None), hint=hint)
 
 
 def _name_length(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
@@ -199,7 +189,7 @@ def _selector(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
         return
     kind, carried = workload.kind, workload.spec.template.metadata.labels
     wanted = selector.get("matchLabels") or {}
-    expressions = [part for _, part in _items(declared.origin, (*path, "matchExpressions"))]
+    expressions = [part for part in listed(selector.get("matchExpressions")) if isinstance(part, dict)]
     if not wanted and not expressions:
         message = f"the selector of this {kind} is empty, so it matches no pods of its own"
         place = declared.origin.locate(path, key=True)
@@ -231,11 +221,3 @@ def fulfils(expression: dict[str, Any], labels: dict[str, str]) -> bool:
             return key not in labels
         case _:
             return True
-
-
-def _items(origin: Origin, path: KeyPath) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The mappings of a list, with their indices; nothing where there is none."""
-    written = origin.value(path)
-    for index, item in enumerate(written if isinstance(written, list) else ()):
-        if isinstance(item, dict):
-            yield index, item

@@ -11,14 +11,12 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from kubectl_tas.check.backdoors import backdoors_of
+from kubectl_tas.check.document_walk import parts
 from kubectl_tas.check.fields import check_pod
-from kubectl_tas.check.gpurequests import check_pod_gpus
-from kubectl_tas.check.keys import keys_of
+from kubectl_tas.check.keys import backdoors_of, keys_of
 from kubectl_tas.check.mounts import MOUNT_PATH
-from kubectl_tas.check.parts import parts
-from kubectl_tas.check.pods import check_spec
-from kubectl_tas.check.resourcenames import resources_of
+from kubectl_tas.check.pod_templates import check_spec
+from kubectl_tas.check.resource_requests import check_pod_gpus, resources_of
 from kubectl_tas.check.secrets import secrets_of
 from kubectl_tas.check.visibledevices import devices_of, said_by
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
@@ -177,8 +175,7 @@ def _of_workflows(fleet: Fleet) -> Iterator[Diagnostic]:
                 yield from _allowed(workflow, task)
             yield from _validated(workflow, task)
             if not platform.is_plain:
-                where = (*task.path, "name")
-                yield from _pod(fleet, workflow.pool, task, workflow.declared, where, judged)
+                yield from _pod(fleet, workflow.pool, task, workflow.declared, (*task.path, "name"), judged)
 
 
 def _of_pools(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -197,9 +194,8 @@ def _named(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]:
     if resource.spec.platform is None and pool.declared.spec.spec.default_platform is None:
         names = ", ".join(pool.platforms.by_name)
         message = f'the task "{task.name}" has no platform: pool {pool.name} has {names}, and no default_platform'
-        place = workflow.declared.origin.locate(resource.path, key=True)
         hint = "Name one in its resource: platform."
-        yield Diagnostic(PLATFORM_UNNAMED, message, place, hint=hint)
+        yield Diagnostic(PLATFORM_UNNAMED, message, workflow.declared.origin.locate(resource.path, key=True), hint=hint)
 
 
 def _allowed(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]:
@@ -311,10 +307,9 @@ def _faults(origin: _Made, pool: FleetPool, said: Collection[str]) -> Iterator[D
         try:
             _LABEL_VALUE.validate_python(value)
         except ValidationError:
-            place = origin.locate(("metadata", "labels", key))
             message = f'the label {key} would have the value "{value}", which is none of a label'
             hint = "A value has at most 63 letters, digits, '-', '_' and '.', a letter or digit at both ends."
-            yield Diagnostic(INVALID_VALUE, message, place, hint=hint)
+            yield Diagnostic(INVALID_VALUE, message, origin.locate(("metadata", "labels", key)), hint=hint)
     yield from check_pod(origin, pool.backend.spec.kubernetes)
     for part in parts(origin):
         what, path, written = part
@@ -395,7 +390,6 @@ def _place(workflow: FleetWorkflow, task: FleetTask, validation: Validation) -> 
 
 
 def _used(validation: Validation) -> frozenset[str]:
-    """The tokens of its operands."""
     return tokens_in(str(validation.rule.left_operand)) | tokens_in(str(validation.rule.right_operand))
 
 

@@ -121,9 +121,8 @@ def _pool(declared: _Sent) -> Iterator[Diagnostic]:
         message = (
             f'the PodGroup "{metadata.annotations[labels.POD_GROUP]}" is not declared here, nor a pool of this Pod'
         )
-        place = declared.at(*ROOT, labels.POD_GROUP)
         hint = "Declare that PodGroup here, or add the label kubectl-tas/pool, by which its GPUs are counted."
-        yield Diagnostic(PODGROUP_UNKNOWN, message, place, hint=hint)
+        yield Diagnostic(PODGROUP_UNKNOWN, message, declared.at(*ROOT, labels.POD_GROUP), hint=hint)
     elif not _says_pool(metadata):
         message = f"{declared.spec.kind} {declared.spec.metadata.name} does not say which pool it belongs to"
         hint = "Add the label kubectl-tas/pool with the name of a pool, or pool--subpool."
@@ -241,6 +240,5 @@ def _topologies(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
         name = written.get(labels.TOPOLOGY)
         if name and name not in known:
             message = f'the Topology "{name}" is not declared here, so its levels are not checked'
-            place = workload.declared.at(*path, labels.TOPOLOGY)
             hint = f"Declared are: {', '.join(sorted(known))}." if known else "Nothing to do where it lives elsewhere."
-            yield Diagnostic(WORKLOAD_TOPOLOGY, message, place, hint=hint)
+            yield Diagnostic(WORKLOAD_TOPOLOGY, message, workload.declared.at(*path, labels.TOPOLOGY), hint=hint)

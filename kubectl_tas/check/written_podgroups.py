@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from kubectl_tas.check.levels import check_order, mended_level
-from kubectl_tas.check.workload import WORKLOAD_CONFLICT, check_demands
+from kubectl_tas.check.node_labels import mended_level
+from kubectl_tas.check.placement_rules import check_order
+from kubectl_tas.check.workload_labels import WORKLOAD_CONFLICT, check_demands
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.podgroup_gang import DEFAULT, gang_of_pod_group, minimums_of, sub_group_of
 from kubectl_tas.gangs.pool_demands import member_demands
@@ -350,9 +351,8 @@ def _pool(fleet: Fleet, item: FleetPodGroup, pod: Declared[BarePod]) -> Iterator
     if written is not None and names.fold(written) != target:
         message = f'the pool is "{written}", but the queue of PodGroup {item.name} is that of {target}'
         related = (Related("that PodGroup", item.declared.at("spec", "queue")),)
-        place = pod.at("metadata", "labels", labels.POOL)
         hint = "Remove the label: a Pod goes where its PodGroup goes."
-        yield Diagnostic(WORKLOAD_CONFLICT, message, place, related, hint=hint)
+        yield Diagnostic(WORKLOAD_CONFLICT, message, pod.at("metadata", "labels", labels.POOL), related, hint=hint)
 
 
 def _constraint(
@@ -363,19 +363,17 @@ def _constraint(
         lacking = "topology" if constraint.topology is None else "level"
         message = f"the constraint names no {lacking}"
         hint = "It needs topology, and requiredTopologyLevel or preferredTopologyLevel."
-        place = item.declared.origin.locate(path, key=True)
-        yield Diagnostic(CONSTRAINT_TOPOLOGY, message, place, hint=hint)
+        yield Diagnostic(CONSTRAINT_TOPOLOGY, message, item.declared.origin.locate(path, key=True), hint=hint)
         return
     topology = topologies.get(constraint.topology)
     if topology is None:
         message = f'the topology "{constraint.topology}" is not declared here'
-        place = item.declared.at(*path, "topology")
         hint = did_you_mean(constraint.topology, topologies, "Nothing to do where it lives elsewhere.")
         bound = next((name for name, known in topologies.items() if known.name == constraint.topology), None)
         if bound is not None:
             message = f'the topology "{constraint.topology}" stands for the Topology "{bound}" there'
             hint = write_instead(constraint.topology, bound)
-        yield Diagnostic(PODGROUP_TOPOLOGY, message, place, hint=hint)
+        yield Diagnostic(PODGROUP_TOPOLOGY, message, item.declared.at(*path, "topology"), hint=hint)
         return
     yield from _levels(item, constraint, path, topology)
 
@@ -391,11 +389,10 @@ def _levels(
         rank = next((index for index, known in enumerate(accepted) if name in known), None)
         if name is not None and rank is None:
             message = f'the topology "{topology.name}" has no level "{name}"'
-            place = item.declared.at(*path, field)
             labels = ", ".join(level.label for level in topology.levels)
             hint = did_you_mean(name, sorted(set().union(*accepted)), f"Its levels are {labels}.")
             hint = mended_level(name, topology) or hint
-            yield Diagnostic(CONSTRAINT_TOPOLOGY, message, place, hint=hint)
+            yield Diagnostic(CONSTRAINT_TOPOLOGY, message, item.declared.at(*path, field), hint=hint)
         elif rank is not None:
             ranks[field] = rank
     if len(ranks) == 2:

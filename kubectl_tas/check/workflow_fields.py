@@ -95,7 +95,7 @@ def check_workflows(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _labels(declared, fleet.config.labels_config)
         yield from _unnamed(declared)
         yield from _data(declared)
-        if id(declared) not in on_platforms:  # else check.platforms says what is allowed
+        if id(declared) not in on_platforms:  # else check.task_platforms says what is allowed
             yield from _privileged(declared)
     for workflow in fleet.workflows:
         yield from _backend(workflow)
@@ -209,6 +209,5 @@ def _privileged(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
 
 
 def _tasks_of(workflow: Workflow) -> Iterator[tuple[Task, KeyPath]]:
-    """All tasks, each with its path."""
     for group, where in groups_of(workflow):
         yield from ((task, task_path(workflow, where, index)) for index, task in enumerate(group.tasks))

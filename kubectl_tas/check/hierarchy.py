@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from kubectl_tas import grove
@@ -12,7 +12,6 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.base import QUALIFIED_NAME, KeyPath
 from kubectl_tas.model.topology import DOMAINS, ClusterTopology
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.topologies import FleetTopology, Level
@@ -80,18 +79,22 @@ DOMAIN_ORDER = Rule(
     "are region, zone, datacenter, block, rack, host, numa, in this order; up to 0.1.0-alpha.8 it knows no other. Of a "
     "pool, Kubernetes' own node labels say the same whatever the key is called. Names of your own may stand anywhere.",
 )
+TOPOLOGY_BINDING = Rule(
+    "topology-binding",
+    Severity.ERROR,
+    "schedulerTopologyBindings names a Topology of other levels, a scheduler twice or one that Grove does not place "
+    "with, another Topology than the gangs of PodCliqueSets ask for, or stands in a ClusterTopology.",
+    "Work is placed by the levels of the Topology that is bound, so a level that it lacks is never found. Grove's "
+    "webhook refuses a scheduler that it does not know, or that does not place by topology, such as default-scheduler. "
+    "The PodGangs of sets carry the name of the cluster topology, whatever is bound: KAI looks for a Topology of that "
+    "name. The field belongs to the later kind, ClusterTopologyBinding; of the earlier one an API server drops it.",
+)
+_FIELD = "schedulerTopologyBindings"
 
 
-@dataclass(frozen=True, slots=True)
-class _Fields:
-    """What the parts of a level are called in the document."""
-
-    key: str
-    label: str
-
-
-def _fields(topology: FleetTopology) -> _Fields:
-    return _Fields("key", "label") if topology.pool else _Fields("domain", "key")
+def _fields(topology: FleetTopology) -> tuple[str, str]:
+    """What the key and the node label of a level are called in the document."""
+    return ("key", "label") if topology.pool else ("domain", "key")
 
 
 def check_topologies(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -110,74 +113,48 @@ def check_topologies(fleet: Fleet) -> Iterator[Diagnostic]:
             hint = f"Remove {field}, or set scheduler.type of the backend to kai."
             yield Diagnostic(TOPOLOGY_SCHEDULER, message, place, hint=hint, cause=pool.backend.type_place)
     for topology in fleet.topologies:
-        yield from _check_levels(topology)
-        if any(topology.is_created_on(backend) for backend in _backends(fleet, topology)):
-            aliases = any(backend.has(Feature.LEVEL_ALIAS) for backend in _backends(fleet, topology))
-            yield from _check_for_kai(topology, aliases=aliases)
+        key, label = _fields(topology)
+        yield from _duplicates(topology, key, [level.key for level in topology.levels])
+        yield from _duplicates(topology, label, [level.label for level in topology.levels])
+        yield from _order(topology)
+        backends = (topology.backend,) if topology.backend else fleet.backends
+        if any(topology.is_created_on(backend) for backend in backends):
+            yield from _for_kai(topology, aliases=any(backend.has(Feature.LEVEL_ALIAS) for backend in backends))
 
 
-def _backends(fleet: Fleet, topology: FleetTopology) -> tuple[FleetBackend, ...]:
-    return (topology.backend,) if topology.backend else fleet.backends
-
-
-def _check_levels(topology: FleetTopology) -> Iterator[Diagnostic]:
-    fields, levels = _fields(topology), topology.levels
-    yield from _duplicates(topology, fields.key, [level.key for level in levels])
-    yield from _duplicates(topology, fields.label, [level.label for level in levels])
-    yield from _order(topology)
-
-
-def _check_for_kai(topology: FleetTopology, *, aliases: bool) -> Iterator[Diagnostic]:
+def _for_kai(topology: FleetTopology, *, aliases: bool) -> Iterator[Diagnostic]:
     """What KAI demands of the Topology that is made of it."""
-    fields, levels = _fields(topology), topology.levels
+    (key, label), levels = _fields(topology), topology.levels
     if len(levels) > MAX_LEVELS:
-        place = _at(topology, MAX_LEVELS, fields.key)
         message = f"the topology has {len(levels)} levels; KAI accepts {MAX_LEVELS}"
-        yield Diagnostic(LEVEL_COUNT, message, place, hint="Leave out levels that no workload asks for.")
+        hint = "Leave out levels that no workload asks for."
+        yield Diagnostic(LEVEL_COUNT, message, _at(topology, MAX_LEVELS, key), hint=hint)
     for index, level in enumerate(levels):
-        yield from _check_level(topology, fields, index, level, aliases=aliases)
+        if level.label == HOSTNAME and index < len(levels) - 1:
+            message = f"{HOSTNAME} is the finest level there is, but {levels[index + 1].key} stands below it"
+            hint = "A Topology of KAI ends at the host: remove what is finer, and move what is coarser up."
+            yield Diagnostic(HOSTNAME_NOT_LAST, message, _at(topology, index, label), hint=hint)
+        if not re.fullmatch(QUALIFIED_NAME, level.label):
+            message = f"KAI refuses the node label \"{level.label}\": before the '/' stands a DNS name in lower case"
+            prefix, slash, name = level.label.partition("/")
+            lower = f"{prefix.lower()}{slash}{name}"
+            known = re.fullmatch(QUALIFIED_NAME, lower) is not None
+            hint = f"Write {lower}; no node can carry the other." if known else "Write a label that nodes can carry."
+            yield Diagnostic(LEVEL_LABEL_INVALID, message, _at(topology, index, label), hint=hint)
+        if aliases and level.key in [other.label for other in levels if other is not level]:
+            message = f'the key "{level.key}" is the node label of another level'
+            yield Diagnostic(LEVEL_ALIAS_COLLISION, message, _at(topology, index, key), hint="Rename the key.")
 
 
-def _check_level(
-    topology: FleetTopology, fields: _Fields, index: int, level: Level, *, aliases: bool
-) -> Iterator[Diagnostic]:
-    last = len(topology.levels) - 1
-    if level.label == HOSTNAME and index < last:
-        finer = topology.levels[index + 1].key
-        message = f"{HOSTNAME} is the finest level there is, but {finer} stands below it"
-        place = _at(topology, index, fields.label)
-        yield Diagnostic(
-            HOSTNAME_NOT_LAST,
-            message,
-            place,
-            hint="A Topology of KAI ends at the host: remove what is finer, and move what is coarser up.",
-        )
-    if not re.fullmatch(QUALIFIED_NAME, level.label):
-        message = f"KAI refuses the node label \"{level.label}\": before the '/' stands a DNS name in lower case"
-        place = _at(topology, index, fields.label)
-        prefix, slash, name = level.label.partition("/")
-        lower = f"{prefix.lower()}{slash}{name}"
-        known = re.fullmatch(QUALIFIED_NAME, lower) is not None
-        hint = f"Write {lower}; no node can carry the other." if known else "Write a label that nodes can carry."
-        yield Diagnostic(LEVEL_LABEL_INVALID, message, place, hint=hint)
-    labels = [other.label for other in topology.levels if other is not level]
-    if aliases and level.key in labels:
-        message = f'the key "{level.key}" is the node label of another level'
-        place = _at(topology, index, fields.key)
-        yield Diagnostic(LEVEL_ALIAS_COLLISION, message, place, hint="Rename the key.")
-
-
-def _duplicates(topology: FleetTopology, field: str, values: list[str]) -> Iterator[Diagnostic]:
+def _duplicates(topology: FleetTopology, field: str, values: Iterable[str]) -> Iterator[Diagnostic]:
     first: dict[str, int] = {}
     for index, value in enumerate(values):
         earlier = first.setdefault(value, index)
         if earlier != index:
-            place = _at(topology, earlier, field)
             message = f'the {field} "{value}" is already that of level {earlier + 1}'
-            related = (Related("the other level", place),)
-            yield Diagnostic(
-                LEVEL_DUPLICATE, message, _at(topology, index, field), related, hint="Remove or rename one."
-            )
+            related = (Related("the other level", _at(topology, earlier, field)),)
+            place = _at(topology, index, field)
+            yield Diagnostic(LEVEL_DUPLICATE, message, place, related, hint="Remove or rename one.")
 
 
 def _order(topology: FleetTopology) -> Iterator[Diagnostic]:
@@ -200,25 +177,11 @@ def _domain(topology: FleetTopology, level: Level) -> str | None:
 
 
 def _says(topology: FleetTopology, level: Level) -> str:
-    """The field that says which domain a level is."""
-    return "label" if topology.pool and level.label in WELL_KNOWN else _fields(topology).key
+    return "label" if topology.pool and level.label in WELL_KNOWN else _fields(topology)[0]
 
 
 def _at(topology: FleetTopology, index: int, field: str) -> Location:
     return topology.declared.at(*topology.path, index, field)
-
-
-TOPOLOGY_BINDING = Rule(
-    "topology-binding",
-    Severity.ERROR,
-    "schedulerTopologyBindings names a Topology of other levels, a scheduler twice or one that Grove does not place "
-    "with, another Topology than the gangs of PodCliqueSets ask for, or stands in a ClusterTopology.",
-    "Work is placed by the levels of the Topology that is bound, so a level that it lacks is never found. Grove's "
-    "webhook refuses a scheduler that it does not know, or that does not place by topology, such as default-scheduler. "
-    "The PodGangs of sets carry the name of the cluster topology, whatever is bound: KAI looks for a Topology of that "
-    "name. The field belongs to the later kind, ClusterTopologyBinding; of the earlier one an API server drops it.",
-)
-_FIELD = "schedulerTopologyBindings"
 
 
 def check_bindings(fleet: Fleet) -> Iterator[Diagnostic]:

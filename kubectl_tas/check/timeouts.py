@@ -1,16 +1,21 @@
-"""How long workflows may run, and what their exit codes do."""
+"""How long work may run, what its exit codes do, and how long its pods may take to end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
-from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas import durations
+from kubectl_tas.check.resource_requests import pods_of
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.task_lifetime import CodeRange, code_ranges, seconds
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.pool import Pool
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.handwritten import SubmittedPodGroup
+from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.workflows import FleetWorkflow
 
 TIMEOUT_TOO_LONG = Rule(
@@ -27,6 +32,17 @@ EXIT_CODES = Rule(
     "Of two actions for one code the one that is written first counts, and a range that ends before it begins holds no "
     "code. Write each code once, and ranges from the lower to the higher one.",
 )
+EVICTION_SLOW = Rule(
+    "eviction-slow",
+    Severity.ERROR,
+    "Pods of LOW work may take longer to end than the Config allows.",
+    "LOW work borrows GPUs of others. When they want them back, KAI evicts its pods, and each keeps its GPUs until it "
+    "ends or its terminationGracePeriodSeconds are over. With 2147483647 that is never. Save a checkpoint within "
+    "spec.maxGracePeriod of the Config (10m by default) and lower the field, or send the work as NORMAL. A preStop "
+    "hook runs within the same time.",
+    protects=Waiving.CONFIG,
+)
+_GRACE = "terminationGracePeriodSeconds"
 
 
 def check_lifetimes(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -47,8 +63,7 @@ def check_default_lifetimes(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _timeout(workflow: FleetWorkflow) -> Iterator[Diagnostic]:
-    asked = workflow.declared.spec.workflow.timeout.exec_timeout
-    pool = workflow.pool.declared
+    pool, asked = workflow.pool.declared, workflow.declared.spec.workflow.timeout.exec_timeout
     most = pool.spec.spec.max_exec_timeout
     if asked is not None and most is not None and seconds(asked) > seconds(most) > 0:
         message = f"exec_timeout is {_shown(asked)}, but pool {workflow.pool.name} lets work run for {_shown(most)}"
@@ -86,3 +101,30 @@ def _codes(declared: Declared[Any], path: KeyPath, ranges: Sequence[CodeRange]) 
             hint = f"For those {other.action} counts. Write each code once."
             related = (Related("the earlier ones", declared.at(*path, other.action)),)
             yield Diagnostic(EXIT_CODES, message, place, related, hint=hint)
+
+
+def check_evictions(fleet: Fleet) -> Iterator[Diagnostic]:
+    """All pods of LOW work, each pod template of a platform once."""
+    most = fleet.config.grace_seconds
+    seen: set[Location] = set()
+    for item in fleet.submissions:
+        if not item.is_preemptible:
+            continue
+        for period, place in _periods(item):
+            if type(period) is int and period > most and (at := place()) not in seen:
+                seen.add(at)
+                time, allowed = durations.text(period * 10**9), fleet.config.maxGracePeriod
+                what = f"pods of the LOW {item.kind} {item.name} may keep what they borrow"
+                message = f"{what} for {time} after KAI evicts them; the Config allows {allowed}"
+                hint = f"Write at most {most}, or send the work as NORMAL."
+                yield Diagnostic(EVICTION_SLOW, message, at, hint=hint)
+
+
+def _periods(item: Submission) -> Iterator[tuple[object, Callable[[], Location]]]:
+    path: KeyPath
+    if isinstance(item, FleetWorkflow):
+        for task in (task for group in item.groups for task in group.tasks if not task.platform.is_plain):
+            spec, path = task.template.data.get("spec"), ("spec", _GRACE)
+            yield spec.get(_GRACE) if isinstance(spec, dict) else None, partial(task.template.at, path)
+    for pod in pods_of(item.group) if isinstance(item, SubmittedPodGroup) else pods_of(item):
+        yield (pod.spec.model_extra or {}).get(_GRACE), partial(pod.origin.locate, (*pod.path, _GRACE))

@@ -1,4 +1,4 @@
-"""The node labels of levels: whether somebody sets them on nodes."""
+"""Labels of nodes, in pods and in the levels of topologies: whether somebody sets them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,40 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
-from kubectl_tas.model.base import QUALIFIED_NAME
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.model.base import QUALIFIED_NAME, KeyPath
+from kubectl_tas.model.repository import Origin
 from kubectl_tas.nodelabels import BEFORE_1_0, HOSTNAME, PLACES, SINCE_1_0
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.topologies import FleetTopology
 from kubectl_tas.words import closest, question
 
+NODE_LABEL = Rule(
+    "node-label",
+    Severity.ERROR,
+    "A node label is nearly one of Kubernetes' own.",
+    "No node has it: pods that ask for it stay Pending, and what is spread over it is not. Correct the label; where an "
+    "administrator gives nodes one of that name, waive the rule.",
+    protects=Waiving.ANYBODY,
+)
+NODE_LABELS = (
+    "beta.kubernetes.io/arch",
+    "beta.kubernetes.io/instance-type",
+    "beta.kubernetes.io/os",
+    "failure-domain.beta.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone",
+    "kubernetes.io/arch",
+    "kubernetes.io/hostname",
+    "kubernetes.io/os",
+    "node-role.kubernetes.io/control-plane",
+    "node.kubernetes.io/instance-type",
+    "node.kubernetes.io/windows-build",
+    "topology.kubernetes.io/region",
+    "topology.kubernetes.io/zone",
+)
+"""What Kubernetes calls the labels that it gives nodes."""
+GPU_CLIQUE = "nvidia.com/gpu.clique"
+"""What the GPU operator calls the NVLink domain of a node (GPU Feature Discovery, docs/README.md)."""
 LEVEL_LABEL_UNKNOWN = Rule(
     "level-label-unknown",
     Severity.WARNING,
@@ -27,6 +55,22 @@ _MANY = re.compile(r"(fabric\.topograph\.run/tier|topology\.k8s\.aws/network-nod
 """Families of which nobody says how many there are."""
 _OF_KUBERNETES = re.compile(r"((topology|node)\.)?(kubernetes|k8s)\.io")
 _SLIPS = 2
+
+
+def node_label(origin: Origin, path: KeyPath, label: str) -> Iterator[Diagnostic]:
+    """A label that one is asked for at ``path``: one of Kubernetes' own, or none that is nearly one of them."""
+    meant = None if label in NODE_LABELS else closest(label, NODE_LABELS, most=1, folds=True)
+    if meant is not None:
+        place = origin.locate(path, key=path[-1] == label)
+        yield Diagnostic(NODE_LABEL, f'no node has the label "{label}"', place, hint=f'Did you mean "{meant}"?')
+
+
+def mended_level(name: str, topology: FleetTopology | None) -> str:
+    """How to mend a level where work is right and asks for a label as nodes have it; nothing where it is none of it."""
+    wrong = closest(name, [level.label for level in topology.levels], most=1) if topology else None
+    if wrong in (None, name) or name not in (GPU_CLIQUE, *NODE_LABELS):
+        return ""
+    return f'Nodes have {name}, and the level of the topology says "{wrong}": write {name} there.'
 
 
 def check_level_labels(fleet: Fleet) -> Iterator[Diagnostic]:

@@ -1,0 +1,181 @@
+"""What GitOps tools cannot apply as it is meant: exports of objects, suspended work, and work that deletes itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kubectl_tas.check.keys import KUEUE
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.load.schema import written
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.kindlists import KUBEFLOW
+from kubectl_tas.model.repository import Origin
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.workload import FleetWorkload
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.workload import AnyWorkload
+
+OBJECT_EXPORTED = Rule(
+    "object-exported",
+    Severity.ERROR,
+    "A workload is the export of an object in a cluster, with fields that cannot be applied again.",
+    "An API server refuses a new object with a resourceVersion, and one that is there with another uid; server-side "
+    "apply refuses managedFields. A Job's selector and its label controller-uid belong to one object. An object whose "
+    "owner is not there is deleted at once. Delete what the message names.",
+)
+SERVER_FIELDS = Rule(
+    "server-fields",
+    Severity.WARNING,
+    "A workload has fields that the API server writes itself.",
+    "Nothing is made of them, and a tool that compares the file with the cluster sees a difference for ever. Delete "
+    "what the message names.",
+)
+_UID = ("controller-uid", "batch.kubernetes.io/controller-uid")
+_JOB = ("job-name", "batch.kubernetes.io/job-name")
+_NOTES = ("kubectl.kubernetes.io/last-applied-configuration", "deployment.kubernetes.io/revision")
+_REFUSED: tuple[KeyPath, ...] = tuple(
+    ("metadata", name) for name in ("managedFields", "ownerReferences", "resourceVersion", "uid")
+)
+_WRITTEN: tuple[KeyPath, ...] = (
+    *(
+        ("metadata", name)
+        for name in ("creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "selfLink")
+    ),
+    *(("metadata", "annotations", name) for name in _NOTES),
+    *(("metadata", "labels", name) for name in _UID),
+    ("status",),
+)
+_POD_LABELS: KeyPath = ("spec", "template", "metadata", "labels")
+SUSPENDED = Rule(
+    "suspended",
+    Severity.WARNING,
+    "A workload is suspended: no pod of it starts.",
+    "Its controller makes no pods while spec.suspend, runPolicy.suspend, or spec.paused of a Deployment that is not "
+    "there yet, is true. Only a change of the file starts it: what you set in the cluster, a GitOps tool sets back. "
+    "Remove the field, or remove the file. Waive the rule where the work is to wait.",
+)
+_SUSPENDING: tuple[KeyPath, ...] = (
+    ("spec", "suspend"),
+    ("spec", "paused"),
+    ("spec", "runPolicy", "suspend"),
+    ("spec", "jobTemplate", "spec", "suspend"),
+    ("spec", "rayClusterSpec", "suspend"),
+    ("spec", "rayClusterConfig", "suspend"),
+)
+"""Where kinds say so. Sources: Kubernetes 1.35, ``Suspend`` of pkg/apis/batch/types.go and ``syncDeployment`` of
+pkg/controller/deployment (a paused Deployment makes no new ReplicaSet); JobSet 0.12 and Trainer 2.3, ``suspend``; the
+training operator 1.9 and the MPI operator 0.8, ``RunPolicy``; KubeRay 1.7, ``Suspend`` of its kinds.
+"""
+FINISHED_RECREATED = Rule(
+    "finished-recreated",
+    Severity.WARNING,
+    "A workload is deleted once it has finished, and the GitOps tool makes it anew.",
+    "What is in the repository must be in the cluster: Flux makes a deleted object anew when it reconciles next, Argo "
+    "CD at once with self-heal, else with the next sync. So the work runs again, and again once it has finished. "
+    "Leave the time to live out, and remove the file when the result is no longer needed; a CronJob is made for what "
+    "shall run again. One finding names all such work.",
+)
+_TTL = "ttlSecondsAfterFinished"
+_TOOLS = {"argocd": "Argo CD", "flux": "Flux"}
+
+
+def check_exported(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Every workload and PodCliqueSet: one finding that says all that is to be deleted."""
+    workloads = [(item.spec.kind, item.origin) for item in fleet.repository.workloads]
+    sets = [(item.spec.kind, item.origin) for item in fleet.repository.pod_clique_sets]
+    for kind, origin in (*workloads, *sets):
+        refused = [*_there(origin, _REFUSED), *(_of_job(origin) if kind == "Job" else ())]
+        found = [*refused, *_there(origin, _WRITTEN)]
+        if found:
+            rule = OBJECT_EXPORTED if refused else SERVER_FIELDS
+            why = "cannot be applied" if refused else "the API server writes itself"
+            what = f"this {kind} is an export of an object in a cluster"
+            message = f"{what}: it has {_paths(refused or found)}, which {why}"
+            yield Diagnostic(rule, message, origin.locate(found[0], key=True), hint=f"Delete {_paths(found)}.")
+
+
+def _paths(paths: list[KeyPath]) -> str:
+    return ", ".join(written(path) for path in paths)
+
+
+def _there(origin: Origin, paths: tuple[KeyPath, ...]) -> Iterator[KeyPath]:
+    """Those that say something: ``kubectl create --dry-run`` writes empty ones too."""
+    return (path for path in paths if origin.value(path) not in (None, "", {}, []))
+
+
+def _of_job(origin: Origin) -> Iterator[KeyPath]:
+    """What makes a Job that of one object (Kubernetes 1.35: ``ValidateGeneratedSelector`` of pkg/apis/batch/validation,
+    ``generateSelector`` of pkg/registry/batch/job).
+    """
+    if origin.value(("spec", "manualSelector")) is True:
+        return
+    selector: KeyPath = ("spec", "selector", "matchLabels")
+    if list(_there(origin, tuple((*selector, name) for name in _UID))):
+        yield selector[:-1]
+    yield from _there(origin, tuple((*_POD_LABELS, name) for name in _UID))
+    name = origin.value(("metadata", "name"))
+    for path in _there(origin, tuple((*_POD_LABELS, label) for label in _JOB)):
+        if origin.value(path) != name:
+            yield path
+
+
+def check_suspended(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Every workload; Kueue starts what it holds itself, which is another finding."""
+    for declared in fleet.repository.workloads:
+        origin, spec = declared.origin, declared.spec
+        path = next((path for path in _SUSPENDING if origin.value(path) is True), None)
+        if path is not None and KUEUE not in spec.metadata.labels:
+            what = "paused" if path[-1] == "paused" else "suspended"
+            message = f"{spec.kind} {spec.metadata.name} is {what}: no new pod of it starts until you change this file"
+            if "jobTemplate" in path:
+                message = f"each Job of {spec.kind} {spec.metadata.name} is suspended: no pod of it starts"
+            hint = f"Remove {path[-1]}, or remove the file."
+            yield Diagnostic(SUSPENDED, message, origin.locate(path, key=True), hint=hint)
+
+
+def check_finished(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Every workload of a repository that a GitOps tool applies."""
+    tool = _TOOLS.get(fleet.config.gitops)
+    for workload in fleet.workloads if tool else ():
+        for path in _deleting(workload.declared.spec, workload):
+            again = "in the next sync, with self-heal at once" if tool == "Argo CD" else "when it reconciles next"
+            field = path[-1] if path[-1] == _TTL else "the policy DeleteSelf"
+            lasts = f"{field} deletes finished work that the repository still has"
+            message = f"{lasts}: {tool} makes it anew {again}, and it runs again"
+            hint = f"Leave {path[-1]} out." if path[-1] == _TTL else "Use another deletion policy than DeleteSelf."
+            yield Diagnostic(FINISHED_RECREATED, message, workload.declared.origin.locate(path, key=True), hint=hint)
+
+
+def _deleting(spec: AnyWorkload, workload: FleetWorkload) -> Iterator[KeyPath]:
+    """The fields by which the object itself is deleted.
+
+    Of a Job by Kubernetes (pkg/controller/ttlafterfinished, 1.35), of a JobSet by its controller
+    (pkg/controllers/ttl_after_finished.go, 0.12), of Kubeflow's kinds by the training operator (CleanupJob of
+    pkg/controller.v1/common/job.go, 1.9). The MPI operator hands the time on to the Job of the launcher alone
+    (newLauncherJob of pkg/controller/mpi_job_controller.go, 0.8), and KubeRay deletes the cluster, the RayJob only
+    where a policy is DeleteSelf (executeDeletionPolicy of rayjob_controller.go, 1.7).
+    """
+    origin = workload.declared.origin
+    match spec.apiVersion, spec.kind:
+        case _, "Job" | "JobSet":
+            path: KeyPath = ("spec", _TTL)
+        case "kubeflow.org/v1", kind if kind in KUBEFLOW:
+            path = ("spec", "runPolicy", _TTL)
+        case _, "RayJob":
+            yield from _deleting_themselves(origin.value(("spec", "deletionStrategy")), ("spec", "deletionStrategy"))
+            return
+        case _:
+            return
+    if origin.value(path) is not None:
+        yield path
+
+
+def _deleting_themselves(value: object, path: KeyPath) -> Iterator[KeyPath]:
+    """The policies of a RayJob's deletion strategy that are DeleteSelf, at any depth."""
+    if value == "DeleteSelf":
+        yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield from _deleting_themselves(item, (*path, key))

@@ -1,0 +1,248 @@
+"""What OSMO's service does for a workflow, and a cluster without it does not: tokens that it fills in, data that it
+fetches, fields of its runtime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from pydantic import BaseModel
+
+from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.gangs.task_files import INPUT, OUTPUT, OUTPUT_TOKEN, data_paths, is_mounted, task_file, tokens_in
+from kubectl_tas.gangs.task_lifetime import CODES, actions_by_code, code_ranges
+from kubectl_tas.gangs.task_pods import mounted_secrets
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.repository import Declared, local_path
+from kubectl_tas.model.workflow import Group, Task, Workflow
+from kubectl_tas.records import dataclass
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.workflows import groups_of, resource_paths, task_path
+from kubectl_tas.words import did_you_mean, shortened
+
+OSMO_ONLY = Rule(
+    "osmo-only",
+    Severity.INFO,
+    "A workflow, or a pool, uses fields that only OSMO's own runtime can honour.",
+    "What is rendered runs without them. Nothing is wrong where OSMO runs the workflow; where the manifests are "
+    "applied directly, the message says of each field what is lost, and the hint what to do instead. docs/osmo.md says "
+    "more.",
+)
+_TASK_FIELDS = ("inputs", "outputs", "kpis", "checkpoint", "downloadType", "cacheSize")
+Lost = tuple[str, tuple[str, str]]
+"""A field; what is lost of it, and what to do instead."""
+_LOST = {
+    "queue_timeout": ("work waits for as long as it takes", "delete what has waited too long"),
+    "barrier": (
+        "pods are placed together, but each command starts when its own container does",
+        "let commands try until they reach each other",
+    ),
+    "lead": ("the other tasks go on when it ends", "let them end by themselves"),
+    "ignoreNonleadStatus": (
+        "of a gang in which a pod failed KAI evicts the rest after a minute, unless one has succeeded",
+        "let tasks end with 0 whose failure is not to count",
+    ),
+    "inputs": (
+        "nothing is fetched, and no task waits for the one whose output it takes",
+        "fetch them in the command or mount a volume, and commit what comes later when the first is done",
+    ),
+    "outputs": ("nothing is stored", "store them in the command, or write to a mounted volume"),
+    "kpis": ("none is read", "let the command report them"),
+    "checkpoint": ("nothing is saved while the task runs", "let the command save it, or write to a mounted volume"),
+    "downloadType": ("nothing is fetched", "see inputs"),
+    "cacheSize": ("nothing is fetched", "see inputs"),
+    "platform": ("it chooses no nodes", "list platforms in the pool, or say with nodes of the pool where its pods run"),
+    "default_queue_timeout": ("work waits for as long as it takes", "delete what has waited too long"),
+    "max_queue_timeout": ("work waits for as long as it takes", "delete what has waited too long"),
+}
+"""Of each field what is lost without OSMO's runtime, and what to do instead."""
+_FAILS = ("a code other than 0 is a failure", "let the command end with 0 where it is done")
+_NEVER_AGAIN = ("no task runs again", "render Jobs, with spec.workflowsAs of the Config")
+_ZERO = ("0 is a success", "let the command end with another code")
+_OWN = ("codes above 255 are those of OSMO", "leave them out")
+_STUCK = (
+    "a task that runs again waits for ever once another one of its group has succeeded",
+    "give it a group of its own, or let no task of its group succeed before it",
+)
+TOKEN_UNKNOWN = Rule(
+    "token-unknown",
+    Severity.ERROR,
+    "A token stands for nothing: {{host:TASK}} of no task of its group, {{input:N}} of no input, or {{uuid}}.",
+    "OSMO leaves such a token as it is, and the text itself would reach the container. A task knows the hosts of its "
+    "own group, and its own inputs by their number or their task.",
+)
+TOKEN_DATA = Rule(
+    "token-data",
+    Severity.WARNING,
+    "A task reads or writes a folder that only OSMO's data service fills or saves.",
+    "{{output}} is /osmo/data/output, which is empty at first and gone with the pod; {{input:N}} is "
+    "/osmo/data/input/N, which is not there. Let the task fetch and store its data itself, or mount a folder of the "
+    "node at /osmo/data/output or /osmo/data/input with volumeMounts, where its platform allows it.",
+)
+_UUID = "uuid"
+
+
+def check_osmo_only(fleet: Fleet) -> Iterator[Diagnostic]:
+    """One finding for each workflow and each pool, with every such field that it uses."""
+    as_jobs = fleet.config.workflowsAs == "jobs"
+    on_platforms = {id(item.declared) for item in fleet.workflows if item.pool.platforms.by_name}
+    for declared in fleet.repository.workflows:
+        lost = _of_workflow(declared.spec, as_jobs=as_jobs)
+        if id(declared) not in on_platforms:
+            lost = chain(lost, *(_used(item, ("platform",)) for _, item, _ in resource_paths(declared.spec)))
+        yield from _finding(declared, ("workflow", "name"), lost)
+    for pool in fleet.repository.pools:
+        spec = pool.spec.spec
+        codes = _of_codes("default_exit_actions", spec.default_exit_actions, as_jobs=as_jobs)
+        lost = chain(_used(spec, ("default_queue_timeout", "max_queue_timeout")), codes)
+        yield from _finding(pool, ("metadata", "name"), lost)
+
+
+def _finding(declared: Declared[Any], place: KeyPath, lost: Iterable[Lost]) -> Iterator[Diagnostic]:
+    by_field: dict[str, dict[tuple[str, str], None]] = {}
+    for field, why_and_how in lost:
+        by_field.setdefault(field, {})[why_and_how] = None
+    if by_field:
+        why = "; ".join(f"{field} ({'; '.join(why for why, _ in each)})" for field, each in by_field.items())
+        how = "; ".join(f"{field}: {', and '.join(how for _, how in each)}" for field, each in by_field.items())
+        message, hint = f"only OSMO's own runtime honours {why}", f"Instead, {how}."
+        yield Diagnostic(OSMO_ONLY, message, declared.at(*place), hint=hint)
+
+
+def _of_workflow(workflow: Workflow, *, as_jobs: bool) -> Iterator[Lost]:
+    yield from _used(workflow.workflow.timeout, ("queue_timeout",))
+    for group, _ in groups_of(workflow):
+        several = len(group.tasks) > 1
+        if several:
+            yield from _used(group, ("barrier", "ignoreNonleadStatus"))
+        for task in group.tasks:
+            if several:
+                yield from _used(task, ("lead",))
+            yield from _used(task, _TASK_FIELDS)
+            yield from _of_codes("exitActions", task.exitActions, as_jobs=as_jobs, several=several)
+
+
+def _used(model: BaseModel, fields: tuple[str, ...]) -> Iterator[Lost]:
+    """Those of ``fields`` that are written; no task loses by what says false, but for ignoreNonleadStatus."""
+    for field in fields:
+        if field in model.model_fields_set and (getattr(model, field) or field == "ignoreNonleadStatus"):
+            yield field, _LOST[field]
+
+
+def _of_codes(field: str, actions: Mapping[str, str | int], *, as_jobs: bool, several: bool = False) -> Iterator[Lost]:
+    """What a Job, or a Pod, cannot make of exit codes; that others than 0 fail it is so in any case."""
+    ranges = code_ranges(actions)
+    by_code = actions_by_code(ranges)
+    zero = by_code.pop(0, None)
+    does = {item.does for item in by_code.values()}
+    if zero is not None and zero.does != "COMPLETE":
+        yield field, _ZERO
+    if "RESCHEDULE" in does and not as_jobs:
+        yield field, _NEVER_AGAIN
+    elif "RESCHEDULE" in does and several:
+        yield field, _STUCK
+    if "COMPLETE" in does:
+        yield field, _FAILS
+    if any(item.last > CODES[-1] for item in ranges):
+        yield field, _OWN
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """Where a task first has a token."""
+
+    token: str
+    group: Group
+    task: Task
+    place: Location
+    within: str = ""
+    """The file of the repository that it stands in."""
+    is_file: bool = False
+    """Whether it stands in what a file has in it."""
+
+
+def check_tokens(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Every workflow, whether its pool exists or not."""
+    for declared in fleet.repository.workflows:
+        uses = tuple(_uses(fleet, declared))
+        unknown = (_unknown(declared.spec, use) for use in uses)
+        yield from dict.fromkeys(item for item in unknown if item is not None)  # tasks may share a text by an alias
+        outputs = [use for use in uses if use.token == OUTPUT_TOKEN and not is_mounted(use.task, OUTPUT)]
+        inputs = [use for use in uses if use.token in data_paths(use.task) and not is_mounted(use.task, INPUT)]
+        inputs = [use for use in inputs if use.token != OUTPUT_TOKEN]
+        yield from _data(outputs, "what {task} leaves in {{{{output}}}} is gone with its pod", "store", OUTPUT)
+        yield from _data(inputs, "nothing fetches {{{{{token}}}}} for {task}", "fetch", INPUT)
+
+
+def _unknown(workflow: Workflow, use: _Use) -> Diagnostic | None:
+    within = f" in {use.within}" if use.within else ""
+    kind, _, name = use.token.partition(":")
+    if kind == _UUID and not use.is_file:
+        message = f'nothing fills in {{{{uuid}}}} of the task "{use.task.name}"'
+        return Diagnostic(TOKEN_UNKNOWN, message, use.place, hint="Write {{workflow_id}}.")
+    if kind == "input" and use.token not in data_paths(use.task):
+        message = f'the task "{use.task.name}" has no input {{{{{use.token}}}}}{within}'
+        has = shortened([f"{{{{{key}}}}}" for key in data_paths(use.task) if key.startswith("input:")])
+        hint = f"It has {has}." if has else "It has none; remove it."
+        return Diagnostic(TOKEN_UNKNOWN, message, use.place, hint=hint)
+    own = {names.fold(item.name): item.name for item in use.group.tasks}
+    if kind == "host" and name not in own:
+        message = f'no task "{name}" in the group "{use.group.name}", of which {{{{{use.token}}}}}{within} names a host'
+        others = [other.name for other, _ in groups_of(workflow) if name in {names.fold(t.name) for t in other.tasks}]
+        message += f'; it is in "{others[0]}"' if others else ""
+        advice = "Only tasks of one group know each other's hosts." if others else did_you_mean(name, own)
+        hint = f"{advice} The group has {shortened(list(own.values()))}.".strip()
+        return Diagnostic(TOKEN_UNKNOWN, message, use.place, hint=hint)
+    return None
+
+
+def _data(uses: Sequence[_Use], message: str, does: str, folder: str) -> Iterator[Diagnostic]:
+    """One finding for all such tokens, at the first."""
+    if uses:
+        others = len({use.task.name for use in uses}) - 1
+        task = f'the task "{uses[0].task.name}"' + (f" (and {others} more)" if others else "")
+        hint = f"Let the task {does} it itself, or mount a folder at {folder} with volumeMounts."
+        yield Diagnostic(TOKEN_DATA, message.format(task=task, token=uses[0].token), uses[0].place, hint=hint)
+
+
+def _uses(fleet: Fleet, declared: Declared[Workflow]) -> Iterator[_Use]:
+    for group, where in groups_of(declared.spec):
+        for index, task in enumerate(group.tasks):
+            if not _has_tokens(task):
+                continue
+            path, seen = task_path(declared.spec, where, index), set[tuple[str, bool]]()
+            for tokens, place, within, is_file in _texts(fleet, declared, task, path):
+                for token in tokens:
+                    if (token, is_file) not in seen:
+                        seen.add((token, is_file))
+                        yield _Use(token, group, task, declared.at(*place), within, is_file)
+
+
+def _has_tokens(task: Task) -> bool:
+    """Whether a task may have any; most have none, and nobody waits for those."""
+    words = (task.image, *task.command, *task.args, *task.environment.values(), *task.volumeMounts)
+    return bool(task.files or task.credentials) or "{{" in "\n".join(map(str, words))
+
+
+def _texts(
+    fleet: Fleet, declared: Declared[Workflow], task: Task, path: KeyPath
+) -> Iterator[tuple[Iterable[str], KeyPath, str, bool]]:
+    """The tokens of every text of a task that becomes a part of its pod; where it stands, and whether in a file."""
+    words: list[tuple[str, KeyPath]] = [(task.image, ("image",))]
+    for field in ("command", "args", "volumeMounts"):
+        words += ((str(word), (field, index)) for index, word in enumerate(getattr(task, field)))
+    words += ((str(value), ("environment", name)) for name, value in task.environment.items())
+    words += ((folder, ("credentials", name)) for name, folder in mounted_secrets(task).items())
+    words += ((file.path, ("files", index, "path")) for index, file in enumerate(task.files))
+    for text, place in words:
+        yield tokens_in(text), (*path, *place), "", False
+    for index, item in enumerate(task.files):
+        file = task_file(item, declared.origin.path, fleet.repository.local_files)
+        local = item.localpath
+        if file is not None:
+            within = "" if local is None else local_path(declared.origin.path, local)
+            place = (*path, "files", index, "contents" if local is None else "localpath")
+            yield sorted(file.tokens), place, within, True

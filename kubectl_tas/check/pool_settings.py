@@ -1,0 +1,267 @@
+"""What pools and subpools say beside their quotas: parents, namespaces, nodes, and the groups that may use them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kubectl_tas.check.node_labels import node_label
+from kubectl_tas.check.object_names import label_problems
+from kubectl_tas.check.versions import VERSION_UNSUPPORTED, needs_kai, unsupported
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.kai import Feature
+from kubectl_tas.model.pool import Pool, Subpool
+from kubectl_tas.model.repository import Declared
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.pools import FleetPool, circles
+from kubectl_tas.words import did_you_mean
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.platform import Toleration
+
+PARENT_INVALID = Rule(
+    "parent-invalid",
+    Severity.ERROR,
+    "The parent of a pool is the pool itself, lies below it, or belongs to another cluster or shard.",
+    "KAI drops a queue whose parent it does not see, with all queues below it, and work that is sent there stays "
+    "Pending for ever; a circle of queues it would follow without end. Name a pool of the same backend and nodePool, "
+    "or leave spec.parent out for a pool at the top.",
+)
+NAMESPACE_WIDENED = Rule(
+    "namespace-widened",
+    Severity.ERROR,
+    "A subpool lists a namespace that its pool does not have.",
+    "A pool says where its work may run, and the guard lets its queues take work of those namespaces; a subpool may "
+    "only narrow that. Remove the namespace, or add it to spec.namespaces of the pool.",
+    protects=Waiving.CONFIG,
+)
+NAMESPACE_REPEATED = Rule(
+    "namespace-repeated",
+    Severity.ERROR,
+    "A pool or subpool lists a namespace twice.",
+    "The first of the list is where work runs that names none, so their order counts; the second one most likely was "
+    "to be another. Correct or remove it.",
+)
+NAMESPACE_OF_SYSTEM = Rule(
+    "namespace-of-system",
+    Severity.ERROR,
+    "Work is to run in a namespace of Kubernetes' or KAI's own.",
+    "Who may create pods in kube-system may become administrator of the cluster: its service accounts may do all that "
+    "Kubernetes' own components do, and the Roles of spec.access open it to a team. Everybody may read kube-public, "
+    "and kube-node-lease holds what nodes report. In its own namespaces KAI runs itself, and reserves GPUs. Use a "
+    "namespace for work.",
+    protects=Waiving.CONFIG,
+)
+_OWNERS = {
+    **dict.fromkeys(("kube-system", "kube-public", "kube-node-lease"), "Kubernetes"),
+    **dict.fromkeys(("kai-scheduler", "kai-resource-reservation", "kai-scale-adjust"), "KAI"),
+}
+"""Kubernetes 1.35, "Initial namespaces"; KAI 0.17, deployments/kai-scheduler/values.yaml and pkg/common/constants."""
+TOLERATION_INVALID = Rule(
+    "toleration-invalid",
+    Severity.ERROR,
+    "A toleration has fields that do not go together.",
+    "An API server refuses every pod with such a toleration: Exists compares no value, only Exists can do without a "
+    "key, and tolerationSeconds is how long a taint with effect NoExecute is borne.",
+)
+ACCESS_EVERYBODY = Rule(
+    "access-everybody",
+    Severity.ERROR,
+    "The access of a pool names a group that everybody is in.",
+    "system:authenticated is every user and every service account of a cluster, system:serviceaccounts every service "
+    "account, system:unauthenticated whoever reaches the API server: a Role for one of them opens the namespaces of "
+    "the pool to all. Name the groups that are meant. Where the queue is to be open to all who may create work, leave "
+    "spec.access.submit out.",
+    protects=Waiving.CONFIG,
+)
+ACCESS_NOBODY = Rule(
+    "access-nobody",
+    Severity.ERROR,
+    "The access of a pool names a user, or a pattern, where groups are named.",
+    "Groups are compared as they are written, so nobody is in one called * or system:serviceaccount:ci:deployer: the "
+    "Role is bound to no one, and the guard refuses those who were meant. The service accounts of a namespace are the "
+    "group system:serviceaccounts:NAMESPACE. Where the queue is to be open to all who may create work, leave "
+    "spec.access.submit out.",
+)
+ACCESS_REPEATED = Rule(
+    "access-repeated",
+    Severity.WARNING,
+    "The access of a pool or subpool names a group twice.",
+    "The second one most likely was to be another. Who may submit may view, too. Correct or remove it.",
+)
+ACCESS_UNGUARDED = Rule(
+    "access-unguarded",
+    Severity.WARNING,
+    "Pools name who may submit, but nothing keeps others out of their queues.",
+    "Roles say who may create work in a namespace. KAI does not ask who names a queue: anybody who may create a Pod, "
+    "in any namespace, may use any queue. spec.guard of the Config adds the policies that refuse that.",
+    protects=Waiving.CONFIG,
+)
+_EVERYBODY = {
+    "system:authenticated": "every user and every service account is in it",
+    "system:serviceaccounts": "every service account of the cluster is in it",
+    "system:unauthenticated": "whoever reaches the API server is in it",
+}
+
+
+def check_departments(fleet: Fleet) -> Iterator[Diagnostic]:
+    """The parent of every pool that names one that exists."""
+    declared: dict[str, Declared[Pool]] = {}
+    for item in fleet.repository.pools:
+        declared.setdefault(item.spec.metadata.name, item)
+    circular: set[str] = set()
+    for circle in circles(declared):
+        circular.update(circle)
+        yield _circle([declared[name] for name in circle])
+    for pool in fleet.pools:
+        wanted = pool.declared.spec.spec.parent
+        parent = fleet.pool_by_name.get(wanted) if wanted is not None and pool.name not in circular else None
+        if parent is not None:
+            yield from _misplaced(pool, parent)
+
+
+def _circle(pools: list[Declared[Pool]]) -> Diagnostic:
+    """One finding for all pools that are above one another."""
+    first, *others = pools
+    names = [item.spec.metadata.name for item in pools]
+    way = " -> ".join([*names, names[0]])
+    message = f"pool {names[0]} is its own parent" if not others else f"the parents of pools go in a circle: {way}"
+    related = tuple(Related("also in the circle", item.at("spec", "parent")) for item in others)
+    hint = "Remove spec.parent of the one that is to stand above."
+    return Diagnostic(PARENT_INVALID, message, first.at("spec", "parent"), related, hint=hint)
+
+
+def _misplaced(pool: FleetPool, parent: FleetPool) -> Iterator[Diagnostic]:
+    place, backend = pool.declared.at("spec", "parent"), pool.backend
+    related = (Related(f"pool {parent.name}", parent.declared.at("metadata", "name")),)
+    if parent.backend != backend:
+        message = f"pool {pool.name} is on backend {backend.name}, its parent {parent.name} on {parent.backend.name}"
+        hint = f"Name a pool of backend {backend.name}."
+        yield Diagnostic(PARENT_INVALID, message, place, related, hint=hint)
+    elif not backend.is_kai:
+        hint = "Remove it, or set scheduler.type of the backend to kai."
+        yield Diagnostic(VERSION_UNSUPPORTED, needs_kai(backend, "parent"), place, hint=hint, cause=backend.type_place)
+    elif backend.release is not None and not backend.has(Feature.DEEP_QUEUES):
+        yield unsupported(backend, Feature.DEEP_QUEUES, "a pool with a parent", place)
+    elif parent.declared.spec.spec.nodePool != pool.declared.spec.spec.nodePool:
+        own, upper = (item.declared.spec.spec.nodePool or "none" for item in (pool, parent))
+        message = (
+            f"pool {pool.name} has nodePool {own}, its parent {parent.name} has {upper}: no shard sees both queues"
+        )
+        yield Diagnostic(PARENT_INVALID, message, place, related, hint="Write the same nodePool for both.")
+
+
+def check_namespaces(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Those of every pool and subpool, whether its parent exists or not."""
+    declared: tuple[Declared[Pool] | Declared[Subpool], ...] = (*fleet.repository.pools, *fleet.repository.subpools)
+    for item in declared:
+        written = item.spec.spec.namespaces
+        for index, name in enumerate(written):
+            place = item.at("spec", "namespaces", index)
+            if name in written[:index]:
+                message = f'the namespace "{name}" is listed twice'
+                related = (Related("listed here", item.at("spec", "namespaces", written.index(name))),)
+                yield Diagnostic(NAMESPACE_REPEATED, message, place, related, hint="Remove one of the two.")
+            else:
+                yield from label_problems("namespace", name, place, limit=names.MAX_LABEL)
+                yield from _of_system(name, place)
+    config = fleet.repository.config
+    for backend in fleet.backends:
+        own = (pool for pool in fleet.pools if pool.backend == backend and not pool.declared.spec.spec.namespaces)
+        if config is not None and any(own):
+            yield from _of_system(backend.namespace, config.at("spec", "backends", backend.index, "namespace"))
+    for pool in fleet.pools:
+        for subpool in pool.subpools:
+            for index, name in enumerate(subpool.declared.spec.spec.namespaces):
+                if name not in pool.namespaces:
+                    allowed = " or ".join(pool.namespaces)
+                    message = f"work of pool {pool.name} runs in {allowed}, so its subpool cannot have it run in"
+                    other = f"Remove it, or add it to spec.namespaces of pool {pool.name}."
+                    place = subpool.declared.at("spec", "namespaces", index)
+                    hint = did_you_mean(name, pool.namespaces, other)
+                    yield Diagnostic(NAMESPACE_WIDENED, f'{message} "{name}"', place, hint=hint)
+
+
+def _of_system(name: str, place: Location) -> Iterator[Diagnostic]:
+    if name in _OWNERS:
+        message = f'the namespace "{name}" belongs to {_OWNERS[name]}: work must not run there'
+        yield Diagnostic(NAMESPACE_OF_SYSTEM, message, place, hint="Use a namespace for work, such as ml.")
+
+
+def check_nodes(fleet: Fleet) -> Iterator[Diagnostic]:
+    """The node selector and the tolerations of every pool."""
+    for pool in fleet.repository.pools:
+        for label in pool.spec.spec.nodes.selector:
+            yield from node_label(pool.origin, ("spec", "nodes", "selector", label), label)
+        for index, toleration in enumerate(pool.spec.spec.nodes.tolerations):
+            for field, message, hint in _tolerations(toleration):
+                path = ("spec", "nodes", "tolerations", index, *((field,) if field else ()))
+                yield Diagnostic(TOLERATION_INVALID, message, pool.at(*path), hint=hint)
+
+
+def _tolerations(toleration: Toleration) -> Iterator[tuple[str, str, str]]:
+    """A field that is there, or "", with what is wrong: ValidateTolerations of Kubernetes 1.35
+    (pkg/apis/core/validation/validation.go).
+    """
+    if toleration.key is None and toleration.operator != "Exists":
+        yield "", "a toleration without a key needs operator: Exists", "Name the key of the taint, or write Exists."
+    if toleration.operator == "Exists" and toleration.value:
+        hint = "Remove the value, or write operator: Equal."
+        yield "value", f'operator Exists compares no value, but "{toleration.value}" is given', hint
+    if toleration.tolerationSeconds is not None and toleration.effect != "NoExecute":
+        hint = "Write effect: NoExecute, or remove it."
+        yield "tolerationSeconds", "tolerationSeconds needs effect: NoExecute", hint
+
+
+def check_access(fleet: Fleet) -> Iterator[Diagnostic]:
+    """The groups of every pool and subpool, whether its parent exists or not."""
+    declared: tuple[Declared[Pool] | Declared[Subpool], ...] = (*fleet.repository.pools, *fleet.repository.subpools)
+    for item in declared:
+        access = item.spec.spec.access
+        first: dict[str, Location] = {}
+        for field, groups in (("submit", access.submit), ("view", access.view)):
+            for index, group in enumerate(groups):
+                place = item.at("spec", "access", field, index)
+                if group in _EVERYBODY:
+                    message = f'"{group}" is no group of a team: {_EVERYBODY[group]}'
+                    yield Diagnostic(ACCESS_EVERYBODY, message, place, hint="Name the groups that the pool is for.")
+                elif (wrong := _no_group(group)) is not None:
+                    message, hint = wrong
+                    yield Diagnostic(ACCESS_NOBODY, f'"{group}" is {message}', place, hint=hint)
+                elif group in first:
+                    yield _repeated(group, place, first[group], submits=field == "view" and group in access.submit)
+                first.setdefault(group, place)
+    yield from _unguarded(fleet)
+
+
+def _no_group(name: str) -> tuple[str, str] | None:
+    """What a name is that no group has, and what to write; None: it may be one."""
+    if name == "*":
+        return "no group, and no pattern either", "Name the groups; or leave the list out where all may."
+    prefix, _, account = name.partition("system:serviceaccount:")
+    if not prefix and account:
+        return "a user, not a group", f"Name the group system:serviceaccounts:{account.partition(':')[0]}."
+    return None
+
+
+def _repeated(group: str, place: Location, first: Location, *, submits: bool) -> Diagnostic:
+    what = "may submit already, and so may view" if submits else "is listed twice"
+    related = (Related("listed here", first),)
+    return Diagnostic(ACCESS_REPEATED, f'the group "{group}" {what}', place, related, hint="Remove one of the two.")
+
+
+def _unguarded(fleet: Fleet) -> Iterator[Diagnostic]:
+    """One finding for all, at the first of them: it is the Config that is to change."""
+    if fleet.config.guard:
+        return
+    closed: list[Location] = []
+    for pool in (pool for pool in fleet.pools if pool.backend.is_kai):
+        live = (subpool.declared for subpool in pool.subpools if subpool.state != "ARCHIVED")
+        items: tuple[Declared[Pool] | Declared[Subpool], ...] = (pool.declared, *live)
+        closed += (item.at("spec", "access", "submit") for item in items if item.spec.spec.access.submit)
+    if closed:
+        message = "groups are named that may submit, but others can use the queue all the same, since spec.guard is off"
+        hint = "Set spec.guard of the Config to warn, and to enforce once nothing is reported."
+        more = tuple(Related("and here", place) for place in closed[1:3])
+        yield Diagnostic(ACCESS_UNGUARDED, message, closed[0], more, hint=hint)
