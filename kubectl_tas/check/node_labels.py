@@ -9,7 +9,7 @@ from functools import lru_cache
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.model.base import QUALIFIED_NAME, KeyPath
 from kubectl_tas.model.repository import Origin
-from kubectl_tas.nodelabels import BEFORE_1_0, HOSTNAME, PLACES, SINCE_1_0
+from kubectl_tas.node_places import BEFORE_1_0, HOSTNAME, PLACES, SINCE_1_0
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.topologies import FleetTopology
 from kubectl_tas.words import closest, question

@@ -12,7 +12,7 @@ from kubectl_tas.cli.session import open_session, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say
 from kubectl_tas.cli.wordtypes import POOL
 from kubectl_tas.kai import Feature
-from kubectl_tas.nodelabels import HOSTNAME, LIKE, place_of
+from kubectl_tas.node_places import HOSTNAME, LIKE, place_of
 from kubectl_tas.place.synthetic import Broken, Cluster, Domains, Size, generate
 from kubectl_tas.resolve import names
 from kubectl_tas.words import nothing_called

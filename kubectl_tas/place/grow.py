@@ -14,7 +14,7 @@ from functools import cached_property
 from math import ceil, prod
 
 from kubectl_tas.gpus import GPU
-from kubectl_tas.nodelabels import HOSTNAME
+from kubectl_tas.node_places import HOSTNAME
 from kubectl_tas.place import order
 from kubectl_tas.place.mending import OF_KUBERNETES, freed
 from kubectl_tas.place.nodes import Domain, Node, domain_of

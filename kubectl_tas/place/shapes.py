@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kubectl_tas.gpus import ANNOTATIONS, MIG
-from kubectl_tas.nodelabels import HOSTNAME
+from kubectl_tas.node_places import HOSTNAME
 from kubectl_tas.place.nodes import Node, Taint, requests
 from kubectl_tas.records import dataclass
 

@@ -10,7 +10,7 @@ from operator import mul
 from typing import Any
 
 from kubectl_tas.gpus import GPU
-from kubectl_tas.nodelabels import HOSTNAME
+from kubectl_tas.node_places import HOSTNAME
 from kubectl_tas.records import dataclass
 
 
