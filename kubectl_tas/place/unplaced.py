@@ -43,7 +43,7 @@ MAX_COPIES = 200
 """Equal gangs of one object that are looked at."""
 _UID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _NOT_KUBERNETES = (ValueError, TypeError, AttributeError, KeyError)
-"""Raised by what Kubernetes would not take as the spec of a pod; findings tell of it."""
+"""Raised by ``shape_of`` for what Kubernetes would not take as the spec of a pod; findings tell of it."""
 Needed = Mapping[str | None, tuple[Shape, ...]]
 """The pods that are needed, by SubGroup; None: those that are in none."""
 
@@ -121,8 +121,6 @@ def unplaced(fleet: Fleet, items: Iterable[Submission]) -> Iterator[Unplaced | L
             found = list(_gangs(fleet, sent))
         except _Unknown as error:
             yield LeftOut(sent, str(error))
-        except _NOT_KUBERNETES:
-            yield LeftOut(sent, "Kubernetes would not take its pods")
         else:
             release = sent.pool.backend.release
             yield from (replace(item, release=release) if release else item for item in found)
@@ -148,8 +146,7 @@ def _of_workflow(fleet: Fleet, workflow: FleetWorkflow) -> Iterator[Unplaced]:
     for group, gang in zip(workflow.groups, gangs_of_workflow(fleet, workflow), strict=True):
         for part in (gang, *gang.leaves):
             for item in part.members:
-                _refuse(item.spec, item.annotations)
-                shapes[item.name] = shape_of(item.spec)
+                shapes[item.name] = _shape(item.spec, (), item.annotations)
         parts = (gang, *gang.leaves)
         needed = {_name(part): tuple(shapes[item.name] for item in part.members) for part in parts}
         yield Unplaced(workflow, gang, workflow.pool.levels, needed, _exactly(gang.name), group)
@@ -295,8 +292,11 @@ def _waited_for(submitted: SubmittedPodGroup, gang: Gang) -> dict[str, int]:
     asked: dict[str | None, int | None] = {item.name: item.minSubGroup for item in spec.subGroups}
     asked[None] = spec.minSubGroup
 
+    parts: list[Part] = [gang]
+    for above in parts:
+        parts += gang.below(above)  # KAI does not mind whether a child comes before its parent
     needing: dict[str | None, bool] = {}
-    for part in (*reversed(gang.parts), gang):
+    for part in reversed(parts):
         below = gang.below(part)
         content = sum(not needing[item.name] for item in below)
         least = asked[_name(part)]
@@ -355,14 +355,13 @@ def _levels(fleet: Fleet, sent: Submission, gang: Gang) -> tuple[Level, ...]:
 def _shape(data: Any, path: KeyPath, annotations: Mapping[str, str]) -> Shape:
     for step in path:
         data = data[step]
-    _refuse(data, annotations)
-    return shape_of(data)
-
-
-def _refuse(spec: Mapping[str, Any], annotations: Mapping[str, str]) -> None:
-    reason = unpredicted(spec, annotations)
+    try:
+        reason, shape = unpredicted(data, annotations), shape_of(data)
+    except _NOT_KUBERNETES as error:
+        raise _Unknown("Kubernetes would not take its pods") from error
     if reason:
         raise _Unknown(f"a pod of it {reason}")
+    return shape
 
 
 def _exactly(name: str) -> re.Pattern[str]:
