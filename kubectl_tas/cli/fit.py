@@ -24,13 +24,14 @@ from kubectl_tas.draw.fitfigure import figure
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.model import manifest
 from kubectl_tas.model.workflow import PRIORITIES
+from kubectl_tas.place.actions import pending
 from kubectl_tas.place.division import called
 from kubectl_tas.place.fit import Outcome, fit, nodes_of, running_of
 from kubectl_tas.place.grow import Growth
 from kubectl_tas.place.grow import grow as growth_of
-from kubectl_tas.place.pending import pending
 from kubectl_tas.place.queues import trees
 from kubectl_tas.place.schedulers import Scheduler, Seen, schedulers
+from kubectl_tas.place.session import sum_of
 from kubectl_tas.place.unplaced import LeftOut, Unplaced, unplaced
 from kubectl_tas.report import json
 from kubectl_tas.report.text import plural
@@ -139,16 +140,17 @@ def _all(
         hand_over(json.dump(queue_pages.data(answers, left_out)))
     elif answers:
         show(queue_pages.render(answers, source.given))
-    return _finish(session, left_out, is_placed=all(turn.pods for _, found in answers for turn in found.turns))
+    turns = [turn for _, found in answers for turn in (*found.turns, *found.further)]
+    return _finish(session, left_out, is_placed=all(turn.placed and not turn.is_cut for turn in turns))
 
 
 def _tell_unknown(scheduler: Scheduler) -> None:
     """Says on stderr which gangs hold nodes in no queue that is known: the answers count them for none."""
     known = scheduler.start.tree.by_name
-    found = [item for item in scheduler.start.held if item.queue not in known]
+    found = [item for item in scheduler.start.works if item.queue not in known]
     if found:
         names = shortened([item.name for item in found], MAX_LISTED)
-        held = plural(sum(item.asks.gpu for item in found), "GPU")
+        held = plural(sum(sum_of(item.active).gpu for item in found), "GPU")
         say(
             f"In no queue that is known: {plural(len(found), 'gang')} on nodes, with {held}: {names}. "
             "Such count for no quota, and are never taken for others.",

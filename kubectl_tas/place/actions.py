@@ -1,5 +1,5 @@
-"""The gangs that wait, taken in KAI's order against the same nodes: which start, which wait and for what, and which pods
-of others go or move for them.
+"""The gangs that wait, taken in KAI's order against the same nodes: which start, which wait and for what, and which
+pods of others go or move for them.
 
 Follows the actions of release 0.17 (pkg/scheduler/actions) in their order: allocate, consolidation, reclaim, preempt,
 and allocate once more, as in the next cycle. A gang that its queues may not hold, or for which KAI's order comes to no
@@ -23,7 +23,7 @@ from kubectl_tas.place.room import Space, Unit
 from kubectl_tas.place.scenarios import Allows, Batch, Search, Solver, Way
 from kubectl_tas.place.session import Place, Pod, Session, Start, Work, sum_of, with_pods
 from kubectl_tas.place.share import Standing
-from kubectl_tas.quantities import Amounts
+from kubectl_tas.quantities import Amount, Amounts
 from kubectl_tas.records import dataclass
 
 MAX_MOVED = 17
@@ -91,7 +91,9 @@ class Pending:
     turns: tuple[Turn, ...]
     """In KAI's order."""
     further: tuple[Turn, ...] = ()
-    """Of gangs that run: what others give up for further pods of them."""
+    """Of gangs that run: where further pods of them start."""
+    held: Amount = 0
+    """GPUs that gangs held before, those in no queue that is known too."""
 
 
 def pending(start: Start, waiting: Sequence[Work]) -> Pending:
@@ -103,7 +105,7 @@ def pending(start: Start, waiting: Sequence[Work]) -> Pending:
         if not start.tree.is_leaf(work.queue)
     ]
     session = Session(start, sent)
-    allocated = dict(session.allocated)
+    allocated, held = dict(session.allocated), sum(sum_of(work.active).gpu for work in start.works)
     turns: dict[Work, Turn] = {}
     _allocate(session, turns, Outcome.STARTS)
     session.space.keep_idle(is_kept=True)
@@ -115,8 +117,8 @@ def pending(start: Start, waiting: Sequence[Work]) -> Pending:
     alone = Space(start.nodes)
     new = set(sent)
     found = tuple(_explained(session, turn, alone, new) for work, turn in turns.items() if work in new)
-    further = tuple(turn for work, turn in turns.items() if work not in new and (turn.evicted or turn.moved))
-    return Pending(start, session.fair, allocated, session.requests, (*found, *lost), further)
+    further = tuple(turn for work, turn in turns.items() if work not in new and turn.placed)
+    return Pending(start, session.fair, allocated, session.requests, (*found, *lost), further, held)
 
 
 def _allocate(session: Session, turns: dict[Work, Turn], outcome: Outcome) -> None:
@@ -152,25 +154,28 @@ def _act(session: Session, turns: dict[Work, Turn], name: str, action: _Action) 
         found = action(session, work, pods, waiting)
         if found is None:
             continue
+        taken = dict.fromkeys(batch.work for batch in found.way.batches) if found.way else _victims(session, work)
+        is_cut = found.is_cut or any(not one.is_known for one in taken)  # KAI may take fewer pods of such
         turn = turns.get(work) or Turn(work, Outcome.WAITS, asks=entry.asks)
         if found.way is None:
             failed.add(work, has_queue=has_queue)
-            turns[work] = replace(turn, is_cut=turn.is_cut or found.is_cut)
+            turns[work] = replace(turn, is_cut=turn.is_cut or is_cut)
             continue
         way = found.way
         _go(session, turns, work, way)
         moved: dict[Work, list[Pod]] = {}
         for other, spot in way.moved:
             moved.setdefault(other, []).append(spot[0])
+        others = (*way.gone, *way.moved)
         turns[work] = replace(
             turn,
-            outcome=turn.outcome if turn.placed else Outcome.EVICTS,
+            outcome=turn.outcome if turn.placed else Outcome.EVICTS if others else Outcome.LATER,
             placed=(*turn.placed, *way.placed),
             refusal=None,
             evicted=(*turn.evicted, *way.gone),
             moved=(*turn.moved, *(Batch(other, tuple(own)) for other, own in moved.items())),
             action=name,
-            is_cut=found.is_cut,
+            is_cut=is_cut,
         )
 
 
@@ -179,7 +184,7 @@ def _go(session: Session, turns: dict[Work, Turn], work: Work, way: Way) -> None
     leaving = [(batch.work, pod) for batch in way.gone for pod in batch.pods]
     for other, pod in (*leaving, *((other, spot[0]) for other, spot in way.moved)):
         session.move(other, pod, None)
-    for other, pod in leaving:
+    for _, pod in leaving:
         pod.is_gone = True
     places = {spot[0]: spot for _, spot in way.moved}
     for other, (pod, node, _) in (*((work, spot) for spot in way.placed), *way.moved):

@@ -72,16 +72,13 @@ class Work:
     """Its levels and shapes; None where nobody knows where else it may run."""
     levels: tuple[str, ...] = ()
     """Node labels of its topology, from the coarsest."""
+    is_known: bool = True
+    """Whether it is known how many pods it needs."""
 
     @property
     def active(self) -> tuple[Pod, ...]:
         """Its pods that have nodes."""
         return tuple(pod for pod in self.pods if pod.node is not None)
-
-    @property
-    def is_elastic(self) -> bool:
-        """Whether it may have more pods than it needs."""
-        return len(self.pods) > sum(self.least.values())
 
     def next_pods(self) -> tuple[Pod, ...]:
         """The pods that KAI takes next: all that are missing to start, else one."""
@@ -208,9 +205,7 @@ class Session:
             if not work.is_preemptible:
                 self._fixed[queue.name] += amounts
 
-    def place(
-        self, work: Work, pods: Sequence[Pod], among: Container[str] | None = None
-    ) -> tuple[Place, ...] | None:
+    def place(self, work: Work, pods: Sequence[Pod], among: Container[str] | None = None) -> tuple[Place, ...] | None:
         """The nodes to which pods of a gang come by now, beside those that it has; None where KAI finds none."""
         return self._placed(self.space, work, pods, among)
 
@@ -330,6 +325,12 @@ class Order:
 def sum_of(pods: Iterable[Pod]) -> Amounts:
     """What pods ask for in all."""
     return total(pod.amounts for pod in pods)
+
+
+def asks_of(wanted: Wanted) -> Amounts:
+    """What all pods of a gang ask for."""
+    each = [counted(dict(shape.asks)) for shape in wanted.shapes]
+    return total(each[pod] for pod in wanted.unit.all_pods)
 
 
 def _by_queue(pairs: Iterable[tuple[str, Amounts]]) -> dict[str, Amounts]:

@@ -8,8 +8,9 @@ something else of it than is known here there is no answer, and the reason is to
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +20,7 @@ from kubectl_tas.gangs.demanded import demanded
 from kubectl_tas.gangs.demands import demands, member_demands
 from kubectl_tas.gangs.gang import Gang, Part, SubGroup
 from kubectl_tas.gangs.podgroup import gang_of_pod_group, minimums_of, sub_group_of
-from kubectl_tas.gangs.pods import leaves
+from kubectl_tas.gangs.pods import batches, leaves
 from kubectl_tas.gangs.workflow import gangs_of_workflow
 from kubectl_tas.gangs.workload import member, own_gang, shared_gang
 from kubectl_tas.kai import NEWEST_RELEASE, Feature, Release
@@ -39,6 +40,8 @@ from kubectl_tas.resolve.topologies import Level
 from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow
 from kubectl_tas.resolve.workload import FleetWorkload
 
+MAX_FURTHER = 1000
+"""Pods of a gang of which more than those are looked at with which it starts."""
 MAX_COPIES = 200
 """Equal gangs of one object that are looked at."""
 _UID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -66,6 +69,8 @@ class Unplaced:
     """How many gangs of this shape there are."""
     release: Release = NEWEST_RELEASE
     """Of the scheduler that places it."""
+    further: Needed = field(default_factory=dict)
+    """The pods that come later, one by one."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -171,7 +176,9 @@ def _of_workload(fleet: Fleet, workload: FleetWorkload) -> Iterator[Unplaced]:
         pods = sum(part.replicas for part in item.replicas)
         copies = workload.copies if podgrouper.is_one_pod_group(item) else pods
         named = _made(gang.name, _middle(item)) if of_kai else _exactly(gang.name)
-        yield _one(fleet, item, gang, _needed_of(fleet, item, gang), named, copies)
+        own = _needed_of(fleet, item, gang)
+        found = _one(fleet, item, gang, own, named, copies)
+        yield replace(found, further=_further(fleet, item, gang, own))
 
 
 def _check(workload: FleetWorkload) -> None:
@@ -201,10 +208,26 @@ def _middle(workload: FleetWorkload) -> str:
     return "(-[0-9]+)?" if isinstance(workload.declared.spec, CronJob) else ""
 
 
+def _shapes(fleet: Fleet, workload: FleetWorkload) -> dict[str, Shape]:
+    """By replica type."""
+    data = demanded(workload.declared.origin, demands(fleet, workload))
+    return {item.name: _shape(data, (*item.path, "spec"), item.annotations) for item in workload.replicas}
+
+
+def _further(fleet: Fleet, workload: FleetWorkload, gang: Gang, needed: Needed) -> Needed:
+    """The pods that a workload's own gang has beyond those that it needs."""
+    if not podgrouper.is_one_pod_group(workload) or workload.pods > MAX_FURTHER:
+        return {}
+    found: dict[str | None, list[Shape]] = {}
+    shapes, has_parts = _shapes(fleet, workload), workload.pool.backend.has(Feature.SUBGROUP_TREE)
+    for batch in batches(workload, gang):
+        found.setdefault(batch.sub_group if has_parts else None, []).extend([shapes[batch.template.name]] * batch.pods)
+    return {name: tuple((Counter(own) - Counter(needed.get(name, ()))).elements()) for name, own in found.items()}
+
+
 def _needed_of(fleet: Fleet, workload: FleetWorkload, gang: Gang) -> Needed:
     """The pods that a workload's own gang needs, where only it has any."""
-    data = demanded(workload.declared.origin, demands(fleet, workload))
-    shapes = {item.name: _shape(data, (*item.path, "spec"), item.annotations) for item in workload.replicas}
+    shapes = _shapes(fleet, workload)
     backend = workload.pool.backend
     if not gang.parts or not backend.has(Feature.SUBGROUP_TREE):
         one_each = not podgrouper.is_one_pod_group(workload)
@@ -256,7 +279,12 @@ def _of_set(fleet: Fleet, submitted: SubmittedSet) -> Iterator[Unplaced]:
         }
         names = "|".join(re.escape(one.name) for one in gangs)
         named = re.compile(f"(pg-({names})-{_UID}|{names})")
-        yield _one(fleet, submitted, gang, needed, named, len(gangs))
+        further: Needed = {
+            leaf.name: max(0, leaf.pods - (leaf.minimum or 0)) * (shapes[of_cliques[leaf.name].name],)
+            for leaf in gang.leaves
+            if leaf.name in of_cliques and gang.pods <= MAX_FURTHER
+        }
+        yield replace(_one(fleet, submitted, gang, needed, named, len(gangs)), further=further)
 
 
 def _of_pod_group(fleet: Fleet, submitted: SubmittedPodGroup) -> Iterator[Unplaced]:
@@ -269,6 +297,7 @@ def _of_pod_group(fleet: Fleet, submitted: SubmittedPodGroup) -> Iterator[Unplac
         shape = _shape(data, ("spec",), pod.spec.metadata.annotations)
         found.setdefault(sub_group_of(pod), []).append(shape)
     needed: dict[str | None, tuple[Shape, ...]] = {}
+    further: dict[str | None, tuple[Shape, ...]] = {}
     for name, least in _waited_for(submitted, gang).items():
         shapes = found.get(name, [])
         if len(shapes) < least:
@@ -277,8 +306,9 @@ def _of_pod_group(fleet: Fleet, submitted: SubmittedPodGroup) -> Iterator[Unplac
         if least < len(shapes) and len(set(shapes)) > 1:
             raise _Unknown(f"the Pods of {name} differ, and which of them come first only the cluster knows")
         needed[name if gang.parts else None] = tuple(shapes[:least])
+        further[name if gang.parts else None] = tuple(shapes[least:])
     gang = replace(gang, pods=len(group.pods), gpus=submitted.gpus)
-    yield _one(fleet, submitted, gang, needed, _exactly(gang.name))
+    yield replace(_one(fleet, submitted, gang, needed, _exactly(gang.name)), further=further)
 
 
 def _waited_for(submitted: SubmittedPodGroup, gang: Gang) -> dict[str, int]:
