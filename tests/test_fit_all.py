@@ -139,7 +139,7 @@ def test_jobs_of_one_name_in_two_namespaces_are_two_gangs(tmp_path: Path) -> Non
     lines = [line.split() for line in fit_all(FILES[0], root=root).out.splitlines()]
     assert ["1", "Job/a/train", "team", "NORMAL", "1", "8", "starts"] in lines
     assert ["2", "Job/b/train", "team", "NORMAL", "1", "8", "starts"] in lines
-    assert ["team", "96", "0", "16", "16"] in lines
+    assert ["team", "96", "0", "32", "32"] in lines
     nodes = [FILES[0], "--nodes", root / "pods.json"]
     (found,) = json.loads(fit_all("-o", "json", *nodes, root=root).out)["schedulers"]
     assert [len(found[part]) for part in ("running", "gangs")] == [1, 1]

@@ -19,8 +19,8 @@ from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.workflows import FleetWorkflow
 
 VERSION = 1
-_FEWER = "; not all was looked at: KAI may end less for it, or other work"
-_NOT_ALL = "; not all was looked at: KAI may find a way to end or to move other work for it"
+_FEWER = "; KAI may end less"
+_NOT_ALL = "; KAI may end or move other work for it"
 _SHOWN = 3
 """Names or domains that are shown of one gang."""
 Answer = tuple[Scheduler, Pending]
@@ -100,10 +100,13 @@ def _runs(item: Unplaced, copies: int) -> str:
 
 def _said(turn: Turn, names: Mapping[str, str], scheduler: Scheduler, given: str) -> str:
     limited = _FEWER if turn.placed else _NOT_ALL
-    return _becomes(turn, names, scheduler, given) + (limited if turn.is_cut else "")
+    text, hint = _becomes(turn, names, scheduler), ""
+    if turn.outcome is Outcome.NO_ROOM:
+        hint = f"; why: kubectl tas fit {scheduler.gangs[turn.work.name].sent.name}{given}"
+    return f"{text}{limited if turn.is_cut else ''}{hint}"
 
 
-def _becomes(turn: Turn, names: Mapping[str, str], scheduler: Scheduler, given: str) -> str:
+def _becomes(turn: Turn, names: Mapping[str, str], scheduler: Scheduler) -> str:
     match turn.outcome:
         case Outcome.STARTS:
             more = f"; others of its pods once {_gone(turn, names, scheduler.called)}" if turn.action else ""
@@ -117,8 +120,7 @@ def _becomes(turn: Turn, names: Mapping[str, str], scheduler: Scheduler, given: 
         case Outcome.WAITS:
             return "waits: what starts before it leaves too little room"
         case Outcome.NO_ROOM:
-            name = scheduler.gangs[turn.work.name].sent.name
-            return f"KAI finds no room on what is free, though it were alone; why: kubectl tas fit {name}{given}"
+            return "KAI finds no room on what is free, even for it alone"
         case Outcome.NO_QUEUE:
             return "never starts: its queue is not there"
         case Outcome.REFUSED:

@@ -116,7 +116,8 @@ def pending(start: Start, waiting: Sequence[Work]) -> Pending:
         _allocate(session, turns, Outcome.LATER)
     alone = Space(start.nodes)
     new = set(sent)
-    found = tuple(_explained(session, turn, alone, new) for work, turn in turns.items() if work in new)
+    started = [work for work in turns if work in new and work.active]
+    found = tuple(_explained(session, turn, alone, started) for work, turn in turns.items() if work in new)
     further = tuple(turn for work, turn in turns.items() if work not in new and turn.placed)
     return Pending(start, session.fair, allocated, session.requests, (*found, *lost), further, held)
 
@@ -314,9 +315,9 @@ def _is_within(one: Asks, other: Asks) -> bool:
     return all(amount <= most.get(name, 0) for name, amount in one)
 
 
-def _explained(session: Session, turn: Turn, alone: Space, new: set[Work]) -> Turn:
+def _explained(session: Session, turn: Turn, alone: Space, started: Sequence[Work]) -> Turn:
     """With what is in its way."""
-    work, started = turn.work, [one for one in session.works if one in new and one.active]
+    work = turn.work
     if turn.refusal is not None:
         return replace(turn, ahead=tuple(one.name for one in started if _counts(session, one, turn.refusal)))
     if turn.outcome is not Outcome.WAITS or work.wanted is None:
