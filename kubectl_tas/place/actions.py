@@ -111,6 +111,8 @@ def pending(start: Start, waiting: Sequence[Work]) -> Pending:
     session.space.keep_idle(is_kept=True)
     for name, action in (("consolidation", _consolidate), ("reclaim", _reclaim), ("preempt", _preempt)):
         _act(session, turns, name, action)
+    for pod in (pod for work in sent if not work.active for pod in work.pods):
+        pod.is_gone = False  # what started in this cycle, and went for others, waits as before
     if any(turn.evicted or turn.moved for turn in turns.values()):
         session.space.keep_idle(is_kept=False)
         _allocate(session, turns, Outcome.LATER)

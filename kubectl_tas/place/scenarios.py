@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import field
-from functools import cached_property
 from heapq import nlargest
 from itertools import accumulate
 
@@ -70,12 +69,14 @@ class Solver:
     """All gangs with pods that wait."""
     tries: int = 0
     _failed: set[tuple[int, frozenset[int]]] = field(default_factory=set)
+    _free: set[str] | None = None
 
     def solve(self) -> Search:
         """How all pods that KAI takes next of the gang come to nodes."""
         pods = self.work.next_pods()
         if not pods or not self.victims or not self.session.fits_at_all(self.work, pods):
             return Search(None)
+        self._free = self._free_nodes()
         for scenarios in (self._by_node, self._by_nodes):
             recorded: tuple[Batch, ...] = ()
 
@@ -91,8 +92,7 @@ class Solver:
                     return Search(way)
         return Search(None, is_cut=self.tries >= MAX_TRIES)
 
-    @cached_property
-    def _free(self) -> set[str] | None:
+    def _free_nodes(self) -> set[str] | None:
         """The nodes that KAI looks at besides those of pods that go: those with GPUs that are free; None: all."""
         if any(not _gpus(pod) for pod in self.work.pods):
             return None
