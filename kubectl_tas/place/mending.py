@@ -42,6 +42,8 @@ class Change:
     """The nodes that are to be changed, by name."""
     pods: tuple[str, ...] = ()
     """The pods that go with that, as NAMESPACE/NAME."""
+    fewer: int = 0
+    """How many pods, or copies, less than the file has."""
 
 
 def mending(item: Unplaced, wanted: Wanted, nodes: tuple[Node, ...]) -> Iterator[Change]:

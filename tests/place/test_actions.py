@@ -126,7 +126,7 @@ def test_kai_takes_the_same_pods_of_low_jobs(case: dict[str, Any]) -> None:
         if turn.action
     }
     assert acts == {name: [action, gone, moved] for name, (action, _, gone, moved) in case["acts"].items()}
-    starts = {name for name in (*case["starts"], *case["acts"])}
+    starts = {*case["starts"], *case["acts"]}
     waits = {turn.work.name for turn in found.turns if not turn.placed or turn.outcome is Outcome.LATER}
     assert {job[0] for job in case["jobs"]} - starts <= waits
 
