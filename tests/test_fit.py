@@ -422,5 +422,5 @@ def test_two_kinds_of_change_at_once(tmp_path: Path) -> None:
     nodes = nodes_file(tmp_path, [("a", "1", 8), ("b", "2", 8)])
     (found,) = answers("train", "--nodes", nodes, code=1, root=tmp_path)
     assert [change["text"] for change in found["changes"]] == [
-        "prefer zone instead of requiring it (requirementType: preferred), and run 1 task in b instead of 3"
+        "prefer zone instead of requiring it (requirementType: preferred), and run 1 task in all-b instead of 3"
     ]

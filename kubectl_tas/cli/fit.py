@@ -26,7 +26,7 @@ from kubectl_tas.model import manifest
 from kubectl_tas.model.workflow import PRIORITIES
 from kubectl_tas.place.actions import pending
 from kubectl_tas.place.division import called
-from kubectl_tas.place.fit import Outcome, fit, nodes_of, running_of
+from kubectl_tas.place.fit import Outcome, fit, nodes_of, running_of, settled
 from kubectl_tas.place.grow import Growth
 from kubectl_tas.place.grow import grow as growth_of
 from kubectl_tas.place.queues import trees
@@ -107,7 +107,12 @@ def fit_command(
         return _grow(session, gangs, left_out, source, output)
     if is_all:
         return _all(session, gangs, left_out, source, output)
-    answers = [fit(item, source.nodes(item.sent.pool.backend.name)) for item in gangs]
+    asked = [(item, source.nodes(item.sent.pool.backend.name)) for item in found]
+    known = [
+        (item, settled(item.orders, nodes) if isinstance(item, LeftOut) else fit(item, nodes)) for item, nodes in asked
+    ]
+    answers = [answer for _, answer in known if answer is not None]
+    left_out = [item for item, answer in known if isinstance(item, LeftOut) and answer is None]
     if output == "json":
         hand_over(json.dump(pages.data(answers, left_out)))
     elif output in PICTURES and answers:

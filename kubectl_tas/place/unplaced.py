@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
+from itertools import product
+from math import prod
 from typing import Any
 
 from kubectl_tas.gangs import podgrouper
@@ -42,6 +44,8 @@ from kubectl_tas.resolve.workload import FleetWorkload
 
 MAX_FURTHER = 1000
 """Pods of a gang of which more than those are looked at with which it starts."""
+MAX_ORDERS = 100
+"""Orders of pods that are tried where only the cluster knows theirs."""
 MAX_COPIES = 200
 """Equal gangs of one object that are looked at."""
 _UID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -106,6 +110,8 @@ class LeftOut:
 
     sent: Submission
     reason: str
+    orders: tuple[Unplaced, ...] = ()
+    """The gang with its pods in each order in which KAI may take them, where only that order is not known."""
 
     @property
     def text(self) -> str:
@@ -125,7 +131,7 @@ def unplaced(fleet: Fleet, items: Iterable[Submission]) -> Iterator[Unplaced | L
         try:
             found = list(_gangs(fleet, sent))
         except _Unknown as error:
-            yield LeftOut(sent, str(error))
+            yield LeftOut(sent, str(error), error.orders)
         else:
             release = sent.pool.backend.release
             yield from (replace(item, release=release) if release else item for item in found)
@@ -133,6 +139,10 @@ def unplaced(fleet: Fleet, items: Iterable[Submission]) -> Iterator[Unplaced | L
 
 class _Unknown(Exception):  # noqa: N818 - it ends one answer, and is no failure
     """Why there is no answer."""
+
+    def __init__(self, reason: str, orders: tuple[Unplaced, ...] = ()) -> None:
+        super().__init__(reason)
+        self.orders = orders
 
 
 def _gangs(fleet: Fleet, sent: Submission) -> Iterator[Unplaced]:
@@ -298,17 +308,38 @@ def _of_pod_group(fleet: Fleet, submitted: SubmittedPodGroup) -> Iterator[Unplac
         found.setdefault(sub_group_of(pod), []).append(shape)
     needed: dict[str | None, tuple[Shape, ...]] = {}
     further: dict[str | None, tuple[Shape, ...]] = {}
+    orders: dict[str | None, list[tuple[Shape, ...]]] = {}
+    unknown = ""
     for name, least in _waited_for(submitted, gang).items():
         shapes = found.get(name, [])
         if len(shapes) < least:
             there = plural(len(shapes), "Pod")
             raise _Unknown(f"of {name} it needs {least}, and {there} of it {'is' if len(shapes) == 1 else 'are'} here")
         if least < len(shapes) and len(set(shapes)) > 1:
-            raise _Unknown(f"the Pods of {name} differ, and which of them come first only the cluster knows")
+            orders[name if gang.parts else None] = _orders(shapes, least)
+            unknown = unknown or f"the Pods of {name} differ, and which of them come first only the cluster knows"
         needed[name if gang.parts else None] = tuple(shapes[:least])
         further[name if gang.parts else None] = tuple(shapes[least:])
     gang = replace(gang, pods=len(group.pods), gpus=submitted.gpus)
-    yield replace(_one(fleet, submitted, gang, needed, _exactly(gang.name)), further=further)
+    one = replace(_one(fleet, submitted, gang, needed, _exactly(gang.name)), further=further)
+    if unknown:
+        is_known = prod(map(len, orders.values())) <= MAX_ORDERS
+        each = (dict(zip(orders, chosen, strict=True)) for chosen in product(*orders.values()))
+        raise _Unknown(unknown, tuple(replace(one, needed={**needed, **own}) for own in each) if is_known else ())
+    yield one
+
+
+def _orders(shapes: Sequence[Shape], count: int) -> list[tuple[Shape, ...]]:
+    """The first pods in each order, as far as these differ; more than are looked at where there are many."""
+    found: list[tuple[Shape, ...]] = [()]
+    for _ in range(count):
+        longer = [(*one, shape) for one in found for shape in dict.fromkeys(shapes) if _has(shapes, one, shape)]
+        found = longer[: MAX_ORDERS + 1]
+    return found
+
+
+def _has(shapes: Sequence[Shape], taken: Sequence[Shape], shape: Shape) -> bool:
+    return taken.count(shape) < shapes.count(shape)
 
 
 def _waited_for(submitted: SubmittedPodGroup, gang: Gang) -> dict[str, int]:

@@ -282,6 +282,20 @@ def test_a_bug_of_the_tool_is_not_told_as_a_mistake_of_the_file(
     assert result.err.startswith(f"error: internal error: {type(error).__name__}: ")
 
 
+@pytest.mark.parametrize(("gpus", "code"), [(4, 0), (2, 1), (0, 1)])
+def test_pods_that_differ_have_an_answer_where_every_order_gives_the_same(gpus: int, code: int, tmp_path: Path) -> None:
+    """Of b KAI takes one Pod: one of 4 GPUs, or one of 2."""
+    items(tmp_path, GROUP, *(member(name, "a", 2) for name in ("p1", "p2")), member("p3", "b", 4), member("p4", "b", 2))
+    nodes = cluster(3)
+    for node_ in nodes:
+        node_["status"]["allocatable"][GPU] = gpus if node_["metadata"]["name"] == "n2" else 2
+    (tmp_path / "nodes.json").write_text(json.dumps({"items": nodes}))
+    result = kubectl_tas("fit", "judge", "--nodes", "nodes.json", cwd=tmp_path)
+    assert result.code == code
+    assert ("which of them come first" in result.err) is (gpus == 2)
+    assert ("KAI finds it:        yes" in result.out) is (gpus == 4)
+
+
 @pytest.mark.parametrize("case", ELASTIC, ids=range(len(ELASTIC)))
 def test_kai_starts_the_same_gangs(case: dict[str, Any], tmp_path: Path) -> None:
     spec = {"queue": "osmo-pool-default-team--shared", "priorityClassName": "osmo-low", **case["spec"]}
