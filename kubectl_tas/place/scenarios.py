@@ -190,21 +190,25 @@ class Solver:
 
     def _by_node(self, pods: Sequence[Pod], recorded: tuple[Batch, ...]) -> Iterator[Sequence[Batch]]:
         """The pods of one node, of those that were taken up to now, with all others of their gangs."""
+        on_node: dict[str, dict[Work, None]] = {}
+        of_work: dict[Work, list[Pod]] = {}
+        for batch in recorded:
+            of_work.setdefault(batch.work, []).extend(batch.pods)
+        known = 0
         for found in self._accumulated(pods, recorded):
             if not found:
                 yield recorded
                 continue
-            seen = set()
-            for node in sorted({pod.node for pod in found[-1].work.active if pod.node}):
-                there = dict.fromkeys(batch.work for batch in found if any(pod.node == node for pod in batch.pods))
-                merged = tuple(
-                    Batch(work, tuple(pod for one in (*recorded, *found) if one.work is work for pod in one.pods))
-                    for work in there
-                )
-                key = frozenset(pod for batch in merged for pod in batch.pods)
-                if merged and key not in seen:
-                    seen.add(key)
-                    yield (*recorded, *merged)
+            for batch in found[known:]:
+                of_work.setdefault(batch.work, []).extend(batch.pods)
+                for pod in batch.pods:
+                    on_node.setdefault(str(pod.node), {})[batch.work] = None
+            known, seen = len(found), set()
+            for node in sorted({str(pod.node) for pod in found[-1].work.active}):
+                there = tuple(on_node.get(node, ()))
+                if there and frozenset(there) not in seen:
+                    seen.add(frozenset(there))
+                    yield (*recorded, *(Batch(work, tuple(of_work[work])) for work in there))
 
     def _by_nodes(self, pods: Sequence[Pod], recorded: tuple[Batch, ...]) -> Iterator[Sequence[Batch]]:
         """The pods of as many nodes as could be enough, those first that have the least to give, then of more."""
@@ -242,8 +246,9 @@ class Solver:
         known = {pod for batch in recorded for pod in batch.pods}
         for pod in known:
             free[str(pod.node)] += _gpus(pod)
+        large = {node: gpus for node, gpus in free.items() if gpus >= asked[-1]}
         order, found = self.session.leaving(self.victims), list[Batch]()
-        if _could_hold(free, asked):
+        if _could_hold(large, asked):
             yield found
         while (entry := order.pop()) is not None:
             goes = entry.work.next_to_go(entry.pods)
@@ -255,8 +260,11 @@ class Solver:
                 continue
             found.append(Batch(entry.work, goes))
             for pod in goes:
-                free[str(pod.node)] += _gpus(pod)
-            if _could_hold(free, asked):
+                node = str(pod.node)
+                free[node] += _gpus(pod)
+                if free[node] >= asked[-1]:
+                    large[node] = free[node]
+            if _could_hold(large, asked):
                 yield found
 
 
