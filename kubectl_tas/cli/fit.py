@@ -78,7 +78,8 @@ def fit_command(
     which KAI places the workflow. Exits 1 where KAI finds no placement of one, and always where one has no answer.
 
     With --all, all that does not run yet is taken in KAI's order, by queue and priority, against the same nodes and
-    quotas: what starts, what waits for what, and which work that can be preempted goes for it. Exits 1 where one waits.
+    quotas: what starts, what waits for what, and which pods of LOW work go or move for it. Exits 1 where one waits, or
+    where KAI looks at more than was looked at here.
 
     With --grow, racks like those that there are most of are added until KAI has placed all; quotas are not looked at.
     Exits 1 where one waits for room.

@@ -273,11 +273,25 @@ def test_work_is_moved_to_make_room() -> None:
     assert [batch.work.name for batch in found["a"].moved] == ["y"]
 
 
-def test_a_queue_above_its_own_maximum_gives_nothing_up_for_its_own_work_that_it_may_not_hold() -> None:
-    running = [[f"h{at}", "left", 50, "", [(f"n{at}", 8)]] for at in range(3)]
-    queues = [["top", None], ["left", "top", 8, 8]]
-    found = turns(case([("a", "left", 100, 2, 8)], held=running, queues=queues))["a"]
-    assert (found.outcome, found.evicted) == (Outcome.REFUSED, ())
+def test_nothing_is_named_of_a_queue_above_its_own_maximum_where_kai_evicts_nothing() -> None:
+    """KAI starts g1 and g3, and takes nothing from q0, which holds 11 of at most 10."""
+    nodes = [(("a", "2"), 2), (("b", "1"), 4), (("b", "1"), 4), (("a", "1"), 2), (("a", "2"), 2), (("b", "2"), 2)]
+    where = [["n1", "n1", "n0", "n5", "n4"], ["n5", "n4", "n0", "n1", "n1", "n2"]]
+    running = [
+        [f"h{at}", "q0", priority, f"2026-01-01T01:4{at}:00Z", [(name, 1) for name in names], least]
+        for at, (names, priority, least) in enumerate(zip(where, (50, 60), (5, 1), strict=True))
+    ]
+    queues = [["p0"], ["q0", "p0", 2, 10], ["q1", "p0", 2, 16, 3], ["q2", "p0", 10, 10, 3]]
+    jobs = [
+        ("g0", "q2", 100, 2, 4, 0, 2),
+        ("g1", "q1", 60, 4, 2, 1, 1),
+        ("g2", "q0", 50, 2, 4, None, 1),
+        ("g3", "q2", 50, 1, 2, None, 1),
+    ]
+    listed = [[f"n{at}", list(place), gpus] for at, (place, gpus) in enumerate(nodes)]
+    found = turns(case(jobs, nodes=listed, held=running, queues=queues))
+    assert [batch for turn in found.values() for batch in turn.evicted] == []
+    assert [name for name, turn in found.items() if turn.placed] == ["g1", "g3"]
 
 
 def test_the_next_cycle_uses_what_evictions_leave() -> None:
