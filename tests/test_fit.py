@@ -364,3 +364,63 @@ def test_one_pod_without_room(tmp_path: Path) -> None:
     workflow = f"workflow: {{name: wide, pool: team, {task}}}\nresources: {{default: {{cpu: 9999}}}}\n"
     root = write(tmp_path, {"pools/team.yaml": pool(), "workflows/wide.yaml": workflow})
     assert "Why:                 the nodes have room for 0 of its 1 pod\n" in fit("wide", FILES[0], root=root).out
+
+
+def nodes_file(root: Path, racks: Sequence[tuple[str, str, int]]) -> Path:
+    """Nodes in a zone and a rack with so many GPUs."""
+    labels = ("topology.kubernetes.io/zone", "topology.kubernetes.io/rack")
+    items = [
+        {
+            "kind": "Node",
+            "metadata": {"name": f"n{at}", "labels": dict(zip(labels, place, strict=True))},
+            "status": {"allocatable": {GPU: gpus, "cpu": 96, "pods": 110}},
+        }
+        for at, (*place, gpus) in enumerate(racks)
+    ]
+    (root / "nodes.json").write_text(json.dumps({"items": items}))
+    return root / "nodes.json"
+
+
+LEVELS = """\
+  topology_keys:
+  - {key: zone, label: topology.kubernetes.io/zone}
+  - {key: rack, label: topology.kubernetes.io/rack}
+"""
+
+
+def workflow(tasks: Sequence[tuple[str, str]], **resources: str) -> str:
+    listed = [f"    - {{name: {name}, image: i, resource: {resource}}}" for name, resource in tasks]
+    head = ["workflow:", "  name: train", "  pool: team", "  groups:", "  - name: workers", "    tasks:"]
+    return "\n".join([*head, *listed, "resources:", *(f"  {name}: {text}" for name, text in resources.items()), ""])
+
+
+def test_tasks_that_are_not_alike_are_named(tmp_path: Path) -> None:
+    """What is named is taken out, and then KAI places the rest."""
+    asks = "{gpu: %d, topology: [{key: rack, group: all}]}"
+    tasks = [("large-1", "large"), ("large-2", "large"), ("small-1", "small"), ("small-2", "small")]
+    write(tmp_path, {"pools/team.yaml": pool(spec=LEVELS), "tas.yaml": ""})
+    nodes = nodes_file(tmp_path, [("a", "1", 8), ("a", "1", 3)])
+
+    def answer(tasks: Sequence[tuple[str, str]], code: int) -> dict[str, Any]:
+        write(tmp_path, {"workflows/train.yaml": workflow(tasks, large=asks % 8, small=asks % 2)})
+        (found,) = answers("train", "--nodes", nodes, code=code, root=tmp_path)
+        return found
+
+    (text,) = [change["text"] for change in answer(tasks, 1)["changes"] if change["kind"] == "tasks"]
+    _, _, named = text.partition(", without ")
+    assert named, text
+    gone = named.replace(" and ", ", ").split(", ")
+    assert answer([task for task in tasks if task[0] not in gone], 0)["outcome"] == "fits"
+
+
+def test_two_kinds_of_change_at_once(tmp_path: Path) -> None:
+    """No level alone and no smaller number alone helps: two zones have room for one pod each."""
+    asks = "{gpu: 8, topology: [{key: zone, group: all}, {key: rack, group: %s}]}"
+    tasks = [("a-1", "a"), ("b-1", "b"), ("b-2", "b"), ("b-3", "b")]
+    write(tmp_path, {"pools/team.yaml": pool(spec=LEVELS), "tas.yaml": ""})
+    write(tmp_path, {"workflows/train.yaml": workflow(tasks, a=asks % "a", b=asks % "b")})
+    nodes = nodes_file(tmp_path, [("a", "1", 8), ("b", "2", 8)])
+    (found,) = answers("train", "--nodes", nodes, code=1, root=tmp_path)
+    assert [change["text"] for change in found["changes"]] == [
+        "prefer zone instead of requiring it (requirementType: preferred), and run 1 task in all-b instead of 3"
+    ]

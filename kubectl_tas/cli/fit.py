@@ -24,13 +24,14 @@ from kubectl_tas.draw.fitfigure import figure
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.model import manifest
 from kubectl_tas.model.workflow import PRIORITIES
+from kubectl_tas.place.actions import pending
 from kubectl_tas.place.division import called
-from kubectl_tas.place.fit import Outcome, fit, nodes_of, running_of
+from kubectl_tas.place.fit import Outcome, fit, nodes_of, running_of, settled
 from kubectl_tas.place.grow import Growth
 from kubectl_tas.place.grow import grow as growth_of
-from kubectl_tas.place.pending import pending
 from kubectl_tas.place.queues import trees
 from kubectl_tas.place.schedulers import Scheduler, Seen, schedulers
+from kubectl_tas.place.session import sum_of
 from kubectl_tas.place.unplaced import LeftOut, Unplaced, unplaced
 from kubectl_tas.report import json
 from kubectl_tas.report.text import plural
@@ -77,7 +78,8 @@ def fit_command(
     which KAI places the workflow. Exits 1 where KAI finds no placement of one, and always where one has no answer.
 
     With --all, all that does not run yet is taken in KAI's order, by queue and priority, against the same nodes and
-    quotas: what starts, what waits for what, and which work that can be preempted goes for it. Exits 1 where one waits.
+    quotas: what starts, what waits for what, and which pods of LOW work go or move for it. Exits 1 where one waits, or
+    where KAI looks at more than was looked at here.
 
     With --grow, racks like those that there are most of are added until KAI has placed all; quotas are not looked at.
     Exits 1 where one waits for room.
@@ -106,7 +108,12 @@ def fit_command(
         return _grow(session, gangs, left_out, source, output)
     if is_all:
         return _all(session, gangs, left_out, source, output)
-    answers = [fit(item, source.nodes(item.sent.pool.backend.name)) for item in gangs]
+    asked = [(item, source.nodes(item.sent.pool.backend.name)) for item in found]
+    known = [
+        (item, settled(item.orders, nodes) if isinstance(item, LeftOut) else fit(item, nodes)) for item, nodes in asked
+    ]
+    answers = [answer for _, answer in known if answer is not None]
+    left_out = [item for item, answer in known if isinstance(item, LeftOut) and answer is None]
     if output == "json":
         hand_over(json.dump(pages.data(answers, left_out)))
     elif output in PICTURES and answers:
@@ -139,16 +146,17 @@ def _all(
         hand_over(json.dump(queue_pages.data(answers, left_out)))
     elif answers:
         show(queue_pages.render(answers, source.given))
-    return _finish(session, left_out, is_placed=all(turn.pods for _, found in answers for turn in found.turns))
+    turns = [turn for _, found in answers for turn in (*found.turns, *found.further)]
+    return _finish(session, left_out, is_placed=all(turn.placed and not turn.is_cut for turn in turns))
 
 
 def _tell_unknown(scheduler: Scheduler) -> None:
     """Says on stderr which gangs hold nodes in no queue that is known: the answers count them for none."""
     known = scheduler.start.tree.by_name
-    found = [item for item in scheduler.start.held if item.queue not in known]
+    found = [item for item in scheduler.start.works if item.queue not in known]
     if found:
         names = shortened([item.name for item in found], MAX_LISTED)
-        held = plural(sum(item.asks.gpu for item in found), "GPU")
+        held = plural(sum(sum_of(item.active).gpu for item in found), "GPU")
         say(
             f"In no queue that is known: {plural(len(found), 'gang')} on nodes, with {held}: {names}. "
             "Such count for no quota, and are never taken for others.",

@@ -34,6 +34,8 @@ def _facts(backend: str, growth: Growth) -> list[tuple[str, str]]:
         size = f"{plural(len(growth.rack), 'node')} with {plural(growth.gpus, 'GPU')}"
         facts.append((f"A {growth.word}", f"{size}, like {place_name(growth.like)}"))
     facts.append(("Needs", _needs(growth)))
+    if growth.more:
+        facts.append(("Filled", "what has room now takes it first, then by priority and name"))
     return [*facts, *((f"  {item.item.sent.name}", _when(item, copies, growth)) for item, copies in _by_item(waiting))]
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kubectl_tas.draw.fit import left_out_data, place_name
-from kubectl_tas.place.cycle import asks_of
-from kubectl_tas.place.held import Held
-from kubectl_tas.place.order import by_domain
-from kubectl_tas.place.pending import Outcome, Pending, Turn
+from kubectl_tas.place.actions import Outcome, Pending, Turn
 from kubectl_tas.place.quotas import Refusal
+from kubectl_tas.place.scenarios import Batch
 from kubectl_tas.place.schedulers import Scheduler
+from kubectl_tas.place.session import asks_of, sum_of
 from kubectl_tas.place.unplaced import LeftOut, Unplaced
 from kubectl_tas.quantities import as_data, said, show
 from kubectl_tas.report import table
@@ -19,11 +19,12 @@ from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.workflows import FleetWorkflow
 
 VERSION = 1
-_FEWER = "; fewer may do"
-_NOT_ALL = "; not every way to end other work for it was tried"
+_FEWER = "; KAI may end less"
+_NOT_ALL = "; KAI may end or move other work for it"
 _SHOWN = 3
 """Names or domains that are shown of one gang."""
 Answer = tuple[Scheduler, Pending]
+Row = tuple[str, str, str, str, str, str, str]
 
 
 def render(answers: Sequence[Answer], given: str) -> str:
@@ -37,18 +38,28 @@ def _one(scheduler: Scheduler, found: Pending, given: str) -> str:
     rows = [
         (
             str(number),
-            *_cells(names[turn.job.name], scheduler.gangs[turn.job.name]),
+            *_cells(names[turn.work.name], scheduler.gangs[turn.work.name]),
             _said(turn, names, scheduler, given),
         )
         for number, turn in enumerate(found.turns, start=1)
     ]
     rows += [("-", *_cells(_name(item), item), _runs(item, copies)) for item, copies in scheduler.running]
+    rows += [_further(turn, names, scheduler, given) for turn in found.further]
     leaves = [name for name in found.start.tree.by_name if found.start.tree.is_leaf(name)]
     queues = [_queue(scheduler, name, found) for name in leaves if found.requests[name].asked]
     parts = [_head(scheduler, found), table.render(header, rows, rule=True)]
     if queues:
         parts.append(table.section("GPUs by pool", ("Pool", "Guarantee", "Holds", "Asks", "Fair share"), queues))
     return "\n".join(parts)
+
+
+def _further(turn: Turn, names: Mapping[str, str], scheduler: Scheduler, given: str) -> Row:
+    """Further pods of a gang that runs."""
+    work, gpus = turn.work, sum_of(pod for pod, _, _ in turn.placed).gpu
+    pool = scheduler.called.get(work.queue, work.queue)
+    pods = str(len(turn.placed))
+    cells = "-", names.get(work.name, work.name), pool, "", pods, show("gpu", gpus)
+    return *cells, f"runs; of its further pods {len(turn.placed)} {_said(turn, names, scheduler, given)}"
 
 
 def _queue(scheduler: Scheduler, name: str, found: Pending) -> tuple[str, ...]:
@@ -58,9 +69,8 @@ def _queue(scheduler: Scheduler, name: str, found: Pending) -> tuple[str, ...]:
 
 def _head(scheduler: Scheduler, found: Pending) -> str:
     shard = f", shard {scheduler.shard}" if scheduler.shard else ""
-    held = sum(item.asks.gpu for item in found.start.held)
-    waiting = sum(turn.job.asks.gpu for turn in found.turns)
-    has = f"{show('gpu', found.start.total.gpu)} GPUs, {held} held"
+    waiting = sum(turn.asks.gpu for turn in found.turns)
+    has = f"{show('gpu', found.start.total.gpu)} GPUs, {found.held} held"
     wait = "waits" if len(found.turns) == 1 else "wait"
     return f"{scheduler.backend}{shard}: {has}; {plural(len(found.turns), 'gang')} that {wait} for {waiting}\n"
 
@@ -89,14 +99,18 @@ def _runs(item: Unplaced, copies: int) -> str:
 
 
 def _said(turn: Turn, names: Mapping[str, str], scheduler: Scheduler, given: str) -> str:
-    limited = _FEWER if turn.pods else _NOT_ALL
-    return _becomes(turn, names, scheduler, given) + (limited if turn.is_cut else "")
+    limited = _FEWER if turn.placed else _NOT_ALL
+    text, hint = _becomes(turn, names, scheduler), ""
+    if turn.outcome is Outcome.NO_ROOM:
+        hint = f"; why: kubectl tas fit {scheduler.gangs[turn.work.name].sent.name}{given}"
+    return f"{text}{limited if turn.is_cut else ''}{hint}"
 
 
-def _becomes(turn: Turn, names: Mapping[str, str], scheduler: Scheduler, given: str) -> str:
+def _becomes(turn: Turn, names: Mapping[str, str], scheduler: Scheduler) -> str:
     match turn.outcome:
         case Outcome.STARTS:
-            return f"starts{_where(turn)}"
+            more = f"; others of its pods once {_gone(turn, names, scheduler.called)}" if turn.action else ""
+            return f"starts{_where(turn)}{more}"
         case Outcome.LATER:
             return f"starts{_where(turn)} next, once what goes for others is gone"
         case Outcome.EVICTS:
@@ -106,13 +120,12 @@ def _becomes(turn: Turn, names: Mapping[str, str], scheduler: Scheduler, given: 
         case Outcome.WAITS:
             return "waits: what starts before it leaves too little room"
         case Outcome.NO_ROOM:
-            name = scheduler.gangs[turn.job.name].sent.name
-            return f"KAI finds no room on what is free, though it were alone; why: kubectl tas fit {name}{given}"
+            return "KAI finds no room on what is free, even for it alone"
         case Outcome.NO_QUEUE:
             return "never starts: its queue is not there"
         case Outcome.REFUSED:
             assert turn.refusal is not None
-            sent = scheduler.gangs[turn.job.name].sent
+            sent = scheduler.gangs[turn.work.name].sent
             if sent.is_draining and not sent.is_preemptible:  # its queue has no quota any more
                 return f"starts no more: {sent.target} is DELETING, where only what runs may finish"
             queue = scheduler.called.get(turn.refusal.queue, turn.refusal.queue)
@@ -120,28 +133,37 @@ def _becomes(turn: Turn, names: Mapping[str, str], scheduler: Scheduler, given: 
 
 
 def _where(turn: Turn) -> str:
-    found = list(dict.fromkeys(pod.domain for pod in turn.pods))
+    found = list(dict.fromkeys(domain for _, _, domain in turn.placed))
     inside = [place_name(domain) for domain in found if domain]
     places = [f"in {_listed(inside)}"] if inside else []
     places += [place_name(None)] if None in found else []
-    return f" {' and '.join(places)}" if places else ""
+    started, pods = len(turn.placed), len(turn.work.pods)
+    part = f" with {started} of its {pods} pods" if started < pods and turn.work.age[0] else ""
+    return f" {' and '.join(places)}{part}" if places else part
 
 
 def _gone(turn: Turn, names: Mapping[str, str], queues: Mapping[str, str]) -> str:
-    ends = "ended, since its pool holds more than its share" if turn.is_reclaim else "preempted"
+    ends = "ended, since its pool holds more than its share" if turn.action == "reclaim" else "preempted"
     parts = [
-        f"{_listed(_victims(items, names, queues))} {'is' if len(items) == 1 else 'are'} {what}"
+        f"{_listed(_victims(items, names, queues))} {'is' if len(items) == 1 and _is_whole(items[0]) else 'are'} {what}"
         for items, what in ((turn.evicted, ends), (turn.moved, "moved to other nodes"))
         if items
     ]
-    return ", and ".join(parts) or "its pods have been given room"
+    return ", and ".join(parts)
 
 
-def _victims(items: Iterable[Held], names: Mapping[str, str], queues: Mapping[str, str]) -> list[str]:
-    return [
-        f"{names.get(item.name, item.name)} ({said('gpu', item.asks.gpu)} of {queues.get(str(item.queue), item.queue)})"
-        for item in items
-    ]
+def _is_whole(batch: Batch) -> bool:
+    return len(batch.pods) == len(batch.work.pods)
+
+
+def _victims(items: Iterable[Batch], names: Mapping[str, str], queues: Mapping[str, str]) -> list[str]:
+    found = []
+    for item in items:
+        work = item.work
+        part = "" if _is_whole(item) else f"{len(item.pods)} of {len(work.pods)} pods of "
+        gpus = said("gpu", sum_of(item.pods).gpu)
+        found.append(f"{part}{names.get(work.name, work.name)} ({gpus} of {queues.get(work.queue, work.queue)})")
+    return found
 
 
 def _refused(refused: Refusal, queue: str, ahead: Sequence[str]) -> str:
@@ -191,30 +213,39 @@ def _record(scheduler: Scheduler, found: Pending) -> dict[str, Any]:
             }
             for name, queue in tree.by_name.items()
         ],
-        "gangs": [_turn(turn, scheduler.gangs[turn.job.name]) for turn in found.turns],
+        "gangs": [_turn(turn, scheduler.gangs[turn.work.name]) for turn in found.turns],
         "running": [
             {"workflow": item.sent.name, "kind": item.sent.kind, "podGroup": item.gang.name, "gangs": copies}
             for item, copies in scheduler.running
         ],
+        "further": [
+            {"podGroup": turn.work.name, "queue": turn.work.queue, "placed": _placed(turn), **_others(turn)}
+            for turn in found.further
+        ],
     }
 
 
+def _placed(turn: Turn) -> list[dict[str, Any]]:
+    """Where its pods come to, counted."""
+    counts = Counter((pod.unit, domain) for pod, _, domain in turn.placed)
+    return [
+        {"part": name, "domain": None if domain is None else list(domain), "pods": count}
+        for (name, domain), count in counts.items()
+    ]
+
+
 def _turn(turn: Turn, item: Unplaced) -> dict[str, Any]:
-    job, refused = turn.job, turn.refusal
+    work, refused = turn.work, turn.refusal
     return {
         "workflow": item.sent.name,
         "kind": item.sent.kind,
-        "podGroup": job.name,
-        "queue": job.queue,
+        "podGroup": work.name,
+        "queue": work.queue,
         "priority": item.sent.priority,
         "pods": len(item.wanted.unit.all_pods),
-        "gpus": job.asks.gpu,
+        "gpus": turn.asks.gpu,
         "outcome": turn.outcome.value,
-        "placed": [
-            {"part": name, "domain": None if domain is None else list(domain), "pods": count}
-            for name, found in by_domain(turn.pods).items()
-            for domain, count in found.items()
-        ],
+        "placed": _placed(turn),
         "ahead": list(turn.ahead),
         "refusal": None
         if refused is None
@@ -226,12 +257,29 @@ def _turn(turn: Turn, item: Unplaced) -> dict[str, Any]:
             "held": refused.held,
             "asked": refused.asked,
         },
-        "action": None if turn.outcome is not Outcome.EVICTS else "reclaim" if turn.is_reclaim else "preempt",
-        "evicted": [_held(held) for held in turn.evicted],
-        "moved": [_held(held) for held in turn.moved],
+        **_others(turn),
+    }
+
+
+def _others(turn: Turn) -> dict[str, Any]:
+    """What becomes of others for it."""
+    return {
+        "action": turn.action or None,
+        "evicted": [_batch(batch) for batch in turn.evicted],
+        "moved": [_batch(batch) for batch in turn.moved],
         "limited": turn.is_cut,
     }
 
 
-def _held(held: Held) -> dict[str, Any]:
-    return {"podGroup": held.name, "queue": held.queue, "priority": held.priority, "gpus": held.asks.gpu}
+def _batch(batch: Batch) -> dict[str, Any]:
+    work = batch.work
+    runs = not work.age[0]
+    return {
+        "podGroup": work.name,
+        "queue": work.queue,
+        "priority": work.priority,
+        "gpus": sum_of(batch.pods).gpu,
+        "pods": [pod.name for pod in batch.pods] if runs else [],
+        "podCount": len(batch.pods),
+        "podsOfGang": len(work.pods),
+    }

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import islice, permutations
 
 from kubectl_tas.gangs.workflow_gang import ANY, build
+from kubectl_tas.gpus import GPU
 from kubectl_tas.place import order, solver
+from kubectl_tas.place.exists import Existence, exists
 from kubectl_tas.place.mending import Change, mending
 from kubectl_tas.place.nodes import Node
 from kubectl_tas.place.room import Room, Unit, Wanted, ranked, room_for, wanted_of
@@ -18,11 +21,14 @@ from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.topologies import Level
 from kubectl_tas.resolve.workflows import Requirement
+from kubectl_tas.words import shortened
 
 MAX_ORDERS = 120
 """Orders of SubGroups that are tried, those of five."""
 MAX_FEWER = 64
 """Ways of leaving pods out that are tried."""
+_NAMED_TASKS = 6
+"""Tasks that are named in a line."""
 MAX_PARTS = 8
 """Parts of which each may have fewer."""
 _NAMED = {"Workflow": "the groups", "PodCliqueSet": "the cliques", "PodGroup": "the SubGroups"}
@@ -46,6 +52,8 @@ class Question:
     shortage: Shortage | None
     is_short: bool
     """Whether it is known that there is no placement."""
+    changed: Wanted | None = None
+    """One copy with other levels, where those are changed already."""
 
     @cached_property
     def room(self) -> Room:
@@ -55,7 +63,12 @@ class Question:
     @cached_property
     def wanted(self) -> Wanted:
         """All copies."""
-        return self.item.wanted.times(self.copies)
+        return self.one.times(self.copies)
+
+    @property
+    def one(self) -> Wanted:
+        """One copy."""
+        return self.changed or self.item.wanted
 
     def finds(self, wanted: Wanted, nodes: tuple[Node, ...] | None = None) -> bool:
         """Whether KAI places something else, or on other nodes."""
@@ -64,11 +77,31 @@ class Question:
 
 
 def changes(question: Question) -> Iterator[Change]:
-    """Other levels, the finest first, then fewer copies or fewer pods, then the fewest nodes to mend."""
-    yield from _levels(question)
+    """Other levels, the finest first, then fewer copies or fewer pods, then the fewest nodes to mend; where none of
+    these is enough, other levels together with one of the others.
+    """
+    found = [*_levels(question), *_others(question)]
+    yield from found or _both(question)
+
+
+def _others(question: Question) -> Iterator[Change]:
     yield from _fewer_copies(question) if question.copies > 1 else _fewer_pods(question)
     if question.is_short:
         yield from mending(question.item, question.wanted, question.nodes)
+
+
+def _both(question: Question) -> Iterator[Change]:
+    """For the levels with which the fewest pods are left out, or other nodes are enough."""
+    best: list[Change] = []
+    for first in _of_levels(question.item):
+        other = replace(question, changed=first.wanted)
+        short = shortage_of(other.room, other.wanted.unit, question.item.levels)
+        is_short = short is not None or exists(other.room, other.wanted.unit) is Existence.NO
+        others = _others(replace(other, shortage=short, is_short=is_short))
+        found = [replace(change, text=f"{first.text}, and {change.text}") for change in others]
+        if found and (not best or found[0].fewer < best[0].fewer):
+            best = found
+    yield from best
 
 
 def renaming(item: Unplaced, names: Sequence[str]) -> Iterator[Change]:
@@ -78,15 +111,32 @@ def renaming(item: Unplaced, names: Sequence[str]) -> Iterator[Change]:
         yield Change("names", text)
 
 
+@dataclass(frozen=True)
+class _Levels:
+    """A gang with other levels."""
+
+    kind: str
+    text: str
+    wanted: Wanted
+    """One copy."""
+
+
 def _levels(question: Question) -> Iterator[Change]:
-    item, levels = question.item, question.item.levels
+    for first in _of_levels(question.item):
+        if question.finds(first.wanted.times(question.copies)):
+            yield Change(first.kind, first.text)
+
+
+def _of_levels(item: Unplaced) -> Iterator[_Levels]:
+    levels = item.levels
     softly = _SOFTLY.get(item.sent.kind, _SOFTLY_ELSEWHERE)
     asked = {unit.required for unit in item.wanted.unit.units if unit.required is not None}
     for depth in sorted(asked, reverse=True):
-        if question.finds(_changed(item, _Softer(depth)).times(question.copies)):
-            yield Change("preferred", f"prefer {levels[depth].key} instead of requiring it ({softly})")
-        if depth and question.finds(_changed(item, _Coarser(depth, levels)).times(question.copies)):
-            yield Change("level", f"require {levels[depth - 1].key} instead of {levels[depth].key}")
+        text = f"prefer {levels[depth].key} instead of requiring it ({softly})"
+        yield _Levels("preferred", text, _changed(item, _Softer(depth)))
+        if depth:
+            text = f"require {levels[depth - 1].key} instead of {levels[depth].key}"
+            yield _Levels("level", text, _changed(item, _Coarser(depth, levels)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,21 +196,39 @@ def _fewer_copies(question: Question) -> Iterator[Change]:
     fits, too_many = 0, question.copies
     while too_many - fits > 1:
         tried = (fits + too_many) // 2
-        fits, too_many = (tried, too_many) if question.finds(question.item.wanted.times(tried)) else (fits, tried)
+        fits, too_many = (tried, too_many) if question.finds(question.one.times(tried)) else (fits, tried)
     if fits:
-        yield Change("copies", f"run {fits} of the {question.copies} gangs; the others wait")
+        text = f"run {fits} of the {question.copies} gangs; the others wait"
+        yield Change("copies", text, fewer=question.copies - fits)
 
 
 def _fewer_pods(question: Question) -> Iterator[Change]:
     """As many pods as fit: fewer of the part that is short, else of the largest that helps, or of several."""
     leaves = [leaf for leaf in question.wanted.unit.units if leaf.pods]
     for kept in islice(_kept(question, leaves), MAX_FEWER):
-        left = {leaf.name: replace(leaf, pods=pods) for leaf, pods in zip(leaves, kept, strict=True)}
+        left = {leaf.name: _left(leaf, Counter(pods)) for leaf, pods in zip(leaves, kept, strict=True)}
         unit = _with_pods(question.wanted.unit, left)
         if question.finds(replace(question.wanted, unit=unit)):
             fewer = [leaf for leaf in leaves if len(left[leaf.name].pods) < len(leaf.pods)]
-            yield Change("tasks", _run(question.item, [(leaf, left[leaf.name]) for leaf in fewer]))
+            text = _run(question.item, [(leaf, left[leaf.name]) for leaf in fewer])
+            count = sum(len(leaf.pods) - len(left[leaf.name].pods) for leaf in fewer)
+            yield Change("tasks", text, fewer=count)
             return
+
+
+def _left(leaf: Unit, kept: Counter[int]) -> Unit:
+    """A unit with so many of each shape, the first ones, in the order of the file."""
+    return replace(leaf, pods=tuple(leaf.pods[at] for at in _places(leaf, kept)))
+
+
+def _places(leaf: Unit, kept: Counter[int]) -> list[int]:
+    seen: Counter[int] = Counter()
+    found = []
+    for at, shape in enumerate(leaf.pods):
+        seen[shape] += 1
+        if seen[shape] <= kept[shape]:
+            found.append(at)
+    return found
 
 
 def _with_pods(unit: Unit, leaves: Mapping[str, Unit]) -> Unit:
@@ -204,11 +272,26 @@ def _run(item: Unplaced, fewer: Sequence[tuple[Unit, Unit]]) -> str:
     one = "task" if item.group is not None else "pod"
     is_elastic = item.gang.minimum is not None and item.gang.minimum < item.gang.pods
     parts = [
-        f"{plural(len(left.pods), one)}{f' in {leaf.name}' if leaf.name != item.gang.name else ''}"
-        f" instead of {len(leaf.pods)}"
+        f"{plural(len(left.pods), one)}{f' in {leaf.name}' if leaf.name not in ('', item.gang.name) else ''}"
+        f" instead of {len(leaf.pods)}{_without_which(item, leaf, left)}"
         for leaf, left in fewer
     ]
     return f"{'start with' if is_elastic else 'run'} {' and '.join(parts)}"
+
+
+def _without_which(item: Unplaced, leaf: Unit, left: Unit) -> str:
+    """Which pods are left out, where they are not all alike."""
+    if len(set(leaf.pods)) < 2:
+        return ""
+    kept = set(_places(leaf, Counter(left.pods)))
+    part = next((one for one in (item.gang, *item.gang.leaves) if one.name == leaf.name), None)
+    members = () if part is None else part.members
+    if len(members) == len(leaf.pods):
+        return f", without {shortened([one.name for at, one in enumerate(members) if at not in kept], _NAMED_TASKS)}"
+    gpus = Counter(dict(item.wanted.shapes[shape].asks).get(GPU, 0) for shape in leaf.pods)
+    gpus -= Counter(dict(item.wanted.shapes[shape].asks).get(GPU, 0) for shape in left.pods)
+    parts = [f"{plural(count, 'pod')} with {plural(each, 'GPU')}" for each, count in sorted(gpus.items())]
+    return f", without {' and '.join(parts)}"
 
 
 def other_order(room: Room, unit: Unit) -> list[str]:

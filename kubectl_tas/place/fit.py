@@ -103,6 +103,12 @@ def fit(item: Unplaced, nodes: Nodes) -> Fit:
     return replace(found, nodes=len(nodes.nodes), unusable=reasons)
 
 
+def settled(orders: Sequence[Unplaced], nodes: Nodes) -> Fit | None:
+    """The answer for a gang in any of these orders of its pods; None where it is not the same in all."""
+    found = [fit(item, nodes) for item in orders]
+    return found[0] if found and len({one.outcome for one in found}) == 1 else None
+
+
 def nodes_of(item: Unplaced, nodes: Nodes) -> tuple[Node, ...]:
     """The nodes of the shard of the scheduler that places a gang."""
     shard = item.sent.pool.shard

@@ -7,6 +7,7 @@ the cluster is built: below domains that have fewer than others of their level, 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -186,9 +187,17 @@ def _at_once(waiting: Sequence[_Pair], nodes: Sequence[Node], racks: _Racks, mos
     none is that was tried, though KAI has placed all while ``most`` were added.
     """
     tries = MAX_PLACED // max(1, len(waiting))
-    for count in range(max(racks.at_least(waiting, nodes), most - tries), most + max(tries, MAX_MORE) + 1):
+
+    def after(count: int) -> Space | None:
         space = Space((*nodes, *racks.nodes(0, count)))
-        if all(_place(space, item, wanted) for item, wanted in waiting):
+        return space if all(_place(space, item, wanted) for item, wanted in waiting) else None
+
+    least = racks.at_least(waiting, nodes)
+    if most - tries > least:  # more than can be tried one by one: most often a larger number is enough, too
+        most = bisect_left(range(most), 1, least, key=lambda count: after(count) is not None)
+    for count in range(max(least, most - tries), most + max(tries, MAX_MORE) + 1):
+        space = after(count)
+        if space is not None:
             return count, space
     return None
 

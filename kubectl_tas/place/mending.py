@@ -6,7 +6,7 @@ A node is mended in one of two ways: its pods go, all but those that belong to i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
@@ -21,6 +21,8 @@ from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.words import shortened
 
+MAX_SPARED = 100
+"""Nodes of which it is tried one by one whether they can be left out."""
 MAX_TRIED = 8
 """Sets of nodes, as small as can be, of which it is tried whether KAI then finds a placement."""
 OF_KUBERNETES = "node.kubernetes.io/"
@@ -42,6 +44,8 @@ class Change:
     """The nodes that are to be changed, by name."""
     pods: tuple[str, ...] = ()
     """The pods that go with that, as NAMESPACE/NAME."""
+    fewer: int = 0
+    """How many pods, or copies, less than the file has."""
 
 
 def mending(item: Unplaced, wanted: Wanted, nodes: tuple[Node, ...]) -> Iterator[Change]:
@@ -91,7 +95,8 @@ def enough(
     wanted: Wanted, nodes: tuple[Node, ...], mended: tuple[Node, ...], labels: tuple[str, ...]
 ) -> tuple[str, ...]:
     """The names of the fewest nodes with which there is a placement, one that KAI finds, once they are as ``mended``
-    has them; empty where there are none, or no solver. Gangs that are alike get the same answer.
+    has them, or of more where it finds none with these; empty where there are none, or no solver. Gangs that are alike
+    get the same answer.
     """
     room, then = room_for(wanted, nodes, labels), room_for(wanted, mended, labels)
     changed = {new.name: new for old, new in zip(nodes, mended, strict=True) if old is not new}
@@ -103,11 +108,25 @@ def enough(
     }
     if not mends or searched(then, wanted.unit) is Existence.NO:
         return ()
-    for names in islice(solver.fewest_nodes(room, wanted.unit, mends), MAX_TRIED):
+
+    def helps(names: Collection[str]) -> bool:
         after = tuple(changed[node.name] if node.name in names else node for node in nodes)
-        if order.find(Space(after).room_for(wanted, labels), wanted.unit) is not None:
-            return names
-    return ()
+        return order.find(Space(after).room_for(wanted, labels), wanted.unit) is not None
+
+    smallest = solver.fewest_nodes(room, wanted.unit, mends)
+    found = next((names for names in islice(smallest, MAX_TRIED) if helps(names)), None)
+    return found or (_spared(mends, helps) if solver.is_installed() else ())
+
+
+def _spared(mends: Mapping[str, Mended], helps: Callable[[Collection[str]], bool]) -> tuple[str, ...]:
+    """Nodes that are enough for KAI, of which none can be left out: where it finds none with the fewest."""
+    names = sorted(mends, key=lambda name: (-mends[name].cost, name))
+    if len(names) > MAX_SPARED or not helps(names):
+        return ()
+    for name in list(names):
+        fewer = [one for one in names if one != name]
+        names = fewer if helps(fewer) else names
+    return tuple(sorted(names))
 
 
 def _cells(room: Room) -> dict[str, Cell]:

@@ -11,17 +11,19 @@ Follows releases 0.12 to 0.17: ``pkg/scheduler/actions/common/allocate.go``, and
   resource that any of them asks for; where only some ask for GPUs or storage, by sums. So a domain that would do may
   be passed over.
 - Within a domain a pod takes the node with the fewest free GPUs, or cores where it asks for no GPU; with a preferred
-  level, first one of the domain that comes last, of equal nodes the first by name. The pods of a SubGroup are taken
-  here in the order of the file; KAI goes by creation times.
+  level, first one of the domain that comes last, of equal nodes the first by name. A node that has room already comes
+  before one whose pods are still to go (plugin nodeavailability). The pods of a SubGroup are taken here in the order
+  of the file; KAI goes by creation times.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import insort
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property, lru_cache
+from types import MappingProxyType
 
 from kubectl_tas.gpus import GPU
 from kubectl_tas.kai import Feature
@@ -92,14 +94,27 @@ def find(room: Room, unit: Unit) -> Placed | None:
     return None if bound is None else by_domain(bound)
 
 
-def place(room: Room, unit: Unit) -> tuple[Bound, ...] | None:
-    """The same, with the node of each pod, in the order in which they are placed."""
-    search = _Search(room)
+Kept = Mapping[str, frozenset[Domain]]
+"""Of units with a required level of which pods run: the domains of that level in which they do."""
+
+
+def place(
+    room: Room, unit: Unit, kept: Kept = MappingProxyType({}), among: Container[str] | None = None
+) -> tuple[Bound, ...] | None:
+    """The same, with the node of each pod, in the order in which they are placed. ``among``: the nodes that KAI looks
+    at, which are not all where others go for the gang.
+    """
+    search = _Search(room, kept)
     if not room.release.has(Feature.MIXED_SUBGROUPS) and any(map(_is_mixed, unit.units)):
         return None
-    if not search.place(unit, tuple(range(len(room.leaves))), ()):
+    leaves = (at for at, leaf in enumerate(room.leaves) if among is None or _has_any(leaf, among))
+    if not search.place(unit, tuple(leaves), ()):
         return None
     return tuple(bound for bound, _, _, _ in search.state.steps)
+
+
+def _has_any(leaf: Leaf, nodes: Container[str]) -> bool:
+    return any(name in nodes for _, names in leaf.nodes for name in names)
 
 
 def by_domain(bound: Iterable[Bound]) -> Placed:
@@ -116,8 +131,8 @@ def _is_mixed(unit: Unit) -> bool:
 
 
 class _Search:
-    def __init__(self, room: Room) -> None:
-        self._room, self._release = room, room.release
+    def __init__(self, room: Room, kept: Kept) -> None:
+        self._room, self._release, self._kept = room, room.release, kept
         self.state = _State(room.leaves, [None] * len(room.leaves))
         index = {name: place for place, name in enumerate(room.resources)}
         self._gpu, self._cpu, self._pods = index[GPU], index[CPU], index[PODS]
@@ -152,13 +167,14 @@ class _Search:
             for cell, nodes in self.state.nodes(leaf):
                 if not cell.admits[shape] or any(map(int.__gt__, asks, cell.free)):
                     continue
+                later = any(map(int.__gt__, asks, cell.idle))
                 wrong_type = not asks[self._gpu] and cell.has_gpus
-                key = (-scores[leaf] if scores else 0, wrong_type, cell.free[by], nodes[0], leaf, cell)
+                key = (-scores[leaf] if scores else 0, later, wrong_type, cell.free[by], nodes[0], leaf, cell)
                 best = key if best is None or key < best else best
         if best is None:
             return False
-        node, leaf, cell = best[3:]
-        after = Cell(tuple(map(int.__sub__, cell.free, asks)), cell.admits, cell.has_gpus)
+        node, leaf, cell = best[4:]
+        after = Cell(tuple(map(int.__sub__, cell.free, asks)), cell.admits, cell.has_gpus, cell.idle)
         self.state.take(Bound(unit.name, shape, node, self._room.leaves[leaf].domain), leaf, cell, after)
         return True
 
@@ -181,6 +197,8 @@ class _Search:
             if depth < len(top) and counts.asks_nothing:
                 yield tuple(valid), scores
             for domain in counts.ranked(filter(counts.fits, counts.domains(depth))):
+                if unit.name in self._kept and domain[: (unit.required or 0) + 1] not in self._kept[unit.name]:
+                    continue
                 yield tuple(leaf for leaf in self.below(domain) if leaf in valid), scores
 
     def below(self, top: Domain) -> Sequence[int]:

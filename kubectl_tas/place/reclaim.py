@@ -10,10 +10,21 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from kubectl_tas.place.held import Held
 from kubectl_tas.place.share import QueueTree, Standing
 from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amount, Amounts, ResourceName
 from kubectl_tas.records import dataclass
+
+
+class Lost(Protocol):
+    """What would go for it."""
+
+    @property
+    def queue(self) -> str | None:
+        """Its leaf."""
+
+    @property
+    def asks(self) -> Amounts:
+        """What it holds."""
 
 
 class Reclaimer(Protocol):
@@ -66,7 +77,7 @@ class Reclaim:
         own, other = self._beside(queue)
         return self._gives(own, other, other.allocated)
 
-    def allows(self, gone: Iterable[Held]) -> bool:
+    def allows(self, gone: Iterable[Lost]) -> bool:
         """Whether all these may go for it."""
         left = {name: standing.allocated for name, standing in self.standings.items()}
         touched: dict[str, set[ResourceName]] = {}

@@ -89,6 +89,8 @@ class Cell:
     admits: tuple[bool, ...]
     """By shape, whether pods of it may use them."""
     has_gpus: bool
+    idle: tuple[int, ...] = ()
+    """What of ``free`` is free already, while the rest is still held by pods that go; () where all of it is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +171,7 @@ class Space:
     def __init__(self, nodes: Sequence[Node]) -> None:
         self.nodes = {node.name: node for node in nodes}
         self._free = {node.name: dict(node.free) for node in nodes}
+        self._idle: dict[str, dict[str, int]] = {}
         self._changed: list[str] = []
         """Nodes by name, as often as something was taken of them or given back."""
         self._views: dict[_View, _Seen] = {}
@@ -179,7 +182,7 @@ class Space:
         seen = self._views.get(view)
         if seen is None:
             seen = self._views[view] = _Seen(view, self.nodes.values())
-        seen.update(self._changed, self._free)
+        seen.update(self._changed, self._free, self._idle)
         return _room(wanted, view, seen.leaves())
 
     def add(self, nodes: Sequence[Node]) -> None:
@@ -203,6 +206,15 @@ class Space:
     def give_back(self, node: str, asked: Vector) -> None:
         """The opposite."""
         self._change(node, asked, 1)
+
+    def keep_idle(self, *, is_kept: bool) -> None:
+        """Whether what is given back from here on is free only once the pods there have gone."""
+        self._idle = {name: dict(free) for name, free in self._free.items()} if is_kept else {}
+        self._changed += self._free
+
+    def free_of(self, node: str, resource: str) -> int:
+        """What a node has free of a resource."""
+        return self._free[node].get(resource, 0)
 
     def now(self) -> tuple[Node, ...]:
         """The nodes with what each has free by now."""
@@ -286,14 +298,15 @@ class _Seen:
             del found[cell]
         self._leaves.pop(domain, None)
 
-    def update(self, changed: Sequence[str], free: Mapping[str, Vector]) -> None:
+    def update(self, changed: Sequence[str], free: Mapping[str, Vector], idle: Mapping[str, Vector]) -> None:
         """Looks again at the nodes that have changed since."""
         for name in set(changed[self._until :]):
             domain, cell = self._places[name]
             amounts = self._view.amounts(free[name])
-            if amounts == cell.free:
+            already = self._view.amounts(idle[name]) if idle else ()
+            if (amounts, already) == (cell.free, cell.idle):
                 continue
-            after = Cell(amounts, cell.admits, cell.has_gpus)
+            after = Cell(amounts, cell.admits, cell.has_gpus, already)
             self._leave(domain, cell, name)
             self._found[domain].setdefault(after, []).append(name)
             self._places[name] = domain, after

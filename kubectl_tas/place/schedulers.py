@@ -5,16 +5,18 @@ with, and what waits for it, out.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.model.labels import NODE_POOL
-from kubectl_tas.place.cycle import Job, Start
-from kubectl_tas.place.held import Asked, Held, held_gangs
+from kubectl_tas.place.held import Held, HeldPod, held_gangs
 from kubectl_tas.place.nodes import Nodes
 from kubectl_tas.place.queues import Shard
+from kubectl_tas.place.room import Unit, Wanted
+from kubectl_tas.place.session import Pod, Start, Work
+from kubectl_tas.place.shapes import Shape
 from kubectl_tas.place.share import QueueTree
 from kubectl_tas.place.totals import total_resources
 from kubectl_tas.place.unplaced import Unplaced
@@ -29,9 +31,9 @@ class Scheduler:
     backend: str
     shard: Shard
     start: Start
-    jobs: tuple[Job, ...]
+    jobs: tuple[Work, ...]
     gangs: Mapping[str, Unplaced]
-    """What waits, by the name of the job."""
+    """What waits, by the name of the gang."""
     running: tuple[tuple[Unplaced, int], ...]
     """The gangs of the repository that have pods on nodes already, with how many of their copies."""
     called: Mapping[str, str]
@@ -61,16 +63,19 @@ def schedulers(backend: FleetBackend, gangs: Sequence[Unplaced], seen: Seen) -> 
         own = [item for item in gangs if item.sent.pool.shard == shard]
         there = tuple(node for node in nodes.nodes if node.labels.get(NODE_POOL) == shard)
         names = {node.name for node in there}
-        known, running = _known(held, own)
-        on_nodes = (replace(item, pods=tuple(pod for pod in item.pods if pod[0] in names)) for item in known)
-        start = Start(there, totals[shard], seen.trees[shard], tuple(item for item in on_nodes if item.pods))
+        works, running = _running(held, own, names)
         jobs, waiting = _jobs(own, running)
         there_already = tuple((own[at], copies) for at, copies in running.items())
+        start = Start(there, totals[shard], seen.trees[shard], tuple(works))
         yield Scheduler(backend.name, shard, start, jobs, waiting, there_already, seen.called)
 
 
-def _known(held: Iterable[Held], gangs: Sequence[Unplaced]) -> tuple[list[Held], dict[int, int]]:
-    """What runs, with what the repository knows of it; and how many of each of its gangs run, by place."""
+def _running(
+    held: Iterable[Held], gangs: Sequence[Unplaced], nodes: Collection[str]
+) -> tuple[list[Work], dict[int, int]]:
+    """What runs on these nodes, with what the repository knows of it; and how many of each of its gangs run, by
+    place.
+    """
     exact: dict[tuple[str, str], int] = {}
     others: dict[str, list[int]] = {}
     for at, item in enumerate(gangs):
@@ -82,31 +87,97 @@ def _known(held: Iterable[Held], gangs: Sequence[Unplaced]) -> tuple[list[Held],
     for one in held:
         here = others.get(one.namespace, ())
         place = exact.get((one.namespace, one.name), next((at for at in here if gangs[at].is_called(one.name)), None))
-        if place is None:
-            found.append(one)
-            continue
-        item = gangs[place]
-        running[place] = running.get(place, 0) + 1
-        is_whole = len(one.pods) == len(item.wanted.unit.all_pods)
-        asked = Asked(item.wanted, item.labels) if is_whole else None
-        sent = item.sent
-        priority, is_preemptible = PRIORITY_VALUES[sent.priority], sent.is_preemptible
-        queue = one.queue or sent.queue
-        found.append(replace(one, queue=queue, priority=priority, is_preemptible=is_preemptible, asked=asked))
+        if place is not None:
+            running[place] = running.get(place, 0) + 1
+        if any(node in nodes for node, _ in one.pods):
+            found.append(_work(one, None if place is None else gangs[place], nodes))
     return found, running
 
 
-def _jobs(gangs: Sequence[Unplaced], running: Mapping[int, int]) -> tuple[tuple[Job, ...], dict[str, Unplaced]]:
+def _work(held: Held, item: Unplaced | None, nodes: Collection[str]) -> Work:
+    """A gang that runs, with the pods on these nodes and those that wait; ``item``: what the repository has of it."""
+    wanted: Wanted | None
+    least: Mapping[str, int] | None
+    members = [pod for pod in held.members if pod.node is None or pod.node in nodes]
+    if item is not None:
+        sent, wanted, least = item.sent, _whole(item), _least(item)
+        priority, is_preemptible = PRIORITY_VALUES[sent.priority], sent.is_preemptible
+        queue, levels = held.queue or sent.queue, item.labels
+    else:
+        wanted, least = _wanted(held, members), held.least
+        priority, is_preemptible, queue, levels = held.priority, held.is_preemptible, held.queue or "", ()
+    root = held.name if wanted is None else wanted.unit.name
+    units = {root} if wanted is None else {unit.name for unit in wanted.unit.units}
+    pods = tuple(_pod(pod, pod.sub_group if pod.sub_group in units else root, wanted, item) for pod in members)
+    if least is None:
+        least = Counter(pod.unit for pod in pods)
+    else:
+        least = {name if name in units else root: count for name, count in least.items()}
+    is_known = item is not None or held.least is not None or len(pods) == 1
+    age = False, held.created, held.name
+    return Work(held.name, queue, priority, is_preemptible, age, pods, least, wanted, levels, is_known=is_known)
+
+
+def _pod(pod: HeldPod, unit: str, wanted: Wanted | None, item: Unplaced | None) -> Pod:
+    """``item``: what the repository has of its gang."""
+    shape = None
+    for at, known in enumerate(wanted.shapes if wanted else ()):
+        if known == pod.shape or (item is not None and dict(known.asks) == dict(pod.asks)):
+            shape = at
+            break
+    return Pod(pod.name, unit, pod.asks, shape, pod.node)
+
+
+def _wanted(held: Held, members: Sequence[HeldPod]) -> Wanted | None:
+    """The shapes of a gang that the repository does not have; None where it asks for levels, or that is not known."""
+    shapes = tuple(dict.fromkeys(pod.shape for pod in members if pod.shape is not None))
+    if not held.is_free or not shapes or any(pod.shape is None for pod in members):
+        return None
+    names = [name for name in held.least or {} if name]
+    return Wanted(Unit(held.name, below=tuple(Unit(name) for name in names)), shapes)
+
+
+def _whole(item: Unplaced) -> Wanted:
+    """What is to be placed of a gang, with the shapes of the pods that come later."""
+    further = (shape for shapes in item.further.values() for shape in shapes)
+    return replace(item.wanted, shapes=tuple(dict.fromkeys((*item.wanted.shapes, *further))))
+
+
+def _least(item: Unplaced) -> dict[str, int]:
+    """The pods that a gang needs, by unit."""
+    return {unit.name: len(unit.pods) for unit in item.wanted.unit.units if unit.pods}
+
+
+def _pods(item: Unplaced, wanted: Wanted) -> Iterator[Pod]:
+    """The pods of a gang that waits, those first that it needs."""
+    at = {shape: place for place, shape in enumerate(wanted.shapes)}
+    needed = [(unit.name, wanted.shapes[pod]) for unit in wanted.unit.units for pod in unit.pods]
+    units = {unit.name for unit in wanted.unit.units}
+    further = [
+        (name if name in units else wanted.unit.name, shape)
+        for name, shapes in item.further.items()
+        for shape in shapes
+    ]
+    pairs: list[tuple[str | None, Shape]] = [*needed, *further]
+    for number, (name, shape) in enumerate(pairs):
+        yield Pod(str(number), name or wanted.unit.name, dict(shape.asks), at[shape])
+
+
+def _jobs(gangs: Sequence[Unplaced], running: Mapping[int, int]) -> tuple[tuple[Work, ...], dict[str, Unplaced]]:
     """What waits of the gangs, the oldest first; those of one name by kind and namespace too."""
-    jobs: list[Job] = []
+    jobs: list[Work] = []
     waiting: dict[str, Unplaced] = {}
     named = Counter(item.gang.name for item in gangs)
     for at, item in enumerate(gangs):
         is_alone = named[item.gang.name] == 1
         own = item.gang.name if is_alone else f"{item.sent.kind}/{item.sent.namespace}/{item.gang.name}"
+        wanted, sent = _whole(item), item.sent
         for copy in range(running.get(at, 0), item.copies):
             name = own if item.copies == 1 else f"{own} ({copy + 1} of {item.copies})"
-            sent, asked = item.sent, Asked(item.wanted, item.labels)
-            jobs.append(Job(name, sent.queue, PRIORITY_VALUES[sent.priority], sent.is_preemptible, asked, len(jobs)))
+            age, pods = (True, f"{len(jobs):09}", name), tuple(_pods(item, wanted))
+            priority = PRIORITY_VALUES[sent.priority]
+            jobs.append(
+                Work(name, sent.queue, priority, sent.is_preemptible, age, pods, _least(item), wanted, item.labels)
+            )
             waiting[name] = item
     return tuple(jobs), waiting

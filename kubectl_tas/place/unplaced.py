@@ -8,9 +8,12 @@ something else of it than is known here there is no answer, and the reason is to
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from functools import cached_property
+from itertools import product
+from math import prod
 from typing import Any
 
 from kubectl_tas.gangs import podgrouper
@@ -20,7 +23,7 @@ from kubectl_tas.gangs.gang import Gang, Part, SubGroup
 from kubectl_tas.gangs.podgroup_gang import gang_of_pod_group, minimums_of, sub_group_of
 from kubectl_tas.gangs.pool_demands import demands, member_demands
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
-from kubectl_tas.gangs.workload_gang import leaves, member, own_gang, shared_gang
+from kubectl_tas.gangs.workload_gang import batches, leaves, member, own_gang, shared_gang
 from kubectl_tas.kai import NEWEST_RELEASE, Feature, Release
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.workload import CronJob, JobSet
@@ -38,11 +41,15 @@ from kubectl_tas.resolve.topologies import Level
 from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow
 from kubectl_tas.resolve.workload import FleetWorkload
 
+MAX_FURTHER = 1000
+"""Pods of a gang of which more than those are looked at with which it starts."""
+MAX_ORDERS = 100
+"""Orders of pods that are tried where only the cluster knows theirs."""
 MAX_COPIES = 200
 """Equal gangs of one object that are looked at."""
 _UID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 NOT_KUBERNETES = (ValueError, TypeError, AttributeError, KeyError)
-"""Raised by what Kubernetes would not take as the spec of a pod; findings tell of it."""
+"""Raised by ``shape_of`` for what Kubernetes would not take as the spec of a pod; findings tell of it."""
 Needed = Mapping[str | None, tuple[Shape, ...]]
 """The pods that are needed, by SubGroup; None: those that are in none."""
 
@@ -65,6 +72,8 @@ class Unplaced:
     """How many gangs of this shape there are."""
     release: Release = NEWEST_RELEASE
     """Of the scheduler that places it."""
+    further: Needed = field(default_factory=dict)
+    """The pods that come later, one by one."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -100,6 +109,8 @@ class LeftOut:
 
     sent: Submission
     reason: str
+    orders: tuple[Unplaced, ...] = ()
+    """The gang with its pods in each order in which KAI may take them, where only that order is not known."""
 
     @property
     def text(self) -> str:
@@ -119,9 +130,7 @@ def unplaced(fleet: Fleet, items: Iterable[Submission]) -> Iterator[Unplaced | L
         try:
             found = list(_gangs(fleet, sent))
         except _Unknown as error:
-            yield LeftOut(sent, str(error))
-        except NOT_KUBERNETES:
-            yield LeftOut(sent, "Kubernetes would not take its pods")
+            yield LeftOut(sent, str(error), error.orders)
         else:
             release = sent.pool.backend.release
             yield from (replace(item, release=release) if release else item for item in found)
@@ -129,6 +138,10 @@ def unplaced(fleet: Fleet, items: Iterable[Submission]) -> Iterator[Unplaced | L
 
 class _Unknown(Exception):  # noqa: N818 - it ends one answer, and is no failure
     """Why there is no answer."""
+
+    def __init__(self, reason: str, orders: tuple[Unplaced, ...] = ()) -> None:
+        super().__init__(reason)
+        self.orders = orders
 
 
 def _gangs(fleet: Fleet, sent: Submission) -> Iterator[Unplaced]:
@@ -147,8 +160,7 @@ def _of_workflow(fleet: Fleet, workflow: FleetWorkflow) -> Iterator[Unplaced]:
     for group, gang in zip(workflow.groups, gangs_of_workflow(fleet, workflow), strict=True):
         for part in (gang, *gang.leaves):
             for item in part.members:
-                _refuse(item.spec, item.annotations)
-                shapes[item.name] = shape_of(item.spec)
+                shapes[item.name] = _shape(item.spec, (), item.annotations)
         parts = (gang, *gang.leaves)
         needed = {_name(part): tuple(shapes[item.name] for item in part.members) for part in parts}
         yield Unplaced(workflow, gang, workflow.pool.levels, needed, _exactly(gang.name), group)
@@ -173,7 +185,9 @@ def _of_workload(fleet: Fleet, workload: FleetWorkload) -> Iterator[Unplaced]:
         pods = sum(part.replicas for part in item.replicas)
         copies = workload.copies if podgrouper.is_one_pod_group(item) else pods
         named = _made(gang.name, _middle(item)) if of_kai else _exactly(gang.name)
-        yield _one(fleet, item, gang, _needed_of(fleet, item, gang), named, copies)
+        own = _needed_of(fleet, item, gang)
+        found = _one(fleet, item, gang, own, named, copies)
+        yield replace(found, further=_further(fleet, item, gang, own))
 
 
 def _check(workload: FleetWorkload) -> None:
@@ -203,10 +217,26 @@ def _middle(workload: FleetWorkload) -> str:
     return "(-[0-9]+)?" if isinstance(workload.declared.spec, CronJob) else ""
 
 
+def _shapes(fleet: Fleet, workload: FleetWorkload) -> dict[str, Shape]:
+    """By replica type."""
+    data = demanded(workload.declared.origin, demands(fleet, workload))
+    return {item.name: _shape(data, (*item.path, "spec"), item.annotations) for item in workload.replicas}
+
+
+def _further(fleet: Fleet, workload: FleetWorkload, gang: Gang, needed: Needed) -> Needed:
+    """The pods that a workload's own gang has beyond those that it needs."""
+    if not podgrouper.is_one_pod_group(workload) or workload.pods > MAX_FURTHER:
+        return {}
+    found: dict[str | None, list[Shape]] = {}
+    shapes, has_parts = _shapes(fleet, workload), workload.pool.backend.has(Feature.SUBGROUP_TREE)
+    for batch in batches(workload, gang):
+        found.setdefault(batch.sub_group if has_parts else None, []).extend([shapes[batch.template.name]] * batch.pods)
+    return {name: tuple((Counter(own) - Counter(needed.get(name, ()))).elements()) for name, own in found.items()}
+
+
 def _needed_of(fleet: Fleet, workload: FleetWorkload, gang: Gang) -> Needed:
     """The pods that a workload's own gang needs, where only it has any."""
-    data = demanded(workload.declared.origin, demands(fleet, workload))
-    shapes = {item.name: _shape(data, (*item.path, "spec"), item.annotations) for item in workload.replicas}
+    shapes = _shapes(fleet, workload)
     backend = workload.pool.backend
     if not gang.parts or not backend.has(Feature.SUBGROUP_TREE):
         one_each = not podgrouper.is_one_pod_group(workload)
@@ -258,7 +288,12 @@ def _of_set(fleet: Fleet, submitted: SubmittedSet) -> Iterator[Unplaced]:
         }
         names = "|".join(re.escape(one.name) for one in gangs)
         named = re.compile(f"(pg-({names})-{_UID}|{names})")
-        yield _one(fleet, submitted, gang, needed, named, len(gangs))
+        further: Needed = {
+            leaf.name: max(0, leaf.pods - (leaf.minimum or 0)) * (shapes[of_cliques[leaf.name].name],)
+            for leaf in gang.leaves
+            if leaf.name in of_cliques and gang.pods <= MAX_FURTHER
+        }
+        yield replace(_one(fleet, submitted, gang, needed, named, len(gangs)), further=further)
 
 
 def _of_pod_group(fleet: Fleet, submitted: SubmittedPodGroup) -> Iterator[Unplaced]:
@@ -271,16 +306,39 @@ def _of_pod_group(fleet: Fleet, submitted: SubmittedPodGroup) -> Iterator[Unplac
         shape = _shape(data, ("spec",), pod.spec.metadata.annotations)
         found.setdefault(sub_group_of(pod), []).append(shape)
     needed: dict[str | None, tuple[Shape, ...]] = {}
+    further: dict[str | None, tuple[Shape, ...]] = {}
+    orders: dict[str | None, list[tuple[Shape, ...]]] = {}
+    unknown = ""
     for name, least in _waited_for(submitted, gang).items():
         shapes = found.get(name, [])
         if len(shapes) < least:
             there = plural(len(shapes), "Pod")
             raise _Unknown(f"of {name} it needs {least}, and {there} of it {'is' if len(shapes) == 1 else 'are'} here")
         if least < len(shapes) and len(set(shapes)) > 1:
-            raise _Unknown(f"the Pods of {name} differ, and which of them come first only the cluster knows")
+            orders[name if gang.parts else None] = _orders(shapes, least)
+            unknown = unknown or f"the Pods of {name} differ, and which of them come first only the cluster knows"
         needed[name if gang.parts else None] = tuple(shapes[:least])
+        further[name if gang.parts else None] = tuple(shapes[least:])
     gang = replace(gang, pods=len(group.pods), gpus=submitted.gpus)
-    yield _one(fleet, submitted, gang, needed, _exactly(gang.name))
+    one = replace(_one(fleet, submitted, gang, needed, _exactly(gang.name)), further=further)
+    if unknown:
+        is_known = prod(map(len, orders.values())) <= MAX_ORDERS
+        each = (dict(zip(orders, chosen, strict=True)) for chosen in product(*orders.values()))
+        raise _Unknown(unknown, tuple(replace(one, needed={**needed, **own}) for own in each) if is_known else ())
+    yield one
+
+
+def _orders(shapes: Sequence[Shape], count: int) -> list[tuple[Shape, ...]]:
+    """The first pods in each order, as far as these differ; more than are looked at where there are many."""
+    found: list[tuple[Shape, ...]] = [()]
+    for _ in range(count):
+        longer = [(*one, shape) for one in found for shape in dict.fromkeys(shapes) if _has(shapes, one, shape)]
+        found = longer[: MAX_ORDERS + 1]
+    return found
+
+
+def _has(shapes: Sequence[Shape], taken: Sequence[Shape], shape: Shape) -> bool:
+    return taken.count(shape) < shapes.count(shape)
 
 
 def _waited_for(submitted: SubmittedPodGroup, gang: Gang) -> dict[str, int]:
@@ -294,8 +352,11 @@ def _waited_for(submitted: SubmittedPodGroup, gang: Gang) -> dict[str, int]:
     asked: dict[str | None, int | None] = {item.name: item.minSubGroup for item in spec.subGroups}
     asked[None] = spec.minSubGroup
 
+    parts: list[Part] = [gang]
+    for above in parts:
+        parts += gang.below(above)  # KAI does not mind whether a child comes before its parent
     needing: dict[str | None, bool] = {}
-    for part in (*reversed(gang.parts), gang):
+    for part in reversed(parts):
         below = gang.below(part)
         content = sum(not needing[item.name] for item in below)
         least = asked[_name(part)]
@@ -354,14 +415,13 @@ def _levels(fleet: Fleet, sent: Submission, gang: Gang) -> tuple[Level, ...]:
 def _shape(data: Any, path: KeyPath, annotations: Mapping[str, str]) -> Shape:
     for step in path:
         data = data[step]
-    _refuse(data, annotations)
-    return shape_of(data)
-
-
-def _refuse(spec: Mapping[str, Any], annotations: Mapping[str, str]) -> None:
-    reason = unpredicted(spec, annotations)
+    try:
+        reason, shape = unpredicted(data, annotations), shape_of(data)
+    except NOT_KUBERNETES as error:
+        raise _Unknown("Kubernetes would not take its pods") from error
     if reason:
         raise _Unknown(f"a pod of it {reason}")
+    return shape
 
 
 def _exactly(name: str) -> re.Pattern[str]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -85,6 +86,13 @@ def test_a_gang_that_is_larger_than_a_rack_never_goes() -> None:
     assert [(item.item.gang.name, item.racks) for item in found.waiting] == [("large", None), ("most", 1)]
     assert found.waiting[0].shortage is not None
     assert found.more == 1
+
+
+def test_of_many_gangs_no_more_racks_are_asked_for_than_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One after the other they take four."""
+    monkeypatch.setattr("kubectl_tas.place.grow.MAX_PLACED", 1)
+    gangs = group("g0", 4, ZONE), group("g1", 3, ZONE), group("g2", 5, ZONE), group("g3", 6)
+    assert needs(racks(3, 3), *gangs).more == 3
 
 
 def test_new_zones_are_as_large_as_those_that_there_are() -> None:

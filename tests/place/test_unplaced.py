@@ -17,7 +17,7 @@ from kubectl_tas.place.nodes import read_nodes
 from kubectl_tas.place.shapes import shape_of
 from kubectl_tas.place.unplaced import LeftOut, Unplaced, unplaced
 from tests.place.clusters import node
-from tests.support.cli import write
+from tests.support.cli import kubectl_tas, write
 
 ELASTIC = json.loads((Path(__file__).parent / "elastic_answers_of_kai_0_17.json").read_text())
 """PodGroups made by chance that need fewer SubGroups, or fewer pods, than there are, each with whether the scheduler of
@@ -253,6 +253,47 @@ def test_a_hand_written_pod_group_has_the_pods_beside_it(tmp_path: Path) -> None
         (left_out,) = items(tmp_path, GROUP, *others)
         assert isinstance(left_out, LeftOut)
         assert left_out.reason == reason
+
+
+def test_a_sub_group_may_come_before_its_parent(tmp_path: Path) -> None:
+    """KAI does not mind their order."""
+    spec = (
+        "{queue: osmo-pool-default-team--shared, minSubGroup: 1, subGroups: "
+        "[{name: x, parent: top, minMember: 2}, {name: inner, parent: top, minSubGroup: 1}, "
+        "{name: top, minSubGroup: 2}, {name: y, parent: inner, minMember: 1}]}"
+    )
+    group = f"apiVersion: scheduling.run.ai/v2alpha2\nkind: PodGroup\nmetadata: {{name: judge}}\nspec: {spec}\n"
+    assert pods_of(one(tmp_path, group, member("p1", "x"), member("p2", "x"), member("p3", "y"))) == {"x": 2, "y": 1}
+
+
+@pytest.mark.parametrize("error", [KeyError("name"), AttributeError("name"), TypeError("name"), ValueError("name")])
+def test_a_bug_of_the_tool_is_not_told_as_a_mistake_of_the_file(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("kubectl_tas.place.unplaced.own_gang", fails)
+    with pytest.raises(type(error)):
+        items(tmp_path, workload("batch"))
+    (tmp_path / "nodes.json").write_text(json.dumps({"items": cluster(2)}))
+    result = kubectl_tas("fit", "batch", "--nodes", "nodes.json", cwd=tmp_path)
+    assert (result.code, result.out) == (3, "")
+    assert result.err.startswith(f"error: internal error: {type(error).__name__}: ")
+
+
+@pytest.mark.parametrize(("gpus", "code"), [(4, 0), (2, 1), (0, 1)])
+def test_pods_that_differ_have_an_answer_where_every_order_gives_the_same(gpus: int, code: int, tmp_path: Path) -> None:
+    """Of b KAI takes one Pod: one of 4 GPUs, or one of 2."""
+    items(tmp_path, GROUP, *(member(name, "a", 2) for name in ("p1", "p2")), member("p3", "b", 4), member("p4", "b", 2))
+    nodes = cluster(3)
+    for node_ in nodes:
+        node_["status"]["allocatable"][GPU] = gpus if node_["metadata"]["name"] == "n2" else 2
+    (tmp_path / "nodes.json").write_text(json.dumps({"items": nodes}))
+    result = kubectl_tas("fit", "judge", "--nodes", "nodes.json", cwd=tmp_path)
+    assert result.code == code
+    assert ("which of them come first" in result.err) is (gpus == 2)
+    assert ("KAI finds it:        yes" in result.out) is (gpus == 4)
 
 
 @pytest.mark.parametrize("case", ELASTIC, ids=range(len(ELASTIC)))

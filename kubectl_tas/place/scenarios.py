@@ -1,0 +1,314 @@
+"""Which pods go for a gang that waits: KAI's search through scenarios, each a set of pods of others that are taken away
+while the gang and they are placed anew.
+
+Follows release 0.17: ``job_solver.go``, ``by_pod_solver.go``, ``pod_scenario_builder.go`` and
+``sub_scenario_emitter.go`` of pkg/scheduler/actions/common/solvers, and the plugins nodelocalgreedy and multinodegang.
+It looks for room for one pod of the gang, then for two, four and so on up to all of them; what was taken for fewer pods
+is taken for more. A pod that finds room where it was stays there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import field
+from heapq import nlargest
+from itertools import accumulate
+
+from kubectl_tas.gpus import GPU
+from kubectl_tas.place.session import Place, Pod, Session, Work, sum_of
+from kubectl_tas.records import dataclass
+
+MAX_TRIES = 200
+"""Scenarios that are tried for one gang in one action."""
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Pods of a gang that are taken away together."""
+
+    work: Work
+    pods: tuple[Pod, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """How pods of a gang come to nodes."""
+
+    placed: tuple[Place, ...]
+    gone: tuple[Batch, ...]
+    """What finds no node any more."""
+    moved: tuple[tuple[Work, Place], ...]
+    """What comes to other nodes."""
+    batches: tuple[Batch, ...] = ()
+    """What was taken away of which not all has stayed."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """What was found."""
+
+    way: Way | None
+    is_cut: bool = False
+    """Whether there was more to look at."""
+
+
+Allows = Callable[[Work, Sequence[Pod], Sequence[Batch]], bool]
+"""Whether pods of others may go for these pods of a gang."""
+
+
+@dataclass(eq=False)
+class Solver:
+    """The search for one gang."""
+
+    session: Session
+    work: Work
+    victims: Sequence[Work]
+    allows: Allows
+    waiting: Sequence[Work]
+    """All gangs with pods that wait."""
+    tries: int = 0
+    _failed: set[tuple[int, frozenset[int]]] = field(default_factory=set)
+    _free: set[str] | None = None
+
+    def solve(self) -> Search:
+        """How all pods that KAI takes next of the gang come to nodes."""
+        pods = self.work.next_pods()
+        if not pods or not self.victims or not self.session.fits_at_all(self.work, pods):
+            return Search(None)
+        self._free = self._free_nodes()
+        for scenarios in (self._by_node, self._by_nodes):
+            recorded: tuple[Batch, ...] = ()
+
+            def probe(count: int, scenarios: _Scenarios = scenarios) -> bool:
+                nonlocal recorded
+                way = self._first(pods[:count], scenarios, recorded)
+                recorded = recorded if way is None else way.batches
+                return way is not None
+
+            if _most(len(pods), probe):
+                way = self._first(pods, scenarios, recorded)
+                if way is not None:
+                    return Search(way)
+        return Search(None, is_cut=self.tries >= MAX_TRIES)
+
+    def _free_nodes(self) -> set[str] | None:
+        """The nodes that KAI looks at besides those of pods that go: those with GPUs that are free; None: all."""
+        if any(not _gpus(pod) for pod in self.work.pods):
+            return None
+        return {name for name in self.session.space.nodes if self.session.space.free_of(name, GPU) > 0}
+
+    def _first(self, pods: Sequence[Pod], scenarios: _Scenarios, recorded: tuple[Batch, ...]) -> Way | None:
+        """The first scenario by which these pods come to nodes."""
+        for batches in scenarios(pods, recorded):
+            gone = dict.fromkeys(pod for batch in batches for pod in batch.pods)
+            key = len(pods), frozenset(map(id, gone))
+            if key in self._failed or not gone:
+                continue
+            if self.tries >= MAX_TRIES:
+                return None
+            self.tries += 1
+            way = self._try(pods, batches)
+            if way is not None:
+                return way
+            self._failed.add(key)
+        return None
+
+    def _try(self, pods: Sequence[Pod], batches: Sequence[Batch]) -> Way | None:
+        """What becomes of a scenario; all is as before afterwards."""
+        session = self.session
+        owners = {pod: batch for batch in reversed(batches) for pod in batch.pods}
+        homes = {pod: pod.node for pod in owners}
+        for pod, batch in owners.items():
+            session.move(batch.work, pod, None)
+        placed: dict[Pod, Place] = {}
+        among = None if self._free is None else self._free | {str(node) for node in homes.values()}
+        mine = self._fill(pods, owners, homes, placed, among)
+        way = None
+        if mine is not None:
+            gone: dict[Work, list[Pod]] = {}
+            for pod, batch in owners.items():
+                if pod.node is None:
+                    gone.setdefault(batch.work, []).append(pod)
+            ended = tuple(Batch(work, tuple(left)) for work, left in gone.items())
+            moved = [spot for pod, spot in placed.items() if pod in owners and pod.node != homes[pod]]
+            if self.allows(self.work, pods, ended):
+                taken = dict.fromkeys(owners[pod] for pod in owners if pod.node != homes[pod])
+                way = Way(mine, ended, tuple((owners[spot[0]].work, spot) for spot in moved), tuple(taken))
+        for pod in (*placed, *owners):
+            session.move(owners[pod].work if pod in owners else self.work, pod, None)
+        for pod, node in homes.items():
+            session.move(owners[pod].work, pod, node)
+        return way
+
+    def _fill(
+        self,
+        pods: Sequence[Pod],
+        owners: Owners,
+        homes: Mapping[Pod, str | None],
+        placed: dict[Pod, Place],
+        among: Container[str] | None,
+    ) -> tuple[Place, ...] | None:
+        """Places the pods of the gang, and of the others as KAI would now, in its order; None where the gang's own find
+        no nodes.
+        """
+        session, mine = self.session, None
+        others = {batch.work for batch in owners.values()}
+        order = session.starting(work for work in {*self.waiting, *others} if work is not self.work)
+        order.push(self.work, pods)
+        while (entry := order.pop()) is not None:
+            work = entry.work
+            if work is not self.work and work not in others:
+                continue
+            wanted = pods if work is self.work else work.next_pods()
+            if session.refusal(work, sum_of(wanted)) is not None:
+                found = None
+            elif work.wanted is None:
+                found = self._back(wanted, homes)
+            else:
+                found = session.place(work, wanted, among)
+            for spot in found or ():
+                session.move(work, spot[0], spot[1])
+                placed[spot[0]] = spot
+            if work is self.work:
+                mine = found
+                if mine is None:
+                    return None
+        return mine
+
+    def _back(self, pods: Sequence[Pod], homes: Mapping[Pod, str | None]) -> tuple[Place, ...] | None:
+        """The nodes where pods were of which nobody knows which others they may use; None where one has no room."""
+        needed: dict[str, Counter[str]] = {}
+        for pod in pods:
+            node = homes.get(pod)
+            if node is None:
+                return None
+            needed.setdefault(node, Counter()).update(pod.asks)
+        if all(self.session.space.has(node, asks) for node, asks in needed.items()):
+            return tuple((pod, str(homes[pod]), None) for pod in pods)
+        return None
+
+    def _by_node(self, pods: Sequence[Pod], recorded: tuple[Batch, ...]) -> Iterator[Sequence[Batch]]:
+        """The pods of one node, of those that were taken up to now, with all others of their gangs."""
+        on_node: dict[str, dict[Work, None]] = {}
+        of_work: dict[Work, list[Pod]] = {}
+        for batch in recorded:
+            of_work.setdefault(batch.work, []).extend(batch.pods)
+        known = 0
+        for found in self._accumulated(pods, recorded):
+            if not found:
+                yield recorded
+                continue
+            for batch in found[known:]:
+                of_work.setdefault(batch.work, []).extend(batch.pods)
+                for pod in batch.pods:
+                    on_node.setdefault(str(pod.node), {})[batch.work] = None
+            known, seen = len(found), set()
+            for node in sorted({str(pod.node) for pod in found[-1].work.active}):
+                there = tuple(on_node.get(node, ()))
+                if there and frozenset(there) not in seen:
+                    seen.add(frozenset(there))
+                    yield (*recorded, *(Batch(work, tuple(of_work[work])) for work in there))
+
+    def _by_nodes(self, pods: Sequence[Pod], recorded: tuple[Batch, ...]) -> Iterator[Sequence[Batch]]:
+        """The pods of as many nodes as could be enough, those first that have the least to give, then of more."""
+        space, least = self.session.space, min(_gpus(pod) for pod in pods)
+        needed = sum(map(_gpus, pods))
+        freed = Counter[str]()
+        for batch in recorded:
+            for pod in batch.pods:
+                freed[str(pod.node)] += _gpus(pod)
+        for found in self._accumulated(pods, recorded):
+            if not found:
+                yield recorded
+                continue
+            gives: Counter[str] = Counter()
+            for batch in found:
+                for pod in batch.pods:
+                    gives[str(pod.node)] += _gpus(pod)
+            has = {node: freed[node] + space.free_of(node, GPU) + gpus for node, gpus in gives.items()}
+            nodes = sorted((node for node in has if has[node] >= least), key=lambda node: has[node])
+            there = sum(freed[node] + space.free_of(node, GPU) for node in space.nodes if node not in gives)
+            first = _covering([has[node] for node in nodes], needed - there)
+            step = 1
+            while first <= len(nodes):
+                chosen = set(nodes[:first])
+                yield (*recorded, *(batch for batch in found if any(pod.node in chosen for pod in batch.pods)))
+                if first == len(nodes):
+                    break
+                first, step = min(first + step, len(nodes)), step * 2
+
+    def _accumulated(self, pods: Sequence[Pod], recorded: tuple[Batch, ...]) -> Iterator[Sequence[Batch]]:
+        """What may go, one gang after the other, as soon as it could be enough by the GPUs of nodes."""
+        space = self.session.space
+        free = {node: space.free_of(node, GPU) for node in space.nodes}
+        asked = sorted(map(_gpus, pods), reverse=True)
+        known = {pod for batch in recorded for pod in batch.pods}
+        for pod in known:
+            free[str(pod.node)] += _gpus(pod)
+        large = {node: gpus for node, gpus in free.items() if gpus >= asked[-1]}
+        order, found = self.session.leaving(self.victims), list[Batch]()
+        if _could_hold(large, asked):
+            yield found
+        while (entry := order.pop()) is not None:
+            goes = entry.work.next_to_go(entry.pods)
+            taken = known if known & set(goes) else set(goes)
+            left = [pod for pod in entry.pods if pod not in taken]
+            if left:
+                order.push(entry.work, left)
+            if taken is known:
+                continue
+            found.append(Batch(entry.work, goes))
+            for pod in goes:
+                node = str(pod.node)
+                free[node] += _gpus(pod)
+                if free[node] >= asked[-1]:
+                    large[node] = free[node]
+            if _could_hold(large, asked):
+                yield found
+
+
+_Scenarios = Callable[[Sequence[Pod], tuple[Batch, ...]], Iterator[Sequence[Batch]]]
+Owners = Mapping[Pod, Batch]
+"""With what each pod was taken away."""
+
+
+def _most(count: int, probe: Callable[[int], bool]) -> int:
+    """For how many pods there is room, by doubling and halving."""
+    low, tried = 0, 1
+    while probe(tried):
+        low = tried
+        if tried == count:
+            return count
+        tried = min(2 * tried, count)
+    while tried - low > 1:
+        middle = (low + tried) // 2
+        low, tried = (middle, tried) if probe(middle) else (low, middle)
+    return low
+
+
+def _gpus(pod: Pod) -> int:
+    return pod.asks.get(GPU, 0)
+
+
+def _covering(amounts: Sequence[int], needed: int) -> int:
+    """How many of the amounts, from the first on, are as much as is needed; one more than there are where all are
+    less.
+    """
+    for count, whole in enumerate(accumulate((0, *amounts))):
+        if whole >= needed:
+            return count
+    return len(amounts) + 1
+
+
+def _could_hold(free: Mapping[str, int], asked: Sequence[int]) -> bool:
+    """Whether nodes have the GPUs for pods, the largest first."""
+    nodes = nlargest(len(asked), free.values())
+    for gpus in asked:
+        if not gpus:
+            return True
+        place = next((at for at, left in enumerate(nodes) if left >= gpus), None)
+        if place is None:
+            return False
+        nodes[place] -= gpus
+    return True
