@@ -113,6 +113,17 @@ def test_the_sum_of_a_cluster_is_unknown_where_a_queue_is(repository: Path, tmp_
     assert lines.out.splitlines()[-1].split() == ["Total", "(default)", "-", "-", "16", "unknown", "unknown"]
 
 
+WHOLE = {"kind": "ClusterState", "kinds": ["Node", "Pod", "PodGroup", "PriorityClass", "Queue"]}
+
+
+def test_an_idle_queue_uses_nothing(repository: Path, tmp_path: Path) -> None:
+    write(repository, {"pools/a.yaml": pool("a", 8), "pools/b.yaml": pool("b", 8)})
+    idle = {"kind": "Queue", "metadata": {"name": "osmo-pool-default-b--shared"}}
+    state = cluster(tmp_path, WHOLE, queue("a--shared", 4), idle)
+    lines = kubectl_tas("pool", "list", "--cluster-state", state, "-C", repository).out.splitlines()
+    assert [line.split()[-3:] for line in lines[-3:]] == [["8", "4", "4"], ["8", "0", "8"], ["16", "4", "12"]]
+
+
 def test_names_of_25_characters_fit_80_columns(repository: Path, tmp_path: Path) -> None:
     """Also where it is not known what is used, and deep down."""
     top, low = "r" * 25, "v" * 25
