@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,8 +24,12 @@ from kubectl_tas.gangs.accounts import Account, accounts
 from kubectl_tas.report import json
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.pools import Target
+from kubectl_tas.resolve.pools import FleetPool, Target
 from kubectl_tas.words import nothing_called
+
+if TYPE_CHECKING:
+    from kubectl_tas.live.cluster import Cluster, QueueUsage
+    from kubectl_tas.place.uncharged import Holdings, Objects, Uncharged
 
 FORMATS = ("table", "wide", "json", "yaml", "csv", "name")
 DECLARED, CLUSTER = "declared", "cluster"
@@ -69,11 +73,14 @@ def list_pools(
     backends = [backend.name for backend in chosen_backends(fleet, cluster["backend"])]
     asked = named_clusters(fleet, cluster, live=live)
     own = {pool.backend.name for pool in fleet.pools}
-    answers = asked.ask(lambda one: one.state().queues, own & asked.names) if asked else None
+    answers = asked.ask(_look, own & asked.names) if asked else None
     listed: list[Account] = []
+    uncharged: dict[str, tuple[Uncharged, ...]] = {}
     for name in backends:
-        queues = answers.found.get(name, {}) if answers else None
-        listed += accounts(fleet.of_backend(name), queues, archived=True)
+        queues, objects = (answers.found.get(name, ({}, None)) if answers else (None, None))
+        held = _holdings(fleet, name, objects) if objects is not None else None
+        uncharged[name] = held.uncharged if held else ()
+        listed += accounts(fleet.of_backend(name), queues, archived=True, free=partial(_free, held))
     found = [
         account
         for account in sorted(listed, key=lambda account: account.pool.chain[-1].name)
@@ -85,9 +92,9 @@ def list_pools(
     ]
     source = CLUSTER if asked else DECLARED
     if output == "json":
-        hand_over(json.dump(pages.data(found, source)))
+        hand_over(json.dump(pages.data(found, source, uncharged if asked else None)))
     elif output == "yaml":
-        hand_over(yaml.block(pages.data(found, source)))
+        hand_over(yaml.block(pages.data(found, source, uncharged if asked else None)))
     elif output == "csv":
         hand_over(pages.comma_separated(found))
     elif output == "name":
@@ -98,6 +105,8 @@ def list_pools(
     else:
         show(pages.render(found, wide=output == "wide"))
     say(f"Used: {SOURCES[source]}.", err=True)
+    for name, items in uncharged.items():
+        _tell_uncharged(name, items)
     unread = tell_unread(answers.failed) if answers else 0
     return tell_errors(session) or unread
 
@@ -119,9 +128,10 @@ def describe(name: str, output: str, live: bool, directory: str | None, **cluste
     target = _target(fleet, name)
     backend = target[0].backend.name
     asked = named_clusters(fleet, cluster, live=live)
-    answers = asked.ask(lambda one: one.state().queues, {backend}) if asked else None
+    queues, objects = asked.ask(_look, {backend}).found[backend] if asked else (None, None)
+    held = _holdings(fleet, backend, objects) if objects is not None else None
     rows = _at_or_below(
-        accounts(fleet.of_backend(backend), answers.found[backend] if answers else None, archived=True), target
+        accounts(fleet.of_backend(backend), queues, archived=True, free=partial(_free, held)), target
     )
     source = CLUSTER if asked else DECLARED
     if output == "json":
@@ -132,6 +142,39 @@ def describe(name: str, output: str, live: bool, directory: str | None, **cluste
     else:
         show_figures([figure(fleet.submissions, target, rows, SOURCES[source])], output)
     return tell_errors(session)
+
+
+def _look(cluster: Cluster) -> tuple[Mapping[str, QueueUsage], Objects]:
+    """What the queues of a cluster hold, and all that tells who else holds its GPUs."""
+    from kubectl_tas.place.uncharged import objects_of  # only what asks a cluster needs it
+
+    return cluster.state().queues, objects_of(cluster)
+
+
+def _holdings(fleet: Fleet, backend: str, objects: Objects) -> Holdings | None:
+    from kubectl_tas.place.uncharged import holdings
+
+    if objects.hidden:
+        say(f"Note: who holds the GPUs of backend {backend} is not known: {objects.hidden}.", err=True)
+    scheduler = next(item.scheduler_name for item in fleet.backends if item.name == backend)
+    return holdings(objects, scheduler)
+
+
+def _free(held: Holdings | None, pool: FleetPool) -> Mapping[str, int] | None:
+    """The GPUs that guaranteed work of a pool can have, by node."""
+    from kubectl_tas.compare.nodes import may_use
+
+    if held is None:
+        return None
+    return {name: gpus for name, gpus in held.free.items() if may_use(pool, held.labels[name])}
+
+
+def _tell_uncharged(backend: str, items: Iterable[Uncharged]) -> None:
+    if items:
+        from kubectl_tas.place.uncharged import sentences
+
+        for _, text in sentences(backend, items):
+            say(f"Note: {text}.", err=True)
 
 
 def _at_or_below(rows: Iterable[Account], target: Target) -> list[Account]:

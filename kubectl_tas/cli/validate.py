@@ -105,6 +105,11 @@ def validate(
         from kubectl_tas.compare.transitions import compare  # neither git nor a cluster is needed without
 
         found += compare(session.fleet, before, asked, complete=session.complete)
+        if asked is not None:
+            from kubectl_tas.compare.transitions import NODES_UNREAD
+            from kubectl_tas.place.uncharged import check_holdings
+
+            found += check_holdings(session.fleet, asked, NODES_UNREAD)
         session = session.since(before.fleet if before else None, _past(session, before, asked))
     if found or before is not None:
         session = session.with_findings(found, Base(before.revision, before.fleet.config.rules) if before else None)

@@ -118,15 +118,8 @@ class RunningGroup:
     """Kind and name of what it was made for."""
     held: Amounts
     """What its pods hold, as far as it says that."""
-    workflow: str | None = None
-    """The workflow that it was rendered for."""
-
-    @property
-    def work(self) -> str:
-        """The work that it belongs to, as KIND/NAME."""
-        if self.workflow is not None:
-            return f"Workflow/{self.workflow}"
-        return "/".join(self.owners[0] if self.owners else ("PodGroup", self.name))
+    work: str = ""
+    """The work that it belongs to, as KIND/NAME."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,8 +328,19 @@ def _running_group(item: Mapping[str, Any]) -> RunningGroup:
         str((item.get("spec") or {}).get("queue")),
         owners,
         _amounts(status.get("resourcesStatus") or {}, "allocated"),
-        (metadata.get("labels") or {}).get(WORKFLOW),
+        work_of(item),
     )
+
+
+def work_of(item: Mapping[str, Any]) -> str:
+    """The work that a PodGroup or pod belongs to, as KIND/NAME; itself where nothing says so."""
+    metadata = item.get("metadata") or {}
+    workflow = (metadata.get("labels") or {}).get(WORKFLOW)
+    owners = [owner for owner in metadata.get("ownerReferences") or () if isinstance(owner, dict)]
+    if workflow is not None:
+        return f"Workflow/{workflow}"
+    named = owners[0] if owners else {"kind": item.get("kind"), "name": metadata.get("name")}
+    return f"{named.get('kind')}/{named.get('name')}"
 
 
 def _usage(
