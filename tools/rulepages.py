@@ -70,7 +70,7 @@ SUBJECTS = {
     "PodGroups written by hand": ("check.podgroup",),
     "PodCliqueSets": ("check.cliques", "check.cliquesets", "check.grovefields"),
     "KAI and Grove releases": ("check.versions", "check.grove"),
-    "Changes, and what a cluster has": ("compare",),
+    "Changes, and what a cluster has": ("compare", "place.uncharged"),
     "The output folder": ("emit",),
 }
 """The modules, or rooms, whose rules are about a subject."""
