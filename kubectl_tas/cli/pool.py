@@ -212,11 +212,13 @@ def rename(old: str, new: str, dry_run: bool, render_after: bool, directory: str
     All files that name the pool are edited as one change: its own document, its subpools, child pools, workflows,
     workloads, PodCliqueSets and PodGroups with its queues. They keep their comments and their names. Nothing is
     written where the repository would have an error that it did not have before. Its queues change their names with
-    it, so rename it while nothing runs there.
+    it, so rename it while nothing runs there. Jobs that must be deleted first are listed, and work that would go on in
+    the old queues; with --dry-run too.
     """
     old = names.fold(old)
     plan = partial(pools.rename, old=old, new=new)
-    code = edit(directory, plan, dry_run=dry_run, render_after=render_after, rename=pools.in_messages(old, new))
+    said = pools.in_messages(old, new)
+    code = edit(directory, plan, dry_run=dry_run, render_after=render_after, rename=said, tell=_tell_of_work)
     return code if code or dry_run else _tell_what_it_means()
 
 
@@ -232,6 +234,13 @@ def remove(name: str, dry_run: bool, render_after: bool, directory: str | None) 
     plan = partial(pools.remove, name=names.fold(name))
     code = edit(directory, plan, dry_run=dry_run, render_after=render_after, rename=str)
     return code if code or dry_run else _tell_what_it_means()
+
+
+def _tell_of_work(before: Fleet, after: Fleet) -> None:
+    from kubectl_tas.compare.pools import after_rename
+
+    for sentence in after_rename(before, after):
+        say(sentence, err=True)
 
 
 def _tell_what_it_means() -> int:

@@ -7,7 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kubectl_tas.compare.change import Change
+from kubectl_tas.compare.immutable import Effect
+from kubectl_tas.compare.objects import TOOLS, object_changes
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
+from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool
 
 POOL_GONE = Rule(
@@ -46,6 +49,27 @@ out of what is started and of what is reclaimed or preempted. pkg/scheduler/plug
 (updateQueuesCurrentResourceUsage) adds what it holds to queues that exist, so to none; its nodes stay taken. 0.12
 leaves such PodGroups out as well.
 """
+
+
+def after_rename(before: Fleet, after: Fleet) -> Iterator[str]:
+    """What becomes of the work that stays under its name while its queue has another one: a sentence for each fate.
+
+    The podgrouper leaves a PodGroup that has pods in its queue (KAI 0.17), so a Pod with another label stays there.
+    """
+    by_fate: dict[str, list[str]] = {}
+    gitops = after.config.gitops
+    for item in object_changes(Change(before, after, "")):
+        refused = item.of(Effect.REFUSED)
+        name = f"{item.after.kind}/{item.after.name} in namespace {item.after.namespace}"
+        if item.is_replaced(gitops):
+            by_fate.setdefault(f"{TOOLS[gitops]} deletes and makes anew", []).append(name)
+        elif refused:
+            fate = f"Delete first, since {refused[0].row.by} refuses their new queue"
+            by_fate.setdefault(fate, []).append(name)
+        elif item.of(Effect.KEPT) or (item.after.kind == "Pod" and item.before.wanted != item.after.wanted):
+            by_fate.setdefault("What runs of these goes on in its old queue", []).append(name)
+    for fate in sorted(by_fate, key=lambda fate: (not fate.startswith("Delete"), fate)):
+        yield f"{fate}: {', '.join(by_fate[fate])}."
 
 
 def renamed(change: Change) -> Mapping[str, FleetPool]:

@@ -99,7 +99,8 @@ def gangs_of_workflow(
 
 def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
     backend, topology = workflow.pool.backend, workflow.pool.topology
-    as_jobs, limits = fleet.config.workflowsAs == "jobs", workflow.pool.declared.spec.spec
+    form, limits = fleet.config.workflowsAs, workflow.pool.declared.spec.spec
+    as_jobs = form == "jobs" or (form == "jobs-if-preemptible" and workflow.is_preemptible)
     deadline = lifetime.deadline(workflow.declared.spec.workflow.timeout, limits)
     files = tuple(_files(fleet, workflow, task) for task in group.tasks)
     members = tuple(member_of(fleet, workflow, task) for task in group.tasks)

@@ -23,7 +23,7 @@ from kubectl_tas.model.manifest import (
 )
 from kubectl_tas.model.phase import Phase
 from kubectl_tas.model.pod import Pod
-from kubectl_tas.model.rbac import Role, RoleBinding
+from kubectl_tas.model.rbac import ClusterRole, ClusterRoleBinding, Role, RoleBinding
 from kubectl_tas.model.topology import ClusterTopology
 from kubectl_tas.records import dataclass
 
@@ -55,6 +55,8 @@ Manifest = (
     | Service
     | Role
     | RoleBinding
+    | ClusterRole
+    | ClusterRoleBinding
     | PodGroup
     | Pod
     | Job

@@ -32,7 +32,7 @@ from kubectl_tas.model.manifest import (
 from kubectl_tas.model.platform import PodTemplate, ResourceValidation
 from kubectl_tas.model.pod import Pod
 from kubectl_tas.model.pool import Pool, Subpool
-from kubectl_tas.model.rbac import Role, RoleBinding
+from kubectl_tas.model.rbac import ClusterRole, ClusterRoleBinding, Role, RoleBinding
 from kubectl_tas.model.topology import ClusterTopology
 from kubectl_tas.model.values import Values
 from kubectl_tas.model.workflow import Workflow
@@ -53,6 +53,8 @@ READ: tuple[type[BaseModel], ...] = (
 """What people write and is told by its kind."""
 MODELS: tuple[type[BaseModel], ...] = (
     *READ,
+    ClusterRole,
+    ClusterRoleBinding,
     Companion,
     ConfigMap,
     Function,
