@@ -64,8 +64,11 @@ def list_pools(
 
     With NAMEs, only those pools with all that is below them, and those subpools (pool--subpool).
     Used counts GPUs of HIGH and NORMAL work: what this repository declares, or with --live,
-    --context, --kubeconfig or --cluster-state what holds GPUs in the clusters. --backend lists
-    the pools of one. Where a cluster has several pools side by side, their sums come last.
+    --context, --kubeconfig or --cluster-state what holds GPUs in the clusters. Of a pool with
+    child pools, Total is the sum below it. In a cluster, Available is no more than its nodes have
+    free or preemption can free, and notes say who holds GPUs that no queue is charged for.
+    --backend lists the pools of one. Where a cluster has several pools side by side, their sums
+    come last.
     """
     session = open_summaries(directory)
     fleet = session.fleet
@@ -77,7 +80,7 @@ def list_pools(
     listed: list[Account] = []
     uncharged: dict[str, tuple[Uncharged, ...]] = {}
     for name in backends:
-        queues, objects = (answers.found.get(name, ({}, None)) if answers else (None, None))
+        queues, objects = answers.found.get(name, ({}, None)) if answers else (None, None)
         held = _holdings(fleet, name, objects) if objects is not None else None
         uncharged[name] = held.uncharged if held else ()
         listed += accounts(fleet.of_backend(name), queues, archived=True, free=partial(_free, held))
@@ -130,9 +133,7 @@ def describe(name: str, output: str, live: bool, directory: str | None, **cluste
     asked = named_clusters(fleet, cluster, live=live)
     queues, objects = asked.ask(_look, {backend}).found[backend] if asked else (None, None)
     held = _holdings(fleet, backend, objects) if objects is not None else None
-    rows = _at_or_below(
-        accounts(fleet.of_backend(backend), queues, archived=True, free=partial(_free, held)), target
-    )
+    rows = _at_or_below(accounts(fleet.of_backend(backend), queues, archived=True, free=partial(_free, held)), target)
     source = CLUSTER if asked else DECLARED
     if output == "json":
         hand_over(json.dump(pages.describe_data(fleet, target, rows, source)))

@@ -87,7 +87,8 @@ def validate(
     warning, which --strict fails. Work that had room at the base, or that runs in a cluster, and that has not changed
     is a warning where its quota was lowered. With --live, --context,
     --kubeconfig or --cluster-state the topologies and PodCliqueSets of the clusters are compared too, the GPUs that
-    pools are guaranteed with those that nodes have, and what runs there decides what may change. The cluster of a
+    pools are guaranteed with those that nodes have, the GPUs that pods hold with those that queues are charged for, and
+    what runs there decides what may change. The cluster of a
     backend is the one of its context in tas.yaml; one of several that cannot be read is an error.
     """
     needs_all = live or any(cluster.values())

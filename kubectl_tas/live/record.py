@@ -114,7 +114,13 @@ _CONTAINERS: Shape = [
 """What is kept of containers: no message, since that of one which has ended is what it wrote itself."""
 _STUCK: Shape = {
     **_ON_NODE,
-    "status": {"phase": True, "startTime": True, **_SAID, "containerStatuses": _CONTAINERS, "initContainerStatuses": _CONTAINERS},
+    "status": {
+        "phase": True,
+        "startTime": True,
+        **_SAID,
+        "containerStatuses": _CONTAINERS,
+        "initContainerStatuses": _CONTAINERS,
+    },
 }
 """What is kept of a pod that has a node, and has not started or has failed."""
 

@@ -169,10 +169,11 @@ class ConfigSpec(Model):
     workflowsAs: Literal["pods", "jobs", "jobs-if-preemptible"] = "pods"
     """What tasks of workflows become. pods: a Pod each, as in OSMO. jobs: a Job each, which runs its task again where
     that is to be, and stays finished when its pod is deleted; from KAI 0.15. jobs-if-preemptible: a Job for each task of
-    LOW work, whose pods come back after KAI has preempted them, and a Pod for any other.
+    LOW work, which runs again up to maxRetries times after KAI has preempted its pod, and a Pod for any other.
     """
     maxRetries: Annotated[int, Field(ge=0, le=100)] = 3
-    """With workflowsAs jobs: how often a task runs again that ends with a code of which the exit action is RESCHEDULE.
+    """With Jobs: how often a task runs again that ends with a code of which the exit action is RESCHEDULE, and with
+    workflowsAs jobs-if-preemptible one that is killed (137 or 143).
     OSMO calls it max_retry_per_task.
     """
     guard: bool | Literal["warn", "enforce"] = False

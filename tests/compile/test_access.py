@@ -187,3 +187,17 @@ def test_who_may_use_a_pool_is_described() -> None:
     assert "research-leads, team-nlp, system:serviceaccounts:nlp-ci" in page
     assert "oidc:finance, team-vision, team-speech" in page
     assert "May submit" not in kubectl_tas("pool", "describe", "scratch", "-C", root).out
+
+
+def test_queues_are_read_where_the_config_says_so(tmp_path: Path) -> None:
+    source = case_input(GOLDEN / "manifests/access")
+    root = write(
+        tmp_path / "copy", {path.relative_to(source).as_posix(): path.read_text() for path in source.rglob("*.yaml")}
+    )
+    roles = [item for item in stream(root) if item["kind"].startswith("ClusterRole")]
+    assert [(item["kind"], item["metadata"]["name"]) for item in roles] == [
+        ("ClusterRole", "osmo-access-ml-queues"), ("ClusterRoleBinding", "osmo-access-ml-queues"),
+    ]  # fmt: skip
+    settings = (root / "tas.yaml").read_text().replace("  accessReadsQueues: true\n", "")
+    write(root, {"tas.yaml": settings})
+    assert not [item for item in stream(root) if item["kind"].startswith("ClusterRole")]

@@ -342,7 +342,9 @@ def test_a_rename_lists_what_must_go_first_and_what_goes_on(team: Path) -> None:
     about = "metadata: {{name: {}, namespace: ml, labels: {{kubectl-tas/pool: team}}}}\n"
     pods = "template: {spec: {restartPolicy: Never, containers: [{name: pytorch, image: i}]}}"
     job = f"apiVersion: batch/v1\nkind: Job\n{about.format('sweep')}spec: {{{pods}}}\n"
-    replaced = job.replace("sweep", "again").replace("kubectl-tas/pool", 'kubectl-tas/replace: "true", kubectl-tas/pool')
+    replaced = job.replace("sweep", "again").replace(
+        "kubectl-tas/pool", 'kubectl-tas/replace: "true", kubectl-tas/pool'
+    )
     torch = (
         f"apiVersion: kubeflow.org/v1\nkind: PyTorchJob\n{about.format('tune')}"
         f"spec: {{pytorchReplicaSpecs: {{Master: {{replicas: 1, {pods}}}}}}}\n"
