@@ -80,8 +80,9 @@ def list_pools(
     listed: list[Account] = []
     uncharged: dict[str, tuple[Uncharged, ...]] = {}
     for name in backends:
-        queues, objects = answers.found.get(name, ({}, None)) if answers else (None, None)
-        held = _holdings(fleet, name, objects) if objects is not None else None
+        seen = answers.found.get(name) if answers else None
+        held = _holdings(fleet, name, seen[1]) if seen else None
+        queues = None if answers is None else seen[0] if seen else {}
         uncharged[name] = held.uncharged if held else ()
         listed += accounts(fleet.of_backend(name), queues, archived=True, free=partial(_free, held))
     found = [

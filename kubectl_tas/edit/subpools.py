@@ -19,7 +19,6 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.pool import SubpoolState
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts
-from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts
 from kubectl_tas.quantities import said as amount_said
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names

@@ -63,7 +63,7 @@ class Account:
 
     @property
     def available(self) -> Amounts | None:
-        """What is left, negative while a queue drains, and no more than its nodes have; None: not known what is used."""
+        """What is left, negative while a queue drains, and no more than its nodes have; None: not known."""
         return None if self.used is None else _at_most(self.quota - self.used, self.free)
 
     @property

@@ -168,8 +168,8 @@ class ConfigSpec(Model):
     """Names of the PriorityClass objects."""
     workflowsAs: Literal["pods", "jobs", "jobs-if-preemptible"] = "pods"
     """What tasks of workflows become. pods: a Pod each, as in OSMO. jobs: a Job each, which runs its task again where
-    that is to be, and stays finished when its pod is deleted; from KAI 0.15. jobs-if-preemptible: a Job for each task of
-    LOW work, which runs again up to maxRetries times after KAI has preempted its pod, and a Pod for any other.
+    that is to be, and stays finished when its pod is deleted; from KAI 0.15. jobs-if-preemptible: a Job for each task
+    of LOW work, which runs again up to maxRetries times after KAI has preempted its pod, and a Pod for any other.
     """
     maxRetries: Annotated[int, Field(ge=0, le=100)] = 3
     """With Jobs: how often a task runs again that ends with a code of which the exit action is RESCHEDULE, and with

@@ -100,7 +100,7 @@ def objects_of(cluster: Cluster) -> Objects:
 
 
 def holdings(objects: Objects, scheduler: str) -> Holdings | None:
-    """Who holds what; None where the objects do not tell of nodes and pods. Raises TasError where one cannot be read."""
+    """Who holds what; None where nodes or pods are not known. Raises TasError where one cannot be read."""
     items, complete = objects.items, kubectl.complete_kinds(objects.items)
     if not any(item.get("kind") == "Node" for item in items):
         return None
