@@ -164,10 +164,10 @@ def _holdings(fleet: Fleet, backend: str, objects: Objects) -> Holdings | None:
 
 def _free(held: Holdings | None, pool: FleetPool) -> Mapping[str, int] | None:
     """The GPUs that guaranteed work of a pool can have, by node."""
-    from kubectl_tas.compare.nodes import may_use
-
     if held is None:
         return None
+    from kubectl_tas.compare.nodes import may_use
+
     return {name: gpus for name, gpus in held.free.items() if may_use(pool, held.labels[name])}
 
 

@@ -9,7 +9,7 @@ never evicts them (pkg/scheduler/actions/utils/input_jobs.go).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
@@ -188,11 +188,12 @@ def _named(items: Sequence[Uncharged]) -> str:
     return shortened([str(item) for item in items], _MOST_NAMED)
 
 
-def check_holdings(fleet: Fleet, clusters: Clusters, unread: Rule) -> Iterator[Diagnostic]:
-    """The GPUs of each cluster with KAI that its queues do not account for; ``unread`` is for pods that nobody may
-    read. Raises TasError where the only cluster does not answer; of several, others have told of it.
+def check_holdings(fleet: Fleet, clusters: Clusters, but: Collection[str], unread: Rule) -> Iterator[Diagnostic]:
+    """The GPUs of each cluster with KAI, ``but`` those that cannot be read, that its queues do not account for;
+    ``unread`` is for pods that nobody may read. Raises TasError where the only cluster does not answer.
     """
-    own = [backend for backend in fleet.backends if backend.is_kai and backend.name in clusters.names]
+    names = clusters.names.difference(but)
+    own = [backend for backend in fleet.backends if backend.is_kai and backend.name in names]
     answers = clusters.ask(objects_of, [backend.name for backend in own])
     for backend in own:
         if backend.name in answers.found:

@@ -71,7 +71,6 @@ def test_a_job_fails_for_good_by_all_other_codes() -> None:
     assert failing["onExitCodes"] == {"containerName": "train-1", "operator": "NotIn", "values": [1, 3]}
 
 
-@pytest.mark.parametrize(("actions", "retries"), [({}, 0), ({"FAIL": "1-255"}, 0), ({"RESCHEDULE": "1-255"}, 5)])
 @pytest.mark.parametrize(
     ("actions", "codes"),
     [({}, [137, 143]), ({"RESCHEDULE": "3"}, [3, 137, 143]), ({"FAIL": "137"}, [143]), ({"COMPLETE": "130-150"}, [])],
@@ -84,6 +83,7 @@ def test_a_preemptible_job_runs_again_when_it_is_killed(actions: dict[str, str |
     assert [rule["onExitCodes"]["values"] for rule in rules] == ([codes] if codes else [])
 
 
+@pytest.mark.parametrize(("actions", "retries"), [({}, 0), ({"FAIL": "1-255"}, 0), ({"RESCHEDULE": "1-255"}, 5)])
 def test_a_job_that_needs_no_rule_for_codes(actions: dict[str, str | int], retries: int) -> None:
     made = job(task(actions), pool({}), 5)
     assert made["backoffLimit"] == retries
