@@ -268,9 +268,8 @@ def reason(fleet: Fleet, subpool: FleetSubpool, usage: Usage) -> str:
     for group in usage.running.get(subpool.canonical, ()):
         key = group.work, group.namespace
         held[key] = held.get(key, NOTHING) + group.held
-    runs = [
-        f"{work} ({amount_said('gpu', held[work, space].gpu)} in namespace {space})" for work, space in sorted(held)
-    ]
+    gpus = {key: f"{amount_said('gpu', amounts.gpu)} " if amounts.gpu else "" for key, amounts in held.items()}
+    runs = [f"{work} ({gpus[work, space]}in namespace {space})" for work, space in sorted(held)]
     return f"; still running: {listed(runs)}" if runs else "; work still runs there"
 
 
