@@ -227,7 +227,7 @@ class TestState:
         file = tmp_path / "lab.json"
         result = kubectl_tas("cluster", "state", "-C", two, "--backend", "lab", "-o", file)
         assert (result.code, result.out) == (0, "")
-        assert "1 Node, 1 PodGroup, 0 PriorityClass, 1 Queue" in result.err
+        assert "1 Node, 0 Pod, 1 PodGroup, 0 PriorityClass, 1 Queue" in result.err
         asked = len(kubectl.calls)
         given = f"--cluster-state=lab={file}"
         assert used(two, given) == {"big": None, "small": 3}

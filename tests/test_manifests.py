@@ -29,6 +29,8 @@ RANKS = {
     "ValidatingAdmissionPolicy": 1,
     "ValidatingAdmissionPolicyBinding": 1,
     "Role": 1,
+    "ClusterRole": 1,
+    "ClusterRoleBinding": 1,
     "RoleBinding": 1,
     "ClusterTopologyBinding": 2,
     "Topology": 2,

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, at, case_input
+from tests.support.kubectl import FakeKubectl, node
 
 CASE = GOLDEN / "commands/pool-list"
 STATES = [f"--cluster-state={backend}={CASE / 'cluster.json'}" for backend in ("prod", "lab")]
@@ -111,6 +112,85 @@ def test_the_sum_of_a_cluster_is_unknown_where_a_queue_is(repository: Path, tmp_
     write(repository, {"pools/a.yaml": pool("a", 8), "pools/b.yaml": pool("b", 8)})
     lines = kubectl_tas("pool", "list", "--cluster-state", cluster(tmp_path, queue("a--shared", 4)), "-C", repository)
     assert lines.out.splitlines()[-1].split() == ["Total", "(default)", "-", "-", "16", "unknown", "unknown"]
+
+
+WHOLE = {"kind": "ClusterState", "kinds": ["Node", "Pod", "PodGroup", "PriorityClass", "Queue"]}
+
+
+def test_an_idle_queue_uses_nothing(repository: Path, tmp_path: Path) -> None:
+    write(repository, {"pools/a.yaml": pool("a", 8), "pools/b.yaml": pool("b", 8)})
+    idle = {"kind": "Queue", "metadata": {"name": "osmo-pool-default-b--shared"}}
+    state = cluster(tmp_path, WHOLE, queue("a--shared", 4), idle)
+    lines = kubectl_tas("pool", "list", "--cluster-state", state, "-C", repository).out.splitlines()
+    assert [line.split()[-3:] for line in lines[-3:]] == [["8", "4", "4"], ["8", "0", "8"], ["16", "4", "12"]]
+
+
+def running(name: str, gpus: int, group: str, scheduler: str = "kai-scheduler") -> dict[str, Any]:
+    asks = {"name": "c", "resources": {"requests": {"nvidia.com/gpu": str(gpus)}}}
+    return {
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "ml", "annotations": {"pod-group-name": group} if group else {}},
+        "spec": {"nodeName": "n", "schedulerName": scheduler, "containers": [asks]},
+        "status": {"phase": "Running", "startTime": "2026-11-01T08:00:00Z"},
+    }
+
+
+def group(name: str, queue_name: str, priority: str) -> dict[str, Any]:
+    about = {"name": name, "namespace": "ml", "ownerReferences": [{"kind": "Job", "name": name}]}
+    spec = {"queue": f"osmo-pool-default-{queue_name}", "preemptibility": priority}
+    return {"kind": "PodGroup", "metadata": about, "spec": spec, "status": {}}
+
+
+HELD = (
+    WHOLE,
+    node("n", 32),
+    node("cordoned", 8, cordoned=True),
+    queue("a--shared", 4),
+    queue("b--shared", 0),
+    *(group("train", "a--shared", "non-preemptible"), running("train", 4, "train")),
+    *(group("sweep", "b--shared", "preemptible"), running("sweep", 8, "sweep")),
+    *(group("lost", "old--shared", "non-preemptible"), running("lost", 16, "lost")),
+    running("other", 2, "", "default-scheduler"),
+)
+
+
+def test_available_is_what_is_really_free(repository: Path, tmp_path: Path) -> None:
+    """Of 32 GPUs guaranteed work cannot have 4 of train, 16 of a queue that is gone and 2 of another scheduler."""
+    write(repository, {"pools/a.yaml": pool("a", 16), "pools/b.yaml": pool("b", 8)})
+    command = ("pool", "list", "--cluster-state", cluster(tmp_path, *HELD), "-C", repository)
+    result = kubectl_tas(*command)
+    assert [line.split()[-3:] for line in result.out.splitlines()[-3:]] == [
+        ["16", "4", "10"], ["8", "0", "8"], ["24", "4", "10"],
+    ]  # fmt: skip
+    assert result.err.splitlines()[1:] == [
+        "Note: backend default: 2 GPUs are held by pods of the scheduler default-scheduler: Pod/other in namespace ml "
+        "(2 GPUs since 2026-11-01T08:00:00Z).",
+        "Note: backend default: 16 GPUs are held in the queue osmo-pool-default-old--shared, which is gone: Job/lost "
+        "in namespace ml (16 GPUs since 2026-11-01T08:00:00Z).",
+    ]
+    listed = json.loads(kubectl_tas(*command, "-o", "json").out)["uncharged"]
+    assert [(item["work"], item["gpus"], item["since"]) for item in listed] == [
+        ("Pod/other", 2, "2026-11-01T08:00:00Z"), ("Job/lost", 16, "2026-11-01T08:00:00Z"),
+    ]  # fmt: skip
+
+
+def test_pods_that_may_not_be_read_are_said(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(repository, {"pools/a.yaml": pool("a", 16)})
+    FakeKubectl(tmp_path, monkeypatch).knows("default", {**queue("a--shared", 4)}, node("n", 1), forbidden="pods")
+    result = kubectl_tas("pool", "list", "--live", "-C", repository)
+    assert result.out.splitlines()[-1].split()[-3:] == ["16", "4", "12"]
+    assert "Note: who holds the GPUs of backend default is not known: the cluster forbids reading pods" in result.err
+
+
+def test_a_department_uses_the_sum_below_it(repository: Path) -> None:
+    jobs = {"one": "top", "two": "low", "three": "lowest"}
+    write(repository, {f"workflows/{name}.yaml": WORKFLOW.format(name, to, "HIGH", 2) for name, to in jobs.items()})
+    upper = {"top": "", "low": "  parent: top\n", "lowest": "  parent: low\n"}
+    write(repository, {f"pools/{name}.yaml": pool(name, 8, more) for name, more in upper.items()})
+    found = json.loads(kubectl_tas("pool", "list", "-o", "json", "-C", repository).out)["pools"]
+    assert [(item["name"], item["used"], item["totalUsed"]) for item in found] == [
+        ("top", 2, 6), ("low", 2, 4), ("lowest", 2, None),
+    ]  # fmt: skip
 
 
 def test_names_of_25_characters_fit_80_columns(repository: Path, tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ SUBJECTS = {
     "PodGroups written by hand": ("check.written_podgroups",),
     "PodCliqueSets": ("check.cliques", "check.clique_placement", "set-field"),
     "KAI and Grove releases": ("check.versions", "check.grove_api"),
-    "Changes, and what a cluster has": ("compare",),
+    "Changes, and what a cluster has": ("compare", "place.uncharged"),
     "The output folder": ("emit",),
 }
 """The modules or rooms whose rules are about a subject, and single rules of others."""

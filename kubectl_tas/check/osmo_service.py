@@ -87,16 +87,17 @@ _UUID = "uuid"
 
 def check_osmo_only(fleet: Fleet) -> Iterator[Diagnostic]:
     """One finding for each workflow and each pool, with every such field that it uses."""
-    as_jobs = fleet.config.workflowsAs == "jobs"
+    form = fleet.config.workflowsAs
     on_platforms = {id(item.declared) for item in fleet.workflows if item.pool.platforms.by_name}
     for declared in fleet.repository.workflows:
-        lost = _of_workflow(declared.spec, as_jobs=as_jobs)
+        is_low = declared.spec.workflow.priority == "LOW"
+        lost = _of_workflow(declared.spec, as_jobs=form == "jobs" or (is_low and form != "pods"))
         if id(declared) not in on_platforms:
             lost = chain(lost, *(_used(item, ("platform",)) for _, item, _ in resource_paths(declared.spec)))
         yield from _finding(declared, ("workflow", "name"), lost)
     for pool in fleet.repository.pools:
         spec = pool.spec.spec
-        codes = _of_codes("default_exit_actions", spec.default_exit_actions, as_jobs=as_jobs)
+        codes = _of_codes("default_exit_actions", spec.default_exit_actions, as_jobs=form != "pods")
         lost = chain(_used(spec, ("default_queue_timeout", "max_queue_timeout")), codes)
         yield from _finding(pool, ("metadata", "name"), lost)
 

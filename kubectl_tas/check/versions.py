@@ -92,15 +92,18 @@ def _jobs(fleet: Fleet) -> Iterator[Diagnostic]:
     config = fleet.repository.config
     if config is None or fleet.config.workflowsAs == "pods":
         return
-    workflows = (item for item in fleet.submissions if item.kind == "Workflow")
+    form = fleet.config.workflowsAs
+    workflows = (
+        item for item in fleet.submissions if item.kind == "Workflow" and (form == "jobs" or item.is_preemptible)
+    )
     backends = {workflow.pool.backend.name: workflow.pool.backend for workflow in workflows}
     for backend in backends.values():
         if _lacks(backend, Feature.SKIP_PODGROUPER):
             place = config.at("spec", "workflowsAs")
-            yield unsupported(backend, Feature.SKIP_PODGROUPER, "workflowsAs: jobs", place, "write pods")
+            yield unsupported(backend, Feature.SKIP_PODGROUPER, f"workflowsAs: {form}", place, "write pods")
         release = backend.spec.kubernetes
         if release is not None and kubernetes.minor(release) < _FAILURE_POLICY:
-            needed = f"workflowsAs: jobs needs Kubernetes 1.{_FAILURE_POLICY} or later"
+            needed = f"workflowsAs: {form} needs Kubernetes 1.{_FAILURE_POLICY} or later"
             message = f"{needed}; backend {backend.name} runs {release}"
             place = config.at("spec", "backends", backend.index, "kubernetes")
             yield Diagnostic(VERSION_UNSUPPORTED, message, place, hint="Update Kubernetes there, or write pods.")

@@ -19,12 +19,18 @@ Plan = Callable[[Fleet], Edit | Diagnostic | Sequence[Edit]]
 
 
 def edit(
-    directory: str | None, plan: Plan, *, dry_run: bool, render_after: bool, rename: Callable[[str], str] | None = None
+    directory: str | None,
+    plan: Plan,
+    *,
+    dry_run: bool,
+    render_after: bool,
+    rename: Callable[[str], str] | None = None,
+    tell: Callable[[Fleet, Fleet], None] = lambda _before, _after: None,
 ) -> int:
     """Plans the edit, checks the repository as it would be, writes it, and renders: all under one lock.
 
     ``rename`` makes of the message of a finding what it says after the edit. An edit that has one is about all files
-    that name something, so it is refused where any file cannot be read.
+    that name something, so it is refused where any file cannot be read. ``tell`` says what the edit means for work.
     """
     root = find_root(directory)
     with lock(root):
@@ -53,10 +59,12 @@ def edit(
             return 1
         if dry_run:
             show(unified(file.difference for file in sorted(files, key=lambda file: file.path)))
+            tell(session.fleet, after.fleet)
             return 0
         write(root, files)
         for item in edits:
             say(f"{item.summary} ({item.path})")
+        tell(session.fleet, after.fleet)
         return _render(root) if render_after and edits else 0
 
 

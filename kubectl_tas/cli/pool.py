@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,8 +24,12 @@ from kubectl_tas.gangs.quota_usage import Account, accounts
 from kubectl_tas.report import json
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.pools import Target
+from kubectl_tas.resolve.pools import FleetPool, Target
 from kubectl_tas.words import nothing_called
+
+if TYPE_CHECKING:
+    from kubectl_tas.live.cluster import Cluster, QueueUsage
+    from kubectl_tas.place.uncharged import Holdings, Objects, Uncharged
 
 FORMATS = ("table", "wide", "json", "yaml", "csv", "name")
 DECLARED, CLUSTER = "declared", "cluster"
@@ -60,8 +64,11 @@ def list_pools(
 
     With NAMEs, only those pools with all that is below them, and those subpools (pool--subpool).
     Used counts GPUs of HIGH and NORMAL work: what this repository declares, or with --live,
-    --context, --kubeconfig or --cluster-state what holds GPUs in the clusters. --backend lists
-    the pools of one. Where a cluster has several pools side by side, their sums come last.
+    --context, --kubeconfig or --cluster-state what holds GPUs in the clusters. Of a pool with
+    child pools, Total is the sum below it. In a cluster, Available is no more than its nodes have
+    free or preemption can free, and notes say who holds GPUs that no queue is charged for.
+    --backend lists the pools of one. Where a cluster has several pools side by side, their sums
+    come last.
     """
     session = open_summaries(directory)
     fleet = session.fleet
@@ -69,11 +76,15 @@ def list_pools(
     backends = [backend.name for backend in chosen_backends(fleet, cluster["backend"])]
     asked = named_clusters(fleet, cluster, live=live)
     own = {pool.backend.name for pool in fleet.pools}
-    answers = asked.ask(lambda one: one.state().queues, own & asked.names) if asked else None
+    answers = asked.ask(_look, own & asked.names) if asked else None
     listed: list[Account] = []
+    uncharged: dict[str, tuple[Uncharged, ...]] = {}
     for name in backends:
-        queues = answers.found.get(name, {}) if answers else None
-        listed += accounts(fleet.of_backend(name), queues, archived=True)
+        seen = answers.found.get(name) if answers else None
+        held = _holdings(fleet, name, seen[1]) if seen else None
+        queues = None if answers is None else seen[0] if seen else {}
+        uncharged[name] = held.uncharged if held else ()
+        listed += accounts(fleet.of_backend(name), queues, archived=True, free=partial(_free, held))
     found = [
         account
         for account in sorted(listed, key=lambda account: account.pool.chain[-1].name)
@@ -85,9 +96,9 @@ def list_pools(
     ]
     source = CLUSTER if asked else DECLARED
     if output == "json":
-        hand_over(json.dump(pages.data(found, source)))
+        hand_over(json.dump(pages.data(found, source, uncharged if asked else None)))
     elif output == "yaml":
-        hand_over(yaml.block(pages.data(found, source)))
+        hand_over(yaml.block(pages.data(found, source, uncharged if asked else None)))
     elif output == "csv":
         hand_over(pages.comma_separated(found))
     elif output == "name":
@@ -98,6 +109,8 @@ def list_pools(
     else:
         show(pages.render(found, wide=output == "wide"))
     say(f"Used: {SOURCES[source]}.", err=True)
+    for name, items in uncharged.items():
+        _tell_uncharged(name, items)
     unread = tell_unread(answers.failed) if answers else 0
     return tell_errors(session) or unread
 
@@ -119,10 +132,9 @@ def describe(name: str, output: str, live: bool, directory: str | None, **cluste
     target = _target(fleet, name)
     backend = target[0].backend.name
     asked = named_clusters(fleet, cluster, live=live)
-    answers = asked.ask(lambda one: one.state().queues, {backend}) if asked else None
-    rows = _at_or_below(
-        accounts(fleet.of_backend(backend), answers.found[backend] if answers else None, archived=True), target
-    )
+    queues, objects = asked.ask(_look, {backend}).found[backend] if asked else (None, None)
+    held = _holdings(fleet, backend, objects) if objects is not None else None
+    rows = _at_or_below(accounts(fleet.of_backend(backend), queues, archived=True, free=partial(_free, held)), target)
     source = CLUSTER if asked else DECLARED
     if output == "json":
         hand_over(json.dump(pages.describe_data(fleet, target, rows, source)))
@@ -132,6 +144,39 @@ def describe(name: str, output: str, live: bool, directory: str | None, **cluste
     else:
         show_figures([figure(fleet.submissions, target, rows, SOURCES[source])], output)
     return tell_errors(session)
+
+
+def _look(cluster: Cluster) -> tuple[Mapping[str, QueueUsage], Objects]:
+    """What the queues of a cluster hold, and all that tells who else holds its GPUs."""
+    from kubectl_tas.place.uncharged import objects_of  # only what asks a cluster needs it
+
+    return cluster.state().queues, objects_of(cluster)
+
+
+def _holdings(fleet: Fleet, backend: str, objects: Objects) -> Holdings | None:
+    from kubectl_tas.place.uncharged import holdings
+
+    if objects.hidden:
+        say(f"Note: who holds the GPUs of backend {backend} is not known: {objects.hidden}.", err=True)
+    scheduler = next(item.scheduler_name for item in fleet.backends if item.name == backend)
+    return holdings(objects, scheduler)
+
+
+def _free(held: Holdings | None, pool: FleetPool) -> Mapping[str, int] | None:
+    """The GPUs that guaranteed work of a pool can have, by node."""
+    if held is None:
+        return None
+    from kubectl_tas.compare.cluster_nodes import may_use
+
+    return {name: gpus for name, gpus in held.free.items() if may_use(pool, held.labels[name])}
+
+
+def _tell_uncharged(backend: str, items: Iterable[Uncharged]) -> None:
+    if items:
+        from kubectl_tas.place.uncharged import sentences
+
+        for _, text in sentences(backend, items):
+            say(f"Note: {text}.", err=True)
 
 
 def _at_or_below(rows: Iterable[Account], target: Target) -> list[Account]:
@@ -169,11 +214,13 @@ def rename(old: str, new: str, dry_run: bool, render_after: bool, directory: str
     All files that name the pool are edited as one change: its own document, its subpools, child pools, workflows,
     workloads, PodCliqueSets and PodGroups with its queues. They keep their comments and their names. Nothing is
     written where the repository would have an error that it did not have before. Its queues change their names with
-    it, so rename it while nothing runs there.
+    it, so rename it while nothing runs there. Jobs that must be deleted first are listed, and work that would go on in
+    the old queues; with --dry-run too.
     """
     old = names.fold(old)
     plan = partial(pools.rename, old=old, new=new)
-    code = edit(directory, plan, dry_run=dry_run, render_after=render_after, rename=pools.in_messages(old, new))
+    said = pools.in_messages(old, new)
+    code = edit(directory, plan, dry_run=dry_run, render_after=render_after, rename=said, tell=_tell_of_work)
     return code if code or dry_run else _tell_what_it_means()
 
 
@@ -189,6 +236,13 @@ def remove(name: str, dry_run: bool, render_after: bool, directory: str | None) 
     plan = partial(pools.remove, name=names.fold(name))
     code = edit(directory, plan, dry_run=dry_run, render_after=render_after, rename=str)
     return code if code or dry_run else _tell_what_it_means()
+
+
+def _tell_of_work(before: Fleet, after: Fleet) -> None:
+    from kubectl_tas.compare.pool_changes import after_rename
+
+    for sentence in after_rename(before, after):
+        say(sentence, err=True)
 
 
 def _tell_what_it_means() -> int:

@@ -99,7 +99,7 @@ def suggest(
     refuse_several(sorted(clusters.names))
     answers = clusters.ask(lambda one: one.nodes() or [])
     for nodes in answers.found.values():
-        found = [node for node in nodes if chosen is None or may_use(chosen, node)]
+        found = [node for node in nodes if chosen is None or may_use(chosen, node.labels)]
         if not found:
             hint = "Correct nodes.selector and nodePool of the pool." if pool else "Join nodes to the cluster."
             raise TasError(f"there is no node {f'for pods of pool {pool}' if pool else 'in the cluster'}", hint=hint)

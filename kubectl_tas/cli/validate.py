@@ -87,7 +87,8 @@ def validate(
     warning, which --strict fails. Work that had room at the base, or that runs in a cluster, and that has not changed
     is a warning where its quota was lowered. With --live, --context,
     --kubeconfig or --cluster-state the topologies and PodCliqueSets of the clusters are compared too, the GPUs that
-    pools are guaranteed with those that nodes have, and what runs there decides what may change. The cluster of a
+    pools are guaranteed with those that nodes have, the GPUs that pods hold with those that queues are charged for, and
+    what runs there decides what may change. The cluster of a
     backend is the one of its context in tas.yaml; one of several that cannot be read is an error.
     """
     needs_all = live or any(cluster.values())
@@ -105,6 +106,13 @@ def validate(
         from kubectl_tas.compare.transitions import compare  # neither git nor a cluster is needed without
 
         found += compare(session.fleet, before, asked, complete=session.complete)
+        if asked is not None:
+            from kubectl_tas.compare.transitions import CLUSTER_UNREAD, NODES_UNREAD
+            from kubectl_tas.place.uncharged import check_holdings
+
+            told = [item.message for item in found if item.rule in (CLUSTER_UNREAD, NODES_UNREAD)]
+            unread = {name for name in asked.names if any(f"backend {name}" in text.split(":")[0] for text in told)}
+            found += check_holdings(session.fleet, asked, unread, NODES_UNREAD)
         session = session.since(before.fleet if before else None, _past(session, before, asked))
     if found or before is not None:
         session = session.with_findings(found, Base(before.revision, before.fleet.config.rules) if before else None)

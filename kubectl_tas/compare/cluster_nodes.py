@@ -6,7 +6,7 @@ A node that lacks the label of any level is outside of the whole Topology, for p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 
 from kubectl_tas.compare.nodelevels import domains_of, split
@@ -106,7 +106,7 @@ def check_nodes(fleet: Fleet, backend: FleetBackend, nodes: Sequence[Node]) -> I
     usable: dict[str, frozenset[str]] = {}
     pools = [pool for pool in fleet.pools if pool.backend == backend]
     for pool in pools:
-        usable[pool.name] = frozenset(node.name for node in nodes if may_use(pool, node))
+        usable[pool.name] = frozenset(node.name for node in nodes if may_use(pool, node.labels))
         if not usable[pool.name] and nodes:
             yield _selects_none(pool)
     finite = [pool for pool in pools if "gpu" in pool.finite and (usable[pool.name] or not nodes)]
@@ -117,10 +117,10 @@ def check_nodes(fleet: Fleet, backend: FleetBackend, nodes: Sequence[Node]) -> I
             yield from _split(topology, backend, nodes)
 
 
-def may_use(pool: FleetPool, node: Node) -> bool:
-    """Whether pods of a pool may run on a node: it has the labels of the selector, and is of the same shard."""
-    is_of_shard = node.labels.get(labels.NODE_POOL) == pool.shard
-    return is_of_shard and all(node.labels.get(key) == value for key, value in pool.nodes.selector.items())
+def may_use(pool: FleetPool, has: Mapping[str, str]) -> bool:
+    """Whether pods of a pool may run on a node with these labels: those of the selector, and of the same shard."""
+    is_of_shard = has.get(labels.NODE_POOL) == pool.shard
+    return is_of_shard and all(has.get(key) == value for key, value in pool.nodes.selector.items())
 
 
 def _guaranteed(pool: FleetPool) -> int:

@@ -62,7 +62,7 @@ REPLACE_LEFT = Rule(
 )
 MAX_SHOWN = 60
 """Characters of a value that a message shows."""
-_TOOLS = {"argocd": "Argo CD", "flux": "Flux"}
+TOOLS = {"argocd": "Argo CD", "flux": "Flux"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ def unappliable_changes(change: Change) -> Iterator[Diagnostic]:
 
 def _finding(change: Change, item: ObjectChange, fields: Sequence[Changed], rule: Rule) -> Diagnostic:
     after, first = item.after, fields[0]
-    tool = _TOOLS.get(change.after.config.gitops)
+    tool = TOOLS.get(change.after.config.gitops)
     place, reason = _place(after, first.path)
     more = f" (and {len(fields) - 1} more)" if len(fields) > 1 else ""
     lost = "its data is lost" if after.kind == "PersistentVolumeClaim" else "what runs of it ends"

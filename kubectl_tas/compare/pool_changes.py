@@ -7,6 +7,8 @@ from shlex import quote
 from typing import Any
 
 from kubectl_tas.compare.change import Change
+from kubectl_tas.compare.immutable import Effect
+from kubectl_tas.compare.object_changes import TOOLS, object_changes
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.model.pool import Subpool
 from kubectl_tas.model.repository import Declared
@@ -233,3 +235,24 @@ def _work(fleet: Fleet, canonical: str) -> dict[str, Declared[Any]]:
     """What is declared for a subpool."""
     found = (item for pool in fleet.pools for item in pool.subpools if item.canonical == canonical)
     return next((fleet.work_in(item.pool, item.queue) for item in found), {})
+
+
+def after_rename(before: Fleet, after: Fleet) -> Iterator[str]:
+    """What becomes of the work that stays under its name while its queue has another one: a sentence for each fate.
+
+    The podgrouper leaves a PodGroup that has pods in its queue (KAI 0.17), so a Pod with another label stays there.
+    """
+    by_fate: dict[str, list[str]] = {}
+    gitops = after.config.gitops
+    for item in object_changes(Change(before, after, "")):
+        refused = item.of(Effect.REFUSED)
+        name = f"{item.after.kind}/{item.after.name} in namespace {item.after.namespace}"
+        if item.is_replaced(gitops):
+            by_fate.setdefault(f"{TOOLS[gitops]} deletes and makes anew", []).append(name)
+        elif refused:
+            fate = f"Delete first, since {refused[0].row.by} refuses their new queue"
+            by_fate.setdefault(fate, []).append(name)
+        elif item.of(Effect.KEPT) or (item.after.kind == "Pod" and item.before.wanted != item.after.wanted):
+            by_fate.setdefault("What runs of these goes on in its old queue", []).append(name)
+    for fate in sorted(by_fate, key=lambda fate: (not fate.startswith("Delete"), fate)):
+        yield f"{fate}: {', '.join(by_fate[fate])}."

@@ -17,6 +17,8 @@ from kubectl_tas.model.kindlists import group_of
 from kubectl_tas.model.manifest import PodGang, PodGroup
 from kubectl_tas.model.phase import Phase
 from kubectl_tas.model.policies import (
+    ClusterRole,
+    ClusterRoleBinding,
     Expression,
     LabelRequirement,
     LabelSelector,
@@ -107,6 +109,8 @@ def compile_access(fleet: Fleet) -> Iterator[Artifact]:
             manifest = Role(metadata=about, rules=tuple(_rules(backend, role)))
             file = names.file(f"role-{name}")
             yield Artifact(backend.name, Phase.GUARD, where, file, manifest, fleet.settings)
+        if grants and backend.is_kai and fleet.config.accessReadsQueues:
+            yield from _queue_readers(fleet, backend, grants)
         for grant in grants:
             for namespace in grant.namespaces:
                 where = folder(_FOLDER, backend, namespace)
@@ -117,6 +121,22 @@ def compile_access(fleet: Fleet) -> Iterator[Artifact]:
                 )
                 file = names.file(f"rolebinding-{grant.name}")
                 yield Artifact(backend.name, Phase.GUARD, where, file, binding, grant.source)
+
+
+def _queue_readers(fleet: Fleet, backend: FleetBackend, grants: tuple[_Grant, ...]) -> Iterator[Artifact]:
+    """The ClusterRole that reads Queues, which are in no namespace, for all groups that any pool names."""
+    name = names.shorten(f"{fleet.config.queuePrefix}-access-{backend.namespace}-queues", names.MAX_NAME)
+    about, where = metadata(fleet, name, Phase.GUARD), _FOLDER
+    rule = PolicyRule(apiGroups=("scheduling.run.ai",), resources=("queues",), verbs=_READ)
+    groups = dict.fromkeys(group for grant in grants for group in grant.groups)
+    binding = ClusterRoleBinding(
+        metadata=about,
+        roleRef=RoleRef(kind="ClusterRole", name=name),
+        subjects=tuple(Subject(name=group) for group in groups),
+    )
+    for manifest in (ClusterRole(metadata=about, rules=(rule,)), binding):
+        file = names.file(f"{manifest.kind.lower()}-{name}")
+        yield Artifact(backend.name, Phase.GUARD, where, file, manifest, fleet.settings)
 
 
 def _role(fleet: Fleet, backend: FleetBackend, role: _RoleName) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.gangs.quota_usage import Account, Total, depths, totals
@@ -29,6 +29,7 @@ from kubectl_tas.resolve.pools import Allowed, FleetPool, FleetSubpool, Submissi
 
 if TYPE_CHECKING:
     from kubectl_tas.model.platform import Toleration
+    from kubectl_tas.place.uncharged import Uncharged
 
 HEADER = ("Pool", "Status", "Subpool State", "GPU Quota", "Used", "Available")
 WIDTHS = (14, 13, 13, 15, 4, 9)
@@ -37,6 +38,8 @@ NARROW = ("Pool", "State", "GPU Quota", "Used", "Available")
 """Where these would be wider than a terminal: without the status, which is always the same."""
 MOST = 80
 """Columns of a terminal that the table fits, where names are not too long for that."""
+BACKEND = "Backend"
+"""The column of the cluster, where there are several."""
 WIDE = (
     "Limit",
     "Weight",
@@ -45,7 +48,7 @@ WIDE = (
     "Memory Quota",
     "Memory Used",
     "Running",
-    "Backend",
+    BACKEND,
     "Queue",
     "File",
 )
@@ -55,7 +58,7 @@ FIELDS = (
     "name", "kind", "state", "quota", "total", "used", "available",
     "limit", "weight", "running", "backend", "queue", "file",
     *(f"{name}{field.capitalize()}" for name in OTHERS for field in AMOUNTS),
-    "parent", "depth",
+    "parent", "depth", "totalUsed", *(f"{name}TotalUsed" for name in OTHERS),
 )  # fmt: skip
 _LAST, _INNER, _PAST, _BLANK = "└─ ", "├─ ", "│  ", "   "
 
@@ -69,14 +72,20 @@ def render(rows: Sequence[Account], *, wide: bool = False) -> str:
         _cells(row, branch) + (_wide_cells(row) if wide else ())
         for row, branch in zip(rows, _branches(depths(rows)), strict=True)
     ]
-    lines += [_sum(item) + (_wide_sum(item) if wide else ()) for item in totals(rows) if item.pools > 1]
+    sums = [item for item in totals(rows) if item.pools > 1]
+    lines += [_sum(item) + (_wide_sum(item) if wide else ()) for item in sums]
     if wide:
         return table.render(HEADER + WIDE, lines, rule=True, widths=WIDTHS)
-    text = table.render(HEADER, lines, rule=True, widths=WIDTHS)
+    last: tuple[str, ...] = ()
+    backends = [*(row.pool.backend.name for row in rows), *(item.backend for item in sums)]
+    if len(set(backends)) > 1:
+        last = (BACKEND,)
+        lines = [(*cells, backend) for cells, backend in zip(lines, backends, strict=True)]
+    text = table.render(HEADER + last, lines, rule=True, widths=WIDTHS)
     if not _fits(text):
-        text = table.render(HEADER, lines, rule=True)
+        text = table.render(HEADER + last, lines, rule=True)
     if not _fits(text):
-        text = table.render(NARROW, [(name, *cells) for name, _, *cells in lines], rule=True)
+        text = table.render(NARROW + last, [(name, *cells) for name, _, *cells in lines], rule=True)
     return text
 
 
@@ -110,7 +119,7 @@ def _wide_sum(item: Total) -> tuple[str, ...]:
 
 
 def _cells(row: Account, branch: str) -> tuple[str, ...]:
-    amounts = (quota_text("gpu", row), amount_text("gpu", row.used), amount_text("gpu", row.available))
+    amounts = (quota_text("gpu", row), used_text("gpu", row), amount_text("gpu", row.available))
     return (f"{branch}{row.name}", "ONLINE", row.state or "-", *amounts)
 
 
@@ -121,6 +130,13 @@ def quota_text(resource: ResourceName, row: Account) -> str:
     return quota if whole == NO_LIMIT else f"{quota} (Total: {show(resource, whole)})"
 
 
+def used_text(resource: ResourceName, row: Account) -> str:
+    """What is used, and of a pool with child pools the sum below it too."""
+    used = amount_text(resource, row.used)
+    has_sum = row.used is not None and row.subpool is None and row.pool.children
+    return f"{used} (Total: {amount_text(resource, row.whole)})" if has_sum else used
+
+
 def amount_text(resource: ResourceName, amounts: Amounts | None) -> str:
     """An amount that may not be known."""
     return "unknown" if amounts is None else show(resource, amounts.of(resource))
@@ -128,15 +144,31 @@ def amount_text(resource: ResourceName, amounts: Amounts | None) -> str:
 
 def _wide_cells(row: Account) -> tuple[str, ...]:
     running = "-" if row.running is None else str(row.running)
-    others = (cell for name in OTHERS for cell in (quota_text(name, row), amount_text(name, row.used)))
+    others = (cell for name in OTHERS for cell in (quota_text(name, row), used_text(name, row)))
     mine = (amount_text("gpu", row.limit), str(row.weight.gpu))
     return (*mine, *others, running, row.pool.backend.name, row.queue or "-", row.file)
 
 
-def data(rows: Sequence[Account], source: str) -> dict[str, Any]:
-    """The rows for programs; ``source`` says where ``used`` comes from."""
+def data(
+    rows: Sequence[Account], source: str, uncharged: Mapping[str, Iterable[Uncharged]] | None = None
+) -> dict[str, Any]:
+    """The rows for programs; ``source`` says where ``used`` comes from. ``uncharged`` is by backend."""
     sums = [_total_record(item) for item in totals(rows)]
-    return {"version": 1, "usedFrom": source, "pools": [_record(row) for row in rows], "totals": sums}
+    found = {"version": 1, "usedFrom": source, "pools": [_record(row) for row in rows], "totals": sums}
+    if uncharged is not None:
+        found["uncharged"] = [
+            {
+                "backend": backend,
+                "gpus": item.gpus,
+                "work": item.work,
+                "namespace": item.namespace,
+                "since": item.since or None,
+                "why": f"held {item.why}",
+            }
+            for backend, items in uncharged.items()
+            for item in items
+        ]
+    return found
 
 
 def _total_record(item: Total) -> dict[str, Any]:
@@ -156,7 +188,8 @@ def comma_separated(rows: Sequence[Account]) -> str:
     for row in rows:
         record = _record(row)
         for resource in OTHERS:
-            record |= {f"{resource}{field.capitalize()}": value for field, value in record.pop(resource).items()}
+            own = record.pop(resource).items()
+            record |= {f"{resource}{field[0].upper()}{field[1:]}": value for field, value in own}
         cells = {name: printable(value) if isinstance(value, str) else value for name, value in record.items()}
         writer.writerow(cells)
     return out.getvalue()
@@ -180,7 +213,7 @@ def _record(row: Account) -> dict[str, Any]:
 
 def _parts(row: Account) -> dict[str, Amounts | None]:
     parts = (row.quota, row.total, row.used, row.available, row.limit, row.weight)
-    return dict(zip(AMOUNTS, parts, strict=True))
+    return {**dict(zip(AMOUNTS, parts, strict=True)), "totalUsed": row.whole}
 
 
 def _gpus_of(row: Account) -> dict[str, Amount | str | None]:

@@ -20,7 +20,8 @@ from kubectl_tas.load.splice import Value
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.pool import SubpoolState
 from kubectl_tas.model.repository import Origin
-from kubectl_tas.quantities import RESOURCES
+from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts
+from kubectl_tas.quantities import said as amount_said
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
@@ -28,8 +29,8 @@ from kubectl_tas.resolve.pools import BEHAVIOUR, TRANSITIONS, FleetPool, FleetSu
 from kubectl_tas.words import did_you_mean, shortened
 from kubectl_tas.yaml import flow, scalar
 
-if TYPE_CHECKING:
-    from kubectl_tas.live.cluster import Clusters, QueueUsage
+if TYPE_CHECKING:  # most edits ask no cluster
+    from kubectl_tas.live.cluster import Clusters, QueueUsage, RunningGroup
 
 
 SUBPOOL_TRANSITION = Rule(
@@ -107,6 +108,8 @@ class Usage:
     """GPUs in use in each, as somebody said; None: what the cluster says counts."""
     queues: Mapping[str, QueueUsage] = field(default_factory=dict)
     """What the clusters say, by pool--subpool."""
+    running: Mapping[str, Sequence[RunningGroup]] = field(default_factory=dict)
+    """The PodGroups that run, by pool--subpool."""
     failed: Mapping[str, TasError] = field(default_factory=dict)
     """Why some of several clusters do not say it, by backend."""
 
@@ -143,21 +146,23 @@ def ask(fleet: Fleet, clusters: Clusters, subpools: Sequence[FleetSubpool]) -> U
         by_backend.setdefault(fleet.pool_by_name[item.pool].backend.name, []).append(item)
     meant = clusters.names & by_backend.keys() or by_backend.keys()
     queues: dict[str, QueueUsage] = {}
-
+    running: dict[str, list[RunningGroup]] = {}
     try:
-        answers = clusters.ask(lambda cluster: cluster.state().queues, meant)
+        answers = clusters.ask(lambda cluster: cluster.state(), meant)
     except TasError as error:
         raise _untold(error.message) from error
     failed = {name: _untold(error.message) for name, error in answers.failed.items()}
-    for name, held in answers.found.items():
-        found = {item.canonical: held[item.queue] for item in by_backend[name] if item.queue in held}
+    for name, state in answers.found.items():
+        found = {item.canonical: state.queues[item.queue] for item in by_backend[name] if item.queue in state.queues}
         queues |= found
+        for item in by_backend[name]:
+            running[item.canonical] = [group for group in state.running if group.queue == item.queue]
         if not found:
             wanted = " or ".join(item.queue for item in by_backend[name])
             failed[name] = _untold(f"the cluster has no queue {wanted}", "Name the right cluster with --context. ")
     if len(meant) == 1 and failed:
         raise failed[next(iter(meant))]
-    return Usage(queues=queues, failed=failed)
+    return Usage(queues=queues, running=running, failed=failed)
 
 
 def _untold(reason: str, hint: str = "") -> TasError:
@@ -258,7 +263,15 @@ def reason(fleet: Fleet, subpool: FleetSubpool, usage: Usage) -> str:
     declared = [f"{name} ({item.origin.path})" for name, item in fleet.work_in(subpool.pool, subpool.queue).items()]
     if declared:
         return f"; still declared: {listed(declared)}"
-    return "; work still runs there" if usage.in_use(subpool) else usage.doubt(subpool)
+    if not usage.in_use(subpool):
+        return usage.doubt(subpool)
+    held: dict[tuple[str, str], Amounts] = {}
+    for group in usage.running.get(subpool.canonical, ()):
+        key = group.work, group.namespace
+        held[key] = held.get(key, NOTHING) + group.held
+    gpus = {key: f"{amount_said('gpu', amounts.gpu)} " if amounts.gpu else "" for key, amounts in held.items()}
+    runs = [f"{work} ({gpus[work, space]}in namespace {space})" for work, space in sorted(held)]
+    return f"; still running: {listed(runs)}" if runs else "; work still runs there"
 
 
 def find(fleet: Fleet, parent: str, name: str) -> FleetSubpool | Diagnostic:

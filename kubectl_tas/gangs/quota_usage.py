@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kubectl_tas.gangs.admission import QueueUsage, asked
@@ -23,6 +23,10 @@ class Account:
     """What HIGH and NORMAL work holds; None: not known."""
     running: int | None = None
     """Workflows that run; None: not known."""
+    whole: Amounts | None = None
+    """What is used by a pool with child pools and all below it; None: not known, or a pool without."""
+    free: Mapping[str, int] | None = None
+    """GPUs that guaranteed work can have on each of its nodes; None: not known."""
 
     @property
     def name(self) -> str:
@@ -59,8 +63,8 @@ class Account:
 
     @property
     def available(self) -> Amounts | None:
-        """What is left, negative while a queue drains; None: not known what is used."""
-        return None if self.used is None else self.quota - self.used
+        """What is left, negative while a queue drains, and no more than its nodes have; None: not known."""
+        return None if self.used is None else _at_most(self.quota - self.used, self.free)
 
     @property
     def total(self) -> Amounts | None:
@@ -83,8 +87,32 @@ class Account:
         return (self.subpool or self.pool).declared.origin.path
 
 
-def accounts(fleet: Fleet, queues: Mapping[str, QueueUsage] | None, *, archived: bool = False) -> Iterator[Account]:
-    """Every pool, its subpools, then the pools below it. ``queues`` say what is used; None: what files declare."""
+def accounts(
+    fleet: Fleet,
+    queues: Mapping[str, QueueUsage] | None,
+    *,
+    archived: bool = False,
+    free: Callable[[FleetPool], Mapping[str, int] | None] = lambda _pool: None,
+) -> list[Account]:
+    """Every pool followed by its subpools, then by the pools below it. What is used is what ``queues`` of a cluster
+    say; None: what the repository declares. ``free`` says what the nodes of a pool have.
+    """
+    found = list(_each(fleet, queues, archived=archived))
+    wholes: dict[str, Amounts | None] = {}
+    for row in reversed(found):  # what is below a pool comes first
+        name, upper = row.pool.name, row.pool.parent
+        wholes[name] = _sum(wholes.get(name, NOTHING), row.used)
+        if row.subpool is None and upper is not None:
+            wholes[upper.name] = _sum(wholes.get(upper.name, NOTHING), wholes[name])
+    return [
+        replace(
+            row, whole=wholes[row.pool.name] if row.subpool is None and row.pool.children else None, free=free(row.pool)
+        )
+        for row in found
+    ]
+
+
+def _each(fleet: Fleet, queues: Mapping[str, QueueUsage] | None, *, archived: bool) -> Iterator[Account]:
     declared = asked(fleet)
     for pool in _by_tree(fleet.pools):
         for subpool in (None, *pool.subpools):
@@ -115,11 +143,13 @@ class Total:
     """What is guaranteed."""
     used: Amounts | None
     """What HIGH and NORMAL work holds; None: not known of all."""
+    free: Mapping[str, int] | None = None
+    """GPUs that guaranteed work can have on each node; None: not known."""
 
     @property
     def available(self) -> Amounts | None:
-        """What is left; None: not known what is used."""
-        return None if self.used is None else self.quota - self.used
+        """What is left, and no more than the nodes have; None: not known what is used."""
+        return None if self.used is None else _at_most(self.quota - self.used, self.free)
 
 
 def depths(rows: Sequence[Account]) -> list[int]:
@@ -138,8 +168,18 @@ def totals(rows: Sequence[Account]) -> list[Total]:
         tops = [row.quota if row.total is None else row.total for row, depth in own if depth == 0]
         used = [row.used for row, _ in own]
         known = [amounts for amounts in used if amounts is not None]
-        found.append(Total(backend, len(tops), total(tops), total(known) if len(known) == len(used) else None))
+        free = [row.free for row, _ in own if row.free is not None]
+        merged = {name: gpus for part in free for name, gpus in part.items()} if len(free) == len(own) else None
+        found.append(Total(backend, len(tops), total(tops), total(known) if len(known) == len(used) else None, merged))
     return found
+
+
+def _sum(one: Amounts | None, other: Amounts | None) -> Amounts | None:
+    return None if one is None or other is None else one + other
+
+
+def _at_most(left: Amounts, free: Mapping[str, int] | None) -> Amounts:
+    return left if free is None else replace(left, gpu=min(left.gpu, sum(free.values())))
 
 
 def _held(account: Account, queues: Mapping[str, QueueUsage]) -> Account:

@@ -32,6 +32,10 @@ _NUMBER = re.compile(r"([0-9]+)(d|h|m|s|ms|us)")
 _ISO = re.compile(r"P(?:([0-9]+)D)?(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+(?:\.[0-9]+)?)S)?)?")
 _EVICTED = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
 """A pod that its node or an eviction took away is made anew, as often as it takes."""
+_KILLED = (137, 143)
+"""The codes of containers that SIGKILL and SIGTERM end. KAI preempts a pod by deleting it, and gives it the condition
+DisruptionTarget only with ``--update-pod-eviction-condition``, which is off by default (default_evictor.go, 0.17).
+"""
 
 
 def seconds(duration: str | int | float) -> int:
@@ -89,16 +93,20 @@ def actions_by_code(ranges: Iterable[CodeRange]) -> dict[int, CodeRange]:
     return found
 
 
-def rescheduled(task: Task, pool: PoolSpec) -> tuple[int, ...]:
-    """The codes with which a container fails and is to run again; the pool's actions come after those of the task."""
+def rescheduled(task: Task, pool: PoolSpec, *, is_preemptible: bool = False) -> tuple[int, ...]:
+    """The codes with which a container fails and is to run again; the pool's actions come after those of the task.
+    Those of killed containers are among them where KAI may preempt the task, unless an action names them.
+    """
     ranges = (*code_ranges(task.exitActions), *code_ranges(pool.default_exit_actions))
     by_code = actions_by_code(ranges)
-    return tuple(sorted(code for code, item in by_code.items() if code in CODES and item.does == "RESCHEDULE"))
+    found = {code for code, item in by_code.items() if code in CODES and item.does == "RESCHEDULE"}
+    return tuple(sorted(found.union(code for code in _KILLED if is_preemptible and code not in by_code)))
 
 
-def job(task: Task, pool: PoolSpec, retries: int) -> dict[str, Any]:
+def job(task: Task, pool: PoolSpec, retries: int, *, is_preemptible: bool = False) -> dict[str, Any]:
     """The ``JobSpec`` of a task without template: ``retries`` count for codes that are rescheduled; others fail it."""
-    codes, rules = rescheduled(task, pool), list[dict[str, Any]]([_EVICTED])
+    codes = rescheduled(task, pool, is_preemptible=is_preemptible)
+    rules = list[dict[str, Any]]([_EVICTED])
     if 0 < len(codes) < len(CODES):
         on = {"containerName": names.shorten(names.fold(task.name)), "operator": "NotIn", "values": list(codes)}
         rules.append({"action": "FailJob", "onExitCodes": on})

@@ -100,7 +100,9 @@ def gangs_of_workflow(
 
 def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
     backend, topology = workflow.pool.backend, workflow.pool.topology
-    as_jobs, limits = fleet.config.workflowsAs == "jobs", workflow.pool.declared.spec.spec
+    form, limits = fleet.config.workflowsAs, workflow.pool.declared.spec.spec
+    comes_back = form == "jobs-if-preemptible" and workflow.is_preemptible
+    as_jobs, retries = form == "jobs" or comes_back, fleet.config.maxRetries
     deadline = task_lifetime.deadline(workflow.declared.spec.workflow.timeout, limits)
     files = tuple(_files(fleet, workflow, task) for task in group.tasks)
     members = tuple(member_of(fleet, workflow, task) for task in group.tasks)
@@ -109,7 +111,7 @@ def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
             replace(
                 item,
                 spec={**deadline, **item.spec},
-                job=task_lifetime.job(task.spec, limits, fleet.config.maxRetries) if as_jobs else None,
+                job=task_lifetime.job(task.spec, limits, retries, is_preemptible=comes_back) if as_jobs else None,
             )
             for task, item in zip(group.tasks, members, strict=True)
         )

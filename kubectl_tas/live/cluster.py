@@ -14,6 +14,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.gpus import GPU
 from kubectl_tas.live import cliquesets, kubectl
 from kubectl_tas.live.kubectl import Access, ForbiddenError, NoSuchResourceError, shown, text_of
+from kubectl_tas.model.labels import WORKFLOW
 from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts, said
 from kubectl_tas.records import dataclass
 
@@ -117,6 +118,8 @@ class RunningGroup:
     """Kind and name of what it was made for."""
     held: Amounts
     """What its pods hold, as far as it says that."""
+    work: str = ""
+    """The work that it belongs to, as KIND/NAME."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +250,8 @@ class Clusters:
 def from_cluster(access: Access) -> ClusterState:
     """The state of the cluster that ``access`` names. Raises TasError where it cannot be read."""
     objects = kubectl.get(access, QUEUES)
-    return state_of([*objects, *kubectl.get(access, POD_GROUPS, namespaced=True)])
+    objects += kubectl.get(access, POD_GROUPS, namespaced=True)
+    return state_of(objects, is_whole=access.namespace is None)
 
 
 def from_file(path: str, namespace: str | None = None) -> ClusterState:
@@ -255,7 +259,9 @@ def from_file(path: str, namespace: str | None = None) -> ClusterState:
 
     Raises TasError where it holds something else.
     """
-    return state_of(item for item in kubectl.read_file(path) if _is_in(item, namespace))
+    items = kubectl.read_file(path)
+    is_whole = "PodGroup" in kubectl.complete_kinds(items) and kubectl.only_namespace(items) is namespace is None
+    return state_of((item for item in items if _is_in(item, namespace)), is_whole=is_whole)
 
 
 def nodes_among(items: Iterable[Mapping[str, Any]]) -> list[Node]:
@@ -294,15 +300,17 @@ def _is_in(item: dict[str, Any], namespace: str | None) -> bool:
     return isinstance(metadata, dict) and metadata.get("namespace", "default") == namespace
 
 
-def state_of(objects: Iterable[Mapping[str, Any]]) -> ClusterState:
-    """The queues among objects of a cluster. Raises TasError where one, or a PodGroup, cannot be read."""
+def state_of(objects: Iterable[Mapping[str, Any]], *, is_whole: bool = False) -> ClusterState:
+    """The queues among objects of a cluster; ``is_whole``: all its PodGroups are among them. Raises TasError where a
+    Queue or PodGroup cannot be read.
+    """
     by_kind: dict[str, list[Mapping[str, Any]]] = {"Queue": [], "PodGroup": []}
     for item in objects:
         kind = str(item.get("kind"))
         if kind in by_kind:
             by_kind[kind].append(item)
     try:
-        queues = _usage(by_kind["Queue"], by_kind["PodGroup"])
+        queues = _usage(by_kind["Queue"], by_kind["PodGroup"], is_whole=is_whole)
         running = tuple(_running_group(item) for item in by_kind["PodGroup"] if _running(item) > 0)
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         reason = str(error) if isinstance(error, ValueError) else "it is not built as KAI builds it"
@@ -320,31 +328,51 @@ def _running_group(item: Mapping[str, Any]) -> RunningGroup:
         str((item.get("spec") or {}).get("queue")),
         owners,
         _amounts(status.get("resourcesStatus") or {}, "allocated"),
+        work_of(item),
     )
 
 
-def _usage(queues: Iterable[Mapping[str, Any]], pod_groups: Iterable[Mapping[str, Any]]) -> dict[str, QueueUsage]:
+def work_of(item: Mapping[str, Any]) -> str:
+    """The work that a PodGroup or pod belongs to, as KIND/NAME; itself where nothing says so."""
+    metadata = item.get("metadata") or {}
+    workflow = (metadata.get("labels") or {}).get(WORKFLOW)
+    owners = [owner for owner in metadata.get("ownerReferences") or () if isinstance(owner, dict)]
+    if workflow is not None:
+        return f"Workflow/{workflow}"
+    named = owners[0] if owners else {"kind": item.get("kind"), "name": metadata.get("name")}
+    return f"{named.get('kind')}/{named.get('name')}"
+
+
+def _usage(
+    queues: Iterable[Mapping[str, Any]], pod_groups: Iterable[Mapping[str, Any]], *, is_whole: bool
+) -> dict[str, QueueUsage]:
     running: Counter[str] = Counter()
     doubts: dict[str, str] = {}
+    unlooked: set[str] = set()
     for item in pod_groups:
         queue, pods = str((item.get("spec") or {}).get("queue")), _running(item)
+        if pods > 0 or not item.get("status"):
+            unlooked.add(queue)
         if pods < 0:
             doubts[queue] = "one of its PodGroups says that fewer than no pods run"
         running[queue] += pods > 0
     found: dict[str, QueueUsage] = {}
     for item in queues:
         name = text_of(item["metadata"]["name"])
-        usage = _held(item, running[name], doubts.get(name, ""))
+        is_idle = is_whole and name not in unlooked
+        usage = _held(item, running[name], doubts.get(name, ""), is_idle=is_idle)
         if found.setdefault(name, usage) != usage:
             found[name] = replace(usage, doubt="it is there twice, with different numbers")
     return found
 
 
-def _held(queue: Mapping[str, Any], running: int, doubt: str) -> QueueUsage:
-    """What a queue holds. KAI leaves out of a status what is empty; without one it may not have looked at the queue."""
+def _held(queue: Mapping[str, Any], running: int, doubt: str, *, is_idle: bool) -> QueueUsage:
+    """What a queue holds. KAI leaves out of a status what is empty, and writes none before a PodGroup names the queue;
+    ``is_idle``: its PodGroups are known, and hold nothing.
+    """
     status = queue.get("status")
     if status is None:
-        return QueueUsage(NOTHING, NOTHING, running, doubt or "it has no status")
+        return QueueUsage(NOTHING, NOTHING, running, doubt or ("" if is_idle else "it has no status"))
     allocated, non_preemptible = _amounts(status, "allocated"), _amounts(status, "allocatedNonPreemptible")
     requested = _amounts(status, "requested")
     for name in RESOURCES:

@@ -42,9 +42,16 @@ _POD: dict[str, Shape] = {
     **_RESOURCES,
 }
 _ON_NODE: dict[str, Shape] = {
-    "metadata": {**_SPACED, **_OWNERS, **_DELETED, "annotations": {POD_GROUP: True, MIRROR: True}},
+    "metadata": {
+        **_SPACED,
+        **_OWNERS,
+        **_DELETED,
+        "labels": {WORKFLOW: True},
+        "annotations": {POD_GROUP: True, MIRROR: True},
+        "creationTimestamp": True,
+    },
     "spec": _POD,
-    "status": {"phase": True},
+    "status": {"phase": True, "startTime": True},
 }
 SHAPES: dict[str, Shape] = {
     "Queue": {
@@ -126,7 +133,13 @@ _CONTAINERS: Shape = [
 """What is kept of containers: no message, since that of one which has ended is what it wrote itself."""
 _STUCK: Shape = {
     **_ON_NODE,
-    "status": {"phase": True, **_SAID, "containerStatuses": _CONTAINERS, "initContainerStatuses": _CONTAINERS},
+    "status": {
+        "phase": True,
+        "startTime": True,
+        **_SAID,
+        "containerStatuses": _CONTAINERS,
+        "initContainerStatuses": _CONTAINERS,
+    },
 }
 """What is kept of a pod that has a node, and has not started or has failed."""
 

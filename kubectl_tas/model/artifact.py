@@ -21,7 +21,14 @@ from kubectl_tas.model.manifest import (
 )
 from kubectl_tas.model.phase import Phase
 from kubectl_tas.model.pod import Job, Pod
-from kubectl_tas.model.policies import Role, RoleBinding, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
+from kubectl_tas.model.policies import (
+    ClusterRole,
+    ClusterRoleBinding,
+    Role,
+    RoleBinding,
+    ValidatingAdmissionPolicy,
+    ValidatingAdmissionPolicyBinding,
+)
 from kubectl_tas.model.topology import ClusterTopology
 from kubectl_tas.records import dataclass
 
@@ -42,7 +49,9 @@ class PassThrough(Model):
 
 
 _Scheduling = PriorityClass | Topology | ClusterTopology | Queue | PodGroup | PodGang
-_Rights = ValidatingAdmissionPolicy | ValidatingAdmissionPolicyBinding | Role | RoleBinding
+_Rights = (
+    ValidatingAdmissionPolicy | ValidatingAdmissionPolicyBinding | Role | RoleBinding | ClusterRole | ClusterRoleBinding
+)
 Manifest = Namespace | ConfigMap | Service | Pod | Job | _Scheduling | _Rights | PassThrough
 """Anything that is emitted."""
 

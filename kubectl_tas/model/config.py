@@ -203,12 +203,14 @@ class ConfigSpec(Model):
     """
     priorityClasses: PriorityClasses = PriorityClasses.model_construct()
     """Names of the PriorityClass objects."""
-    workflowsAs: Literal["pods", "jobs"] = "pods"
+    workflowsAs: Literal["pods", "jobs", "jobs-if-preemptible"] = "pods"
     """What tasks of workflows become. pods: a Pod each, as in OSMO. jobs: a Job each, which runs its task again where
-    that is to be, and stays finished when its pod is deleted; from KAI 0.15.
+    that is to be, and stays finished when its pod is deleted; from KAI 0.15. jobs-if-preemptible: a Job for each task
+    of LOW work, which runs again up to maxRetries times after KAI has preempted its pod, and a Pod for any other.
     """
     maxRetries: Annotated[int, Field(ge=0, le=100)] = 3
-    """With workflowsAs jobs: how often a task runs again that ends with a code of which the exit action is RESCHEDULE.
+    """With Jobs: how often a task runs again that ends with a code of which the exit action is RESCHEDULE, and with
+    workflowsAs jobs-if-preemptible one that is killed (137 or 143).
     OSMO calls it max_retry_per_task.
     """
     guard: bool | Literal["warn", "enforce"] = False
@@ -222,6 +224,10 @@ class ConfigSpec(Model):
     trusted: Many[Group] = ()
     """Where the guard keeps the queues of pools for the groups of their ``access``: users and groups that may name any
     queue nevertheless, besides Kubernetes' own controllers, KAI, the operators, and whoever may change the policy.
+    """
+    accessReadsQueues: bool = False
+    """Whether the groups of pools' ``access`` may read the Queues of the cluster, which `kubectl tas pool list --live`
+    asks for: a ClusterRole, and its binding.
     """
     createNamespaces: bool = False
     """Whether to emit the namespaces of the pools too, before all else."""

@@ -176,11 +176,20 @@ class Role(Model):
     """The rights."""
 
 
+class ClusterRole(Role):
+    """Kubernetes' ClusterRole: rights to what is in no namespace."""
+
+    kind: Literal["ClusterRole"] = "ClusterRole"  # type: ignore[assignment]
+    metadata: Metadata
+    """Its name."""
+
+
 class RoleRef(Model):
-    """The Role that a RoleBinding gives; it cannot change."""
+    """The Role, or ClusterRole, that a binding gives; it cannot change."""
 
     apiGroup: Literal["rbac.authorization.k8s.io"] = "rbac.authorization.k8s.io"
-    kind: Literal["Role"] = "Role"
+    kind: Literal["Role", "ClusterRole"] = "Role"
+    """Role or ClusterRole"""
     name: ObjectName
     """Its name."""
 
@@ -205,3 +214,11 @@ class RoleBinding(Model):
     """What is given."""
     subjects: Annotated[Many[Subject], Field(min_length=1)]
     """Who gets it."""
+
+
+class ClusterRoleBinding(RoleBinding):
+    """Kubernetes' ClusterRoleBinding: gives a ClusterRole to groups."""
+
+    kind: Literal["ClusterRoleBinding"] = "ClusterRoleBinding"  # type: ignore[assignment]
+    metadata: Metadata
+    """Its name."""

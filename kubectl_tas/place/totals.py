@@ -19,7 +19,7 @@ from kubectl_tas.place.queues import Shard
 from kubectl_tas.quantities import Amounts
 
 MEMORY = "memory"
-_OF_KAI = ("kai-resource-reservation", "kai-scale-adjust")
+OF_KAI = ("kai-resource-reservation", "kai-scale-adjust")
 """Namespaces of pods that stand for others: KAI counts what they hold where it counts those."""
 
 
@@ -33,13 +33,13 @@ def total_resources(nodes: Nodes, objects: Iterable[Mapping[str, Any]], schedule
     for node in own:
         found[shards[node.name]] += counted(node.allocatable)
     for item in objects:
-        node_name = _held_by_others(item, scheduler)
+        node_name = held_by_others(item, scheduler)
         if node_name in shards:
             found[shards[node_name]] -= counted(requests(item["spec"]))
     return found
 
 
-def _held_by_others(pod: Mapping[str, Any], scheduler: str) -> str | None:
+def held_by_others(pod: Mapping[str, Any], scheduler: str) -> str | None:
     """The node of a pod that another scheduler has placed; None of any other object.
 
     What tells nothing of its scheduler is taken for KAI's where it is in a PodGroup.
@@ -51,7 +51,7 @@ def _held_by_others(pod: Mapping[str, Any], scheduler: str) -> str | None:
         is_own = POD_GROUP in (metadata.get("annotations") or {})
         is_own = spec["schedulerName"] == scheduler if "schedulerName" in spec else is_own
         is_over = (pod.get("status") or {}).get("phase") in ENDED
-        is_free = is_own or is_over or metadata.get("namespace") in _OF_KAI
+        is_free = is_own or is_over or metadata.get("namespace") in OF_KAI
         return None if is_free else spec.get("nodeName")
     except (KeyError, TypeError, AttributeError) as error:
         hint = "It must be what `kubectl get pods -A -o json` prints."

@@ -22,7 +22,11 @@ TEAM = ("team-nlp",)
 
 
 def stream(root: Path) -> list[Object]:
-    result = kubectl_tas("render", "-o", "-", "-C", root)
+    return rendered(root)
+
+
+def rendered(root: Path, *more: str) -> list[Object]:
+    result = kubectl_tas("render", "-o", "-", *more, "-C", root)
     assert result.code == 0, result.err
     return list(yaml.safe_load_all(result.out))
 
@@ -187,3 +191,17 @@ def test_who_may_use_a_pool_is_described() -> None:
     assert "research-leads, team-nlp, system:serviceaccounts:nlp-ci" in page
     assert "oidc:finance, team-vision, team-speech" in page
     assert "May submit" not in kubectl_tas("pool", "describe", "scratch", "-C", root).out
+
+
+def test_queues_are_read_where_the_config_says_so(tmp_path: Path) -> None:
+    source = case_input(GOLDEN / "manifests/access")
+    root = write(
+        tmp_path / "copy", {path.relative_to(source).as_posix(): path.read_text() for path in source.rglob("*.yaml")}
+    )
+    roles = [item for item in rendered(root, "--backend", "prod") if item["kind"].startswith("ClusterRole")]
+    assert [(item["kind"], item["metadata"]["name"]) for item in roles] == [
+        ("ClusterRole", "osmo-access-ml-queues"), ("ClusterRoleBinding", "osmo-access-ml-queues"),
+    ]  # fmt: skip
+    settings = (root / "tas.yaml").read_text().replace("  accessReadsQueues: true\n", "")
+    write(root, {"tas.yaml": settings})
+    assert not [item for item in rendered(root, "--backend", "prod") if item["kind"].startswith("ClusterRole")]

@@ -59,10 +59,11 @@ def test_what_changes(case: Path, tmp_path: Path, snapshot: Any) -> None:
     before = content(root)
     command = (case / "command.txt").read_text().split()
     dry = run(root, *command, "--dry-run")
-    assert (dry.code, dry.err) == (0, "")
+    assert dry.code == 0
     assert content(root) == before
     assert dry.out == snapshot(extension_class=at(case / "changes.diff"))
-    assert run(root, *command).code == 0
+    done = run(root, *command)
+    assert (done.code, dry.err in done.err) == (0, True)
     after = content(root)
     changed = (
         (path, *(None if files.get(path) is None else files[path].decode() for files in (before, after)))
@@ -335,3 +336,27 @@ def test_a_template_is_not_edited(team: Path) -> None:
     said = refused(team, "rename", "team", "core", code=3)
     assert "workflows/ft.yaml is a template, and what it expands to is not edited" in said
     assert content(team) == before
+
+
+def test_a_rename_lists_what_must_go_first_and_what_goes_on(team: Path) -> None:
+    about = "metadata: {{name: {}, namespace: ml, labels: {{kubectl-tas/pool: team}}}}\n"
+    pods = "template: {spec: {restartPolicy: Never, containers: [{name: pytorch, image: i}]}}"
+    job = f"apiVersion: batch/v1\nkind: Job\n{about.format('sweep')}spec: {{{pods}}}\n"
+    replaced = job.replace("sweep", "again").replace(
+        "kubectl-tas/pool", 'kubectl-tas/replace: "true", kubectl-tas/pool'
+    )
+    torch = (
+        f"apiVersion: kubeflow.org/v1\nkind: PyTorchJob\n{about.format('tune')}"
+        f"spec: {{pytorchReplicaSpecs: {{Master: {{replicas: 1, {pods}}}}}}}\n"
+    )
+    pod = f"apiVersion: v1\nkind: Pod\n{about.format('shell')}spec: {{containers: [{{name: c, image: i}}]}}\n"
+    config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {gitops: flux, backends: [{name: a, namespace: ml}]}\n"
+    write(team, {"tas.yaml": config, "workflows/all.yaml": "---\n".join([job, replaced, torch, pod])})
+    said = [
+        "Delete first, since the API server refuses their new queue: Job/sweep in namespace ml.",
+        "Flux deletes and makes anew: Job/again in namespace ml.",
+        "What runs of these goes on in its old queue: Pod/shell in namespace ml, PyTorchJob/tune in namespace ml.",
+    ]
+    tried = run(team, "rename", "team", "core", "--dry-run")
+    assert (tried.code, tried.err.splitlines()) == (0, said)
+    assert run(team, "rename", "team", "core").err.splitlines()[-4:-1] == said

@@ -369,6 +369,19 @@ class TestDrain:
         assert result.err == "team--b: still DELETING; work still runs there\n"
         assert (state(draining, "a"), state(draining, "b")) == ("ARCHIVED", "DELETING")
 
+    def test_what_still_runs_is_named(self, draining: Path, kubectl: FakeKubectl) -> None:
+        def group(name: str, gpus: int, **about: Any) -> dict[str, Any]:
+            item = pod_group(B, resourcesStatus={"allocated": {"nvidia.com/gpu": gpus}})
+            return {**item, "metadata": {"name": name, "namespace": "ml", **about}}
+
+        owned = group("pg-x", 1, ownerReferences=[{"kind": "Job", "name": "sweep"}])
+        parts = [group(f"train-{part}", 2, labels={"kubectl-tas/workflow": "train"}) for part in "ab"]
+        kubectl.answers([queue(A, 0), queue(B, 6)], [owned, *parts, group("by-hand", 1)])
+        assert run(draining, "drain").err == (
+            "team--b: still DELETING; still running: Job/sweep (1 GPU in namespace ml), "
+            "PodGroup/by-hand (1 GPU in namespace ml), Workflow/train (4 GPUs in namespace ml)\n"
+        )
+
     def test_what_lives_in_another_cluster_stays(self, draining: Path, kubectl: FakeKubectl) -> None:
         kubectl.answers([queue(A, 0)], [])
         assert run(draining, "drain").code == 0

@@ -71,6 +71,18 @@ def test_a_job_fails_for_good_by_all_other_codes() -> None:
     assert failing["onExitCodes"] == {"containerName": "train-1", "operator": "NotIn", "values": [1, 3]}
 
 
+@pytest.mark.parametrize(
+    ("actions", "codes"),
+    [({}, [137, 143]), ({"RESCHEDULE": "3"}, [3, 137, 143]), ({"FAIL": "137"}, [143]), ({"COMPLETE": "130-150"}, [])],
+)
+def test_a_preemptible_job_runs_again_when_it_is_killed(actions: dict[str, str | int], codes: list[int]) -> None:
+    """KAI's evictor deletes the pod, and by default gives it no condition that tells why."""
+    made = job(task(actions), pool({}), 5, is_preemptible=True)
+    _, *rules = made["podFailurePolicy"]["rules"]
+    assert made["backoffLimit"] == (5 if codes else 0)
+    assert [rule["onExitCodes"]["values"] for rule in rules] == ([codes] if codes else [])
+
+
 @pytest.mark.parametrize(("actions", "retries"), [({}, 0), ({"FAIL": "1-255"}, 0), ({"RESCHEDULE": "1-255"}, 5)])
 def test_a_job_that_needs_no_rule_for_codes(actions: dict[str, str | int], retries: int) -> None:
     made = job(task(actions), pool({}), 5)

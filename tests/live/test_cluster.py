@@ -55,6 +55,27 @@ def test_a_queue_without_status(tmp_path: Path) -> None:
         assert (found.in_use, found.used, found.doubt) == (None, None, "it has no status")
 
 
+IDLE: dict[str, tuple[list[dict[str, Any]], bool]] = {
+    "nobody-asks": ([], True),
+    "what-asks-waits": ([pod_group("q", phase="Pending", resourcesStatus={"requested": {"nvidia.com/gpu": 8}})], True),
+    "what-asks-has-no-status": ([{"kind": "PodGroup", "spec": {"queue": "q"}}], False),
+    "what-asks-runs": ([pod_group("q", running=1)], False),
+    "what-asks-is-broken": ([pod_group("q", running=-1)], False),
+    "others-run": ([pod_group("other", running=1)], True),
+}
+
+
+@pytest.mark.parametrize("name", IDLE)
+def test_a_queue_that_nobody_has_asked_holds_nothing(tmp_path: Path, name: str) -> None:
+    """KAI writes no status before a PodGroup names the queue, so all PodGroups tell."""
+    groups, is_idle = IDLE[name]
+    idle = {"kind": "Queue", "metadata": {"name": "q"}}
+    about = {"kind": "ClusterState", "kinds": ["PodGroup", "Queue"]}
+    assert (usage(tmp_path, about, idle, *groups).used == NOTHING) is is_idle
+    assert usage(tmp_path, {**about, "namespace": "ml"}, idle, *groups).used is None
+    assert usage(tmp_path, {**about, "kinds": ["Queue"]}, idle, *groups).used is None
+
+
 def test_less_than_nothing(tmp_path: Path) -> None:
     for amount in (-1, "-1", "-500m", -0.5, "-1Gi"):
         found = usage(tmp_path, queue("q", 0, amount))

@@ -58,6 +58,8 @@ CORE = {
     ("scheduling.k8s.io/v1", "PriorityClass"): "Cluster",
     ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"): "Cluster",
     ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"): "Cluster",
+    ("rbac.authorization.k8s.io/v1", "ClusterRole"): "Cluster",
+    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"): "Cluster",
     ("rbac.authorization.k8s.io/v1", "Role"): "Namespaced",
     ("rbac.authorization.k8s.io/v1", "RoleBinding"): "Namespaced",
 }

@@ -17,6 +17,8 @@ case "$*" in
   *"get podgroups.scheduling.run.ai -A -o json") cat "{folder}/podgroups" ;;
   *"get podgroups.scheduling.run.ai --namespace="*" -o json") cat "{folder}/podgroups" ;;
   *"get nodes -o json") cat "{folder}/nodes" ;;
+  *"get pods -A -o json") echo '{{"kind": "PodList", "items": []}}' ;;
+  *"get priorityclasses.scheduling.k8s.io -o json") echo '{{"kind": "PriorityClassList", "items": []}}' ;;
   *) echo "error: unknown command" >&2; exit 1 ;;
 esac
 """
@@ -24,6 +26,7 @@ RESOURCES = {
     "queues.scheduling.run.ai": "Queue",
     "podgroups.scheduling.run.ai": "PodGroup",
     "nodes": "Node",
+    "pods": "Pod",
     "topologies.kai.scheduler": "Topology",
     "priorityclasses.scheduling.k8s.io": "PriorityClass",
     "deployments.apps": "Deployment",

@@ -1,0 +1,215 @@
+"""Nodes, pods, PodGroups and Queues of a cluster in; the GPUs that no queue is charged for, and what is really free for
+guaranteed work, out.
+
+KAI 0.17 charges a queue for the PodGroups that name it (``updateQueuesCurrentResourceUsage`` of
+pkg/scheduler/plugins/proportion/proportion.go). Pods of other PodGroups, and pods without one, keep their GPUs, and KAI
+never evicts them (pkg/scheduler/actions/utils/input_jobs.go).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.errors import TasError
+from kubectl_tas.live import kubectl
+from kubectl_tas.live.cluster import Cluster, Clusters, work_of
+from kubectl_tas.model.labels import POD_GROUP
+from kubectl_tas.place.held import CREATED, held_gangs
+from kubectl_tas.place.nodes import ENDED, read_nodes, requests
+from kubectl_tas.place.totals import OF_KAI, counted, held_by_others
+from kubectl_tas.quantities import said
+from kubectl_tas.records import dataclass
+from kubectl_tas.resolve.clusters import FleetBackend
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.words import shortened
+
+GPUS_UNCHARGED = Rule(
+    "gpus-uncharged",
+    Severity.WARNING,
+    "Pods hold GPUs in a cluster, and KAI charges no queue for them.",
+    "Their queue or PodGroup is gone, as after the rename of a pool, or they never had a PodGroup. KAI promises their "
+    "GPUs to pools, and never takes them back. End that work, or send it again: docs/draining.md.",
+    protects=Waiving.CONFIG,
+)
+GPUS_ELSEWHERE = Rule(
+    "gpus-elsewhere",
+    Severity.INFO,
+    "Pods of other schedulers hold GPUs in a cluster.",
+    "KAI divides what these pods leave, so its pools share less than the nodes have.",
+    protects=Waiving.CONFIG,
+)
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Uncharged:
+    """The GPUs of one piece of work that no queue is charged for."""
+
+    why: str
+    """Where its pods are, as in: 8 GPUs are held WHY."""
+    is_of_kai: bool
+    """Whether KAI's scheduler has placed its pods."""
+    namespace: str
+    work: str
+    """KIND/NAME."""
+    gpus: int
+    since: str
+    """When the first of its pods started, as Kubernetes writes it; empty where that is not known."""
+
+    def __str__(self) -> str:
+        since = f" since {self.since}" if self.since else ""
+        return f"{self.work} in namespace {self.namespace} ({said('gpu', self.gpus)}{since})"
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """What holds the GPUs of a cluster."""
+
+    uncharged: tuple[Uncharged, ...]
+    """By cause, then the largest first."""
+    free: Mapping[str, int]
+    """GPUs by node that guaranteed work can have: those that no pod holds, or that KAI can take back."""
+    labels: Mapping[str, Mapping[str, str]]
+    """Labels of these nodes, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """What a cluster says of its nodes, pods and queues."""
+
+    items: Sequence[Mapping[str, Any]]
+    is_whole: bool = False
+    """Whether all PodGroups are among them."""
+    hidden: str = ""
+    """Why they could not be read."""
+
+
+def objects_of(cluster: Cluster) -> Objects:
+    """The objects that tell who holds GPUs; none where they may not be read, or are too many."""
+    try:
+        items = [*cluster.nodes_and_pods(), *cluster.queued().objects]
+    except TasError as error:
+        if cluster.file is not None:
+            raise
+        return Objects((), hidden=error.message)
+    is_all = "PodGroup" in kubectl.complete_kinds(items) and kubectl.only_namespace(items) is None
+    return Objects(items, cluster.file is None or is_all)
+
+
+def holdings(objects: Objects, scheduler: str) -> Holdings | None:
+    """Who holds what; None where nodes or pods are not known. Raises TasError where one cannot be read."""
+    items, complete = objects.items, kubectl.complete_kinds(objects.items)
+    if not any(item.get("kind") == "Node" for item in items):
+        return None
+    nodes = read_nodes(items, complete)
+    if not (nodes.knows_pods or objects.is_whole):
+        return None
+    queues = {str((item.get("metadata") or {}).get("name")) for item in items if item.get("kind") == "Queue"}
+    free = {node.name: int(counted(node.free).gpu) for node in nodes.nodes if node.is_ready and not node.is_cordoned}
+    for gang in held_gangs(items):
+        if gang.is_preemptible and gang.queue in queues:
+            for node, asked in gang.pods:
+                if node in free:
+                    free[node] += int(counted(asked).gpu)
+    labels = {node.name: node.labels for node in nodes.nodes if node.name in free}
+    at_least_none = {name: max(0, gpus) for name, gpus in free.items()}
+    return Holdings(tuple(_uncharged(objects, queues, scheduler)), at_least_none, labels)
+
+
+def _uncharged(objects: Objects, queues: set[str], scheduler: str) -> Iterator[Uncharged]:
+    groups: dict[str, Mapping[str, Any]] = {}
+    for item in objects.items:
+        if item.get("kind") == "PodGroup":
+            groups[str((item.get("metadata") or {}).get("name"))] = item
+    gpus: Counter[tuple[str, bool, str, str]] = Counter()
+    since: dict[tuple[str, bool, str, str], str] = {}
+    for item in objects.items:
+        if item.get("kind") != "Pod":
+            continue
+        spec, status = item.get("spec") or {}, item.get("status") or {}
+        if not spec.get("nodeName") or status.get("phase") in ENDED:
+            continue
+        held, metadata = int(counted(requests(spec)).gpu), item["metadata"]
+        if not held:
+            continue
+        why = _why(item, groups, queues, scheduler, is_whole=objects.is_whole)
+        if why is None:
+            continue
+        group = groups.get(str((metadata.get("annotations") or {}).get(POD_GROUP)), item)
+        key = (*why, str(metadata.get("namespace") or "default"), work_of(group))
+        gpus[key] += held
+        started = str(status.get("startTime") or metadata.get(CREATED) or "")
+        since[key] = min(since.get(key, started), started)
+    for key in sorted(gpus, key=lambda key: (key[0], -gpus[key], key)):
+        yield Uncharged(*key, gpus[key], since[key])
+
+
+def _why(
+    pod: Mapping[str, Any],
+    groups: Mapping[str, Mapping[str, Any]],
+    queues: set[str],
+    scheduler: str,
+    *,
+    is_whole: bool,
+) -> tuple[str, bool] | None:
+    """Where a pod on a node is that no queue is charged for, and whether KAI placed it; None where one is, or nobody
+    knows.
+    """
+    if held_by_others(pod, scheduler) is not None:
+        return f"by pods of the scheduler {pod['spec'].get('schedulerName') or 'default-scheduler'}", False
+    metadata = pod["metadata"]
+    if metadata.get("namespace") in OF_KAI:
+        return None
+    name = (metadata.get("annotations") or {}).get(POD_GROUP)
+    group = groups.get(str(name))
+    if name is None:
+        return "by pods without a PodGroup", True
+    if group is None:
+        return (f"in the PodGroup {name}, which is gone", True) if is_whole else None
+    queue = str((group.get("spec") or {}).get("queue"))
+    return (f"in the queue {queue}, which is gone", True) if queues and queue not in queues else None
+
+
+def sentences(backend: str, found: Iterable[Uncharged]) -> Iterator[tuple[bool, str]]:
+    """For each cause who holds how many GPUs, and since when; and whether KAI placed that work."""
+    causes: dict[tuple[str, bool], list[Uncharged]] = {}
+    for item in found:
+        causes.setdefault((item.why, item.is_of_kai), []).append(item)
+    for (why, is_of_kai), items in causes.items():
+        gpus = sum(item.gpus for item in items)
+        verb = "is" if gpus == 1 else "are"
+        yield is_of_kai, f"backend {backend}: {said('gpu', gpus)} {verb} held {why}: {_named(items)}"
+
+
+def _named(items: Sequence[Uncharged]) -> str:
+    return shortened([str(item) for item in items], _MOST_NAMED)
+
+
+def check_holdings(fleet: Fleet, clusters: Clusters, but: Collection[str], unread: Rule) -> Iterator[Diagnostic]:
+    """The GPUs of each cluster with KAI, ``but`` those that cannot be read, that its queues do not account for;
+    ``unread`` is for pods that nobody may read. Raises TasError where the only cluster does not answer.
+    """
+    names = clusters.names.difference(but)
+    own = [backend for backend in fleet.backends if backend.is_kai and backend.name in names]
+    answers = clusters.ask(objects_of, [backend.name for backend in own])
+    for backend in own:
+        if backend.name in answers.found:
+            yield from _findings(backend, answers.found[backend.name], unread)
+
+
+def _findings(backend: FleetBackend, objects: Objects, unread: Rule) -> Iterator[Diagnostic]:
+    if objects.hidden:
+        message = f"who holds the GPUs of backend {backend.name} is not known: {objects.hidden}"
+        hint = "Ask who runs the cluster, or pass --cluster-state FILE."
+        yield Diagnostic(unread, message, None, hint=hint)
+        return
+    found = holdings(objects, backend.scheduler_name)
+    for is_of_kai, text in sentences(backend.name, found.uncharged if found else ()):
+        if is_of_kai:
+            hint = "End that work, or send it to a queue that exists: KAI never takes these GPUs back."
+            yield Diagnostic(GPUS_UNCHARGED, text, None, hint=hint)
+        else:
+            yield Diagnostic(GPUS_ELSEWHERE, text, None, hint="KAI divides what these pods leave.")
