@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kubectl_tas.cli import wordtypes
+from kubectl_tas.cli.complete import DIRECTIVES, OFFERS
 from kubectl_tas.cli.main import COMMANDS
-from kubectl_tas.cli.offered import DIRECTIVES, OFFERS
 from kubectl_tas.cli.wordtypes import Word
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.history import commit, git

@@ -86,7 +86,7 @@ def test_completing_imports_neither_libraries_nor_commands(clean: Path, words: l
     found = set(result.out.split())
     assert not (ALL | {"click", "subprocess", "dataclasses", "pathlib"}) & found
     own = {name for name in found if name.startswith("kubectl_tas.cli.")}
-    assert own == {"kubectl_tas.cli.complete", "kubectl_tas.cli.offered"}
+    assert own == {"kubectl_tas.cli.complete"}
 
 
 @pytest.mark.parametrize("name", COMMANDS)

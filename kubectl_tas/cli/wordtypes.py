@@ -9,7 +9,7 @@ COLOURS = AUTO, ALWAYS, NEVER = "auto", "always", "never"
 
 
 class Word(click.ParamType):  # type: ignore[type-arg]
-    """A word of any text, of which ``cli/offered.py`` knows what it may be by this name."""
+    """A word of any text, of which ``cli/complete.py`` knows what it may be by this name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
