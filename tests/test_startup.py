@@ -98,7 +98,7 @@ def test_commands_are_listed_as_they_explain_themselves(name: str) -> None:
 
 def test_the_version_is_told_by_hardly_any_module() -> None:
     own = {name for name in modules("--version") if name.startswith("kubectl_tas.")}
-    assert own == {f"kubectl_tas.{name}" for name in ("cli", "cli.main", "cli.group", "cli.wordtypes", "late")}
+    assert own == {f"kubectl_tas.{name}" for name in ("cli", "cli.main", "cli.options", "late")}
 
 
 @pytest.mark.parametrize("arguments", ["rule", "rule over-quota"])

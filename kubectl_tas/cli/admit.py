@@ -11,10 +11,9 @@ import click
 
 from kubectl_tas.check.blame import blamed_on_flags
 from kubectl_tas.cli.backends import cluster_options, named_clusters
-from kubectl_tas.cli.options import output_option, repository_option, template_options
+from kubectl_tas.cli.options import OPEN_TARGET, output_option, repository_option, template_options
 from kubectl_tas.cli.session import check_added, find_root, read_named, show_findings, tell_errors
 from kubectl_tas.cli.terminal import hand_over, show
-from kubectl_tas.cli.wordtypes import OPEN_TARGET
 from kubectl_tas.diagnostics import has_errors
 from kubectl_tas.draw import answer as pages
 from kubectl_tas.gangs.admission import VERDICTS, answers, sent_by, split_findings

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kubectl_tas.cli.options import F
-from kubectl_tas.cli.wordtypes import BACKEND, CONTEXT, FILE
+from kubectl_tas.cli.options import BACKEND, FILE, F, kubectl_options, together
 from kubectl_tas.words import nothing_called
 
 if TYPE_CHECKING:
@@ -41,31 +40,19 @@ def narrowed(fleet: Fleet, name: str | None) -> Fleet:
     return fleet if name is None else fleet.of_backend(name)
 
 
-def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds ``--backend``, ``--context``, ``--kubeconfig``, ``-n`` and ``--cluster-state``.
-
-    kubectl hands plugins none of its own flags.
-    """
-    for option in (
-        click.option(
-            "--cluster-state",
-            metavar="[BACKEND=]FILE",
-            type=FILE,
-            multiple=True,
-            help="What `kubectl tas cluster state` wrote, instead of a cluster; may be given for each backend.",
-        ),
-        click.option("-n", "--namespace", metavar="NAME", help="Read what this namespace has, not all of them."),
-        click.option("--kubeconfig", metavar="FILE", type=FILE, help="The kubeconfig that kubectl is to use."),
-        click.option(
-            "--context",
-            metavar="NAME",
-            type=CONTEXT,
-            help="The context that kubectl is to use, instead of the backend's.",
-        ),
-        backend_option("The backend whose cluster is asked, where there are several."),
-    ):
-        command = option(command)
-    return command
+cluster_options = together(
+    click.option(
+        "--cluster-state",
+        metavar="[BACKEND=]FILE",
+        type=FILE,
+        multiple=True,
+        help="What `kubectl tas cluster state` wrote, instead of a cluster; may be given for each backend.",
+    ),
+    click.option("-n", "--namespace", metavar="NAME", help="Read what this namespace has, not all of them."),
+    kubectl_options("The context that kubectl is to use, instead of the backend's."),
+    backend_option("The backend whose cluster is asked, where there are several."),
+)
+"""Which cluster is asked, or what stands for it."""
 
 
 def named_clusters(fleet: Fleet, options: Mapping[str, Any], *, live: bool) -> Clusters | None:

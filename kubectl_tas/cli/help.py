@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from kubectl_tas.cli.options import COMMAND
 from kubectl_tas.cli.terminal import show
-from kubectl_tas.cli.wordtypes import COMMAND
 
 
 @click.command("help", epilog="Example: kubectl tas help pool list")

@@ -11,11 +11,9 @@ from typing import Any
 import click
 
 from kubectl_tas import yaml
-from kubectl_tas.cli.group import Group
-from kubectl_tas.cli.options import group_directory
+from kubectl_tas.cli.options import FILE, FOLDER, Group, group_directory, kubectl_options
 from kubectl_tas.cli.session import Session, check_source, read_named, show_findings
 from kubectl_tas.cli.terminal import say, show
-from kubectl_tas.cli.wordtypes import CONTEXT, FILE, FOLDER
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import Diagnostic, Severity
 from kubectl_tas.emit.fresh import standing, write_new
@@ -34,6 +32,14 @@ MAX_LISTED = 8
 """Names that one line lists."""
 CLUSTER = "Has no place, and stays in the cluster as it is:"
 OSMO = "Has no place here, and was left out:"
+folder_option = click.option(
+    "-o",
+    "--output",
+    metavar="DIR",
+    type=FOLDER,
+    default=".",
+    help="The folder to write; by default the working folder.",
+)
 
 
 @click.group("import", cls=Group, epilog="Example: kubectl tas import cluster -o gpu-pools")
@@ -42,16 +48,8 @@ def import_group() -> None:
 
 
 @import_group.command(epilog="Example: kubectl tas import cluster --context prod -o gpu-pools")
-@click.option(
-    "-o",
-    "--output",
-    metavar="DIR",
-    type=FOLDER,
-    default=".",
-    help="The folder to write; by default the working folder.",
-)
-@click.option("--context", metavar="NAME", type=CONTEXT, help="The context that kubectl is to use.")
-@click.option("--kubeconfig", metavar="FILE", type=FILE, help="The kubeconfig that kubectl is to use.")
+@folder_option
+@kubectl_options("The context that kubectl is to use.")
 @click.option(
     "--cluster-state", metavar="FILE", type=FILE, help="What `kubectl tas cluster state` wrote, instead of a cluster."
 )
@@ -91,14 +89,7 @@ def cluster(output: str, context: str | None, kubeconfig: str | None, cluster_st
 @click.argument(
     "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(exists=True, dir_okay=False, allow_dash=True)
 )
-@click.option(
-    "-o",
-    "--output",
-    metavar="DIR",
-    default=".",
-    type=FOLDER,
-    help="The folder to write; by default the working folder.",
-)
+@folder_option
 def osmo(files: tuple[str, ...], output: str) -> int:
     """Write pools, platforms, pod templates and resource validations of OSMO's configuration.
 

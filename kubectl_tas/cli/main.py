@@ -15,8 +15,7 @@ from typing import Any, NoReturn
 import click
 
 from kubectl_tas import __version__
-from kubectl_tas.cli.group import Group
-from kubectl_tas.cli.wordtypes import COLOURS, FOLDER
+from kubectl_tas.cli.options import COLOURS, FOLDER, Group
 from kubectl_tas.late import imported
 
 COMMANDS = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from kubectl_tas.catalogue import all_rules
+from kubectl_tas.cli.options import RULE
 from kubectl_tas.cli.terminal import show
-from kubectl_tas.cli.wordtypes import RULE
 from kubectl_tas.report import table
 from kubectl_tas.report.rules import page
 from kubectl_tas.words import did_you_mean

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from kubectl_tas.cli.options import FOLDER, SCHEMA
 from kubectl_tas.cli.terminal import hand_over, say, show
-from kubectl_tas.cli.wordtypes import FOLDER, SCHEMA
 from kubectl_tas.resources import read_resource, resource_root
 from kubectl_tas.words import nothing_called
 

@@ -12,7 +12,7 @@ from typing import TextIO
 
 import click
 
-from kubectl_tas.cli.wordtypes import ALWAYS, NEVER
+from kubectl_tas.cli.options import ALWAYS, NEVER
 from kubectl_tas.report.style import printable, printable_lines
 
 DELAY = 1.0

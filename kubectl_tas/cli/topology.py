@@ -9,11 +9,9 @@ from typing import Any
 import click
 
 from kubectl_tas.cli.backends import cluster_options, named_clusters
-from kubectl_tas.cli.group import Group
-from kubectl_tas.cli.options import output_option, repository_option
+from kubectl_tas.cli.options import TOPOLOGY, Group, output_option, repository_option
 from kubectl_tas.cli.session import open_session, tell_errors, tell_unread
 from kubectl_tas.cli.terminal import hand_over, say, show, show_names
-from kubectl_tas.cli.wordtypes import TOPOLOGY
 from kubectl_tas.compare.cluster import Drift, Use, declared_uses, drifts, live_uses
 from kubectl_tas.compare.nodes import Coverage, coverage
 from kubectl_tas.draw import topology as pages

@@ -15,6 +15,7 @@ from kubectl_tas.check.waivers import Base
 from kubectl_tas.cli.backends import cluster_options, named_clusters
 from kubectl_tas.cli.options import (
     FINDINGS,
+    MANIFEST,
     TEXT,
     base_option,
     output_option,
@@ -34,7 +35,6 @@ from kubectl_tas.cli.session import (
     read_stdin,
     report,
 )
-from kubectl_tas.cli.wordtypes import MANIFEST
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.errors import TasError
 from kubectl_tas.gangs.lasting import Past

@@ -9,12 +9,10 @@ from pathlib import Path, PurePosixPath
 import click
 
 from kubectl_tas.cli.backends import backend_option, narrowed
-from kubectl_tas.cli.group import Group
-from kubectl_tas.cli.options import PICTURES, output_option, repository_option, template_options
+from kubectl_tas.cli.options import PICTURES, SUBMISSION, Group, output_option, repository_option, template_options
 from kubectl_tas.cli.pictures import show_figures
 from kubectl_tas.cli.session import Session, open_summaries, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show, show_names
-from kubectl_tas.cli.wordtypes import SUBMISSION
 from kubectl_tas.diagnostics import Severity
 from kubectl_tas.draw import json, tree
 from kubectl_tas.draw import workflows as pages
