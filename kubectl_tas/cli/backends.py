@@ -1,4 +1,4 @@
-"""Which backends a command is about, and which clusters it asks."""
+"""Which backends and which work a command is about, and which clusters it asks."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kubectl_tas.live.cluster import Clusters
     from kubectl_tas.resolve.clusters import FleetBackend
     from kubectl_tas.resolve.fleet import Fleet
+    from kubectl_tas.resolve.pools import Submission
 
 
 def backend_option(help_: str) -> Callable[[F], F]:
@@ -38,6 +39,18 @@ def narrowed(fleet: Fleet, name: str | None) -> Fleet:
     """What is for the backend of that name, or all; a usage error where there is none."""
     chosen_backends(fleet, name)
     return fleet if name is None else fleet.of_backend(name)
+
+
+def named(fleet: Fleet, known: Sequence[Submission], wanted: str) -> list[Submission]:
+    """What of ``known`` is called so, or is in that file; a usage error where there is none."""
+    from kubectl_tas.resolve.fleet import files_of, no_work
+
+    paths = [*files_of(fleet.repository, wanted), wanted.removeprefix("./")]
+    meant = {id(item) for item in fleet.submissions_in(paths, wanted)}
+    found = [item for item in known if id(item) in meant]
+    if not found:
+        raise click.UsageError(no_work(fleet, known, "workflow", wanted))
+    return found
 
 
 cluster_options = together(

@@ -8,13 +8,11 @@ from typing import Any
 
 import click
 
-from kubectl_tas.cli.backends import chosen_backends
+from kubectl_tas.cli.backends import chosen_backends, named
 from kubectl_tas.cli.nodesource import NodeSource, nodes_options, refuse_several
 from kubectl_tas.cli.options import PICTURES, POOL, SUBMISSION, TEXT, output_option, repository_option, template_options
-from kubectl_tas.cli.pictures import show_figures
-from kubectl_tas.cli.sent import named
 from kubectl_tas.cli.session import Session, open_session, open_summaries, refuse_errors, tell_errors
-from kubectl_tas.cli.terminal import hand_over, say, show
+from kubectl_tas.cli.terminal import hand_over, say, show, show_figures
 from kubectl_tas.compile.queues import compile_queues
 from kubectl_tas.draw import fit as pages
 from kubectl_tas.draw import grow as growth_pages

@@ -62,7 +62,7 @@ def rule(code: str | None) -> None:
     """Explain the rule CODE; without CODE, list all rules."""
     from kubectl_tas.catalogue import all_rules
     from kubectl_tas.report import table
-    from kubectl_tas.report.rules import page
+    from kubectl_tas.report.text import rule_page
     from kubectl_tas.words import did_you_mean
 
     rules = all_rules()
@@ -73,7 +73,7 @@ def rule(code: str | None) -> None:
     if code not in rules:
         hint = did_you_mean(code, rules, "`kubectl tas rule` lists them")
         raise click.UsageError(f'no rule "{code}"; {hint[0].lower()}{hint[1:]}')
-    show(page(rules[code]))
+    show(rule_page(rules[code]))
 
 
 @click.command(epilog="Example: kubectl tas schema --all .schemas")

@@ -21,7 +21,7 @@ from kubectl_tas.cli.session import (
     show_findings,
     tell_warnings,
 )
-from kubectl_tas.cli.terminal import hand_over_parts, progress, say, show
+from kubectl_tas.cli.terminal import hand_over_parts, print_findings, progress, say, show
 from kubectl_tas.diagnostics import Diagnostic, has_errors, in_order
 from kubectl_tas.emit import text
 from kubectl_tas.emit.foreign import OUTPUT_FOREIGN
@@ -34,7 +34,6 @@ from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.load.unread import NOTHING_DECLARED
 from kubectl_tas.model.artifact import Artifact, Placed
 from kubectl_tas.report.diff import unified
-from kubectl_tas.report.findings import Findings
 from kubectl_tas.work.manifests import Object
 from kubectl_tas.work.run import Run
 from kubectl_tas.work.whole import KeptStamps, Layout, Repeat
@@ -125,7 +124,7 @@ def check(output: str, backend: str | None, guard: bool, directory: str | None) 
     """
     session = open_session(directory, by_file=True, render=True).with_guard(guard=guard)
     if output != TEXT and session.failed():
-        _print(session.findings("check"), output, session)
+        print_findings(session.findings("check"), output, session.root)
         return 1
     if refuse_errors(session):
         return 1
@@ -169,13 +168,8 @@ def _print_stale(session: Session, items: Iterable[Diagnostic], plan: Plan, outp
     found = in_order(items)
     paths = tuple(sorted((*plan.same, *(change.path for change in plan.changes))))
     findings = session.findings("check")
-    _print(replace(findings, diagnostics=found, files=paths, read=len(paths), waived=()), output, session)
-
-
-def _print(findings: Findings, output: str, session: Session) -> None:
-    from kubectl_tas.cli.findings import print_findings  # people need none of these formats
-
-    print_findings(findings, output, session.root)
+    found_here = replace(findings, diagnostics=found, files=paths, read=len(paths), waived=())
+    print_findings(found_here, output, session.root)
 
 
 def _compiled(session: Session) -> tuple[Placed, ...]:

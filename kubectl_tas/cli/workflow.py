@@ -10,14 +10,12 @@ import click
 
 from kubectl_tas.cli.backends import backend_option, narrowed
 from kubectl_tas.cli.options import PICTURES, SUBMISSION, Group, output_option, repository_option, template_options
-from kubectl_tas.cli.pictures import show_figures
 from kubectl_tas.cli.session import Session, open_summaries, refuse_errors, tell_errors
-from kubectl_tas.cli.terminal import hand_over, say, show, show_names
+from kubectl_tas.cli.terminal import hand_over, say, show, show_figures, show_names
 from kubectl_tas.diagnostics import Severity
 from kubectl_tas.draw import json, tree
 from kubectl_tas.draw import workflows as pages
-from kubectl_tas.draw.gangfigure import figure
-from kubectl_tas.draw.picture import Picture, picture
+from kubectl_tas.draw.gangfigure import Picture, figure, picture
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.gangs.workload import PodSegment, segments_of_pods
 from kubectl_tas.report.json import dump
