@@ -15,8 +15,8 @@ from kubectl_tas.load.document import Document
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amounts, said
 from kubectl_tas.report import table
-from kubectl_tas.report.rules import page
 from kubectl_tas.report.style import printable_lines
+from kubectl_tas.report.text import rule_page
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 
@@ -27,7 +27,7 @@ _NAMES = (("metadata", "name"), ("workflow", "name"))
 def of_rules(found: Iterable[Diagnostic]) -> Iterator[str]:
     """The page of each rule that findings are of, as Markdown."""
     for rule in dict.fromkeys(item.rule for item in found):
-        yield page(rule)
+        yield rule_page(rule)
 
 
 def of_reference(reference: Reference, fleet: Fleet) -> Iterator[str]:
