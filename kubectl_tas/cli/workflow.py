@@ -14,7 +14,7 @@ from kubectl_tas.cli.session import Session, open_summaries, refuse_errors, tell
 from kubectl_tas.cli.terminal import hand_over, say, show, show_figures, show_names
 from kubectl_tas.diagnostics import Severity
 from kubectl_tas.draw import json, tree
-from kubectl_tas.draw import workflows as pages
+from kubectl_tas.draw import verdicts as pages
 from kubectl_tas.draw.gangfigure import Picture, figure, picture
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.gangs.workload import PodSegment, segments_of_pods

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.draw import answer as answer_pages
+from kubectl_tas.draw.verdicts import told
 from kubectl_tas.editor.definition import Reference
 from kubectl_tas.errors import TasError
 from kubectl_tas.gangs.accounts import Account, accounts
@@ -46,7 +46,7 @@ def of_name(document: Document, path: KeyPath, fleet: Fleet) -> Iterator[str]:
     for item in fleet.submissions:
         if item.declared.at(*path) == place:
             try:
-                yield _block(answer_pages.render(answers(fleet, [item], None, None)))
+                yield _block(told(answers(fleet, [item], None, None)))
             except TasError as error:
                 yield _block(error.message)
     for account in accounts(fleet, None, archived=True):
