@@ -191,16 +191,17 @@ def _tell_next(root: Path) -> None:
 
 def _tell(objects: Sequence[Compared], imported: Imported) -> None:
     """What becomes of the cluster when the files are rendered and applied."""
+    known = [(item, x) for item in objects for x in item.differences or ()]
     same = [item for item in objects if item.differences is not None and all(x.is_same for x in item.differences)]
     say("")
     say("Rendered as the cluster has it, but for labels and annotations that are added:")
     _list(same)
-    written = [(item, x) for item in objects for x in item.differences or () if x.is_same]
+    written = [(item, x) for item, x in known if x.is_same]
     if written:
         say("Written out, though KAI reads it so already:")
         for item, found in written:
             say(f"  {item.kind} {item.name}: {found.path}: {found.after}")
-    changed = [(item, x) for item in objects for x in item.differences or () if not x.is_same]
+    changed = [(item, x) for item, x in known if not x.is_same]
     if changed:
         say("Would change:")
         for item, found in changed:
