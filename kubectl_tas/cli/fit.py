@@ -15,8 +15,8 @@ from kubectl_tas.cli.session import Session, open_session, open_summaries, refus
 from kubectl_tas.cli.terminal import hand_over, say, show, show_figures
 from kubectl_tas.compile.queues import compile_queues
 from kubectl_tas.draw import fit as pages
-from kubectl_tas.draw import grow as growth_pages
-from kubectl_tas.draw import pending as queue_pages
+from kubectl_tas.draw import growthpages as growth_pages
+from kubectl_tas.draw import pendingtable as queue_pages
 from kubectl_tas.draw.fitfigure import figure
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.model import manifest

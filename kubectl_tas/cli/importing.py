@@ -25,7 +25,7 @@ from kubectl_tas.live.kubectl import Access
 from kubectl_tas.live.record import read, record
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.source import CONFIG_FILE, FolderSource, MemorySource, OverlaySource, decode
-from kubectl_tas.report.diff import unified
+from kubectl_tas.report.unifieddiff import unified
 from kubectl_tas.words import shortened
 
 MAX_LISTED = 8

@@ -14,7 +14,7 @@ from kubectl_tas.cli.editing import edit
 from kubectl_tas.cli.options import PICTURES, POOL, TARGET, TEXT, Group, edit_options, output_option, repository_option
 from kubectl_tas.cli.session import open_session, open_summaries, tell_errors, tell_unread
 from kubectl_tas.cli.terminal import hand_over, say, show, show_figures, show_names
-from kubectl_tas.draw import pool as pages
+from kubectl_tas.draw import pooltables as pages
 from kubectl_tas.draw.poolfigure import figure
 from kubectl_tas.edit import pools
 from kubectl_tas.gangs.accounts import Account, accounts

@@ -33,7 +33,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.load.unread import NOTHING_DECLARED
 from kubectl_tas.model.artifact import Artifact, Placed
-from kubectl_tas.report.diff import unified
+from kubectl_tas.report.unifieddiff import unified
 from kubectl_tas.work.manifests import Object
 from kubectl_tas.work.run import Run
 from kubectl_tas.work.whole import KeptStamps, Layout, Repeat

@@ -15,7 +15,7 @@ from kubectl_tas.cli.terminal import progress, say
 from kubectl_tas.emit.pages import plan_pages
 from kubectl_tas.emit.plan import apply_plan
 from kubectl_tas.site.content import Content
-from kubectl_tas.site.files import files
+from kubectl_tas.site.sitefiles import files
 
 
 @click.command("report", epilog="Example: kubectl tas report -o site")

@@ -15,7 +15,7 @@ from kubectl_tas.cli.options import TARGET, output_option, repository_option, te
 from kubectl_tas.cli.session import open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
 from kubectl_tas.compile.queues import compile_queues
-from kubectl_tas.draw import share as pages
+from kubectl_tas.draw import sharetables as pages
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.gangs.admission import asked as asked_by_queue
 from kubectl_tas.live.cluster import ClusterState

@@ -26,7 +26,7 @@ from kubectl_tas.cli.options import (
 )
 from kubectl_tas.cli.session import open_session, open_summaries, tell_errors, tell_unread
 from kubectl_tas.cli.terminal import hand_over, say, show, show_names
-from kubectl_tas.draw import pool as pages
+from kubectl_tas.draw import pooltables as pages
 from kubectl_tas.edit import subpools
 from kubectl_tas.edit.subpools import Quota, Usage
 from kubectl_tas.model.pool import CPU, MEMORY, SHARE

@@ -14,7 +14,7 @@ from kubectl_tas.cli.session import open_session, tell_errors, tell_unread
 from kubectl_tas.cli.terminal import hand_over, say, show, show_names
 from kubectl_tas.compare.cluster import Drift, Use, declared_uses, drifts, live_uses
 from kubectl_tas.compare.nodes import Coverage, coverage
-from kubectl_tas.draw import topology as pages
+from kubectl_tas.draw import topologytables as pages
 from kubectl_tas.errors import TasError
 from kubectl_tas.live.cliquesets import GroveState
 from kubectl_tas.live.cluster import Cluster, Node

@@ -13,7 +13,7 @@ from kubectl_tas.cli.options import PICTURES, SUBMISSION, Group, output_option, 
 from kubectl_tas.cli.session import Session, open_summaries, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show, show_figures, show_names
 from kubectl_tas.diagnostics import Severity
-from kubectl_tas.draw import json, tree
+from kubectl_tas.draw import gangjson, tree
 from kubectl_tas.draw import verdicts as pages
 from kubectl_tas.draw.gangfigure import Picture, figure, picture
 from kubectl_tas.gangs.admission import VERDICTS
@@ -79,14 +79,14 @@ def explain(workflow: str, output: str, pod_index: int | None, directory: str | 
 
 def _draw(pictures: Sequence[Picture], output: str) -> None:
     if output == "json":
-        hand_over(json.render(pictures))
+        hand_over(gangjson.render(pictures))
     else:
         show_figures([figure(item) for item in pictures], output)
 
 
 def _tell_segments(index: int, found: Sequence[tuple[FleetWorkload, PodSegment]], output: str) -> None:
     if output == "json":
-        hand_over(json.pod_segments(index, found))
+        hand_over(gangjson.pod_segments(index, found))
     elif output == "tree":
         show(tree.pod_segments(index, found))
     else:

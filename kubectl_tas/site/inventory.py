@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.draw.pool import amount_text, facts, queues, quota_text
 from kubectl_tas.draw.poolfigure import figure
-from kubectl_tas.draw.topology import objects, sets
+from kubectl_tas.draw.pooltables import amount_text, facts, queues, quota_text
+from kubectl_tas.draw.topologytables import objects, sets
 from kubectl_tas.gangs.accounts import Account, totals
 from kubectl_tas.quantities import NO_LIMIT, Amounts
 from kubectl_tas.resolve.clusters import FleetBackend
