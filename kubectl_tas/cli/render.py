@@ -168,8 +168,8 @@ def _print_stale(session: Session, items: Iterable[Diagnostic], plan: Plan, outp
     found = in_order(items)
     paths = tuple(sorted((*plan.same, *(change.path for change in plan.changes))))
     findings = session.findings("check")
-    found_here = replace(findings, diagnostics=found, files=paths, read=len(paths), waived=())
-    print_findings(found_here, output, session.root)
+    stale_ones = replace(findings, diagnostics=found, files=paths, read=len(paths), waived=())
+    print_findings(stale_ones, output, session.root)
 
 
 def _compiled(session: Session) -> tuple[Placed, ...]:
