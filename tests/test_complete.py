@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.cli import wordtypes
+from kubectl_tas.cli import options
+from kubectl_tas.cli.complete import DIRECTIVES, OFFERS
 from kubectl_tas.cli.main import COMMANDS
-from kubectl_tas.cli.offered import DIRECTIVES, OFFERS
-from kubectl_tas.cli.wordtypes import Word
+from kubectl_tas.cli.options import Word
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.history import commit, git
 from tests.support.process import call
@@ -99,7 +99,7 @@ def test_schemas() -> None:
 
 
 def test_all_types_of_words_are_known() -> None:
-    names = {word.name for word in vars(wordtypes).values() if isinstance(word, Word)}
+    names = {word.name for word in vars(options).values() if isinstance(word, Word)}
     assert names == OFFERS.keys() | DIRECTIVES.keys()
 
 

@@ -7,8 +7,7 @@ from lsprotocol.types import Position
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.editor.definition import reference_at
-from kubectl_tas.editor.fixes import fix
-from kubectl_tas.editor.positions import Text
+from kubectl_tas.editor.positions import Text, fix
 from kubectl_tas.load.document import parse
 from kubectl_tas.words import question
 

@@ -86,7 +86,7 @@ def test_completing_imports_neither_libraries_nor_commands(clean: Path, words: l
     found = set(result.out.split())
     assert not (ALL | {"click", "subprocess", "dataclasses", "pathlib"}) & found
     own = {name for name in found if name.startswith("kubectl_tas.cli.")}
-    assert own == {"kubectl_tas.cli.complete", "kubectl_tas.cli.offered"}
+    assert own == {"kubectl_tas.cli.complete"}
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -98,7 +98,7 @@ def test_commands_are_listed_as_they_explain_themselves(name: str) -> None:
 
 def test_the_version_is_told_by_hardly_any_module() -> None:
     own = {name for name in modules("--version") if name.startswith("kubectl_tas.")}
-    assert own == {f"kubectl_tas.{name}" for name in ("cli", "cli.main", "cli.group", "cli.wordtypes", "late")}
+    assert own == {f"kubectl_tas.{name}" for name in ("cli", "cli.main", "cli.options", "late")}
 
 
 @pytest.mark.parametrize("arguments", ["rule", "rule over-quota"])

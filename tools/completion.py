@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from kubectl_tas.cli.wordtypes import FOLDER, MANIFEST, Word
+from kubectl_tas.cli.options import FOLDER, MANIFEST, Word
 from kubectl_tas.model.workload import WORKLOADS, kind_of
 from tools.declared import declared_rules
 from tools.schemas import schema_texts

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 
 from kubectl_tas.diagnostics import Rule
-from kubectl_tas.report.rules import page
+from kubectl_tas.report.text import rule_page
 from tools.declared import declared_rules
 from tools.goldens import ROOT, Case, read
 
@@ -130,10 +130,10 @@ def _page(rule: Rule) -> str:
     right = next((case for case in cases if case.is_silent), None)
     shown = _wrong(rule, wrong) if wrong else None
     if shown is None:
-        return page(rule)
+        return rule_page(rule)
     text, path = shown
     mended = _right(right, path) if right else ""
-    return f"{page(rule)}\n{text}{mended}"
+    return f"{rule_page(rule)}\n{text}{mended}"
 
 
 def _wrong(rule: Rule, case: Case) -> tuple[str, str] | None:

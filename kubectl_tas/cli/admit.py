@@ -11,12 +11,11 @@ import click
 
 from kubectl_tas.check.blame import blamed_on_flags
 from kubectl_tas.cli.backends import cluster_options, named_clusters
-from kubectl_tas.cli.options import output_option, repository_option, template_options
+from kubectl_tas.cli.options import OPEN_TARGET, output_option, repository_option, template_options
 from kubectl_tas.cli.session import check_added, find_root, read_named, show_findings, tell_errors
 from kubectl_tas.cli.terminal import hand_over, show
-from kubectl_tas.cli.wordtypes import OPEN_TARGET
 from kubectl_tas.diagnostics import has_errors
-from kubectl_tas.draw import answer as pages
+from kubectl_tas.draw import verdicts as pages
 from kubectl_tas.gangs.admission import VERDICTS, answers, sent_by, split_findings
 from kubectl_tas.load.source import FolderSource, OverlaySource
 from kubectl_tas.load.splice import sent_elsewhere
@@ -83,9 +82,9 @@ def admit(
         queues = asked.of(name).state().queues if asked else None
         found += answers(session.fleet, own, used, queues, is_new=is_new)
     if output == "json":
-        hand_over(json.dump(pages.data(found)))
+        hand_over(json.dump(pages.told_data(found)))
     else:
-        show(pages.render(found))
+        show(pages.told(found))
     code = tell_errors(replace(session, diagnostics=others))
     return 1 if any(answer.verdict.rule in VERDICTS for answer in found) else code
 

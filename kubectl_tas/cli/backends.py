@@ -1,4 +1,4 @@
-"""Which backends a command is about, and which clusters it asks."""
+"""Which backends and which work a command is about, and which clusters it asks."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kubectl_tas.cli.options import F
-from kubectl_tas.cli.wordtypes import BACKEND, CONTEXT, FILE
+from kubectl_tas.cli.options import BACKEND, FILE, F, kubectl_options, together
 from kubectl_tas.words import nothing_called
 
 if TYPE_CHECKING:
     from kubectl_tas.live.cluster import Clusters
     from kubectl_tas.resolve.clusters import FleetBackend
     from kubectl_tas.resolve.fleet import Fleet
+    from kubectl_tas.resolve.pools import Submission
 
 
 def backend_option(help_: str) -> Callable[[F], F]:
@@ -41,31 +41,31 @@ def narrowed(fleet: Fleet, name: str | None) -> Fleet:
     return fleet if name is None else fleet.of_backend(name)
 
 
-def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds ``--backend``, ``--context``, ``--kubeconfig``, ``-n`` and ``--cluster-state``.
+def named(fleet: Fleet, known: Sequence[Submission], wanted: str) -> list[Submission]:
+    """What of ``known`` is called so, or is in that file; a usage error where there is none."""
+    from kubectl_tas.resolve.fleet import files_of, no_work
 
-    kubectl hands plugins none of its own flags.
-    """
-    for option in (
-        click.option(
-            "--cluster-state",
-            metavar="[BACKEND=]FILE",
-            type=FILE,
-            multiple=True,
-            help="What `kubectl tas cluster state` wrote, instead of a cluster; may be given for each backend.",
-        ),
-        click.option("-n", "--namespace", metavar="NAME", help="Read what this namespace has, not all of them."),
-        click.option("--kubeconfig", metavar="FILE", type=FILE, help="The kubeconfig that kubectl is to use."),
-        click.option(
-            "--context",
-            metavar="NAME",
-            type=CONTEXT,
-            help="The context that kubectl is to use, instead of the backend's.",
-        ),
-        backend_option("The backend whose cluster is asked, where there are several."),
-    ):
-        command = option(command)
-    return command
+    paths = [*files_of(fleet.repository, wanted), wanted.removeprefix("./")]
+    meant = {id(item) for item in fleet.submissions_in(paths, wanted)}
+    found = [item for item in known if id(item) in meant]
+    if not found:
+        raise click.UsageError(no_work(fleet, known, "workflow", wanted))
+    return found
+
+
+cluster_options = together(
+    click.option(
+        "--cluster-state",
+        metavar="[BACKEND=]FILE",
+        type=FILE,
+        multiple=True,
+        help="What `kubectl tas cluster state` wrote, instead of a cluster; may be given for each backend.",
+    ),
+    click.option("-n", "--namespace", metavar="NAME", help="Read what this namespace has, not all of them."),
+    kubectl_options("The context that kubectl is to use, instead of the backend's."),
+    backend_option("The backend whose cluster is asked, where there are several."),
+)
+"""Which cluster is asked, or what stands for it."""
 
 
 def named_clusters(fleet: Fleet, options: Mapping[str, Any], *, live: bool) -> Clusters | None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from kubectl_tas.cli.backends import backend_option, given_clusters
-from kubectl_tas.cli.group import Group
-from kubectl_tas.cli.options import repository_option
+from kubectl_tas.cli.options import FILE, Group, kubectl_options, repository_option
 from kubectl_tas.cli.session import open_session, refuse_errors
 from kubectl_tas.cli.terminal import hand_over, say
-from kubectl_tas.cli.wordtypes import CONTEXT, FILE
 from kubectl_tas.emit.disk import write_file
 from kubectl_tas.live.record import record
 from kubectl_tas.load.source import CONFIG_FILE
@@ -25,10 +24,7 @@ def cluster() -> None:
 @cluster.command(epilog="Example: kubectl tas cluster state --backend prod -o prod.json")
 @click.option("-o", "--output", metavar="FILE", type=FILE, required=True, help="The file to write; - prints it.")
 @backend_option("The backend whose cluster is read, where there are several.")
-@click.option(
-    "--context", metavar="NAME", type=CONTEXT, help="The context that kubectl is to use, instead of the backend's."
-)
-@click.option("--kubeconfig", metavar="FILE", type=FILE, help="The kubeconfig that kubectl is to use.")
+@kubectl_options("The context that kubectl is to use, instead of the backend's.")
 @click.option(
     "-n",
     "--namespace",
@@ -36,14 +32,7 @@ def cluster() -> None:
     help="Read what this namespace has, not all of them; `fit --all` does not take such a state.",
 )
 @repository_option
-def state(
-    output: str,
-    backend: str | None,
-    context: str | None,
-    kubeconfig: str | None,
-    namespace: str | None,
-    directory: str | None,
-) -> int:
+def state(output: str, directory: str | None, **cluster: Any) -> int:
     """Write what commands read of a cluster to a file, for --cluster-state.
 
     It holds queues, topologies, priority classes and nodes, and what runs, without anything that pods are given.
@@ -53,14 +42,7 @@ def state(
     session = open_session(directory, allow_empty=True)
     if refuse_errors(session.of_files([CONFIG_FILE])):
         return 1
-    options = {
-        "backend": backend,
-        "context": context,
-        "kubeconfig": kubeconfig,
-        "namespace": namespace,
-        "cluster_state": (),
-    }
-    clusters = given_clusters(session.fleet, options)
+    clusters = given_clusters(session.fleet, {**cluster, "cluster_state": ()})
     if len(clusters.names) > 1:
         names = ", ".join(sorted(clusters.names))
         raise click.UsageError(f"a file is for one cluster; name its backend with --backend: {names}")

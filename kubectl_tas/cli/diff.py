@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -12,24 +11,25 @@ from kubectl_tas.cli.options import base_option, output_option, repository_optio
 from kubectl_tas.cli.session import found_beside, open_change, refuse_errors
 from kubectl_tas.cli.terminal import hand_over, show
 from kubectl_tas.compare.change import Change, Earlier
-from kubectl_tas.compare.impact import Impact, impact
+from kubectl_tas.compare.impact import impact
 from kubectl_tas.compare.transitions import compare
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import has_errors
-from kubectl_tas.draw import impacthtml, impactjson, impactmarkdown, impacttext
 from kubectl_tas.emit.foreign import OUTPUT_FOREIGN, FileBeside, kept_changes
 from kubectl_tas.gangs.lasting import Past
+from kubectl_tas.late import imported
 from kubectl_tas.work.run import Run
 
 if TYPE_CHECKING:
     from kubectl_tas.model.artifact import Artifact
 
-FORMATS: dict[str, Callable[[Impact], str]] = {
-    "text": impacttext.render,
-    "json": impactjson.render,
-    "markdown": impactmarkdown.render,
-    "html": impacthtml.render,
+FORMATS = {
+    "text": "kubectl_tas.draw.impactsections:render_text",
+    "json": "kubectl_tas.draw.impactjson:render",
+    "markdown": "kubectl_tas.draw.impactmarkdown:render",
+    "html": "kubectl_tas.draw.impacthtml:render",
 }
+"""Where what writes each format lives."""
 
 
 @click.command(epilog="Example: kubectl tas diff --base origin/main -o markdown")
@@ -63,7 +63,7 @@ def diff(output: str, base: str, directory: str | None) -> int:
     beside += kept_changes(session.root, there, before.fleet.config.outputKeeps, before.kept)
     change = Change(before.fleet, session.fleet, before.revision, session.complete, unreadable=before.unreadable)
     meaning = impact(change, told, _objects(before, earlier), compile_fleet(session.fleet), beside)
-    text = FORMATS[output](meaning)
+    text = imported(FORMATS[output])(meaning)
     if output == "text":
         show(text)
     else:

@@ -8,18 +8,15 @@ from typing import Any
 
 import click
 
-from kubectl_tas.cli.backends import chosen_backends
+from kubectl_tas.cli.backends import chosen_backends, named
 from kubectl_tas.cli.nodesource import NodeSource, nodes_options, refuse_several
-from kubectl_tas.cli.options import PICTURES, TEXT, output_option, repository_option, template_options
-from kubectl_tas.cli.pictures import show_figures
-from kubectl_tas.cli.sent import named
+from kubectl_tas.cli.options import PICTURES, POOL, SUBMISSION, TEXT, output_option, repository_option, template_options
 from kubectl_tas.cli.session import Session, open_session, open_summaries, refuse_errors, tell_errors
-from kubectl_tas.cli.terminal import hand_over, say, show
-from kubectl_tas.cli.wordtypes import POOL, SUBMISSION
+from kubectl_tas.cli.terminal import hand_over, say, show, show_figures
 from kubectl_tas.compile.queue_objects import compile_queues
 from kubectl_tas.draw import fit as pages
-from kubectl_tas.draw import grow as growth_pages
-from kubectl_tas.draw import pending as queue_pages
+from kubectl_tas.draw import growthpages as growth_pages
+from kubectl_tas.draw import pendingtable as queue_pages
 from kubectl_tas.draw.fitfigure import figure
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.model import manifest

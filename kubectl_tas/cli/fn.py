@@ -25,7 +25,7 @@ from kubectl_tas.load.functioninput import (
     read_resource_list,
 )
 from kubectl_tas.load.source import MemorySource, decode
-from kubectl_tas.report.results import Place, results
+from kubectl_tas.report.json import Place, results
 from kubectl_tas.yaml import block
 
 if TYPE_CHECKING:

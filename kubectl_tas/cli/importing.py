@@ -11,11 +11,9 @@ from typing import Any
 import click
 
 from kubectl_tas import yaml
-from kubectl_tas.cli.group import Group
-from kubectl_tas.cli.options import group_directory
+from kubectl_tas.cli.options import FILE, FOLDER, Group, group_directory, kubectl_options
 from kubectl_tas.cli.session import Session, check_source, read_named, show_findings
 from kubectl_tas.cli.terminal import say, show
-from kubectl_tas.cli.wordtypes import CONTEXT, FILE, FOLDER
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import Diagnostic, Severity
 from kubectl_tas.emit.create_only import standing, write_new
@@ -26,13 +24,21 @@ from kubectl_tas.live.kubectl import Access
 from kubectl_tas.live.record import read, record
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.source import CONFIG_FILE, FolderSource, MemorySource, OverlaySource, decode
-from kubectl_tas.report.diff import unified
+from kubectl_tas.report.unifieddiff import unified
 from kubectl_tas.words import shortened
 
 MAX_LISTED = 8
 """Names that one line lists."""
 CLUSTER = "Has no place, and stays in the cluster as it is:"
 OSMO = "Has no place here, and was left out:"
+folder_option = click.option(
+    "-o",
+    "--output",
+    metavar="DIR",
+    type=FOLDER,
+    default=".",
+    help="The folder to write; by default the working folder.",
+)
 
 
 @click.group("import", cls=Group, epilog="Example: kubectl tas import cluster -o gpu-pools")
@@ -41,16 +47,8 @@ def import_group() -> None:
 
 
 @import_group.command(epilog="Example: kubectl tas import cluster --context prod -o gpu-pools")
-@click.option(
-    "-o",
-    "--output",
-    metavar="DIR",
-    type=FOLDER,
-    default=".",
-    help="The folder to write; by default the working folder.",
-)
-@click.option("--context", metavar="NAME", type=CONTEXT, help="The context that kubectl is to use.")
-@click.option("--kubeconfig", metavar="FILE", type=FILE, help="The kubeconfig that kubectl is to use.")
+@folder_option
+@kubectl_options("The context that kubectl is to use.")
 @click.option(
     "--cluster-state", metavar="FILE", type=FILE, help="What `kubectl tas cluster state` wrote, instead of a cluster."
 )
@@ -90,14 +88,7 @@ def cluster(output: str, context: str | None, kubeconfig: str | None, cluster_st
 @click.argument(
     "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(exists=True, dir_okay=False, allow_dash=True)
 )
-@click.option(
-    "-o",
-    "--output",
-    metavar="DIR",
-    default=".",
-    type=FOLDER,
-    help="The folder to write; by default the working folder.",
-)
+@folder_option
 def osmo(files: tuple[str, ...], output: str) -> int:
     """Write pools, platforms, pod templates and resource validations of OSMO's configuration.
 
@@ -199,16 +190,17 @@ def _tell_next(root: Path) -> None:
 
 def _tell(objects: Sequence[Compared], imported: Imported) -> None:
     """What becomes of the cluster when the files are rendered and applied."""
+    known = [(item, x) for item in objects for x in item.differences or ()]
     same = [item for item in objects if item.differences is not None and all(x.is_same for x in item.differences)]
     say("")
     say("Rendered as the cluster has it, but for labels and annotations that are added:")
     _list(same)
-    written = [(item, x) for item in objects for x in item.differences or () if x.is_same]
+    written = [(item, x) for item, x in known if x.is_same]
     if written:
         say("Written out, though KAI reads it so already:")
         for item, found in written:
             say(f"  {item.kind} {item.name}: {found.path}: {found.after}")
-    changed = [(item, x) for item in objects for x in item.differences or () if not x.is_same]
+    changed = [(item, x) for item, x in known if not x.is_same]
     if changed:
         say("Would change:")
         for item, found in changed:

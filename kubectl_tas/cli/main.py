@@ -15,8 +15,7 @@ from typing import Any, NoReturn
 import click
 
 from kubectl_tas import __version__
-from kubectl_tas.cli.group import Group
-from kubectl_tas.cli.wordtypes import COLOURS, FOLDER
+from kubectl_tas.cli.options import COLOURS, FOLDER, Group
 from kubectl_tas.late import imported
 
 COMMANDS = {
@@ -52,7 +51,7 @@ COMMANDS = {
     "cluster": ("kubectl_tas.cli.cluster:cluster", "Record what a cluster has."),
     "nodes": ("kubectl_tas.cli.nodes:nodes", "Make nodes to plan with."),
     "schema": (
-        "kubectl_tas.cli.schema:schema",
+        "kubectl_tas.cli.manual:schema",
         "Print the JSON Schema of KIND, for editors; without KIND, list the kinds.",
     ),
     "fn": (
@@ -63,12 +62,12 @@ COMMANDS = {
         "kubectl_tas.cli.lsp:lsp",
         "Serve editors by the Language Server Protocol, on standard input and output.",
     ),
-    "rule": ("kubectl_tas.cli.rule:rule", "Explain the rule CODE; without CODE, list all rules."),
+    "rule": ("kubectl_tas.cli.manual:rule", "Explain the rule CODE; without CODE, list all rules."),
     "version": (
-        "kubectl_tas.cli.version:version",
+        "kubectl_tas.cli.manual:version",
         "Show the version of the tool, and the releases of KAI Scheduler and Grove that it knows.",
     ),
-    "help": ("kubectl_tas.cli.help:help_command", "Show the help of COMMAND; without COMMAND, list all commands."),
+    "help": ("kubectl_tas.cli.manual:help_command", "Show the help of COMMAND; without COMMAND, list all commands."),
 }
 """Where each command lives, and the first sentence of its help."""
 BROKEN_PIPE = 141

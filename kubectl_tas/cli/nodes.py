@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from kubectl_tas.cli.group import Group
-from kubectl_tas.cli.options import repository_option
+from kubectl_tas.cli.options import POOL, Group, repository_option
 from kubectl_tas.cli.session import open_session, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say
-from kubectl_tas.cli.wordtypes import POOL
 from kubectl_tas.kai import Feature
 from kubectl_tas.node_places import HOSTNAME, LIKE, place_of
 from kubectl_tas.place.synthetic import Broken, Cluster, Domains, Size, generate

@@ -9,33 +9,29 @@ from typing import Any
 import click
 
 from kubectl_tas.cli.backends import cluster_options, given_clusters
+from kubectl_tas.cli.options import FILE, together
 from kubectl_tas.cli.session import read_stdin
 from kubectl_tas.cli.terminal import say
-from kubectl_tas.cli.wordtypes import FILE
 from kubectl_tas.errors import TasError
 from kubectl_tas.live import kubectl
 from kubectl_tas.live.cluster import Beside, Cluster
 from kubectl_tas.place.nodes import Nodes, read_nodes
 from kubectl_tas.resolve.fleet import Fleet
 
-
-def nodes_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds ``--nodes``, which is given as ``files``, ``--live``, and ``cluster_options``."""
-    for option in (
-        cluster_options,
-        click.option("--live", is_flag=True, help="Ask the cluster for its nodes and pods."),
-        click.option(
-            "--nodes",
-            "files",
-            metavar="FILE",
-            type=FILE,
-            multiple=True,
-            help="What `kubectl get nodes -o json` printed, and `kubectl get pods -A -o json`; - reads standard input; "
-            "may be repeated.",
-        ),
-    ):
-        command = option(command)
-    return command
+nodes_options = together(
+    cluster_options,
+    click.option("--live", is_flag=True, help="Ask the cluster for its nodes and pods."),
+    click.option(
+        "--nodes",
+        "files",
+        metavar="FILE",
+        type=FILE,
+        multiple=True,
+        help="What `kubectl get nodes -o json` printed, and `kubectl get pods -A -o json`; - reads standard input; "
+        "may be repeated.",
+    ),
+)
+"""``--nodes``, which is given as ``files``, ``--live``, and ``cluster_options``."""
 
 
 def as_given(cluster: Mapping[str, Any], *, files: Sequence[str] = (), live: bool) -> str:

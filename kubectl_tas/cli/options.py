@@ -1,17 +1,83 @@
-"""Options that several commands share."""
+"""What command lines are made of: groups of commands, the options that several share, and the words that these take."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from kubectl_tas.cli.wordtypes import FOLDER, REVISION
+from kubectl_tas.late import imported
 
 if TYPE_CHECKING:
     from kubectl_tas.model.config import Setting
+
+COLOURS = AUTO, ALWAYS, NEVER = "auto", "always", "never"
+"""When to use colours."""
+
+
+class Word(click.ParamType):  # type: ignore[type-arg]
+    """A word of any text, of which ``cli/complete.py`` knows what it may be by this name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+POOL = Word("pool")
+TARGET = Word("target")
+"""A pool, or pool--subpool."""
+OPEN_TARGET = Word("open-target")
+"""The same, but no subpool that takes no work."""
+ACTIVE_PARENT, ARCHIVED_PARENT = Word("ACTIVE-parent"), Word("ARCHIVED-parent")
+"""A pool with a subpool of that state, or such a pool--subpool."""
+ACTIVE, ARCHIVED = Word("ACTIVE-subpool"), Word("ARCHIVED-subpool")
+"""A subpool of that state, of the pool that the word before names."""
+TOPOLOGY = Word("topology")
+SUBMISSION = Word("submission")
+"""A workflow, a workload or a set, or its file."""
+BACKEND = Word("backend")
+REVISION = Word("revision")
+CONTEXT = Word("context")
+RULE = Word("rule")
+SCHEMA = Word("schema")
+FOLDER = Word("folder")
+FILE = Word("file")
+MANIFEST = Word("manifest")
+"""A file that a repository could have."""
+COMMAND = Word("command")
+
+
+class Group(click.Group):
+    """As click's, but for the message about a command that does not exist."""
+
+    def __init__(self, *arguments: Any, later: Mapping[str, str] | None = None, **options: Any) -> None:
+        """``later`` says where commands live that are imported only when they are asked for, as ``imported`` has it."""
+        super().__init__(*arguments, **options)
+        self._later = later or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All commands by name."""
+        return sorted((*super().list_commands(ctx), *self._later))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name; None where there is none."""
+        if cmd_name in self._later:
+            command: click.Command = imported(self._later[cmd_name])
+            return command
+        return super().get_command(ctx, cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is called, and its arguments."""
+        name, known = args[0], self.list_commands(ctx)
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            from kubectl_tas.words import nothing_called  # only a slip waits for it
+
+            ctx.fail(nothing_called("command", name, known))
+        return super().resolve_command(ctx, args)
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 TEXT = "text"
@@ -27,15 +93,29 @@ def output_option(*formats: str) -> Callable[[F], F]:
     return click.option("-o", "--output", type=choice, default=formats[0], show_default=True, help="How it is printed.")
 
 
-def repository_option(command: F) -> F:
-    """Adds ``-C`` to a command, with the group's own as its default."""
-    return click.option(
-        "-C",
-        "directory",
-        metavar="DIR",
-        type=FOLDER,
-        help="The repository; by default the nearest parent with tas.yaml.",
-    )(command)
+def together(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Adds all of these; the help lists them the other way round."""
+
+    def add(command: F) -> F:
+        for option in options:
+            command = option(command)
+        return command
+
+    return add
+
+
+repository_option = click.option(
+    "-C", "directory", metavar="DIR", type=FOLDER, help="The repository; by default the nearest parent with tas.yaml."
+)
+"""``-C`` of a command, which counts before the group's own."""
+
+
+def kubectl_options(context_help: str) -> Callable[[F], F]:
+    """Adds ``--context`` and ``--kubeconfig``; kubectl hands plugins none of its own flags."""
+    return together(
+        click.option("--kubeconfig", metavar="FILE", type=FILE, help="The kubeconfig that kubectl is to use."),
+        click.option("--context", metavar="NAME", type=CONTEXT, help=context_help),
+    )
 
 
 def base_option(help_: str, *, required: bool = False) -> Callable[[F], F]:
@@ -57,50 +137,6 @@ def group_directory() -> str | None:
     return context.find_root().params.get("directory") if context else None
 
 
-def template_options(command: F) -> F:
-    """Adds ``--set`` and ``--set-string``, which ``settings`` gives."""
-    for name, words in (
-        ("--set-string", "the same; VALUE is text"),
-        ("--set", "a value of templates, before all others"),
-    ):
-        command = click.option(
-            name,
-            metavar="NAME=VALUE",
-            multiple=True,
-            expose_value=False,
-            callback=_read_settings,
-            help=f"{words[0].upper()}{words[1:]}. May be repeated.",
-        )(command)
-    return command
-
-
-def run_options(command: F) -> F:
-    """Adds what a run over all files may keep between runs, and how many processes it may use."""
-    for option in (
-        click.option(
-            "--processes",
-            metavar="N",
-            type=click.IntRange(1, 64),
-            expose_value=False,
-            callback=_note,
-            help="Compile in N processes. Default: as many as there are processors, if there are enough files.",
-        ),
-        click.option("--no-cache", is_flag=True, expose_value=False, callback=_note, help="Keep nothing between runs."),
-        click.option(
-            "--cache-dir",
-            metavar="DIR",
-            type=click.Path(file_okay=False, path_type=Path),
-            envvar="KUBECTL_TAS_CACHE",
-            show_envvar=True,
-            expose_value=False,
-            callback=_note,
-            help="Keep compiled files in DIR between runs. Default: $XDG_CACHE_HOME/kubectl-tas.",
-        ),
-    ):
-        command = option(command)
-    return command
-
-
 def _note(context: click.Context, option: click.Parameter, given: object) -> None:
     context.meta[f"{__name__}.{option.name}"] = given
 
@@ -120,22 +156,53 @@ def _read_settings(context: click.Context, option: click.Parameter, given: Seque
         if setting is None:
             raise click.BadParameter(f"{text!r} is not NAME=VALUE")
         found.append(setting)
-    context.meta[f"{__name__}.{option.name}"] = found
+    _note(context, option, found)
+
+
+def _setting_option(name: str, about: str) -> Callable[[F], F]:
+    about = f"{about}. May be repeated."
+    return click.option(
+        name, metavar="NAME=VALUE", multiple=True, expose_value=False, callback=_read_settings, help=about
+    )
+
+
+template_options = together(
+    _setting_option("--set-string", "The same; VALUE is text"),
+    _setting_option("--set", "A value of templates, before all others"),
+)
+"""Values of templates, which ``settings`` gives."""
 
 
 def settings() -> tuple[Setting, ...]:
     """The values of templates that the command line gives; those of ``--set-string`` count before the others."""
-    context = click.get_current_context(silent=True)
-    names = (f"{__name__}.set", f"{__name__}.set_string") if context else ()
-    return tuple(setting for name in names for setting in context.meta.get(name, ())) if context else ()
+    return (*(noted("set") or ()), *(noted("set_string") or ()))
 
 
-def edit_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds what all edits have in common."""
-    for option in (
-        click.option("--dry-run", is_flag=True, help="Print the diff and write nothing."),
-        click.option("--render", "render_after", is_flag=True, help="Render the manifests afterwards."),
-        repository_option,
-    ):
-        command = option(command)
-    return command
+run_options = together(
+    click.option(
+        "--processes",
+        metavar="N",
+        type=click.IntRange(1, 64),
+        expose_value=False,
+        callback=_note,
+        help="Compile in N processes. Default: as many as there are processors, if there are enough files.",
+    ),
+    click.option("--no-cache", is_flag=True, expose_value=False, callback=_note, help="Keep nothing between runs."),
+    click.option(
+        "--cache-dir",
+        metavar="DIR",
+        type=click.Path(file_okay=False, path_type=Path),
+        envvar="KUBECTL_TAS_CACHE",
+        show_envvar=True,
+        expose_value=False,
+        callback=_note,
+        help="Keep compiled files in DIR between runs. Default: $XDG_CACHE_HOME/kubectl-tas.",
+    ),
+)
+"""What a run over all files may keep between runs, and how many processes it may use."""
+edit_options = together(
+    click.option("--dry-run", is_flag=True, help="Print the diff and write nothing."),
+    click.option("--render", "render_after", is_flag=True, help="Render the manifests afterwards."),
+    repository_option,
+)
+"""What all edits have in common."""

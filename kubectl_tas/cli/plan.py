@@ -9,10 +9,9 @@ import click
 
 from kubectl_tas.cli.backends import chosen_backends
 from kubectl_tas.cli.nodesource import NodeSource, nodes_options, refuse_several
-from kubectl_tas.cli.options import output_option, repository_option, template_options
+from kubectl_tas.cli.options import POOL, output_option, repository_option, template_options
 from kubectl_tas.cli.session import open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
-from kubectl_tas.cli.wordtypes import POOL
 from kubectl_tas.compare.cluster_nodes import GUARANTEE_EXCEEDS_NODES, check_nodes
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.draw import plan as pages

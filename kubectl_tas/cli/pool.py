@@ -11,13 +11,10 @@ import click
 from kubectl_tas import yaml
 from kubectl_tas.cli.backends import chosen_backends, cluster_options, named_clusters
 from kubectl_tas.cli.editing import edit
-from kubectl_tas.cli.group import Group
-from kubectl_tas.cli.options import PICTURES, TEXT, edit_options, output_option, repository_option
-from kubectl_tas.cli.pictures import show_figures
+from kubectl_tas.cli.options import PICTURES, POOL, TARGET, TEXT, Group, edit_options, output_option, repository_option
 from kubectl_tas.cli.session import open_session, open_summaries, tell_errors, tell_unread
-from kubectl_tas.cli.terminal import hand_over, say, show, show_names
-from kubectl_tas.cli.wordtypes import POOL, TARGET
-from kubectl_tas.draw import pool as pages
+from kubectl_tas.cli.terminal import hand_over, say, show, show_figures, show_names
+from kubectl_tas.draw import pooltables as pages
 from kubectl_tas.draw.poolfigure import figure
 from kubectl_tas.edit import pools
 from kubectl_tas.gangs.quota_usage import Account, accounts

@@ -21,7 +21,7 @@ from kubectl_tas.cli.session import (
     show_findings,
     tell_warnings,
 )
-from kubectl_tas.cli.terminal import hand_over_parts, progress, say, show
+from kubectl_tas.cli.terminal import hand_over_parts, print_findings, progress, say, show
 from kubectl_tas.diagnostics import Diagnostic, has_errors, in_order
 from kubectl_tas.emit import manifest_text
 from kubectl_tas.emit.disk import Stamps
@@ -32,8 +32,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.load.ignored_files import NOTHING_DECLARED
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.artifact import Artifact, Placed
-from kubectl_tas.report.diff import unified
-from kubectl_tas.report.findings import Findings
+from kubectl_tas.report.unifieddiff import unified
 from kubectl_tas.work.manifests import Object
 from kubectl_tas.work.run import Run
 from kubectl_tas.work.whole import KeptStamps, Layout, Repeat
@@ -124,7 +123,7 @@ def check(output: str, backend: str | None, guard: bool, directory: str | None) 
     """
     session = open_session(directory, by_file=True, render=True).with_guard(guard=guard)
     if output != TEXT and session.failed():
-        _print(session.findings("check"), output, session)
+        print_findings(session.findings("check"), output, session.root)
         return 1
     if refuse_errors(session):
         return 1
@@ -168,13 +167,8 @@ def _print_stale(session: Session, items: Iterable[Diagnostic], plan: Plan, outp
     found = in_order(items)
     paths = tuple(sorted((*plan.same, *(change.path for change in plan.changes))))
     findings = session.findings("check")
-    _print(replace(findings, diagnostics=found, files=paths, read=len(paths), waived=()), output, session)
-
-
-def _print(findings: Findings, output: str, session: Session) -> None:
-    from kubectl_tas.cli.findings import print_findings  # people need none of these formats
-
-    print_findings(findings, output, session.root)
+    stale_ones = replace(findings, diagnostics=found, files=paths, read=len(paths), waived=())
+    print_findings(stale_ones, output, session.root)
 
 
 def _compiled(session: Session) -> tuple[Placed, ...]:

@@ -8,15 +8,14 @@ from typing import Any
 import click
 
 from kubectl_tas.cli.backends import cluster_options, named_clusters
-from kubectl_tas.cli.options import repository_option, template_options
+from kubectl_tas.cli.options import FOLDER, repository_option, template_options
 from kubectl_tas.cli.pool import CLUSTER, DECLARED, SOURCES, live_option
 from kubectl_tas.cli.session import open_session, tell_errors, tell_unread
 from kubectl_tas.cli.terminal import progress, say
-from kubectl_tas.cli.wordtypes import FOLDER
 from kubectl_tas.emit.file_plan import apply_plan
 from kubectl_tas.emit.site_files import plan_pages
 from kubectl_tas.site.content import Content
-from kubectl_tas.site.files import files
+from kubectl_tas.site.sitefiles import files
 
 
 @click.command("report", epilog="Example: kubectl tas report -o site")

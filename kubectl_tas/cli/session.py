@@ -138,7 +138,10 @@ def open_session(
     likely the command runs in the wrong folder, and must not say that all is well.
     """
     root = find_root(directory)
-    session = _by_file(root, render=render) if by_file else check_source(root, FolderSource(root))
+    if not by_file:
+        return _opened(check_source(root, FolderSource(root)), allow_empty=allow_empty)
+    with _effort(root, "Compiling" if render else "Reading") as effort:
+        session = _of_run(root, *run_or_repeat(FolderSource(root), settings(), effort, render=render))
     return _opened(session, allow_empty=allow_empty)
 
 
@@ -194,11 +197,6 @@ def check_added(root: Path, source: Source, path: str, adjust: Callable[[Reposit
     """
     with _effort(root, "Reading") as effort:
         return _of_run(root, judged(survey(Parts(source), settings(), effort), {path}, adjust))
-
-
-def _by_file(root: Path, *, render: bool) -> Session:
-    with _effort(root, "Compiling" if render else "Reading") as effort:
-        return _of_run(root, *run_or_repeat(FolderSource(root), settings(), effort, render=render))
 
 
 def _of_run(root: Path, done: Run | Repeat, place: Place | None = None) -> Session:
@@ -386,7 +384,7 @@ def refuse_errors(session: Session, *, strict: bool = False) -> bool:
 
 def tell_errors(session: Session) -> int:
     """Says on stderr that the repository has errors, since what was shown may lack something."""
-    return 1 if _tell(session, Severity.ERROR) else 0
+    return int(_tell(session, Severity.ERROR))
 
 
 def tell_unread(failed: Mapping[str, TasError]) -> int:

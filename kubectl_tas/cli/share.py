@@ -11,12 +11,11 @@ import click
 
 from kubectl_tas.cli.backends import chosen_backends, named_clusters
 from kubectl_tas.cli.nodesource import NodeSource, nodes_options, refuse_several
-from kubectl_tas.cli.options import output_option, repository_option, template_options
+from kubectl_tas.cli.options import TARGET, output_option, repository_option, template_options
 from kubectl_tas.cli.session import open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
-from kubectl_tas.cli.wordtypes import TARGET
 from kubectl_tas.compile.queue_objects import compile_queues
-from kubectl_tas.draw import share as pages
+from kubectl_tas.draw import sharetables as pages
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.gangs.admission import asked as asked_by_queue
 from kubectl_tas.live.cluster import ClusterState

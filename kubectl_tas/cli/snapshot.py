@@ -11,13 +11,11 @@ from typing import Any
 
 import click
 
-from kubectl_tas.cli.backends import chosen_backends
+from kubectl_tas.cli.backends import chosen_backends, named
 from kubectl_tas.cli.nodesource import NodeSource, nodes_options
-from kubectl_tas.cli.options import repository_option, template_options
-from kubectl_tas.cli.sent import named
+from kubectl_tas.cli.options import FILE, SUBMISSION, repository_option, template_options
 from kubectl_tas.cli.session import open_session, refuse_errors, tell_warnings
 from kubectl_tas.cli.terminal import hand_over_bytes, say
-from kubectl_tas.cli.wordtypes import FILE, SUBMISSION
 from kubectl_tas.compile.controllers import seen
 from kubectl_tas.emit.disk import write_file
 from kubectl_tas.errors import TasError

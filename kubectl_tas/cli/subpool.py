@@ -12,12 +12,21 @@ import click
 
 from kubectl_tas.cli.backends import cluster_options, given_clusters
 from kubectl_tas.cli.editing import edit
-from kubectl_tas.cli.group import Group
-from kubectl_tas.cli.options import edit_options, output_option, repository_option
+from kubectl_tas.cli.options import (
+    ACTIVE,
+    ACTIVE_PARENT,
+    ARCHIVED,
+    ARCHIVED_PARENT,
+    POOL,
+    Group,
+    Word,
+    edit_options,
+    output_option,
+    repository_option,
+)
 from kubectl_tas.cli.session import open_session, open_summaries, tell_errors, tell_unread
 from kubectl_tas.cli.terminal import hand_over, say, show, show_names
-from kubectl_tas.cli.wordtypes import ACTIVE, ACTIVE_PARENT, ARCHIVED, ARCHIVED_PARENT, POOL, Word
-from kubectl_tas.draw import pool as pages
+from kubectl_tas.draw import pooltables as pages
 from kubectl_tas.edit import subpool_edits as subpools
 from kubectl_tas.edit.subpool_edits import Quota, Usage
 from kubectl_tas.model.pool import CPU, MEMORY, SHARE

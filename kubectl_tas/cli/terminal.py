@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import islice
-from typing import TextIO
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from kubectl_tas.cli.wordtypes import ALWAYS, NEVER
+from kubectl_tas.cli.options import ALWAYS, NEVER
 from kubectl_tas.report.style import printable, printable_lines
+
+if TYPE_CHECKING:
+    from kubectl_tas.draw.figure import Figure
+    from kubectl_tas.report.findings import Findings
 
 DELAY = 1.0
 """Seconds of work before a bar appears."""
@@ -21,6 +26,8 @@ STEPS = 100
 """How often a bar is drawn at the most."""
 _AT_ONCE = 1000
 """Parts of a text that are printed at once."""
+SUMMARY = "GITHUB_STEP_SUMMARY"
+"""The environment variable in which GitHub names the file that a step appends its summary to."""
 UNREAD = "kubectl_tas.unread"
 """In what a run's contexts share: says that documents cannot be read, in which what is missing may stand."""
 
@@ -67,6 +74,48 @@ def hand_over_parts(parts: Iterator[str]) -> None:
 def hand_over_bytes(content: bytes) -> None:
     """Prints what is no text, for programs alone: the caller refuses terminals."""
     click.echo(content, nl=False)
+
+
+def show_figures(figures: Sequence[Figure], output: str) -> None:
+    """Prints figures in one of PICTURES."""
+    from kubectl_tas.draw.diagrams import FORMATS  # most runs draw nothing
+
+    tell = show if output == "tree" else hand_over
+    tell(FORMATS[output](figures))
+
+
+def print_findings(findings: Findings, output: str, root: Path) -> None:
+    """Prints what was found in the repository ``root`` in one of FORMATS; ``github`` writes the step's summary too.
+
+    Raises TasError where that cannot be written.
+    """
+    from kubectl_tas.report.formats import FORMATS, OF_CHECKOUTS  # people need none of these formats
+
+    if output in OF_CHECKOUTS:
+        findings = findings.below(_folder(root))
+    hand_over(FORMATS[output](findings), is_safe=True)
+    path = os.environ.get(SUMMARY) if output == "github" else None
+    if path:
+        _append(Path(path), findings)
+
+
+def _folder(root: Path) -> str:
+    """The repository as a folder of its checkout; empty where it is the checkout, or in none."""
+    top = next((folder for folder in (root, *root.parents) if os.path.lexists(folder / ".git")), root)
+    return "" if top == root else root.relative_to(top).as_posix()
+
+
+def _append(path: Path, findings: Findings) -> None:
+    from kubectl_tas.errors import TasError
+    from kubectl_tas.report import github
+
+    try:
+        room = github.MAX_SUMMARY - (path.stat().st_size if path.exists() else 0)
+        with path.open("a", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+            file.write(github.summary(findings, room))
+    except OSError as error:
+        hint = f"Unset {SUMMARY}, or let it name a file that may be written to."
+        raise TasError(f"cannot append to the summary {path}: {error.strerror}", hint=hint) from error
 
 
 def wants_colour(stream: TextIO) -> bool:

@@ -10,16 +10,14 @@ import click
 
 from kubectl_tas import yaml
 from kubectl_tas.cli.backends import cluster_options, given_clusters, named_clusters
-from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.nodesource import refuse_several
-from kubectl_tas.cli.options import output_option, repository_option
+from kubectl_tas.cli.options import POOL, TOPOLOGY, Group, output_option, repository_option
 from kubectl_tas.cli.session import open_session, tell_errors, tell_unread
 from kubectl_tas.cli.terminal import hand_over, say, show, show_names
-from kubectl_tas.cli.wordtypes import POOL, TOPOLOGY
 from kubectl_tas.compare.cluster_nodes import Coverage, coverage, may_use
 from kubectl_tas.compare.nodelevels import suggest as suggested
 from kubectl_tas.compare.topology_drift import Drift, Use, declared_uses, drifts, live_uses
-from kubectl_tas.draw import topology as pages
+from kubectl_tas.draw import topologytables as pages
 from kubectl_tas.errors import TasError
 from kubectl_tas.live.cliquesets import GroveState
 from kubectl_tas.live.cluster import Cluster, Node

@@ -15,6 +15,7 @@ from kubectl_tas.check.run_checks import Base
 from kubectl_tas.cli.backends import cluster_options, named_clusters
 from kubectl_tas.cli.options import (
     FINDINGS,
+    MANIFEST,
     TEXT,
     base_option,
     output_option,
@@ -34,7 +35,7 @@ from kubectl_tas.cli.session import (
     read_stdin,
     report,
 )
-from kubectl_tas.cli.wordtypes import MANIFEST
+from kubectl_tas.cli.terminal import print_findings
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.errors import TasError
 from kubectl_tas.gangs.lasting import Past
@@ -122,8 +123,6 @@ def validate(
     if output == TEXT:
         report(session)
     else:
-        from kubectl_tas.cli.findings import print_findings  # people need none of these formats
-
         findings = session.findings("validate", strict=strict)
         files = tuple(path for path in findings.files if _is_wanted(path, wanted)) if wanted else findings.files
         print_findings(replace(findings, files=files), output, session.root)

@@ -6,13 +6,11 @@ from typing import Any
 
 import click
 
-from kubectl_tas.cli.backends import cluster_options, given_clusters
+from kubectl_tas.cli.backends import cluster_options, given_clusters, named
 from kubectl_tas.cli.nodesource import as_given
-from kubectl_tas.cli.options import output_option, repository_option, template_options
-from kubectl_tas.cli.sent import named
+from kubectl_tas.cli.options import SUBMISSION, output_option, repository_option, template_options
 from kubectl_tas.cli.session import open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, show
-from kubectl_tas.cli.wordtypes import SUBMISSION
 from kubectl_tas.draw import why as pages
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.live.reasons import told

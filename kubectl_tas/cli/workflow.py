@@ -9,17 +9,13 @@ from pathlib import Path, PurePosixPath
 import click
 
 from kubectl_tas.cli.backends import backend_option, narrowed
-from kubectl_tas.cli.group import Group
-from kubectl_tas.cli.options import PICTURES, output_option, repository_option, template_options
-from kubectl_tas.cli.pictures import show_figures
+from kubectl_tas.cli.options import PICTURES, SUBMISSION, Group, output_option, repository_option, template_options
 from kubectl_tas.cli.session import Session, open_summaries, refuse_errors, tell_errors
-from kubectl_tas.cli.terminal import hand_over, say, show, show_names
-from kubectl_tas.cli.wordtypes import SUBMISSION
+from kubectl_tas.cli.terminal import hand_over, say, show, show_figures, show_names
 from kubectl_tas.diagnostics import Severity
-from kubectl_tas.draw import json, tree
-from kubectl_tas.draw import workflows as pages
-from kubectl_tas.draw.gangfigure import figure
-from kubectl_tas.draw.picture import Picture, picture
+from kubectl_tas.draw import gangjson, tree
+from kubectl_tas.draw import verdicts as pages
+from kubectl_tas.draw.gangfigure import Picture, figure, picture
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.gangs.workload_gang import PodSegment, segments_of_pods
 from kubectl_tas.report.json import dump
@@ -83,14 +79,14 @@ def explain(workflow: str, output: str, pod_index: int | None, directory: str | 
 
 def _draw(pictures: Sequence[Picture], output: str) -> None:
     if output == "json":
-        hand_over(json.render(pictures))
+        hand_over(gangjson.render(pictures))
     else:
         show_figures([figure(item) for item in pictures], output)
 
 
 def _tell_segments(index: int, found: Sequence[tuple[FleetWorkload, PodSegment]], output: str) -> None:
     if output == "json":
-        hand_over(json.pod_segments(index, found))
+        hand_over(gangjson.pod_segments(index, found))
     elif output == "tree":
         show(tree.pod_segments(index, found))
     else:

@@ -7,8 +7,7 @@ from html import escape
 
 from kubectl_tas.draw import svg
 from kubectl_tas.draw.figure import SMALL, Bar, Box, Figure, Look
-from kubectl_tas.draw.palette import DARK, LEGEND, LIGHT, NAMESPACE, STROKES, Theme, css_class, style_sheet
-from kubectl_tas.draw.standalone import head
+from kubectl_tas.draw.palette import DARK, LEGEND, LIGHT, NAMESPACE, STROKES, Theme, css_class, head, style_sheet
 from kubectl_tas.report.style import printable
 
 _RULES = {

@@ -6,7 +6,7 @@ from html import escape
 
 from kubectl_tas.compare.impact import Impact
 from kubectl_tas.draw.impactsections import Section, counted, risk_line, sections
-from kubectl_tas.draw.standalone import head
+from kubectl_tas.draw.palette import head
 from kubectl_tas.report import text
 from kubectl_tas.report.style import printable
 

@@ -1,4 +1,4 @@
-"""What a change means in, the tables and lines that every format of it shows out."""
+"""What a change means in, the tables and lines that every format of it shows out; and as text for terminals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator
 from kubectl_tas.compare.impact import Impact, QueueChange, QueueState, WorkState
 from kubectl_tas.quantities import NO_LIMIT, RESOURCES, UNITS, Amount, Amounts, ResourceName, said, show
 from kubectl_tas.records import dataclass
-from kubectl_tas.report.text import plural
+from kubectl_tas.report import table
+from kubectl_tas.report.style import printable
+from kubectl_tas.report.text import blocks, plural
 from kubectl_tas.resolve.topologies import Level
 from kubectl_tas.words import shortened
 
@@ -67,6 +69,15 @@ def risk_line(impact: Impact) -> str:
     """The line that ends all formats."""
     risk, reasons = impact.risk
     return f"risk: {risk} - {', '.join(reasons)}"
+
+
+def render_text(impact: Impact) -> str:
+    """A table a section, the findings, and the line of risk."""
+    parts = [f"{printable(f'Changes since {impact.revision}')}: {counted(impact)}\n"]
+    parts += [table.section(item.title, [cell.upper() for cell in item.header], item.rows) for item in sections(impact)]
+    if impact.findings:
+        parts.append(blocks(impact.findings))
+    return "\n".join([*parts, f"{printable(risk_line(impact))}\n"])
 
 
 def _settings(impact: Impact) -> Section:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kubectl_tas.draw import pool as pages
+from kubectl_tas.draw import pooltables as pages
 from kubectl_tas.draw.figure import CUT, MOST_DEEP, Bar, Box, Figure, Look, folded
 from kubectl_tas.gangs.quota_usage import Account
 from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amount, Amounts, ResourceName, said, show

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.draw import answer as answer_pages
+from kubectl_tas.draw.verdicts import told
 from kubectl_tas.editor.definition import Reference
 from kubectl_tas.errors import TasError
 from kubectl_tas.gangs.admission import answers
@@ -15,8 +15,8 @@ from kubectl_tas.load.document import Document
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amounts, said
 from kubectl_tas.report import table
-from kubectl_tas.report.rules import page
 from kubectl_tas.report.style import printable_lines
+from kubectl_tas.report.text import rule_page
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 
@@ -27,7 +27,7 @@ _NAMES = (("metadata", "name"), ("workflow", "name"))
 def of_rules(found: Iterable[Diagnostic]) -> Iterator[str]:
     """The page of each rule that findings are of, as Markdown."""
     for rule in dict.fromkeys(item.rule for item in found):
-        yield page(rule)
+        yield rule_page(rule)
 
 
 def of_reference(reference: Reference, fleet: Fleet) -> Iterator[str]:
@@ -46,7 +46,7 @@ def of_name(document: Document, path: KeyPath, fleet: Fleet) -> Iterator[str]:
     for item in fleet.submissions:
         if item.declared.at(*path) == place:
             try:
-                yield _block(answer_pages.render(answers(fleet, [item], None, None)))
+                yield _block(told(answers(fleet, [item], None, None)))
             except TasError as error:
                 yield _block(error.message)
     for account in accounts(fleet, None, archived=True):

@@ -19,8 +19,7 @@ from kubectl_tas import __version__
 from kubectl_tas.diagnostics import Diagnostic, Location, Severity
 from kubectl_tas.editor import hover, project
 from kubectl_tas.editor.definition import definitions, reference_at
-from kubectl_tas.editor.fixes import fix
-from kubectl_tas.editor.positions import Text
+from kubectl_tas.editor.positions import Text, fix
 from kubectl_tas.editor.project import Judgement, find_root, judged, shown, text_of
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.document import Document

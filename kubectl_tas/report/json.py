@@ -1,10 +1,10 @@
-"""Diagnostics for programs: a versioned contract, not a dump of internals."""
+"""Diagnostics for programs: a versioned contract, not a dump of internals; and as results of a KRM function."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -58,3 +58,19 @@ def record(diagnostic: Diagnostic) -> dict[str, Any]:
 def _location(place: Location | None) -> dict[str, Any] | None:
     """``line`` and ``column`` are null where the file as a whole is meant."""
     return None if place is None else {"path": place.path, "line": place.line or None, "column": place.column or None}
+
+
+Place = Callable[[Location], Mapping[str, Any]]
+"""What a result says of a place: ``file``, ``field``, ``resourceRef``, as far as they are known."""
+
+
+def results(diagnostics: Sequence[Diagnostic], place: Place) -> list[dict[str, Any]]:
+    """A result for each, in their order; ``tags`` have the rule, and how to mend it."""
+    found = []
+    for item in diagnostics:
+        result: dict[str, Any] = {"message": item.message, "severity": item.severity.value}
+        if item.location is not None:
+            result |= place(item.location)
+        result["tags"] = {"rule": item.rule.code, **({"hint": item.hint} if item.hint else {})}
+        found.append(result)
+    return found

@@ -9,8 +9,8 @@ from kubectl_tas import __version__
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.report.findings import Findings, fingerprints
 from kubectl_tas.report.json import dump
-from kubectl_tas.report.rules import page
 from kubectl_tas.report.style import printable, unlinked
+from kubectl_tas.report.text import rule_page
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 ROOT = "%SRCROOT%"
@@ -47,7 +47,7 @@ def render(findings: Findings, rules: Sequence[Rule]) -> str:
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
-    text = page(rule)
+    text = rule_page(rule)
     return {
         "id": rule.code,
         "shortDescription": {"text": rule.summary},

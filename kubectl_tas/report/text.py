@@ -1,4 +1,4 @@
-"""Diagnostics for people: the place, what is wrong, the line with a caret, and how to mend it."""
+"""Diagnostics for people: the place, what is wrong, the line with a caret, how to mend it; and what a rule says."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
 
-from kubectl_tas.diagnostics import Diagnostic, Location, Severity
+from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
 from kubectl_tas.report.style import BLUE, BOLD, DIM, paint, printable, same_width, severity, width
 
 MAX_WIDTH = 160
@@ -76,3 +76,20 @@ def snippet(place: Location, *, colour: bool = False) -> list[str]:
         f"  {paint(str(place.line), BLUE, colour=colour)} {bar} {shown.rstrip()}",
         f"  {gutter} {bar} {' ' * width(shown[: column - 1])}{paint(carets, BLUE, colour=colour)}",
     ]
+
+
+_WAIVED = {
+    Waiving.NOBODY: "It cannot be made milder.",
+    Waiving.CONFIG: "It protects others: `spec.rules` of the Config can change it, with `--base` that of the base.",
+    Waiving.ANYBODY: "`spec.rules` of the Config can change it, and a comment `# kubectl-tas: ignore[RULE]` waives it.",
+}
+
+
+def rule_page(rule: Rule) -> str:
+    """One rule."""
+    return f"# {rule.code}\n\n**{rule.severity.value}**: {rule.summary}\n\n{rule.rationale}\n\n{waiving(rule)}\n"
+
+
+def waiving(rule: Rule) -> str:
+    """Who may make a rule milder."""
+    return _WAIVED[rule.waiving]

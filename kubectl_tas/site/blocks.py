@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar, Literal
 
+from kubectl_tas.draw import html
+from kubectl_tas.draw.figure import Figure, within
 from kubectl_tas.records import dataclass
 
 ROWS = 200
@@ -205,3 +207,15 @@ def divided(page: Page, most: int = ROWS) -> Iterator[Page]:
         title = page.title if number == 1 else f"{page.title}, page {number}"
         crumbs = page.crumbs if number == 1 else (*page.crumbs, Link(page.title, page.path))
         yield replace(page, path=paths[number - 1], title=title, crumbs=crumbs, blocks=(*before, part, *pager))
+
+
+BOXES = 600
+"""Boxes of one picture."""
+STYLE = html.STYLE
+"""What the style sheet of the site must have for them."""
+
+
+def drawing(title: str, figure: Figure) -> Drawing:
+    """The boxes of a figure, as deep as there is room for them."""
+    most = BOXES // max(1, len(figure.boxes))
+    return Drawing(title, html.boxes(replace(figure, boxes=tuple(within(box, most) for box in figure.boxes))))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from kubectl_tas.diagnostics import Diagnostic, Severity
-from kubectl_tas.draw.picture import Picture, picture
+from kubectl_tas.draw.gangfigure import Picture, picture
 from kubectl_tas.gangs.admission import Admission, Outcome, QueueUsage, Verdict
 from kubectl_tas.gangs.quota_usage import Account, accounts
 from kubectl_tas.records import dataclass

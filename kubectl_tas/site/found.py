@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.report import text
-from kubectl_tas.report.rules import waiving
+from kubectl_tas.report.text import waiving
 from kubectl_tas.site import blocks, places
 from kubectl_tas.site.blocks import Block, Link, Page, Pager, Table, Text
 from kubectl_tas.site.content import SEVERITIES, Content, path_of, severity_badge

@@ -11,7 +11,7 @@ from kubectl_tas.site import blocks, places
 from kubectl_tas.site.blocks import Link, Page, Text, Tiles, Tone
 from kubectl_tas.site.content import Content
 from kubectl_tas.site.found import worst
-from kubectl_tas.site.queues import account_table, cluster_table
+from kubectl_tas.site.inventory import account_table, cluster_table
 from kubectl_tas.site.work import LOOK_AT, OPEN, waiting
 
 _FIRST = 10

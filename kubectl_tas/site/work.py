@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_tas.draw.gangfigure import figure
-from kubectl_tas.draw.picture import Picture
+from kubectl_tas.draw.gangfigure import Picture, figure
 from kubectl_tas.resolve.fleet import sent
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.site import blocks, places
-from kubectl_tas.site.blocks import Block, Cell, Drawing, Facts, Link, Page, Table, Text
+from kubectl_tas.site.blocks import Block, Cell, Drawing, Facts, Link, Page, Table, Text, drawing
 from kubectl_tas.site.content import Content, verdict_badge
-from kubectl_tas.site.drawings import drawing
 from kubectl_tas.site.found import findings_of
 
 OPEN = ("rejected", "unschedulable", "pending", "draining")

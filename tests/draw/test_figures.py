@@ -11,9 +11,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from kubectl_tas.draw import dot, html, mermaid, svg, tree
+from kubectl_tas.draw import diagrams, html, svg, tree
+from kubectl_tas.draw.diagrams import FORMATS
 from kubectl_tas.draw.figure import ALL_SHOWN, FIRST_SHOWN, MOST_BESIDE, MOST_DEEP, Bar, Box, Figure, Look, folded
-from kubectl_tas.draw.formats import FORMATS
 from kubectl_tas.draw.gangfigure import tree_of
 from kubectl_tas.draw.palette import DARK, LIGHT, Theme
 from kubectl_tas.gangs.gang import Gang, SubGroup
@@ -121,10 +121,10 @@ def test_text_is_text_in_every_format(text: str) -> None:
     assert [tag for tag, _ in _Page(html.render([hostile])).tags] == [
         tag for tag, _ in _Page(html.render([plain])).tags
     ]
-    shown, before = mermaid.render([hostile]), mermaid.render([plain])
+    shown, before = diagrams.mermaid([hostile]), diagrams.mermaid([plain])
     assert [_bones(line) for line in shown.splitlines()] == [_bones(line) for line in before.splitlines()]
-    assert [_bones(line) for line in dot.render([hostile]).splitlines()] == [
-        _bones(line) for line in dot.render([plain]).splitlines()
+    assert [_bones(line) for line in diagrams.dot([hostile]).splitlines()] == [
+        _bones(line) for line in diagrams.dot([plain]).splitlines()
     ]
     for render in FORMATS.values():
         assert "\x1b" not in render([hostile])
@@ -220,7 +220,7 @@ def test_a_picture_is_as_wide_as_a_page(shape: str) -> None:
 
 def test_a_mermaid_chart_is_never_too_large_to_be_drawn() -> None:
     groups = [Box(f"g-{n}", children=folded([task(f"t-{m}", m) for m in range(n)])) for n in range(50)]
-    shown = mermaid.render([figure(Box("gang", "PodGroup", children=tuple(groups)))])
+    shown = diagrams.mermaid([figure(Box("gang", "PodGroup", children=tuple(groups)))])
     assert shown.count(" --- ") < 500
     assert len(shown) < 50_000
     assert "with 49 more in it" in shown
@@ -228,7 +228,7 @@ def test_a_mermaid_chart_is_never_too_large_to_be_drawn() -> None:
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 def test_graphviz_draws_it() -> None:
-    written = "".join(dot.render([everything(text)]) for text in HOSTILE)
+    written = "".join(diagrams.dot([everything(text)]) for text in HOSTILE)
     drawn = subprocess.run(["dot", "-Tplain"], input=written, capture_output=True, text=True, check=True)
     assert drawn.stdout.count("graph ") == len(HOSTILE)
     assert drawn.stderr == ""
@@ -237,7 +237,7 @@ def test_graphviz_draws_it() -> None:
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 def test_graphviz_reads_no_entities_in_it() -> None:
     drawn = subprocess.run(
-        ["dot", "-Tplain"], input=dot.render([figure(text="R&amp;D")]), capture_output=True, text=True, check=True
+        ["dot", "-Tplain"], input=diagrams.dot([figure(text="R&amp;D")]), capture_output=True, text=True, check=True
     )
     assert "Queue: R&amp;D" in drawn.stdout
 

@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_tas.compare.impact import Impact, QueueChange, QueueState, Restart, SubpoolStep
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
-from kubectl_tas.draw import impacthtml, impactmarkdown, impacttext
+from kubectl_tas.draw import impacthtml, impactmarkdown, impactsections
 from kubectl_tas.quantities import Amounts
 
 RULE = Rule("a-rule", Severity.ERROR, "a", "b")
@@ -127,7 +127,7 @@ def test_html_stands_alone() -> None:
 
 
 def test_nothing_in_a_name_commands_a_terminal() -> None:
-    page = impacttext.render(impact(*HOSTILE))
+    page = impactsections.render_text(impact(*HOSTILE))
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202e]", page)
 
 

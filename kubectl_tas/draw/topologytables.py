@@ -140,17 +140,14 @@ def uses(found: Sequence[Use]) -> str:
 
 def conditions(found: Sequence[Use]) -> str:
     """The same with the condition that Grove reports of each set."""
-    rows = [
-        (
-            use.label,
-            use.full_name,
-            use.condition.status if use.condition else NONE,
-            use.condition.reason if use.condition else NONE,
-            ", ".join(use.condition.missing) or NONE if use.condition else NONE,
-        )
-        for use in _in_order(found)
-    ]
+    rows = [(use.label, use.full_name, *_condition_cells(use.condition)) for use in _in_order(found)]
     return table.render(HEADER, rows) if rows else ""
+
+
+def _condition_cells(found: Condition | None) -> tuple[str, str, str]:
+    if found is None:
+        return NONE, NONE, NONE
+    return found.status, found.reason, ", ".join(found.missing) or NONE
 
 
 def differences(drifts: Sequence[Drift]) -> str:

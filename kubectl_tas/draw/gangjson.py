@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kubectl_tas.draw.picture import Picture
+from kubectl_tas.draw.gangfigure import Picture
 from kubectl_tas.gangs.gang import Gang, Part, SubGroup
 from kubectl_tas.gangs.workload_gang import PodSegment
 from kubectl_tas.report.json import dump

@@ -200,33 +200,22 @@ def _record(row: Account) -> dict[str, Any]:
         "name": row.name,
         "kind": "pool" if row.state is None else "subpool",
         "state": row.state,
-        **_gpus_of(row),
+        **_amounts_of(row, "gpu"),
         "running": row.running,
         "backend": row.pool.backend.name,
         "queue": row.queue,
         "file": row.file,
-        **{name: _others_of(row, name) for name in OTHERS},
+        **{name: _amounts_of(row, name) | {"weight": int(row.weight.of(name))} for name in OTHERS},
         "parent": row.parent,
         "depth": row.depth,
     }
 
 
-def _parts(row: Account) -> dict[str, Amounts | None]:
+def _amounts_of(row: Account, resource: ResourceName) -> dict[str, Amount | str | None]:
+    """GPUs as numbers, the others as Kubernetes quantities; None: no limit, or not known."""
     parts = (row.quota, row.total, row.used, row.available, row.limit, row.weight)
-    return {**dict(zip(AMOUNTS, parts, strict=True)), "totalUsed": row.whole}
-
-
-def _gpus_of(row: Account) -> dict[str, Amount | str | None]:
-    """Numbers; None: no limit, or not known."""
-    return {field: None if part is None else as_data("gpu", part.gpu) for field, part in _parts(row).items()}
-
-
-def _others_of(row: Account, resource: ResourceName) -> dict[str, Amount | str | None]:
-    """Kubernetes quantities."""
-    found: dict[str, Amount | str | None] = {
-        field: None if part is None else as_data(resource, part.of(resource)) for field, part in _parts(row).items()
-    }
-    return found | {"weight": int(row.weight.of(resource))}
+    named = {**dict(zip(AMOUNTS, parts, strict=True)), "totalUsed": row.whole}
+    return {field: None if part is None else as_data(resource, part.of(resource)) for field, part in named.items()}
 
 
 def subpools(items: Sequence[FleetSubpool]) -> str:
@@ -301,8 +290,10 @@ def page(fleet: Fleet, target: Target, rows: Sequence[Account]) -> str:
     else:
         (row,) = rows
         parts = [table.pairs([*facts(pool, subpool), ("Used", _used(row.used))])]
-    parts.append(table.section("Workflows", ("NAME", "POOL", "PRIORITY", "GPUS"), _workflows(fleet, pool, subpool)))
-    workloads = _workloads(fleet, pool, subpool)
+    workflows = [(item.name, *_work_cells(item)) for item in _sent_to(target, fleet.workflows)]
+    parts.append(table.section("Workflows", ("NAME", "POOL", "PRIORITY", "GPUS"), workflows))
+    others = (*fleet.workloads, *fleet.submitted_sets, *fleet.submitted_pod_groups)
+    workloads = [(item.name, item.kind, *_work_cells(item)) for item in _sent_to(target, others)]
     if workloads:
         parts.append(table.section("Workloads", ("NAME", "KIND", "POOL", "PRIORITY", "GPUS"), workloads))
     return "\n".join(parts)
@@ -398,20 +389,13 @@ def _order(priority: int | None) -> list[tuple[str, str]]:
 
 def queues(pool: FleetPool, rows: Sequence[Account]) -> list[tuple[str, ...]]:
     """The queues of a pool, each with its state, quota, what is used, limit and weight."""
-    container: tuple[str, ...] = (
-        pool.queue,
-        "-",
-        _all(pool.guarantee),
-        _used(used_by(rows)),
-        _all(pool.maximum),
-        weight(pool.weight),
-    )
-    own = [(row, row.queue) for row in rows if row.pool.name == pool.name]
-    return [container] + [
-        (queue, row.state or "-", _all(row.quota), _used(row.used), _all(row.limit), weight(row.weight))
-        for row, queue in own
-        if queue is not None
+    own = [
+        (row.queue, row.state or "-", _all(row.quota), _used(row.used), _all(row.limit), weight(row.weight))
+        for row in rows
+        if row.pool.name == pool.name and row.queue is not None
     ]
+    used = _used(used_by(rows))
+    return [(pool.queue, "-", _all(pool.guarantee), used, _all(pool.maximum), weight(pool.weight)), *own]
 
 
 def used_by(rows: Sequence[Account]) -> Amounts | None:
@@ -452,20 +436,13 @@ def work_of(fleet: Fleet, rows: Sequence[Account]) -> list[Submission]:
     return [item for item in fleet.submissions if item.target in places]
 
 
-def _workflows(fleet: Fleet, pool: FleetPool, subpool: FleetSubpool | None) -> list[tuple[str, ...]]:
-    return [
-        (workflow.name, workflow.target, workflow.priority, str(workflow.gpus))
-        for workflow in fleet.workflows
-        if workflow.pool == pool and (subpool is None or workflow.subpool == subpool)
-    ]
+def _sent_to(target: Target, items: Sequence[Submission]) -> Iterator[Submission]:
+    pool, subpool = target
+    return (item for item in items if item.pool == pool and (subpool is None or item.subpool == subpool))
 
 
-def _workloads(fleet: Fleet, pool: FleetPool, subpool: FleetSubpool | None) -> list[tuple[str, ...]]:
-    return [
-        (workload.name, workload.kind, workload.target, workload.priority, str(workload.gpus))
-        for workload in (*fleet.workloads, *fleet.submitted_sets, *fleet.submitted_pod_groups)
-        if workload.pool == pool and (subpool is None or workload.subpool == subpool)
-    ]
+def _work_cells(item: Submission) -> tuple[str, ...]:
+    return item.target, item.priority, str(item.gpus)
 
 
 def _sentence(amounts: Amounts) -> str:

@@ -1,0 +1,112 @@
+"""What the tool tells of itself: ``kubectl tas help``, ``version``, ``rule`` and ``schema``.
+
+Each needs modules that the others do not need, and must answer at once: they are imported where they are used.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kubectl_tas import __version__
+from kubectl_tas.cli.options import COMMAND, FOLDER, RULE, SCHEMA, output_option
+from kubectl_tas.cli.terminal import hand_over, say, show
+
+
+@click.command("help", epilog="Example: kubectl tas help pool list")
+@click.argument("words", metavar="[COMMAND]...", nargs=-1, type=COMMAND)
+def help_command(words: tuple[str, ...]) -> None:
+    """Show the help of COMMAND; without COMMAND, list all commands."""
+    context = click.get_current_context().find_root()
+    for word in words:
+        if not isinstance(context.command, click.Group):
+            raise click.UsageError(f"{context.command_path} has no commands of its own")
+        name, command, _ = context.command.resolve_command(context, [word])
+        assert command is not None
+        context = command.make_context(name, [], parent=context, resilient_parsing=True)
+    show(f"{context.get_help()}\n")
+
+
+VERSION = 1
+"""Of the JSON: raised when a field changes its meaning or goes."""
+
+
+@click.command(epilog="Example: kubectl tas version -o json")
+@output_option("text", "json")
+def version(output: str) -> None:
+    """Show the version of the tool, and the releases of KAI Scheduler and Grove that it knows."""
+    import platform
+
+    from kubectl_tas import grove, kai
+    from kubectl_tas.report import json, table
+
+    schedulers = [f"{major}.{minor}.{patch}" for (major, minor), patch in sorted(kai.NEWEST_PATCHES.items())]
+    operators = [release.since for release in grove.TABLE]
+    if output == "json":
+        found = {"version": VERSION, "tool": __version__, "python": platform.python_version()}
+        hand_over(json.dump({**found, "kai": schedulers, "grove": operators}))
+        return
+    rows = (
+        ("kubectl-tas", __version__),
+        ("Python", platform.python_version()),
+        ("KAI", f"{schedulers[0]} to {schedulers[-1]}"),
+        ("Grove", f"{operators[0]} to {operators[-1]}"),
+    )
+    show(table.pairs(rows))
+
+
+@click.command(epilog="Example: kubectl tas rule over-quota")
+@click.argument("code", required=False, type=RULE)
+def rule(code: str | None) -> None:
+    """Explain the rule CODE; without CODE, list all rules."""
+    from kubectl_tas.report import table
+    from kubectl_tas.report.text import rule_page
+    from kubectl_tas.resources import all_rules
+    from kubectl_tas.words import did_you_mean
+
+    rules = all_rules()
+    if code is None:
+        rows = [(item.code, item.severity.value, item.summary) for item in rules.values()]
+        show(table.render(("RULE", "SEVERITY", "FIRES WHEN"), rows))
+        return
+    if code not in rules:
+        hint = did_you_mean(code, rules, "`kubectl tas rule` lists them")
+        raise click.UsageError(f'no rule "{code}"; {hint[0].lower()}{hint[1:]}')
+    show(rule_page(rules[code]))
+
+
+@click.command(epilog="Example: kubectl tas schema --all .schemas")
+@click.argument("kind", required=False, type=SCHEMA)
+@click.option("--all", "folder", metavar="DIR", type=FOLDER, help="Write the schemas of all kinds to files in DIR.")
+def schema(kind: str | None, folder: str | None) -> None:
+    """Print the JSON Schema of KIND, for editors; without KIND, list the kinds.
+
+    The kind all is one schema for whatever may stand in a file, but values files. With --all each is written to DIR, as
+    KIND.json. Files of these names are replaced if kubectl-tas wrote them; if it did not, nothing is written.
+    """
+    from kubectl_tas.resources import read_resource, resource_root
+    from kubectl_tas.words import nothing_called
+
+    names = sorted(path.stem for path in (resource_root() / "schemas").glob("*.json"))
+    if folder is not None:
+        if kind is not None:
+            raise click.UsageError("--all writes every kind; leave KIND out")
+        _write(Path(folder), names)
+    elif kind is None:
+        show("".join(f"{name}\n" for name in names))
+    elif kind.lower() not in names:
+        raise click.UsageError(nothing_called("schema for", kind.lower(), names))
+    else:
+        hand_over(read_resource(f"schemas/{kind.lower()}.json"))
+
+
+def _write(folder: Path, names: list[str]) -> None:
+    from kubectl_tas.emit.create_only import write_schemas
+    from kubectl_tas.resources import read_resource
+
+    written = write_schemas(folder, {f"{name}.json": read_resource(f"schemas/{name}.json") for name in names})
+    for name in written:
+        say(f"wrote {(folder / name).as_posix()}")
+    if not written:
+        say(f"All {len(names)} schemas in {folder.as_posix()} are as they are written.")

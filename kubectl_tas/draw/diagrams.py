@@ -1,0 +1,105 @@
+"""Figures as graphs: a Mermaid flowchart for pull requests and wikis, and dot for Graphviz. Follows Mermaid 11."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
+
+from kubectl_tas.draw import html, svg, tree
+from kubectl_tas.draw.figure import Box, Figure, Look, rooted, within
+from kubectl_tas.draw.palette import LIGHT, STROKES
+from kubectl_tas.report.style import printable
+
+MOST_BOXES = 200
+"""Boxes of a chart, at most: renderers refuse more than 500 arrows, or 50,000 characters."""
+_SETTINGS = '%%{init: {"flowchart": {"wrappingWidth": 480}}}%%'
+"""Lines of boxes are not broken before that many pixels."""
+_SPECIAL = re.compile(r"[^\w .,:/()=█▒░-]")
+"""What Mermaid might read as more than text."""
+_FONT = "Helvetica,Arial,sans-serif"
+
+
+def mermaid(figures: Sequence[Figure]) -> str:
+    """The flowchart, from the left to the right."""
+    title = _numbered(", ".join(figure.title for figure in figures))
+    shown = [within(rooted(figure), MOST_BOXES // len(figures)) for figure in figures]
+    used = {item.look for box in shown for item in box.all}
+    lines = [
+        f"accTitle: {title}",
+        f"accDescr: {title}, and what is in it from the left to the right",
+        *_graph(shown, _mermaid_node, "n{} --- n{}"),
+        *(f"classDef {look.value} {_mermaid_style(look)}" for look in Look if look in used),
+    ]
+    return f"{_SETTINGS}\nflowchart LR\n" + "".join(f"  {line}\n" for line in lines)
+
+
+def dot(figures: Sequence[Figure]) -> str:
+    """The graph, from the left to the right."""
+    title = ", ".join(figure.title for figure in figures)
+    lines = [
+        f'graph [rankdir=LR, bgcolor="{LIGHT.page}", tooltip={_quoted(title)}];',
+        f'node [shape=box, fontname="{_FONT}", fontsize=11, fontcolor="{LIGHT.text}"];',
+        f'edge [color="{LIGHT.quiet}", arrowhead=none, tailport=e, headport=w];',
+        *_graph(map(rooted, figures), _dot_node, "n{} -> n{};"),
+    ]
+    return f"digraph {_quoted(title)} {{\n" + "".join(f"  {line}\n" for line in lines) + "}\n"
+
+
+def _graph(boxes: Iterator[Box] | Sequence[Box], node: Callable[[int, Box], str], arrow: str) -> Iterator[str]:
+    """A line for each box, by its number, and for the arrow to it from the box that it is in."""
+    numbers = count()
+
+    def below(box: Box, own: int) -> Iterator[str]:
+        yield node(own, box)
+        for child in box.children:
+            number = next(numbers)
+            yield from below(child, number)
+            yield arrow.format(own, number)
+
+    for box in boxes:
+        yield from below(box, next(numbers))
+
+
+def _mermaid_node(number: int, box: Box) -> str:
+    text = "<br/>".join(map(_numbered, (box.title, *box.lines, *map(tree.bar, box.bars))))
+    return f'n{number}["{text}"]:::{box.look.value}'
+
+
+def _numbered(content: str) -> str:
+    """Text with a number for each character that means something to Mermaid, or to HTML."""
+    return _SPECIAL.sub(lambda match: f"#{ord(match[0])};", printable(content))
+
+
+def _mermaid_style(look: Look) -> str:
+    """The style of a box; as Mermaid has but one style for light and dark pages, its text has a colour too."""
+    (fill, line), (wide, dashes) = LIGHT.looks[look], STROKES[look]
+    dashed = f",stroke-dasharray:{dashes}" if dashes else ""
+    return f"fill:{fill},stroke:{line},color:{LIGHT.text},stroke-width:{wide}px{dashed}"
+
+
+def _dot_node(number: int, box: Box) -> str:
+    text = "".join(f"{_escaped(line)}\\l" for line in (box.title, *box.lines, *map(tree.bar, box.bars)))
+    (fill, line), (wide, dashes) = LIGHT.looks[box.look], STROKES[box.look]
+    style = "dotted" if box.look is Look.OUT else "dashed" if dashes else "solid"
+    drawn = f'style="rounded,filled,{style}", fillcolor="{fill}", color="{line}", penwidth={wide}'
+    return f'n{number} [label="{text}", {drawn}];'
+
+
+def _quoted(content: str) -> str:
+    return f'"{_escaped(content)}"'
+
+
+def _escaped(content: str) -> str:
+    """Text in which dot finds no escapes, and none of HTML's entities."""
+    return printable(content).replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"')
+
+
+FORMATS: Mapping[str, Callable[[Sequence[Figure]], str]] = {
+    "tree": tree.render,
+    "mermaid": mermaid,
+    "dot": dot,
+    "svg": svg.render,
+    "html": html.render,
+}
+"""What renders figures, by the name of the format; all but the tree are for programs."""

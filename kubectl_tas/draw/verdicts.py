@@ -1,0 +1,132 @@
+"""What is sent to queues, in a table or as data, and the answer to each submission: a few lines, or data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from kubectl_tas.gangs.admission import Admission, Answer
+from kubectl_tas.quantities import NO_LIMIT, OTHERS, Amount, ResourceName, as_data, said, show
+from kubectl_tas.report import table
+from kubectl_tas.report.text import plural
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.pools import Submission
+
+HEADER = ("NAME", "QUEUE", "GPUS", "VERDICT")
+WIDE = ("POOL", "PRIORITY", "FILE", "WHY")
+
+
+def render(fleet: Fleet, *, wide: bool = False) -> str:
+    """One line for each workflow, workload and PodCliqueSet."""
+    admission = Admission(fleet)
+    rows = []
+    for item in in_order(fleet.submissions):
+        verdict = admission.verdict(item)
+        more = (item.target, item.priority, item.declared.origin.path, verdict.text) if wide else ()
+        rows.append((name(item), item.queue, str(item.gpus), verdict.outcome.upper(), *more))
+    return table.render(HEADER + (WIDE if wide else ()), rows)
+
+
+def names(fleet: Fleet) -> list[str]:
+    """``Kind/name`` of each."""
+    return [name(item) for item in in_order(fleet.submissions)]
+
+
+def data(fleet: Fleet) -> dict[str, Any]:
+    """The same for programs."""
+    admission = Admission(fleet)
+    return {"version": 1, "workflows": [_record(item, admission) for item in in_order(fleet.submissions)]}
+
+
+def name(item: Submission) -> str:
+    """``Kind/name``."""
+    return f"{item.kind}/{item.name}"
+
+
+def in_order(items: Iterable[Submission]) -> list[Submission]:
+    """By kind, name and file."""
+    return sorted(items, key=lambda item: (item.kind, item.name, item.declared.origin.path))
+
+
+def _record(item: Submission, admission: Admission) -> dict[str, Any]:
+    verdict = admission.verdict(item)
+    return {
+        "kind": item.kind,
+        "name": item.name,
+        "pool": item.target,
+        "queue": item.queue,
+        "priority": item.priority,
+        "gpus": item.gpus,
+        "verdict": verdict.outcome,
+        "rule": verdict.rule.code if verdict.rule else None,
+        "message": verdict.text,
+        "file": item.declared.origin.path,
+    }
+
+
+def told(answers: Sequence[Answer]) -> str:
+    """The facts about each, a blank line between two."""
+    return "\n".join(map(_facts, answers))
+
+
+def _facts(answer: Answer) -> str:
+    item, verdict, quota = answer.item, answer.verdict, answer.item.quota
+    others = [name for name in item.asks.asked if name != "gpu" and quota.of(name) != NO_LIMIT]
+    used = f"{plural(quota.gpu, 'GPU')}, {answer.used.gpu} used by others" if quota.gpu != NO_LIMIT else "no limit"
+    facts = [
+        (item.kind, item.name),
+        ("Pool", item.target),
+        ("Queue", item.queue),
+        ("Priority", item.priority),
+        ("Asks", ", ".join((plural(item.gpus, "GPU"), *(said(name, item.asks.of(name)) for name in others)))),
+        ("Quota", "; ".join((used, *(_of(answer, name) for name in others)))),
+        ("Verdict", verdict.outcome.upper()),
+        ("Why", verdict.text),
+    ]
+    if verdict.hint:
+        facts.append(("Help", verdict.hint))
+    return table.pairs(facts)
+
+
+def _of(answer: Answer, resource: ResourceName) -> str:
+    return (
+        f"{said(resource, answer.item.quota.of(resource))}, {show(resource, answer.used.of(resource))} used by others"
+    )
+
+
+def told_data(answers: Sequence[Answer]) -> dict[str, Any]:
+    """The answers for programs."""
+    return {"version": 1, "workflows": [_answer_record(answer) for answer in answers]}
+
+
+def _answer_record(answer: Answer) -> dict[str, Any]:
+    item, verdict = answer.item, answer.verdict
+    return {
+        "workflow": item.name,
+        "pool": item.target,
+        "queue": item.queue,
+        "priority": item.priority,
+        "asks": item.gpus,
+        "quota": as_data("gpu", item.quota.gpu),
+        "used": answer.used.gpu,
+        "verdict": verdict.outcome,
+        "rule": verdict.rule.code if verdict.rule else None,
+        "inQuota": verdict.in_quota.gpu,
+        "overQuota": verdict.over_quota.gpu,
+        "message": verdict.text,
+        "hint": verdict.hint,
+        **{name: _answer_amounts(answer, name) for name in OTHERS},
+    }
+
+
+def _answer_amounts(answer: Answer, resource: ResourceName) -> dict[str, Amount | str | None]:
+    """Kubernetes quantities; None: no limit."""
+    parts = {
+        "asks": answer.item.asks,
+        "quota": answer.item.quota,
+        "used": answer.used,
+        "inQuota": answer.verdict.in_quota,
+        "overQuota": answer.verdict.over_quota,
+    }
+    amounts = {key: part.of(resource) for key, part in parts.items()}
+    return {key: as_data(resource, amount) for key, amount in amounts.items()}

@@ -1,0 +1,90 @@
+"""A fleet and its findings in, all files of the site out: pages as HTML, and what the search of the site knows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from markupsafe import Markup
+
+from kubectl_tas.emit.site_files import MARK
+from kubectl_tas.report.style import printable
+from kubectl_tas.resources import read_resource, resource_root
+from kubectl_tas.site import found, inventory, overview, places, work
+from kubectl_tas.site.blocks import STYLE, Link, Page
+from kubectl_tas.site.content import Content
+from kubectl_tas.site.places import HOME, SECTIONS
+
+Tick = Callable[[int, int], None]
+"""Told how many of how many steps are done."""
+
+
+def files(content: Content, tick: Tick | None = None) -> dict[str, str]:
+    """The text of every file, by its path from the root of the site."""
+    texts = {name: read_resource(f"templates/site/{name}") for name in ("style.css", "search.js")}
+    texts["style.css"] += STYLE
+    texts["search-index.js"] = _index(content)
+    for page in _pages(content):
+        texts[page.path] = _html(page, content.title)
+        if tick:
+            tick(min(len(texts), len(content.places.work)), len(content.places.work))
+    return texts
+
+
+def _pages(content: Content) -> Iterator[Page]:
+    yield overview.page(content)
+    yield from inventory.pages(content)
+    yield from inventory.topology_pages(content)
+    yield from found.pages(content)
+    yield from work.pages(content)
+
+
+def _html(page: Page, title: str) -> str:
+    """The text of one page of the site with that title."""
+    return _template().render(page=page, site=title, mark=MARK, sections=SECTIONS, home=HOME)
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=FileSystemLoader(resource_root() / "templates/site", encoding="utf-8"),
+        undefined=StrictUndefined,
+        auto_reload=False,
+        autoescape=True,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template("page.html.j2")
+
+
+def _shown(value: Any) -> Any:
+    """What nobody could see, or what would turn the line around, as an escape."""
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _index(content: Content) -> str:
+    """The list: of each thing its name, what it is, what else finds it, and where it is."""
+    rows = [[printable(link.text), kind, printable(more), link.target] for link, kind, more in _entries(content)]
+    lines = ",\n".join(json.dumps(row) for row in rows)
+    return f"// {MARK}\nwindow.tasIndex = [\n{lines}\n];\n"
+
+
+def _entries(content: Content) -> Iterator[tuple[Link, str, str]]:
+    where = content.places
+    for backend in content.fleet.backends:
+        yield where.cluster(backend), "Cluster", backend.namespace
+    for row in content.accounts:
+        link = where.subpool(row.pool, row.subpool) if row.subpool else where.pool(row.pool)
+        yield link, "Subpool" if row.subpool else "Pool", f"{row.pool.backend.name} {row.file}"
+    for topology in content.fleet.topologies:
+        yield where.topology(topology), "Topology", " ".join(level.key for level in topology.levels)
+    for item in where.work:
+        more = f"{item.target} {content.verdict(item).outcome} {item.declared.origin.path}"
+        yield where.submission(item), item.kind, more
+    for code in sorted({item.rule.code for item in content.findings}):
+        yield Link(code, places.rule_place(code)), "Rule", ""
