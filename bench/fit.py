@@ -20,13 +20,13 @@ from kubectl_tas.compile.queue_objects import compile_queues
 from kubectl_tas.load.source import FolderSource
 from kubectl_tas.model import manifest
 from kubectl_tas.place.actions import Turn, pending
-from kubectl_tas.place.fit import fit
+from kubectl_tas.place.answers import fit
+from kubectl_tas.place.gangs_to_place import Unplaced, unplaced
 from kubectl_tas.place.grow import grow
-from kubectl_tas.place.nodes import Nodes, read_nodes
+from kubectl_tas.place.node_resources import Nodes, read_nodes
 from kubectl_tas.place.queues import trees
 from kubectl_tas.place.schedulers import Seen, schedulers
 from kubectl_tas.place.synthetic import Broken, Cluster, Domains, generate
-from kubectl_tas.place.unplaced import Unplaced, unplaced
 from kubectl_tas.resolve.fleet import Fleet
 
 LEVELS = (("zone", 5), ("spine", 0), ("rack", 4))

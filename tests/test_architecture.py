@@ -142,8 +142,8 @@ def test_floors_are_told_apart() -> None:
     """The test above can fail."""
     assert climbs("kubectl_tas.check.quota", "kubectl_tas.compile.pods")
     assert climbs("kubectl_tas.load.source", "kubectl_tas.emit.file_plan")
-    assert climbs("kubectl_tas.model.pool", "kubectl_tas.report.text")
-    assert climbs("kubectl_tas.kai", "kubectl_tas.model.pool")
+    assert climbs("kubectl_tas.model.pool_kinds", "kubectl_tas.report.text")
+    assert climbs("kubectl_tas.kai", "kubectl_tas.model.pool_kinds")
     assert climbs("kubectl_tas.resolve.fleet", "kubectl_tas.cli.session")
     assert not climbs("kubectl_tas.compile.pods", "kubectl_tas.compile.podgroups")
     assert not climbs("kubectl_tas.cli.render", "kubectl_tas.emit.file_plan")
@@ -208,3 +208,11 @@ def test_no_copy_of_a_crd() -> None:
             assert "kind: CustomResourceDefinition" not in text, path
             assert '"openAPIV3Schema":' not in text, path
             assert "tests" in path.parts or "shared/crds" not in text, path
+
+
+def test_a_file_name_stands_once() -> None:
+    """Who reads a name knows which module is meant."""
+    found: dict[str, Path] = {}
+    for path in MODULES:
+        if path.name != "__init__.py":
+            assert found.setdefault(path.name, path) == path, f"{path} has the name of {found[path.name]}"

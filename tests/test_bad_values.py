@@ -22,7 +22,7 @@ from kubectl_tas.load import loading
 from kubectl_tas.load.kinds import KINDS, WORKFLOW
 from kubectl_tas.load.source import FolderSource, OverlaySource
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.workload import WORKLOADS
+from kubectl_tas.model.workload_kinds import WORKLOADS
 from kubectl_tas.report import text as report
 from tests.support.cli import write
 from tests.support.golden import EXAMPLES, GOLDEN

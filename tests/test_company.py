@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from kubectl_tas.model.kindlists import COMPANIONS
-from kubectl_tas.model.workload import WORKLOADS, kind_of
+from kubectl_tas.model.workload_kinds import WORKLOADS, kind_of
 from tests.support.cli import kubectl_tas
 from tests.support.golden import EXAMPLES
 

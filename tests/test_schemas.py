@@ -22,8 +22,8 @@ from kubectl_tas.load.document import parse
 from kubectl_tas.load.kinds import KINDS, WORKFLOW, Kind
 from kubectl_tas.load.osmofiles import template_root
 from kubectl_tas.load.schema import validate, validator
-from kubectl_tas.model.workflow import Workflow
-from kubectl_tas.model.workload import WORKLOADS
+from kubectl_tas.model.osmo_workflow import Workflow
+from kubectl_tas.model.workload_kinds import WORKLOADS
 from tests.support.cli import kubectl_tas
 from tests.support.golden import GOLDEN
 from tests.support.rendered import load

@@ -31,7 +31,7 @@ OTHER_KINDS = {
     f"kubectl_tas.model.{name}"
     for name in (
         *("artifact", "function", "grovekinds", "kubeflow", "manifest", "pod", "policies"),
-        *("podtemplate", "ray", "workload"),
+        *("podtemplate", "ray", "workload_kinds"),
     )
 }
 """Models that a repository of pools and workflows has no use for."""

@@ -16,7 +16,7 @@ from kubectl_tas.compile import compile_fleet
 from kubectl_tas.emit import manifest_text
 from kubectl_tas.emit.file_plan import layout
 from kubectl_tas.load.source import FolderSource, OverlaySource
-from kubectl_tas.model.workload import WORKLOADS
+from kubectl_tas.model.workload_kinds import WORKLOADS
 from kubectl_tas.report import text as report
 from tests.support.cli import pool
 from tests.support.documents import documents, repositories

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubectl_tas.gangs import podgrouper
-from kubectl_tas.model.workload import WORKLOADS
+from kubectl_tas.model.workload_kinds import WORKLOADS
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import EXAMPLES, GOLDEN, ROOT, case_input
 from tests.support.rendered import render_copy

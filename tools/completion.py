@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from kubectl_tas.cli.options import FOLDER, MANIFEST, Word
-from kubectl_tas.model.workload import WORKLOADS, kind_of
+from kubectl_tas.model.workload_kinds import WORKLOADS, kind_of
 from tools.declared import declared_rules
 from tools.schemas import schema_texts
 

@@ -38,7 +38,7 @@ SUBJECTS = {
         "check.draining",
         "gangs.admission",
         "edit.subpool_edits",
-        "edit.pools",
+        "edit.pool_edits",
         "edit.apply",
         "node-label",
     ),

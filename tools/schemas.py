@@ -21,9 +21,9 @@ from kubectl_tas.model.config import Values
 from kubectl_tas.model.function import Function
 from kubectl_tas.model.grovekinds import PodCliqueSet
 from kubectl_tas.model.labelkeys import KEYS, Reader
+from kubectl_tas.model.osmo_workflow import Workflow
 from kubectl_tas.model.podtemplate import Companion
-from kubectl_tas.model.workflow import Workflow
-from kubectl_tas.model.workload import WORKLOADS
+from kubectl_tas.model.workload_kinds import WORKLOADS
 
 _OWN = {place: imported(f"kubectl_tas.model.{place}") for _, _, place in kindlists.OWN}
 READ: tuple[type[BaseModel], ...] = (*sorted(_OWN.values(), key=attrgetter("__name__")), *WORKLOADS)

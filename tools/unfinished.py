@@ -9,7 +9,7 @@ from kubectl_tas.compare import immutable
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.model.kindlists import WORKLOADS as KINDS
 from kubectl_tas.model.operators import TYPES
-from kubectl_tas.model.workload import WORKLOADS, kind_of
+from kubectl_tas.model.workload_kinds import WORKLOADS, kind_of
 from tools.goldens import ROOT, read
 
 CHANGED_FREELY = ("CronJob",)

@@ -12,10 +12,10 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import KUBEFLOW
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.workload import FleetWorkload
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.workload import AnyWorkload
+    from kubectl_tas.model.workload_kinds import AnyWorkload
 
 OBJECT_EXPORTED = Rule(
     "object-exported",

@@ -16,7 +16,7 @@ from kubectl_tas.late import imported
 from kubectl_tas.load.schema import written
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
-from kubectl_tas.model.topology import DOMAINS, ClusterTopology
+from kubectl_tas.model.topology_kinds import DOMAINS, ClusterTopology
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet

@@ -17,10 +17,10 @@ from kubectl_tas.model.base import MAX_COUNT, KeyPath
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.mentions import DEFAULT_SCALED, SCALED, Space
 from kubectl_tas.resolve.podcliqueset import FleetClique, SubmittedSet
 from kubectl_tas.resolve.pools import Submission
-from kubectl_tas.resolve.workload import FleetWorkload
 from kubectl_tas.words import Misspellings, did_you_mean, question, shortened
 
 if TYPE_CHECKING:

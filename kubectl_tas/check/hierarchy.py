@@ -11,7 +11,7 @@ from kubectl_tas.check.versions import needs_kai
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.base import QUALIFIED_NAME, KeyPath
-from kubectl_tas.model.topology import DOMAINS, ClusterTopology
+from kubectl_tas.model.topology_kinds import DOMAINS, ClusterTopology
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.topologies import FleetTopology, Level

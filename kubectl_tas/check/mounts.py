@@ -12,8 +12,8 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.gangs.task_files import MAX_BYTES, OUTPUT, data_paths, filled, is_below, normal, task_file
 from kubectl_tas.gangs.task_pods import mounted_secrets
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.osmo_workflow import Task, Workflow
 from kubectl_tas.model.repository import Declared, local_path
-from kubectl_tas.model.workflow import Task, Workflow
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.pool import Subpool
+from kubectl_tas.model.osmo_workflow import Workflow
+from kubectl_tas.model.pool_kinds import Subpool
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.workflows import groups_of, resource_paths, task_path

@@ -15,8 +15,8 @@ from kubectl_tas.gangs.task_files import INPUT, OUTPUT, OUTPUT_TOKEN, data_paths
 from kubectl_tas.gangs.task_lifetime import CODES, actions_by_code, code_ranges
 from kubectl_tas.gangs.task_pods import mounted_secrets
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.osmo_workflow import Group, Task, Workflow
 from kubectl_tas.model.repository import Declared, local_path
-from kubectl_tas.model.workflow import Group, Task, Workflow
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet

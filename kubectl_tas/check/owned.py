@@ -12,9 +12,9 @@ from kubectl_tas.model import labels
 from kubectl_tas.model.backdoors import Decides
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import FleetPodGroup
 from kubectl_tas.resolve.placement import ReplicaType
-from kubectl_tas.resolve.workload import FleetWorkload
 
 PODGROUP_OWNED = Rule(
     "podgroup-owned",

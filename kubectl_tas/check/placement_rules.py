@@ -11,10 +11,10 @@ from kubectl_tas.gangs.workload_gang import is_placed_as_a_whole, placed, places
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.placement import Placement, ReplicaType
 from kubectl_tas.resolve.topologies import Level
 from kubectl_tas.resolve.workflows import FleetGroup, FleetTask, FleetWorkflow, Requirement
-from kubectl_tas.resolve.workload import FleetWorkload
 
 REQUIREMENT_CONFLICT = Rule(
     "requirement-conflict",

@@ -18,7 +18,7 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.workflows import groups_of, task_path
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.workload import AnyWorkload
+    from kubectl_tas.model.workload_kinds import AnyWorkload
 
 ITEM_DUPLICATE = Rule(
     "item-duplicate",

@@ -10,7 +10,7 @@ from kubectl_tas.check.object_names import label_problems
 from kubectl_tas.check.versions import VERSION_UNSUPPORTED, needs_kai, unsupported
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.kai import Feature
-from kubectl_tas.model.pool import Pool, Subpool
+from kubectl_tas.model.pool_kinds import Pool, Subpool
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet

@@ -20,7 +20,7 @@ from kubectl_tas.gangs.admission import (
 )
 from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.pool import MaximumAmounts, amount
+from kubectl_tas.model.pool_kinds import MaximumAmounts, amount
 from kubectl_tas.quantities import NO_LIMIT, RESOURCES, UNITS, Amount, Amounts, ResourceName, said, show
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Part, Submission, work_name

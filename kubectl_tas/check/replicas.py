@@ -12,9 +12,9 @@ from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.fleet_workload import OWNED, FleetWorkload
 from kubectl_tas.resolve.handwritten import FleetPodGroup
 from kubectl_tas.resolve.placement import ROOT, whole_number
-from kubectl_tas.resolve.workload import OWNED, FleetWorkload
 from kubectl_tas.words import within
 
 REPLICAS_REFUSED = Rule(

@@ -14,11 +14,11 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import FleetPodGroup
 from kubectl_tas.resolve.placement import ROOT
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.pools import Submission
-from kubectl_tas.resolve.workload import FleetWorkload
 from kubectl_tas.words import closest, did_you_mean, shortened
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from kubectl_tas.check.document_walk import Part
 from kubectl_tas.credentials import is_marked, kind_of, shape_of
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.osmo_workflow import Task
 from kubectl_tas.model.repository import Origin
-from kubectl_tas.model.workflow import Task
 from kubectl_tas.resolve.fleet import Fleet
 
 SECRET_IN_CLEAR = Rule(

@@ -15,8 +15,8 @@ from kubectl_tas.model import labels
 from kubectl_tas.model.base import QUALIFIED_NAME
 from kubectl_tas.model.kindlists import SEGMENTED
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.fleet_workload import MAX_SEGMENTS, FleetWorkload
 from kubectl_tas.resolve.placement import Ignored, Placement, ReplicaType, segment_sizes
-from kubectl_tas.resolve.workload import MAX_SEGMENTS, FleetWorkload
 from kubectl_tas.words import within
 
 SEGMENT_VALUE = Rule(

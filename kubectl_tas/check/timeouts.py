@@ -11,7 +11,7 @@ from kubectl_tas.check.resource_requests import pods_of
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.task_lifetime import CodeRange, code_ranges, seconds
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.pool import Pool
+from kubectl_tas.model.pool_kinds import Pool
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.handwritten import SubmittedPodGroup

@@ -11,8 +11,8 @@ from kubectl_tas.gangs.podgrouper import pod_group_name
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import REPLICA_TYPE
+from kubectl_tas.model.osmo_workflow import Workflow
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
@@ -20,7 +20,7 @@ from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow, resource_paths
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.workload import AnyWorkload
+    from kubectl_tas.model.workload_kinds import AnyWorkload
 
 NAME_DUPLICATE = Rule(
     "name-duplicate",

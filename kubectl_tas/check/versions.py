@@ -12,10 +12,10 @@ from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import FleetPodGroup
 from kubectl_tas.resolve.placement import LevelAnnotation, Placement
 from kubectl_tas.resolve.workflows import FleetGroup
-from kubectl_tas.resolve.workload import FleetWorkload
 
 VERSION_UNSUPPORTED = Rule(
     "version-unsupported",

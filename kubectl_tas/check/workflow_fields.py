@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.load.schema import INVALID_VALUE
-from kubectl_tas.model import workflow as osmo
+from kubectl_tas.model import osmo_workflow as osmo
 from kubectl_tas.model.backdoors import LABELS as BACKDOOR_LABELS
 from kubectl_tas.model.base import MAX_PREFIX, QUALIFIED_NAME, KeyPath
 from kubectl_tas.model.config import LabelsConfig
 from kubectl_tas.model.labels import MANAGED_BY
+from kubectl_tas.model.osmo_workflow import Task, Workflow
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.model.workflow import Task, Workflow
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.workflows import DEFAULT_RESOURCE, FleetWorkflow, groups_of, resource_paths, task_path

@@ -10,19 +10,19 @@ from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.pool_demands import Demand, Mode, demands
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
+from kubectl_tas.model.osmo_workflow import PRIORITIES
 from kubectl_tas.model.platform import Nodes
 from kubectl_tas.model.repository import Declared, Origin
-from kubectl_tas.model.workflow import PRIORITIES
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.fleet_workload import OWNED, FleetWorkload
 from kubectl_tas.resolve.placement import ROOT, whole_number
-from kubectl_tas.resolve.workload import OWNED, FleetWorkload
 from kubectl_tas.words import did_you_mean, within, write_instead
 
 if TYPE_CHECKING:
     from kubectl_tas.model.grovekinds import PodCliqueSet
     from kubectl_tas.model.podtemplate import Companion, Meta
-    from kubectl_tas.model.workload import AnyWorkload
+    from kubectl_tas.model.workload_kinds import AnyWorkload
 
 WORKLOAD_POOL = Rule(
     "workload-pool",

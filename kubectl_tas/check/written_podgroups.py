@@ -24,7 +24,7 @@ from kubectl_tas.words import did_you_mean, write_instead
 
 if TYPE_CHECKING:
     from kubectl_tas.model.manifest import SubGroup, TopologyConstraint
-    from kubectl_tas.model.workload import BarePod
+    from kubectl_tas.model.workload_kinds import BarePod
 
 SUBGROUP_NAME = Rule(
     "subgroup-name",

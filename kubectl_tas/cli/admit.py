@@ -19,7 +19,7 @@ from kubectl_tas.draw import verdicts as pages
 from kubectl_tas.gangs.admission import VERDICTS, answers, sent_by, split_findings
 from kubectl_tas.load.source import FolderSource, OverlaySource
 from kubectl_tas.load.splice import sent_elsewhere
-from kubectl_tas.model.workflow import Priority
+from kubectl_tas.model.osmo_workflow import Priority
 from kubectl_tas.report import json
 from kubectl_tas.report.findings import STDIN
 from kubectl_tas.resolve.fleet import replaced

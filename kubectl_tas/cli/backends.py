@@ -11,7 +11,7 @@ from kubectl_tas.cli.options import BACKEND, FILE, F, kubectl_options, together
 from kubectl_tas.words import nothing_called
 
 if TYPE_CHECKING:
-    from kubectl_tas.live.cluster import Clusters
+    from kubectl_tas.live.live_cluster import Clusters
     from kubectl_tas.resolve.clusters import FleetBackend
     from kubectl_tas.resolve.fleet import Fleet
     from kubectl_tas.resolve.pools import Submission
@@ -84,8 +84,8 @@ def given_clusters(fleet: Fleet, options: Mapping[str, Any], *, live: bool = Fal
     ``live``.
     """
     from kubectl_tas.errors import TasError
-    from kubectl_tas.live.cluster import Cluster, Clusters  # most runs of most commands ask no cluster
     from kubectl_tas.live.kubectl import Access
+    from kubectl_tas.live.live_cluster import Cluster, Clusters  # most runs of most commands ask no cluster
 
     meant = chosen_backends(fleet, options["backend"])
     if options["context"] and len(meant) > 1:

@@ -12,7 +12,7 @@ from kubectl_tas.cli.options import FILE, Group, kubectl_options, repository_opt
 from kubectl_tas.cli.session import open_session, refuse_errors
 from kubectl_tas.cli.terminal import hand_over, say
 from kubectl_tas.emit.disk import write_file
-from kubectl_tas.live.record import record
+from kubectl_tas.live.cluster_state import record
 from kubectl_tas.load.source import CONFIG_FILE
 
 

@@ -14,22 +14,22 @@ from kubectl_tas.cli.options import PICTURES, POOL, SUBMISSION, TEXT, output_opt
 from kubectl_tas.cli.session import Session, open_session, open_summaries, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show, show_figures
 from kubectl_tas.compile.queue_objects import compile_queues
-from kubectl_tas.draw import fit as pages
+from kubectl_tas.draw import fitpages as pages
 from kubectl_tas.draw import growthpages as growth_pages
 from kubectl_tas.draw import pendingtable as queue_pages
 from kubectl_tas.draw.fitfigure import figure
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.model import manifest
-from kubectl_tas.model.workflow import PRIORITIES
+from kubectl_tas.model.osmo_workflow import PRIORITIES
 from kubectl_tas.place.actions import pending
-from kubectl_tas.place.division import called
-from kubectl_tas.place.fit import Outcome, fit, nodes_of, running_of, settled
+from kubectl_tas.place.answers import Outcome, fit, nodes_of, running_of, settled
+from kubectl_tas.place.fairshare_report import called
+from kubectl_tas.place.gangs_to_place import LeftOut, Unplaced, unplaced
 from kubectl_tas.place.grow import Growth
 from kubectl_tas.place.grow import grow as growth_of
 from kubectl_tas.place.queues import trees
 from kubectl_tas.place.schedulers import Scheduler, Seen, schedulers
-from kubectl_tas.place.session import sum_of
-from kubectl_tas.place.unplaced import LeftOut, Unplaced, unplaced
+from kubectl_tas.place.scheduling_session import sum_of
 from kubectl_tas.report import json
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet

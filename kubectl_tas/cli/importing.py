@@ -20,8 +20,8 @@ from kubectl_tas.emit.create_only import standing, write_new
 from kubectl_tas.imports.from_cluster import Compared, Wanted, compared, import_cluster
 from kubectl_tas.imports.from_osmo import Given, import_osmo
 from kubectl_tas.imports.written import Imported, Unplaced
+from kubectl_tas.live.cluster_state import read, record
 from kubectl_tas.live.kubectl import Access
-from kubectl_tas.live.record import read, record
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.source import CONFIG_FILE, FolderSource, MemorySource, OverlaySource, decode
 from kubectl_tas.report.unifieddiff import unified

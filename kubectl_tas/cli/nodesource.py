@@ -14,8 +14,8 @@ from kubectl_tas.cli.session import read_stdin
 from kubectl_tas.cli.terminal import say
 from kubectl_tas.errors import TasError
 from kubectl_tas.live import kubectl
-from kubectl_tas.live.cluster import Beside, Cluster
-from kubectl_tas.place.nodes import Nodes, read_nodes
+from kubectl_tas.live.live_cluster import Beside, Cluster
+from kubectl_tas.place.node_resources import Nodes, read_nodes
 from kubectl_tas.resolve.fleet import Fleet
 
 nodes_options = together(

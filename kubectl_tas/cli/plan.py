@@ -14,11 +14,11 @@ from kubectl_tas.cli.session import open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
 from kubectl_tas.compare.cluster_nodes import GUARANTEE_EXCEEDS_NODES, check_nodes
 from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.draw import plan as pages
+from kubectl_tas.draw import planpage as pages
 from kubectl_tas.gangs.admission import VERDICTS
-from kubectl_tas.live.cluster import nodes_among
+from kubectl_tas.live.live_cluster import nodes_among
 from kubectl_tas.place.capacity import capacity, gpus_of
-from kubectl_tas.place.nodes import Nodes
+from kubectl_tas.place.node_resources import Nodes
 from kubectl_tas.report import json
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve import names

@@ -16,7 +16,7 @@ from kubectl_tas.cli.session import open_session, open_summaries, tell_errors, t
 from kubectl_tas.cli.terminal import hand_over, say, show, show_figures, show_names
 from kubectl_tas.draw import pooltables as pages
 from kubectl_tas.draw.poolfigure import figure
-from kubectl_tas.edit import pools
+from kubectl_tas.edit import pool_edits
 from kubectl_tas.gangs.quota_usage import Account, accounts
 from kubectl_tas.report import json
 from kubectl_tas.resolve import names
@@ -25,7 +25,7 @@ from kubectl_tas.resolve.pools import FleetPool, Target
 from kubectl_tas.words import nothing_called
 
 if TYPE_CHECKING:
-    from kubectl_tas.live.cluster import Cluster, QueueUsage
+    from kubectl_tas.live.live_cluster import Cluster, QueueUsage
     from kubectl_tas.place.uncharged import Holdings, Objects, Uncharged
 
 FORMATS = ("table", "wide", "json", "yaml", "csv", "name")
@@ -215,8 +215,8 @@ def rename(old: str, new: str, dry_run: bool, render_after: bool, directory: str
     the old queues; with --dry-run too.
     """
     old = names.fold(old)
-    plan = partial(pools.rename, old=old, new=new)
-    said = pools.in_messages(old, new)
+    plan = partial(pool_edits.rename, old=old, new=new)
+    said = pool_edits.in_messages(old, new)
     code = edit(directory, plan, dry_run=dry_run, render_after=render_after, rename=said, tell=_tell_of_work)
     return code if code or dry_run else _tell_what_it_means()
 
@@ -230,7 +230,7 @@ def remove(name: str, dry_run: bool, render_after: bool, directory: str | None) 
     Its work, and pools of which it is the parent, must go first: where any is declared, it is listed and nothing is
     written. Subpools that are ARCHIVED stay, for the record. A file goes with its last document.
     """
-    plan = partial(pools.remove, name=names.fold(name))
+    plan = partial(pool_edits.remove, name=names.fold(name))
     code = edit(directory, plan, dry_run=dry_run, render_after=render_after, rename=str)
     return code if code or dry_run else _tell_what_it_means()
 

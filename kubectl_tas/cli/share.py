@@ -18,9 +18,9 @@ from kubectl_tas.compile.queue_objects import compile_queues
 from kubectl_tas.draw import sharetables as pages
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.gangs.admission import asked as asked_by_queue
-from kubectl_tas.live.cluster import ClusterState
+from kubectl_tas.live.live_cluster import ClusterState
 from kubectl_tas.model import manifest
-from kubectl_tas.place.division import Demand, Division, called, divide
+from kubectl_tas.place.fairshare_report import Demand, Division, called, divide
 from kubectl_tas.place.queues import Shard, declared, trees
 from kubectl_tas.place.totals import total_resources
 from kubectl_tas.quantities import NO_LIMIT, NOTHING, Amounts, larger

@@ -20,12 +20,12 @@ from kubectl_tas.compile.controllers import seen
 from kubectl_tas.emit.disk import write_file
 from kubectl_tas.errors import TasError
 from kubectl_tas.gangs.admission import VERDICTS
-from kubectl_tas.place.snapshot import Doubts, Scheduler, snapshot
+from kubectl_tas.place.kai_snapshot import Doubts, Scheduler, snapshot
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.pools import Submission
-from kubectl_tas.resolve.workload import FleetWorkload
 from kubectl_tas.words import shortened
 
 MAX_LISTED = 3

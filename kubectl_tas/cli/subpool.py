@@ -29,7 +29,7 @@ from kubectl_tas.cli.terminal import hand_over, say, show, show_names
 from kubectl_tas.draw import pooltables as pages
 from kubectl_tas.edit import subpool_edits as subpools
 from kubectl_tas.edit.subpool_edits import Quota, Usage
-from kubectl_tas.model.pool import CPU, MEMORY, SHARE
+from kubectl_tas.model.pool_kinds import CPU, MEMORY, SHARE
 from kubectl_tas.report import json
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet

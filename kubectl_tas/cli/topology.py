@@ -20,8 +20,8 @@ from kubectl_tas.compare.topology_drift import Drift, Use, declared_uses, drifts
 from kubectl_tas.draw import topologytables as pages
 from kubectl_tas.errors import TasError
 from kubectl_tas.live.cliquesets import GroveState
-from kubectl_tas.live.cluster import Cluster, Node
 from kubectl_tas.live.kubectl import NoSuchResourceError
+from kubectl_tas.live.live_cluster import Cluster, Node
 from kubectl_tas.records import dataclass
 from kubectl_tas.report import json
 from kubectl_tas.resolve import names

@@ -46,7 +46,7 @@ from kubectl_tas.resolve.fleet import replaced
 
 if TYPE_CHECKING:
     from kubectl_tas.compare.change import Earlier
-    from kubectl_tas.live.cluster import Clusters
+    from kubectl_tas.live.live_cluster import Clusters
 
 
 @click.command(epilog="Example: kubectl tas validate workflows --base main --strict")

@@ -11,11 +11,11 @@ from kubectl_tas.cli.nodesource import as_given
 from kubectl_tas.cli.options import SUBMISSION, output_option, repository_option, template_options
 from kubectl_tas.cli.session import open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, show
-from kubectl_tas.draw import why as pages
+from kubectl_tas.draw import whypage as pages
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.live.reasons import told
 from kubectl_tas.place.livework import read_of
-from kubectl_tas.place.why import why
+from kubectl_tas.place.pending_work import why
 from kubectl_tas.report import json
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission

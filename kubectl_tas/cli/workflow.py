@@ -21,8 +21,8 @@ from kubectl_tas.gangs.workload_gang import PodSegment, segments_of_pods
 from kubectl_tas.report.json import dump
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import files_of, no_work, sent
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.pools import Submission
-from kubectl_tas.resolve.workload import FleetWorkload
 
 _NAME = re.compile(r"""\bname["']?\s*:\s*["']?([\w.-]+)""")
 """A name in text that may be no YAML."""

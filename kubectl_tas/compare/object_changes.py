@@ -22,7 +22,7 @@ from kubectl_tas.resolve.pools import Submission
 
 if TYPE_CHECKING:
     from kubectl_tas.model.podtemplate import Companion
-    from kubectl_tas.model.workload import AnyWorkload, BarePod
+    from kubectl_tas.model.workload_kinds import AnyWorkload, BarePod
 
 
 CHANGE_REFUSED = Rule(

@@ -22,8 +22,8 @@ from kubectl_tas.compare.topology_drift import check_drift
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.errors import TasError
 from kubectl_tas.live.cliquesets import GroveState
-from kubectl_tas.live.cluster import Cluster, Clusters, Node
 from kubectl_tas.live.kubectl import ForbiddenError, NoSuchResourceError
+from kubectl_tas.live.live_cluster import Cluster, Clusters, Node
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet

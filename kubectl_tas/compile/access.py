@@ -33,7 +33,7 @@ from kubectl_tas.model.policies import (
     Validation,
     Verb,
 )
-from kubectl_tas.model.workload import WORKLOADS
+from kubectl_tas.model.workload_kinds import WORKLOADS
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend

@@ -31,9 +31,9 @@ from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.placement import ReplicaType
 from kubectl_tas.resolve.pools import work_name
-from kubectl_tas.resolve.workload import FleetWorkload
 
 Object = dict[str, Any]
 _RENDERED: tuple[Callable[[Fleet], Iterable[Artifact]], ...] = (

@@ -30,9 +30,9 @@ from kubectl_tas.model.phase import Phase
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.pools import Submission
-from kubectl_tas.resolve.workload import FleetWorkload
 
 WORKFLOWS, WORKLOADS, PREVIEW = "workflows", "workloads", "preview"
 """Folders of what is made from workflows, of workloads, and of what is to be read and not applied."""

@@ -14,7 +14,7 @@ from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.model.labels import POOL
 from kubectl_tas.model.manifest import Namespace, PriorityClass, Queue, QueueResources, QueueSpec, Share
 from kubectl_tas.model.phase import Phase
-from kubectl_tas.model.pool import QueueName
+from kubectl_tas.model.pool_kinds import QueueName
 from kubectl_tas.quantities import UNLIMITED, Amounts, ResourceName
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names

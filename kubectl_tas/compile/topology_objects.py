@@ -13,7 +13,7 @@ from kubectl_tas.model.base import QUALIFIED_NAME
 from kubectl_tas.model.labels import POOL
 from kubectl_tas.model.manifest import Metadata, Topology, TopologyLevel, TopologySpec
 from kubectl_tas.model.phase import Phase
-from kubectl_tas.model.topology import (
+from kubectl_tas.model.topology_kinds import (
     ClusterTopology,
     ClusterTopologySpec,
     DomainLevel,

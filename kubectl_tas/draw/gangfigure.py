@@ -17,12 +17,12 @@ from kubectl_tas.gangs.workload_gang import gang_of, whole_placement
 from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.fleet_workload import MAX_SEGMENTS, FleetWorkload
 from kubectl_tas.resolve.handwritten import SubmittedPodGroup
 from kubectl_tas.resolve.placement import Segments
 from kubectl_tas.resolve.podcliqueset import MAX_PREVIEWED, FleetPodCliqueSet, SubmittedSet
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.workflows import FleetWorkflow
-from kubectl_tas.resolve.workload import MAX_SEGMENTS, FleetWorkload
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from kubectl_tas.draw.gangfigure import Picture
 from kubectl_tas.gangs.gang import Gang, Part, SubGroup
 from kubectl_tas.gangs.workload_gang import PodSegment
 from kubectl_tas.report.json import dump
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.topologies import Level
-from kubectl_tas.resolve.workload import FleetWorkload
 
 VERSION = 1
 

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from kubectl_tas.draw.fit import lacks_data, lacks_text, left_out_data, must_share, place_name
+from kubectl_tas.draw.fitpages import lacks_data, lacks_text, left_out_data, must_share, place_name
+from kubectl_tas.place.gangs_to_place import LeftOut
 from kubectl_tas.place.grow import Growth, Waiting
-from kubectl_tas.place.unplaced import LeftOut
 from kubectl_tas.report import table
 from kubectl_tas.report.text import plural
 

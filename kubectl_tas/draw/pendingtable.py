@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from kubectl_tas.draw.fit import left_out_data, place_name
+from kubectl_tas.draw.fitpages import left_out_data, place_name
 from kubectl_tas.place.actions import Outcome, Pending, Turn
+from kubectl_tas.place.gangs_to_place import LeftOut, Unplaced
 from kubectl_tas.place.quotas import Refusal
 from kubectl_tas.place.scenarios import Batch
 from kubectl_tas.place.schedulers import Scheduler
-from kubectl_tas.place.session import asks_of, sum_of
-from kubectl_tas.place.unplaced import LeftOut, Unplaced
+from kubectl_tas.place.scheduling_session import asks_of, sum_of
 from kubectl_tas.quantities import as_data, said, show
 from kubectl_tas.report import table
 from kubectl_tas.report.text import plural

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.gangs.quota_usage import Account, Total, depths, totals
-from kubectl_tas.model.pool import QuotaAmounts
+from kubectl_tas.model.pool_kinds import QuotaAmounts
 from kubectl_tas.quantities import (
     NO_LIMIT,
     OTHERS,

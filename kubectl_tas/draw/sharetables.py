@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kubectl_tas.place.division import Bound, Division, Kind, Part
+from kubectl_tas.place.fairshare_report import Bound, Division, Kind, Part
 from kubectl_tas.quantities import NO_LIMIT, OTHERS, RESOURCES, Amount, Amounts, ResourceName, as_data, said, show
 from kubectl_tas.report import table
 

@@ -9,7 +9,7 @@ from kubectl_tas.draw.figure import Bar, Box, Figure, Look
 from kubectl_tas.gangs.workload_gang import PodSegment
 from kubectl_tas.report import table
 from kubectl_tas.report.style import printable
-from kubectl_tas.resolve.workload import FleetWorkload
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
 
 _CELLS = 10
 """How long a bar is."""

@@ -18,7 +18,7 @@ from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.load.rights import is_within
 from kubectl_tas.load.splice import Value
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.pool import SubpoolState
+from kubectl_tas.model.pool_kinds import SubpoolState
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts
 from kubectl_tas.quantities import said as amount_said
@@ -30,7 +30,7 @@ from kubectl_tas.words import did_you_mean, shortened
 from kubectl_tas.yaml import flow, scalar
 
 if TYPE_CHECKING:  # most edits ask no cluster
-    from kubectl_tas.live.cluster import Clusters, QueueUsage, RunningGroup
+    from kubectl_tas.live.live_cluster import Clusters, QueueUsage, RunningGroup
 
 
 SUBPOOL_TRANSITION = Rule(

@@ -16,7 +16,7 @@ from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.gangs.podgroup_gang import least_of
 from kubectl_tas.gangs.summary import Request, Summary
-from kubectl_tas.model.workflow import Priority
+from kubectl_tas.model.osmo_workflow import Priority
 from kubectl_tas.quantities import (
     NO_LIMIT,
     NOTHING,
@@ -31,11 +31,11 @@ from kubectl_tas.quantities import (
 )
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet, sent
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import SubmittedPodGroup
 from kubectl_tas.resolve.podcliqueset import FleetClique, FleetPodCliqueSet, SubmittedSet
 from kubectl_tas.resolve.pools import Leaf, Submission, work_name
 from kubectl_tas.resolve.workflows import FleetWorkflow
-from kubectl_tas.resolve.workload import FleetWorkload
 
 SUBPOOL_CLOSED = Rule(
     "subpool-closed",

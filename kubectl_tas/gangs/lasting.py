@@ -13,12 +13,12 @@ from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.quantities import Amounts, ResourceName, total
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.workflows import FleetWorkflow
-from kubectl_tas.resolve.workload import FleetWorkload
 
 if TYPE_CHECKING:  # most commands ask no cluster
-    from kubectl_tas.live.cluster import RunningGroup
+    from kubectl_tas.live.live_cluster import RunningGroup
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from kubectl_tas.resolve.topologies import level_called
 
 if TYPE_CHECKING:
     from kubectl_tas.model.manifest import TopologyConstraint
-    from kubectl_tas.model.workload import BarePod
+    from kubectl_tas.model.workload_kinds import BarePod
 
 
 DEFAULT = "default"

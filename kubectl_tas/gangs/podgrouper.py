@@ -19,13 +19,13 @@ from kubectl_tas.model.repository import Declared
 from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve import names
+from kubectl_tas.resolve.fleet_workload import MAX_SEGMENTS, FleetWorkload
 from kubectl_tas.resolve.placement import ROOT, ReplicaType, Segments, whole_number
-from kubectl_tas.resolve.workload import MAX_SEGMENTS, FleetWorkload
 
 if TYPE_CHECKING:
     from kubectl_tas.model.kubeflow import KubeflowJob
     from kubectl_tas.model.ray import RayWorkload
-    from kubectl_tas.model.workload import AnyWorkload
+    from kubectl_tas.model.workload_kinds import AnyWorkload
 
 RAY_HEAD = "headgroup"
 """The SubGroup of the head of a Ray cluster."""

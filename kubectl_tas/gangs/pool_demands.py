@@ -18,11 +18,11 @@ from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import FleetPodGroup
 from kubectl_tas.resolve.placement import Placement, ReplicaType
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.pools import FleetPool, Submission
-from kubectl_tas.resolve.workload import FleetWorkload
 
 _Agreed = Mapping[Decides, tuple[str, str]]
 """What a manifest says of each thing, and what that follows from."""

@@ -14,8 +14,8 @@ from typing import Any
 
 from kubectl_tas.gangs.gang import FileMap
 from kubectl_tas.load.osmofiles import TOKEN
+from kubectl_tas.model.osmo_workflow import File, Task
 from kubectl_tas.model.repository import LocalFile, local_path
-from kubectl_tas.model.workflow import File, Task
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.names import distinct, fold
 

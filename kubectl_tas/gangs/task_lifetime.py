@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import Any
 
 from kubectl_tas.model.base import MAX_COUNT
-from kubectl_tas.model.pool import PoolSpec
-from kubectl_tas.model.workflow import Task, Timeout
+from kubectl_tas.model.osmo_workflow import Task, Timeout
+from kubectl_tas.model.pool_kinds import PoolSpec
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 

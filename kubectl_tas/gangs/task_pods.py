@@ -12,8 +12,8 @@ from typing import Any
 from kubectl_tas.gangs.gang import Member
 from kubectl_tas.gangs.task_files import OUTPUT, with_mounts
 from kubectl_tas.gpus import VISIBLE_DEVICES
+from kubectl_tas.model.osmo_workflow import Resource, Task
 from kubectl_tas.model.platform import Nodes
-from kubectl_tas.model.workflow import Resource, Task
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.platforms import Merged

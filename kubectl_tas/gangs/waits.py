@@ -8,8 +8,8 @@ from kubectl_tas import durations
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.placement import ROOT
-from kubectl_tas.resolve.workload import FleetWorkload
 
 
 def waits(workload: FleetWorkload, name: str) -> Iterator[tuple[KeyPath, str]]:

@@ -20,8 +20,8 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.placement import LevelAnnotation, Placement, ReplicaType, Segments, combined
-from kubectl_tas.resolve.workload import FleetWorkload
 
 
 def whole_placement(workload: FleetWorkload) -> tuple[Placement | None, tuple[LevelAnnotation, ...]]:

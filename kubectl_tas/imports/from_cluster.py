@@ -14,11 +14,11 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.imports.queuetree import Forest, LivePool, LiveQueue, forest, live_queue
 from kubectl_tas.imports.written import Imported, Making, Unplaced, config, distinct, document, plain_name
 from kubectl_tas.kai import Feature
+from kubectl_tas.live.cluster_state import Record
 from kubectl_tas.live.kubectl import shown
-from kubectl_tas.live.record import Record
 from kubectl_tas.model.config import PRIORITY_VALUES, ConfigSpec
-from kubectl_tas.model.pool import UNLIMITED
-from kubectl_tas.model.topology import ClusterTopology
+from kubectl_tas.model.pool_kinds import UNLIMITED
+from kubectl_tas.model.topology_kinds import ClusterTopology
 from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amounts, ResourceName, show
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names

@@ -14,7 +14,7 @@ from kubectl_tas.live.kubectl import shown
 from kubectl_tas.load.osmofiles import SINGLE, is_values, layered, sections
 from kubectl_tas.model.base import API_VERSION
 from kubectl_tas.model.config import ConfigSpec
-from kubectl_tas.model.pool import UNLIMITED
+from kubectl_tas.model.pool_kinds import UNLIMITED
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.platforms import OSMO_CONTAINERS

@@ -13,7 +13,7 @@ from typing import Any
 from kubectl_tas.errors import TasError
 from kubectl_tas.live.kubectl import shown, text_of
 from kubectl_tas.model.labels import NODE_POOL
-from kubectl_tas.model.pool import MEMORY
+from kubectl_tas.model.pool_kinds import MEMORY
 from kubectl_tas.quantities import (
     NO_LIMIT,
     RESOURCES,

@@ -22,9 +22,9 @@ from typing import Any, TypeVar
 from kubectl_tas.errors import TasError
 from kubectl_tas.live import kubectl
 from kubectl_tas.live.cliquesets import PART_OF
-from kubectl_tas.live.cluster import NODES, POD_GROUPS, PODS, QUEUES, Cluster
-from kubectl_tas.live.controllers import Controller, controller
 from kubectl_tas.live.kubectl import ForbiddenError, shown, text_of
+from kubectl_tas.live.live_cluster import NODES, POD_GROUPS, PODS, QUEUES, Cluster
+from kubectl_tas.live.owners import Controller, controller
 from kubectl_tas.model.base import MAX_COUNT
 from kubectl_tas.model.labels import NODE_POOL, POD_GROUP, SKIP_PODGROUPER, SUBGROUP, WORKFLOW
 from kubectl_tas.records import dataclass

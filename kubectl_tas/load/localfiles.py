@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.load.source import RawFile, Source
+from kubectl_tas.model.osmo_workflow import File, Workflow
 from kubectl_tas.model.repository import Declared, LocalFile, local_path
-from kubectl_tas.model.workflow import File, Workflow
 
 LOCAL_FILE = Rule(
     "local-file",

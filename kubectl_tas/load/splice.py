@@ -24,7 +24,7 @@ from kubectl_tas.load.source import decode
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.grovekinds import PodCliqueSet
 from kubectl_tas.model.labels import OWN_PREFIX
-from kubectl_tas.model.workload import WORKLOADS
+from kubectl_tas.model.workload_kinds import WORKLOADS
 
 BOM = "\ufeff"
 _BREAK = re.compile(r"\r\n|\r|\n")

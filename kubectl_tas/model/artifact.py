@@ -29,7 +29,7 @@ from kubectl_tas.model.policies import (
     ValidatingAdmissionPolicy,
     ValidatingAdmissionPolicyBinding,
 )
-from kubectl_tas.model.topology import ClusterTopology
+from kubectl_tas.model.topology_kinds import ClusterTopology
 from kubectl_tas.records import dataclass
 
 

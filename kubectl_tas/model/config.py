@@ -12,7 +12,7 @@ from kubectl_tas.folders import normal
 from kubectl_tas.kubernetes import PATTERN as KUBERNETES_RELEASE
 from kubectl_tas.model.base import MAX_PREFIX, AnyText, LabelKey, LabelValue, Many, Model, Named, Text, nothing, said
 from kubectl_tas.model.kindlists import CompanionKind
-from kubectl_tas.model.pool import Group, QueueName
+from kubectl_tas.model.pool_kinds import Group, QueueName
 from kubectl_tas.records import dataclass
 
 DEFAULT_SOURCES = ("pools", "subpools", "topologies", "workflows")

@@ -6,7 +6,7 @@ import re
 from typing import Literal
 
 from kubectl_tas.model.base import Model, Text
-from kubectl_tas.model.topology import ObjectMeta
+from kubectl_tas.model.topology_kinds import ObjectMeta
 
 PLACES = ("internal.config.kubernetes.io/", "config.kubernetes.io/")
 """Prefixes of ``path`` and ``index``, the annotations that say where an item comes from, the one of today first."""

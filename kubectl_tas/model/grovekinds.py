@@ -13,7 +13,7 @@ from pydantic import Field
 from kubectl_tas.grove import DEFAULT_TOPOLOGY, TEMPLATE
 from kubectl_tas.model.base import AnyText, Count, KeyPath, LabelKey, LabelValue, Many, Model, Text, nothing
 from kubectl_tas.model.podtemplate import Open, PodSpec, Workload
-from kubectl_tas.model.topology import Domain, DomainLevel
+from kubectl_tas.model.topology_kinds import Domain, DomainLevel
 
 
 class Pack(Model):

@@ -9,12 +9,12 @@ from kubectl_tas.model.base import API_VERSION, Model, Text
 GROVE, POD_GROUPS = "grove.io/v1alpha1", "scheduling.run.ai/v2alpha2"
 OWN: tuple[tuple[str, str, str], ...] = (
     ("Config", API_VERSION, "config:Config"),
-    ("Pool", API_VERSION, "pool:Pool"),
-    ("Subpool", API_VERSION, "pool:Subpool"),
+    ("Pool", API_VERSION, "pool_kinds:Pool"),
+    ("Subpool", API_VERSION, "pool_kinds:Subpool"),
     ("PodTemplate", API_VERSION, "platform:PodTemplate"),
     ("ResourceValidation", API_VERSION, "platform:ResourceValidation"),
-    ("ClusterTopology", GROVE, "topology:ClusterTopology"),
-    ("ClusterTopologyBinding", GROVE, "topology:ClusterTopology"),
+    ("ClusterTopology", GROVE, "topology_kinds:ClusterTopology"),
+    ("ClusterTopologyBinding", GROVE, "topology_kinds:ClusterTopology"),
     ("PodGroup", POD_GROUPS, "manifest:PodGroup"),
     ("PodCliqueSet", GROVE, "grovekinds:PodCliqueSet"),
     ("OperatorConfiguration", "operator.config.grove.io/v1alpha1", "grovekinds:OperatorConfiguration"),
@@ -23,23 +23,23 @@ OWN: tuple[tuple[str, str, str], ...] = (
 _BATCH, _APPS, _RAY, _KUBEFLOW = ("batch/v1",), ("apps/v1",), ("ray.io/v1",), ("kubeflow.org/v1",)
 
 WORKLOADS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "Job": ("workload:Job", _BATCH),
-    "CronJob": ("workload:CronJob", _BATCH),
-    "Pod": ("workload:BarePod", ("v1",)),
-    "Deployment": ("workload:Deployment", _APPS),
-    "StatefulSet": ("workload:StatefulSet", _APPS),
-    "Notebook": ("workload:Notebook", ("kubeflow.org/v1", "kubeflow.org/v1beta1")),
-    "JobSet": ("workload:JobSet", ("jobset.x-k8s.io/v1alpha2",)),
+    "Job": ("workload_kinds:Job", _BATCH),
+    "CronJob": ("workload_kinds:CronJob", _BATCH),
+    "Pod": ("workload_kinds:BarePod", ("v1",)),
+    "Deployment": ("workload_kinds:Deployment", _APPS),
+    "StatefulSet": ("workload_kinds:StatefulSet", _APPS),
+    "Notebook": ("workload_kinds:Notebook", ("kubeflow.org/v1", "kubeflow.org/v1beta1")),
+    "JobSet": ("workload_kinds:JobSet", ("jobset.x-k8s.io/v1alpha2",)),
     "RayJob": ("ray:RayJob", _RAY),
     "RayCluster": ("ray:RayCluster", _RAY),
     "RayService": ("ray:RayService", _RAY),
-    "TrainJob": ("workload:TrainJob", ("trainer.kubeflow.org/v1alpha1",)),
+    "TrainJob": ("workload_kinds:TrainJob", ("trainer.kubeflow.org/v1alpha1",)),
     "PyTorchJob": ("kubeflow:PyTorchJob", _KUBEFLOW),
     "TFJob": ("kubeflow:TFJob", _KUBEFLOW),
     "XGBoostJob": ("kubeflow:XGBoostJob", _KUBEFLOW),
     "JAXJob": ("kubeflow:JAXJob", _KUBEFLOW),
     "MPIJob": ("kubeflow:MPIJob", ("kubeflow.org/v2beta1", "kubeflow.org/v1")),
-    "LeaderWorkerSet": ("workload:LeaderWorkerSet", ("leaderworkerset.x-k8s.io/v1",)),
+    "LeaderWorkerSet": ("workload_kinds:LeaderWorkerSet", ("leaderworkerset.x-k8s.io/v1",)),
 }
 """Where the model of each is, and its apiVersions, in the order in which messages list the kinds."""
 SEGMENTED = ("PyTorchJob", "LeaderWorkerSet")

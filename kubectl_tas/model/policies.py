@@ -8,7 +8,7 @@ from pydantic import Field
 
 from kubectl_tas.model.base import AnyText, LabelKey, LabelValue, Many, Model, Text
 from kubectl_tas.model.manifest import Metadata, ObjectName
-from kubectl_tas.model.pool import Group
+from kubectl_tas.model.pool_kinds import Group
 
 
 class ResourceRule(Model):

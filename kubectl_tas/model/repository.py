@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import Config
+from kubectl_tas.model.osmo_workflow import Workflow
 from kubectl_tas.model.platform import PodTemplate, ResourceValidation
-from kubectl_tas.model.pool import Pool, Subpool
-from kubectl_tas.model.topology import ClusterTopology
-from kubectl_tas.model.workflow import Workflow
+from kubectl_tas.model.pool_kinds import Pool, Subpool
+from kubectl_tas.model.topology_kinds import ClusterTopology
 from kubectl_tas.records import dataclass
 
 if TYPE_CHECKING:
     from kubectl_tas.model.grovekinds import OperatorConfiguration, PodCliqueSet
     from kubectl_tas.model.manifest import PodGroup
     from kubectl_tas.model.podtemplate import Companion
-    from kubectl_tas.model.workload import AnyWorkload
+    from kubectl_tas.model.workload_kinds import AnyWorkload
 
 M = TypeVar("M")
 

@@ -8,9 +8,9 @@ from functools import lru_cache
 
 from kubectl_tas.gpus import GPU
 from kubectl_tas.model.labels import NODE_POOL
-from kubectl_tas.place import order
-from kubectl_tas.place.nodes import PODS, Domain, Node, Nodes, domain_of
-from kubectl_tas.place.room import Unit, Wanted, multiples, room_for, unusable
+from kubectl_tas.place import kai_allocate
+from kubectl_tas.place.node_cells import Unit, Wanted, multiples, room_for, unusable
+from kubectl_tas.place.node_resources import PODS, Domain, Node, Nodes, domain_of
 from kubectl_tas.place.shapes import Rules, Shape, shape_of
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.platforms import Merged
@@ -145,7 +145,7 @@ def _levels(
         own = [item for item in rooms if len(item.domain) == depth + 1]
         has_room = any(item.pods for item in own)
         # At which levels KAI looks does not depend on the size of a gang.
-        is_placed = not has_room or order.find(room, Unit("", required=depth, pods=(0,))) is not None
+        is_placed = not has_room or kai_allocate.find(room, Unit("", required=depth, pods=(0,))) is not None
         ranked = sorted(own, key=lambda item: (-item.pods, -item.free, item.domain))
         yield LevelRoom(level, tuple(ranked), is_placed)
 

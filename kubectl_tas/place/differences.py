@@ -14,15 +14,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from kubectl_tas.gpus import GPU
-from kubectl_tas.live.controllers import Controller, stop_path
+from kubectl_tas.live.owners import Controller, stop_path
 from kubectl_tas.model.labels import POD_GROUP, SUBGROUP
-from kubectl_tas.place.causes import APPLY, HINTS, About, Cause
+from kubectl_tas.place.gangs_to_place import Unplaced
 from kubectl_tas.place.livework import LiveWork, live_shape
+from kubectl_tas.place.pending_reasons import APPLY, HINTS, About, Cause
 from kubectl_tas.place.shapes import Shape
-from kubectl_tas.place.unplaced import Unplaced
 from kubectl_tas.report.text import plural
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.topologies import FleetTopology
-from kubectl_tas.resolve.workload import FleetWorkload
 
 _DEFAULT = "default"
 """The SubGroup of a pod that names none."""

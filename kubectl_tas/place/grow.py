@@ -16,13 +16,13 @@ from math import ceil, prod
 
 from kubectl_tas.gpus import GPU
 from kubectl_tas.node_places import HOSTNAME
-from kubectl_tas.place import order
+from kubectl_tas.place import kai_allocate
+from kubectl_tas.place.gangs_to_place import Unplaced
 from kubectl_tas.place.mending import OF_KUBERNETES, freed
-from kubectl_tas.place.nodes import Domain, Node, domain_of
-from kubectl_tas.place.room import Space, Wanted, ranked
+from kubectl_tas.place.node_cells import Space, Wanted, ranked
+from kubectl_tas.place.node_resources import Domain, Node, domain_of
 from kubectl_tas.place.shapes import Shape
 from kubectl_tas.place.shortage import Lack, Shortage, lacking, shortage_of
-from kubectl_tas.place.unplaced import Unplaced
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.topologies import Level
 
@@ -132,7 +132,7 @@ _Pair = tuple[Unplaced, Wanted]
 
 def _place(space: Space, item: Unplaced, wanted: Wanted) -> bool:
     """Whether KAI places a gang; it then takes what it asks for."""
-    bound = order.place(space.room_for(wanted, item.labels), wanted.unit)
+    bound = kai_allocate.place(space.room_for(wanted, item.labels), wanted.unit)
     for pod in bound or ():
         space.take(pod.node, dict(wanted.shapes[pod.shape].asks))
     return bound is not None
@@ -165,7 +165,7 @@ def _one_by_one(waiting: Sequence[_Pair], space: Space, racks: _Racks) -> Iterat
 def _fits_with(nodes: tuple[Node, ...], item: Unplaced, wanted: Wanted, space: Space) -> bool:
     """Whether KAI would place a gang if these nodes were there too."""
     space.add(nodes)
-    found = order.find(space.room_for(wanted, item.labels), wanted.unit)
+    found = kai_allocate.find(space.room_for(wanted, item.labels), wanted.unit)
     space.remove(nodes)
     return found is not None
 

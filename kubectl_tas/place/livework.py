@@ -8,20 +8,20 @@ from dataclasses import replace
 from functools import cached_property
 
 from kubectl_tas.diagnostics import Location
-from kubectl_tas.live.cluster import QueueUsage, state_of
-from kubectl_tas.live.controllers import Controller, resources
+from kubectl_tas.live.cluster_state import TOPOLOGIES
+from kubectl_tas.live.live_cluster import QueueUsage, state_of
+from kubectl_tas.live.owners import Controller, resources
 from kubectl_tas.live.reasons import LiveGroup, LivePod, Saying, Told, is_race, unnamed
-from kubectl_tas.live.record import TOPOLOGIES
 from kubectl_tas.model.labels import TASK, WORKFLOW
-from kubectl_tas.place.causes import NO_GROUP, NOT_READY, REFUSED, UNPLACED, is_of_waiting
+from kubectl_tas.place.gangs_to_place import NOT_KUBERNETES, LeftOut, Needed, Unplaced, unplaced
+from kubectl_tas.place.pending_reasons import NO_GROUP, NOT_READY, REFUSED, UNPLACED, is_of_waiting
 from kubectl_tas.place.shapes import Shape, shape_of
-from kubectl_tas.place.unplaced import NOT_KUBERNETES, LeftOut, Needed, Unplaced, unplaced
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.names import shorten
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission
 from kubectl_tas.resolve.workflows import FleetWorkflow
-from kubectl_tas.resolve.workload import FleetWorkload
 
 ALIVE = ("Pending", "Running")
 """Phases of pods that KAI counts for the minimum."""

@@ -11,12 +11,12 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 
-from kubectl_tas.place import order, solver
-from kubectl_tas.place.exists import Existence, searched
-from kubectl_tas.place.nodes import Node
-from kubectl_tas.place.room import Cell, Room, Space, Wanted, ranked, room_for
+from kubectl_tas.place import kai_allocate, solver
+from kubectl_tas.place.feasibility import Existence, searched
+from kubectl_tas.place.gangs_to_place import Unplaced
+from kubectl_tas.place.node_cells import Cell, Room, Space, Wanted, ranked, room_for
+from kubectl_tas.place.node_resources import Node
 from kubectl_tas.place.solver import Mended
-from kubectl_tas.place.unplaced import Unplaced
 from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.words import shortened
@@ -111,7 +111,7 @@ def enough(
 
     def helps(names: Collection[str]) -> bool:
         after = tuple(changed[node.name] if node.name in names else node for node in nodes)
-        return order.find(Space(after).room_for(wanted, labels), wanted.unit) is not None
+        return kai_allocate.find(Space(after).room_for(wanted, labels), wanted.unit) is not None
 
     smallest = solver.fewest_nodes(room, wanted.unit, mends)
     found = next((names for names in islice(smallest, MAX_TRIED) if helps(names)), None)

@@ -11,7 +11,7 @@ from kubectl_tas.gangs.admission import by_queue
 from kubectl_tas.live.kubectl import shown, text_of
 from kubectl_tas.model import manifest
 from kubectl_tas.model.labels import NODE_POOL
-from kubectl_tas.place.share import DEFAULT_PRIORITY, Queue, QueueTree
+from kubectl_tas.place.fairshare import DEFAULT_PRIORITY, Queue, QueueTree
 from kubectl_tas.quantities import Amounts, ResourceName, each, from_kai
 from kubectl_tas.resolve.fleet import Fleet
 

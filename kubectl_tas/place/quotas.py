@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from kubectl_tas.place.share import Standing
+from kubectl_tas.place.fairshare import Standing
 from kubectl_tas.quantities import Amount, Amounts, ResourceName
 from kubectl_tas.records import dataclass
 

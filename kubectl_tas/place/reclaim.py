@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from kubectl_tas.place.share import QueueTree, Standing
+from kubectl_tas.place.fairshare import QueueTree, Standing
 from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amount, Amounts, ResourceName
 from kubectl_tas.records import dataclass
 

@@ -16,7 +16,7 @@ from heapq import nlargest
 from itertools import accumulate
 
 from kubectl_tas.gpus import GPU
-from kubectl_tas.place.session import Place, Pod, Session, Work, sum_of
+from kubectl_tas.place.scheduling_session import Place, Pod, Session, Work, sum_of
 from kubectl_tas.records import dataclass
 
 MAX_TRIES = 200

@@ -8,7 +8,7 @@ from typing import Any
 
 from kubectl_tas.gpus import ANNOTATIONS, MIG
 from kubectl_tas.node_places import HOSTNAME
-from kubectl_tas.place.nodes import Node, Taint, requests
+from kubectl_tas.place.node_resources import Node, Taint, requests
 from kubectl_tas.records import dataclass
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from kubectl_tas.place.exists import ALL, Place, capacities
-from kubectl_tas.place.nodes import Domain
-from kubectl_tas.place.room import Room, Unit
+from kubectl_tas.place.feasibility import ALL, Place, capacities
+from kubectl_tas.place.node_cells import Room, Unit
+from kubectl_tas.place.node_resources import Domain
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.topologies import Level
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
-from kubectl_tas.place.nodes import Domain
-from kubectl_tas.place.room import Cell, Leaf, Room, Unit
+from kubectl_tas.place.node_cells import Cell, Leaf, Room, Unit
+from kubectl_tas.place.node_resources import Domain
 from kubectl_tas.records import dataclass
 
 MAX_PATTERNS = 200

@@ -14,7 +14,7 @@ from typing import Any
 from kubectl_tas import gpus
 from kubectl_tas.errors import TasError
 from kubectl_tas.model.labels import NODE_POOL, POD_GROUP
-from kubectl_tas.place.nodes import CPU, ENDED, Nodes, Vector, requests
+from kubectl_tas.place.node_resources import CPU, ENDED, Nodes, Vector, requests
 from kubectl_tas.place.queues import Shard
 from kubectl_tas.quantities import Amounts
 

@@ -16,6 +16,7 @@ from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove, names_of, resolve_backend
 from kubectl_tas.resolve.companions import FleetCompanion, Place, resolve_companions
+from kubectl_tas.resolve.fleet_workload import FleetWorkload, join_shared_gangs, resolve_workload
 from kubectl_tas.resolve.handwritten import (
     FleetPodGroup,
     SubmittedPodGroup,
@@ -28,12 +29,11 @@ from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet, SubmittedSet, re
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission, Target, resolve_pools, work_name
 from kubectl_tas.resolve.topologies import FleetTopology, cluster_topologies
 from kubectl_tas.resolve.workflows import FleetWorkflow, resolve_workflow
-from kubectl_tas.resolve.workload import FleetWorkload, join_shared_gangs, resolve_workload
 from kubectl_tas.words import nothing_called, shortened
 
 if TYPE_CHECKING:
     from kubectl_tas.model.manifest import PodGroup
-    from kubectl_tas.model.workload import BarePod
+    from kubectl_tas.model.workload_kinds import BarePod
 
 T = TypeVar("T")
 

@@ -11,8 +11,8 @@ from kubectl_tas.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import ConfigSpec
+from kubectl_tas.model.osmo_workflow import PRIORITIES, Priority
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.model.workflow import PRIORITIES, Priority
 from kubectl_tas.quantities import Amounts, total
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
@@ -22,7 +22,7 @@ from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission
 
 if TYPE_CHECKING:
     from kubectl_tas.model.manifest import PodGroup, SubGroup, TopologyConstraint
-    from kubectl_tas.model.workload import AnyWorkload, BarePod
+    from kubectl_tas.model.workload_kinds import AnyWorkload, BarePod
 
 
 @dataclass(frozen=True, slots=True)

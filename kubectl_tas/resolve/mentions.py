@@ -13,12 +13,12 @@ from kubectl_tas.model.repository import Origin
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.companions import FleetCompanion
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import FleetPodGroup
 from kubectl_tas.resolve.platforms import Finder
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.resolve.workflows import FleetWorkflow
-from kubectl_tas.resolve.workload import FleetWorkload
 
 Space = tuple[str, str]
 """A cluster, and a namespace of it."""

@@ -20,7 +20,7 @@ from kubectl_tas.resolve.topologies import FleetTopology, Level
 
 if TYPE_CHECKING:
     from kubectl_tas.model.podtemplate import Meta, PodTemplate
-    from kubectl_tas.model.workload import AnyWorkload
+    from kubectl_tas.model.workload_kinds import AnyWorkload
 
 
 @dataclass(frozen=True, slots=True)

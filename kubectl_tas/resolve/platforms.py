@@ -21,6 +21,7 @@ from kubectl_tas import quantities
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.jinja.bounds import TEMPLATE_UNDEFINED, Budget, Refusal
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.osmo_workflow import Resource, Task
 from kubectl_tas.model.platform import (
     Nodes,
     Platform,
@@ -29,9 +30,8 @@ from kubectl_tas.model.platform import (
     ResourceAssertion,
     ResourceValidation,
 )
-from kubectl_tas.model.pool import Pool
+from kubectl_tas.model.pool_kinds import Pool
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.model.workflow import Resource, Task
 from kubectl_tas.quantities import Amounts
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import Dangling

@@ -13,8 +13,9 @@ from kubectl_tas.gpus import Gpus
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import ConfigSpec
+from kubectl_tas.model.osmo_workflow import PRIORITIES, Priority
 from kubectl_tas.model.platform import Nodes, PodTemplate, ResourceValidation
-from kubectl_tas.model.pool import (
+from kubectl_tas.model.pool_kinds import (
     KeptAmounts,
     MaximumAmounts,
     Pool,
@@ -25,7 +26,6 @@ from kubectl_tas.model.pool import (
     amount,
 )
 from kubectl_tas.model.repository import Declared, Repository
-from kubectl_tas.model.workflow import PRIORITIES, Priority
 from kubectl_tas.quantities import (
     NO_LIMIT,
     RESOURCES,

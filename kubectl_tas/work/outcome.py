@@ -32,7 +32,7 @@ from kubectl_tas.work.context import Shared, Wanted
 from kubectl_tas.work.plain import Plain, from_diagnostic, from_location, from_sent, from_waiver
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.workload import AnyWorkload
+    from kubectl_tas.model.workload_kinds import AnyWorkload
 
 _SHARED = ("pools", "subpools", "topologies", "pod_templates", "resource_validations", "operators")
 """What a file may declare that others depend on."""

@@ -11,7 +11,7 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.work.manifests import Object, objects, objects_of
 from kubectl_tas.work.outcome import work_of
 from kubectl_tas.work.plain import Plain
-from kubectl_tas.work.pool import Spool, Strip, outcomes, processes_for
+from kubectl_tas.work.processes import Spool, Strip, outcomes, processes_for
 from kubectl_tas.work.run import Run
 
 

@@ -30,7 +30,7 @@ from kubectl_tas.work.context import Shared
 from kubectl_tas.work.kept import Outcomes
 from kubectl_tas.work.outcome import Outcome, claims, points_of, stems_of, uses
 from kubectl_tas.work.plain import to_diagnostic, to_sent, to_waiver
-from kubectl_tas.work.pool import Done, Strip, outcomes, processes_for
+from kubectl_tas.work.processes import Done, Strip, outcomes, processes_for
 
 LEAST_KEPT = 20
 """Files below which it takes longer to look for what is kept than to make it."""

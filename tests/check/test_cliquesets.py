@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubectl_tas.model.topology import DOMAINS
+from kubectl_tas.model.topology_kinds import DOMAINS
 from tests.support.cli import kubectl_tas
 from tests.support.grove import (
     ALL,

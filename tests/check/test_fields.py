@@ -12,7 +12,7 @@ from kubectl_tas import kubernetes
 from kubectl_tas.check.combinations import COMBINATIONS
 from kubectl_tas.kubernetes import Shapes
 from kubectl_tas.model.operators import TYPES
-from kubectl_tas.model.workload import WORKLOADS, kind_of
+from kubectl_tas.model.workload_kinds import WORKLOADS, kind_of
 from tests.slips.repository import FILES
 from tests.support.cli import kubectl_tas, write
 from tests.support.golden import GOLDEN

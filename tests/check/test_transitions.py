@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.model.pool import SubpoolState
+from kubectl_tas.model.pool_kinds import SubpoolState
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.grove import (
     clique,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kubectl_tas.gangs.task_lifetime import job, rescheduled, seconds
-from kubectl_tas.model.pool import PoolSpec
-from kubectl_tas.model.workflow import Task, Timeout
+from kubectl_tas.model.osmo_workflow import Task, Timeout
+from kubectl_tas.model.pool_kinds import PoolSpec
 
 
 def task(actions: dict[str, str | int]) -> Task:

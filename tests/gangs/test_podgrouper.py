@@ -16,10 +16,10 @@ from kubectl_tas.model.kubeflow import KubeflowJob
 from kubectl_tas.model.podtemplate import PodTemplate
 from kubectl_tas.model.ray import RayWorkload
 from kubectl_tas.model.repository import Declared, Repository
-from kubectl_tas.model.workload import WORKLOADS, kind_of
+from kubectl_tas.model.workload_kinds import WORKLOADS, kind_of
 from kubectl_tas.resolve.clusters import resolve_backend
+from kubectl_tas.resolve.fleet_workload import FleetWorkload, resolve_workload
 from kubectl_tas.resolve.pools import Known, resolve_pools
-from kubectl_tas.resolve.workload import FleetWorkload, resolve_workload
 from tests.support.golden import ROOT
 
 

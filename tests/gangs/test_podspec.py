@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kubectl_tas.gangs.task_pods import pod_spec
+from kubectl_tas.model.osmo_workflow import Resource, Task
 from kubectl_tas.model.platform import Nodes
-from kubectl_tas.model.workflow import Resource, Task
 
 
 def spec(**resource: Any) -> dict[str, Any]:

@@ -9,8 +9,8 @@ import pytest
 
 from kubectl_tas.model.grovekinds import PodCliqueSet
 from kubectl_tas.model.manifest import PodGroup
-from kubectl_tas.model.workflow import Workflow
-from kubectl_tas.model.workload import WORKLOADS
+from kubectl_tas.model.osmo_workflow import Workflow
+from kubectl_tas.model.workload_kinds import WORKLOADS
 from tests.support.cli import pool, write
 from tests.support.forked import Forks, Measured, forks
 from tests.support.grove import operator, topology

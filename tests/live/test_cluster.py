@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kubectl_tas.errors import TasError
-from kubectl_tas.live.cluster import QueueUsage, from_file
+from kubectl_tas.live.live_cluster import QueueUsage, from_file
 from kubectl_tas.quantities import NOTHING, Amounts
 from tests.support.kubectl import pod_group, queue
 

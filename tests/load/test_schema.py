@@ -8,7 +8,7 @@ from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.kinds import Kind, recognise
 from kubectl_tas.load.schema import validate
-from kubectl_tas.model.pool import Pool
+from kubectl_tas.model.pool_kinds import Pool
 
 POOL = "apiVersion: tas/v1alpha1\nkind: Pool\nmetadata: {name: team}\n"
 SUBPOOL = "apiVersion: tas/v1alpha1\nkind: Subpool\nmetadata: {name: a}\n"

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from hypothesis import strategies as st
 
 from kubectl_tas.gpus import GPU
-from kubectl_tas.place.nodes import CPU, PODS, Node, domain_of
-from kubectl_tas.place.room import Room, Unit, Wanted, room_for
+from kubectl_tas.place.node_cells import Room, Unit, Wanted, room_for
+from kubectl_tas.place.node_resources import CPU, PODS, Node, domain_of
 from kubectl_tas.place.shapes import Rules, Shape
 
 LEVELS = ("zone", "rack")

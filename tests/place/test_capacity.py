@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from kubectl_tas.cli.session import open_session
 from kubectl_tas.gpus import GPU
 from kubectl_tas.place.capacity import Capacity, capacity
-from kubectl_tas.place.nodes import PODS, Node, Nodes
-from kubectl_tas.place.order import find
-from kubectl_tas.place.room import Unit, Wanted, room_for
+from kubectl_tas.place.kai_allocate import find
+from kubectl_tas.place.node_cells import Unit, Wanted, room_for
+from kubectl_tas.place.node_resources import PODS, Node, Nodes
 from kubectl_tas.place.shapes import Rules, Shape
 from kubectl_tas.resolve.pools import FleetPool
 from tests.place.clusters import LEVELS, cases, node

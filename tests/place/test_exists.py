@@ -9,10 +9,10 @@ from hypothesis import given, settings
 
 from kubectl_tas.gpus import GPU
 from kubectl_tas.place import solver
-from kubectl_tas.place.exists import Existence, exists
-from kubectl_tas.place.nodes import PODS
-from kubectl_tas.place.order import find
-from kubectl_tas.place.room import Unit, Wanted, room_for
+from kubectl_tas.place.feasibility import Existence, exists
+from kubectl_tas.place.kai_allocate import find
+from kubectl_tas.place.node_cells import Unit, Wanted, room_for
+from kubectl_tas.place.node_resources import PODS
 from tests.place.clusters import LEVELS, Case, any_placement, cases, node, shape
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.place.nodes import domain_of, read_nodes
+from kubectl_tas.place.node_resources import domain_of, read_nodes
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.golden import EXAMPLES
 

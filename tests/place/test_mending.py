@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from kubectl_tas.gpus import GPU
 from kubectl_tas.place import mending, solver
-from kubectl_tas.place.nodes import PODS, Node, RunningPod
-from kubectl_tas.place.order import find
-from kubectl_tas.place.room import Unit, Wanted, room_for
+from kubectl_tas.place.kai_allocate import find
+from kubectl_tas.place.node_cells import Unit, Wanted, room_for
+from kubectl_tas.place.node_resources import PODS, Node, RunningPod
 from tests.place.clusters import LEVELS, Case, any_placement, cases, node, shape
 
 pytestmark = pytest.mark.solver

@@ -8,7 +8,7 @@ import pytest
 
 from kubectl_tas.errors import TasError
 from kubectl_tas.gpus import GPU
-from kubectl_tas.place.nodes import Taint, read_nodes
+from kubectl_tas.place.node_resources import Taint, read_nodes
 from tests.support.kubectl import node
 
 

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_tas.kai import NEWEST_RELEASE, release
-from kubectl_tas.place.exists import Existence, exists
-from kubectl_tas.place.nodes import Node
-from kubectl_tas.place.order import find
-from kubectl_tas.place.room import Room, Unit, Wanted, room_for
+from kubectl_tas.place.feasibility import Existence, exists
+from kubectl_tas.place.kai_allocate import find
+from kubectl_tas.place.node_cells import Room, Unit, Wanted, room_for
+from kubectl_tas.place.node_resources import Node
 from tests.place.clusters import LEVELS, node, shape
 
 RACK, ZONE = 1, 0

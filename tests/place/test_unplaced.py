@@ -12,10 +12,10 @@ import pytest
 from kubectl_tas.cli.session import check_source
 from kubectl_tas.gpus import GPU
 from kubectl_tas.load.source import FolderSource
-from kubectl_tas.place.fit import Fit, Outcome, fit
-from kubectl_tas.place.nodes import read_nodes
+from kubectl_tas.place.answers import Fit, Outcome, fit
+from kubectl_tas.place.gangs_to_place import LeftOut, Unplaced, unplaced
+from kubectl_tas.place.node_resources import read_nodes
 from kubectl_tas.place.shapes import shape_of
-from kubectl_tas.place.unplaced import LeftOut, Unplaced, unplaced
 from tests.place.clusters import node
 from tests.support.cli import kubectl_tas, write
 
@@ -273,7 +273,7 @@ def test_a_bug_of_the_tool_is_not_told_as_a_mistake_of_the_file(
     def fails(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr("kubectl_tas.place.unplaced.own_gang", fails)
+    monkeypatch.setattr("kubectl_tas.place.gangs_to_place.own_gang", fails)
     with pytest.raises(type(error)):
         items(tmp_path, workload("batch"))
     (tmp_path / "nodes.json").write_text(json.dumps({"items": cluster(2)}))

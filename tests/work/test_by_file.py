@@ -144,10 +144,10 @@ def test_another_version_of_the_tool(tmp_path: Path, monkeypatch: pytest.MonkeyP
     store = Store(tmp_path)
     run(files, Effort(1, store))
     made: list[str] = []
-    from kubectl_tas.work import kept, pool
+    from kubectl_tas.work import kept, processes
 
-    really = pool.outcome
-    monkeypatch.setattr(pool, "outcome", lambda raw, *rest: made.append(raw.path) or really(raw, *rest))
+    really = processes.outcome
+    monkeypatch.setattr(processes, "outcome", lambda raw, *rest: made.append(raw.path) or really(raw, *rest))
     run(files, Effort(1, store))
     assert made == []
     monkeypatch.setattr(kept, "tool_digest", lambda: b"another")
@@ -159,7 +159,7 @@ def test_another_version_of_the_tool(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_pool_that_changes_makes_its_own_work_anew_and_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kubectl_tas.work import pool
+    from kubectl_tas.work import processes
 
     files = {
         "pools/a.yaml": POOL.format("a", 16).encode(),
@@ -170,8 +170,8 @@ def test_a_pool_that_changes_makes_its_own_work_anew_and_no_other(
     store = Store(tmp_path)
     run(MemorySource(files), Effort(1, store))
     made: list[str] = []
-    really = pool.outcome
-    monkeypatch.setattr(pool, "outcome", lambda raw, *rest: made.append(raw.path) or really(raw, *rest))
+    really = processes.outcome
+    monkeypatch.setattr(processes, "outcome", lambda raw, *rest: made.append(raw.path) or really(raw, *rest))
     run(MemorySource({**files, "pools/a.yaml": POOL.format("a", 17).encode()}), Effort(1, store))
     assert made == ["workflows/a.yaml"]
     store.close()

@@ -13,7 +13,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.load.loading import load_repository
 from kubectl_tas.load.source import MemorySource, RawFile
 from kubectl_tas.resolve.fleet import resolve_context
-from kubectl_tas.work import pool
+from kubectl_tas.work import processes
 from kubectl_tas.work.context import Shared
 from kubectl_tas.work.outcome import Outcome
 from tests.work.repositories import POOL, WORKFLOW
@@ -42,8 +42,8 @@ def no_process_stays() -> Iterator[None]:
 
 
 def test_all_of_it_comes_back(shared: Shared, work: list[RawFile]) -> None:
-    alone = {done.raw.path: done.outcome for done in pool.outcomes(work, shared, 1, render=True)}
-    several = {done.raw.path: done.outcome for done in pool.outcomes(work, shared, 3, render=True)}
+    alone = {done.raw.path: done.outcome for done in processes.outcomes(work, shared, 1, render=True)}
+    several = {done.raw.path: done.outcome for done in processes.outcomes(work, shared, 3, render=True)}
     assert several == alone
     assert len(alone) == 40
 
@@ -52,48 +52,48 @@ def test_texts_come_back_from_the_process_that_made_them(shared: Shared, work: l
     from kubectl_tas.emit.manifest_text import digest_of
     from kubectl_tas.work.manifests import objects_of
 
-    for done in pool.outcomes(work, shared, 3, render=True):
+    for done in processes.outcomes(work, shared, 3, render=True):
         assert done.texts is not None
         for item in objects_of(done.outcome.objects or [], done.raw.path):
             assert digest_of(done.texts.text(item.at, item.size)) == item.digest
 
 
 def test_one_that_is_killed(shared: Shared, work: list[RawFile], monkeypatch: pytest.MonkeyPatch) -> None:
-    parent, really = os.getpid(), pool.outcome
+    parent, really = os.getpid(), processes.outcome
 
     def outcome(raw: RawFile, *rest: object) -> Outcome:
         if os.getpid() != parent and raw.path.endswith("/21.yaml"):
             os.kill(os.getpid(), signal.SIGKILL)
         return really(raw, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(pool, "outcome", outcome)
+    monkeypatch.setattr(processes, "outcome", outcome)
     with pytest.raises(TasError, match="was ended by signal 9") as caught:
-        list(pool.outcomes(work, shared, 2, render=False))
+        list(processes.outcomes(work, shared, 2, render=False))
     assert "--processes 1" in caught.value.hint
 
 
 def test_what_fails_there_fails_here(shared: Shared, work: list[RawFile], monkeypatch: pytest.MonkeyPatch) -> None:
-    really = pool.outcome
+    really = processes.outcome
 
     def outcome(raw: RawFile, *rest: object) -> Outcome:
         if raw.path.endswith("/30.yaml"):
             raise ZeroDivisionError("in 30")
         return really(raw, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(pool, "outcome", outcome)
+    monkeypatch.setattr(processes, "outcome", outcome)
     with pytest.raises(ZeroDivisionError, match="in 30"):
-        list(pool.outcomes(work, shared, 2, render=False))
+        list(processes.outcomes(work, shared, 2, render=False))
 
 
 def test_who_stops_listening_ends_all(shared: Shared, work: list[RawFile]) -> None:
-    found = pool.outcomes(work, shared, 2, render=False)
+    found = processes.outcomes(work, shared, 2, render=False)
     for _ in range(6):
         next(found)
     found.close()  # type: ignore[attr-defined]
 
 
 def test_an_interrupt_ends_all(shared: Shared, work: list[RawFile]) -> None:
-    found = pool.outcomes(work, shared, 2, render=False)
+    found = processes.outcomes(work, shared, 2, render=False)
     next(found)
     with pytest.raises(KeyboardInterrupt):
         found.throw(KeyboardInterrupt)  # type: ignore[attr-defined]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_tas.emit.disk import COARSE, TICK, Stamps
-from kubectl_tas.work import pool
+from kubectl_tas.work import processes
 from kubectl_tas.work import run as running
 from tests.support.cli import kubectl_tas, write
 from tests.work.repositories import POOL
@@ -54,7 +54,7 @@ def test_nothing_is_compiled_where_nothing_has_changed(root: Path, monkeypatch: 
     def none(*_rest: object) -> object:
         raise AssertionError
 
-    monkeypatch.setattr(pool, "outcome", none)
+    monkeypatch.setattr(processes, "outcome", none)
     monkeypatch.setattr("kubectl_tas.compile.compile_work", none)
     done = kubectl_tas("render", cwd=root)
     assert (done.code, done.out) == (0, "")
@@ -69,8 +69,8 @@ def test_what_was_rendered_was_judged_too(root: Path, monkeypatch: pytest.Monkey
         file.write_text(file.read_text().partition("    files:")[0] + "  resources: {default: {gpu: 1, cpu: 1}}\n")
     kubectl_tas("render", cwd=root)
     made: list[str] = []
-    really = pool.outcome
-    monkeypatch.setattr(pool, "outcome", lambda raw, *rest: made.append(raw.path) or really(raw, *rest))
+    really = processes.outcome
+    monkeypatch.setattr(processes, "outcome", lambda raw, *rest: made.append(raw.path) or really(raw, *rest))
     changed = root / "workflows/w1.yaml"
     changed.write_text(changed.read_text().replace("busybox:1.37", "busybox:1.38"))
     assert kubectl_tas("validate", cwd=root).code == 0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.draw.fit import nodes_text, not_tried, place_name
+from kubectl_tas.draw.fitpages import nodes_text, not_tried, place_name
 from kubectl_tas.gpus import Gpus
 from kubectl_tas.place.capacity import Capacity, DomainRoom, LevelRoom
 from kubectl_tas.quantities import NO_LIMIT, Amount, as_data

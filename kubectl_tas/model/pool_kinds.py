@@ -21,9 +21,9 @@ from kubectl_tas.model.base import (
     nothing,
     said,
 )
+from kubectl_tas.model.osmo_workflow import Duration as Timespan
+from kubectl_tas.model.osmo_workflow import ExitAction, ExitCodes
 from kubectl_tas.model.platform import Nodes, Platform, PlatformName, PodTemplates, ResourceValidations, Variables
-from kubectl_tas.model.workflow import Duration as Timespan
-from kubectl_tas.model.workflow import ExitAction, ExitCodes
 from kubectl_tas.quantities import NO_LIMIT, Amount, Amounts, ResourceName
 from kubectl_tas.yaml import flow
 

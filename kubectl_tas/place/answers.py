@@ -8,14 +8,14 @@ from enum import Enum
 
 from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.model.labels import NODE_POOL
-from kubectl_tas.place import order
-from kubectl_tas.place.changes import Question, changes, other_order, renaming
-from kubectl_tas.place.exists import Existence, exists
+from kubectl_tas.place import kai_allocate
+from kubectl_tas.place.feasibility import Existence, exists
+from kubectl_tas.place.gangs_to_place import Unplaced
 from kubectl_tas.place.mending import Change
-from kubectl_tas.place.nodes import Node, Nodes
-from kubectl_tas.place.room import Room, Unit, room_for, unusable, without_copy
+from kubectl_tas.place.node_cells import Room, Unit, room_for, unusable, without_copy
+from kubectl_tas.place.node_resources import Node, Nodes
 from kubectl_tas.place.shortage import Best, Lack, Shortage, best_by_level, lacking, shortage_of
-from kubectl_tas.place.unplaced import Unplaced
+from kubectl_tas.place.suggestions import Question, changes, other_order, renaming
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.topologies import Level
@@ -61,7 +61,7 @@ class Fit:
     nodes: int
     unusable: Mapping[str, int]
     """How many of the nodes it cannot use, by the reason."""
-    placed: order.Placed
+    placed: kai_allocate.Placed
     """Where KAI places its pods, by SubGroup, those of all copies together; empty where it does not."""
     shortage: Shortage | None = None
     best: tuple[tuple[Level | None, Best], ...] = ()
@@ -131,7 +131,7 @@ def _answer(item: Unplaced, nodes: tuple[Node, ...], running: Sequence[int]) -> 
         return found
     room = room_for(wanted, nodes, item.labels)
     shortage = shortage_of(room, wanted.unit, item.levels)
-    placed = None if shortage else order.find(room, wanted.unit)
+    placed = None if shortage else kai_allocate.find(room, wanted.unit)
     if placed is not None:
         spreads = {spread.unit: spread for spread in _spreads(wanted.unit, placed, item.levels)}
         return replace(found, outcome=Outcome.FITS, placed=_of_all(placed), spreads=tuple(spreads.values()))
@@ -165,7 +165,7 @@ def _above_all(room: Room, unit: Unit) -> int | None:
     return unit.required if is_one else None
 
 
-def _spreads(unit: Unit, placed: order.Placed, levels: Sequence[Level]) -> Iterator[Spread]:
+def _spreads(unit: Unit, placed: kai_allocate.Placed, levels: Sequence[Level]) -> Iterator[Spread]:
     for item in unit.units:
         if item.preferred is None:
             continue
@@ -175,9 +175,9 @@ def _spreads(unit: Unit, placed: order.Placed, levels: Sequence[Level]) -> Itera
             yield Spread(without_copy(item.name), levels[item.preferred], len(found))
 
 
-def _of_all(placed: order.Placed) -> order.Placed:
+def _of_all(placed: kai_allocate.Placed) -> kai_allocate.Placed:
     """The pods of each SubGroup, those of all copies together."""
-    found: order.Placed = {}
+    found: kai_allocate.Placed = {}
     for name, domains in placed.items():
         own = found.setdefault(without_copy(name), {})
         for domain, pods in domains.items():

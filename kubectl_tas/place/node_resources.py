@@ -16,8 +16,8 @@ from typing import Any
 
 from kubectl_tas import gpus, quantities
 from kubectl_tas.errors import TasError
-from kubectl_tas.live.cluster import is_well
 from kubectl_tas.live.kubectl import shown, text_of
+from kubectl_tas.live.live_cluster import is_well
 from kubectl_tas.model.labels import MIRROR, POD_GROUP
 from kubectl_tas.records import dataclass
 

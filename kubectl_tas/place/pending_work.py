@@ -12,11 +12,16 @@ from functools import cached_property
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.errors import TasError
 from kubectl_tas.gangs.admission import Verdict, answers
-from kubectl_tas.live.cluster import POD_GROUPS, QueueUsage
 from kubectl_tas.live.kubectl import complete_kinds
+from kubectl_tas.live.live_cluster import POD_GROUPS, QueueUsage
 from kubectl_tas.live.reasons import LiveGroup, Saying, Told, gathered, unnamed
 from kubectl_tas.model.labels import NODE_POOL, POD_GROUP, PREEMPTION_DELAY, SKIP_PODGROUPER
-from kubectl_tas.place.causes import (
+from kubectl_tas.place.answers import OTHER_SHARD, Fit, Outcome, fit
+from kubectl_tas.place.differences import differences
+from kubectl_tas.place.gangs_to_place import LeftOut, Unplaced
+from kubectl_tas.place.livework import ON_NODES, LiveWork
+from kubectl_tas.place.node_resources import Node, Nodes, read_nodes
+from kubectl_tas.place.pending_reasons import (
     HINTS,
     NO_GROUP,
     REFUSED,
@@ -28,18 +33,13 @@ from kubectl_tas.place.causes import (
     about_of,
     refusal_of,
 )
-from kubectl_tas.place.differences import differences
-from kubectl_tas.place.fit import OTHER_SHARD, Fit, Outcome, fit
-from kubectl_tas.place.livework import ON_NODES, LiveWork
-from kubectl_tas.place.nodes import Node, Nodes, read_nodes
-from kubectl_tas.place.unplaced import LeftOut, Unplaced
 from kubectl_tas.quantities import Amounts
 from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission
 from kubectl_tas.resolve.workflows import FleetWorkflow
-from kubectl_tas.resolve.workload import FleetWorkload
 
 
 class State(Enum):

@@ -10,13 +10,13 @@ from itertools import islice, permutations
 
 from kubectl_tas.gangs.workflow_gang import ANY, build
 from kubectl_tas.gpus import GPU
-from kubectl_tas.place import order, solver
-from kubectl_tas.place.exists import Existence, exists
+from kubectl_tas.place import kai_allocate, solver
+from kubectl_tas.place.feasibility import Existence, exists
+from kubectl_tas.place.gangs_to_place import Unplaced
 from kubectl_tas.place.mending import Change, mending
-from kubectl_tas.place.nodes import Node
-from kubectl_tas.place.room import Room, Unit, Wanted, ranked, room_for, wanted_of
+from kubectl_tas.place.node_cells import Room, Unit, Wanted, ranked, room_for, wanted_of
+from kubectl_tas.place.node_resources import Node
 from kubectl_tas.place.shortage import Shortage, shortage_of
-from kubectl_tas.place.unplaced import Unplaced
 from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.topologies import Level
@@ -73,7 +73,10 @@ class Question:
     def finds(self, wanted: Wanted, nodes: tuple[Node, ...] | None = None) -> bool:
         """Whether KAI places something else, or on other nodes."""
         room = room_for(wanted, self.nodes if nodes is None else nodes, self.item.labels)
-        return shortage_of(room, wanted.unit, self.item.levels) is None and order.find(room, wanted.unit) is not None
+        return (
+            shortage_of(room, wanted.unit, self.item.levels) is None
+            and kai_allocate.find(room, wanted.unit) is not None
+        )
 
 
 def changes(question: Question) -> Iterator[Change]:
@@ -306,7 +309,7 @@ def other_order(room: Room, unit: Unit) -> list[str]:
             if any(item.name.endswith(ANY) for item in below[:-1]):
                 continue  # tasks without a group are in one that always comes last
             named = tuple(replace(item, name=f"{place:04}") for place, item in enumerate(below))
-            if order.find(room, _replaced(unit, parent, replace(parent, below=named))) is not None:
+            if kai_allocate.find(room, _replaced(unit, parent, replace(parent, below=named))) is not None:
                 return [item.name for item in below]
     return []
 

@@ -17,7 +17,7 @@ from kubectl_tas.resolve.placement import OF_PODS, ROOT, AnnotationReader, Level
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, LabelledSubmission
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.workload import AnyWorkload
+    from kubectl_tas.model.workload_kinds import AnyWorkload
 
 OWNED = "owned"
 """The one value of the label kubectl-tas/podgroup."""

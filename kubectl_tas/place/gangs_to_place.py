@@ -26,20 +26,20 @@ from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.gangs.workload_gang import batches, leaves, member, own_gang, shared_gang
 from kubectl_tas.kai import NEWEST_RELEASE, Feature, Release
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.workload import CronJob, JobSet
-from kubectl_tas.place.room import Wanted, wanted_of
+from kubectl_tas.model.workload_kinds import CronJob, JobSet
+from kubectl_tas.place.node_cells import Wanted, wanted_of
 from kubectl_tas.place.shapes import Shape, shape_of, unpredicted
 from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import SubmittedPodGroup
 from kubectl_tas.resolve.placement import ReplicaType
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.topologies import Level
 from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow
-from kubectl_tas.resolve.workload import FleetWorkload
 
 MAX_FURTHER = 1000
 """Pods of a gang of which more than those are looked at with which it starts."""

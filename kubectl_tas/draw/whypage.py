@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kubectl_tas.draw import fit as fits
+from kubectl_tas.draw import fitpages as fits
 from kubectl_tas.live.reasons import Saying
-from kubectl_tas.place.causes import Cause
-from kubectl_tas.place.fit import Fit
-from kubectl_tas.place.unplaced import LeftOut
-from kubectl_tas.place.why import GangNow, State, Why
+from kubectl_tas.place.answers import Fit
+from kubectl_tas.place.gangs_to_place import LeftOut
+from kubectl_tas.place.pending_reasons import Cause
+from kubectl_tas.place.pending_work import GangNow, State, Why
 from kubectl_tas.quantities import NO_LIMIT, as_data
 from kubectl_tas.report import table
 from kubectl_tas.report.style import printable

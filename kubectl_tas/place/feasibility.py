@@ -13,8 +13,8 @@ from enum import Enum
 from functools import lru_cache
 
 from kubectl_tas.place import solver
-from kubectl_tas.place.nodes import Domain
-from kubectl_tas.place.room import Leaf, Room, Unit, multiples
+from kubectl_tas.place.node_cells import Leaf, Room, Unit, multiples
+from kubectl_tas.place.node_resources import Domain
 
 MAX_STEPS = 4000
 """Choices of a domain after which a search gives up."""
