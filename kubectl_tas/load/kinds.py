@@ -101,7 +101,7 @@ def without_nulls(data: Any, texts: Sequence[str] = ()) -> Any:
     return [without_nulls(item, texts) for item in data] if isinstance(data, list) else data
 
 
-WORKFLOW = Kind("Workflow", "", "workflow:Workflow")
+WORKFLOW = Kind("Workflow", "", "osmo_workflow:Workflow")
 FUNCTION = Kind("Function", API_VERSION, "function:Function")
 """What is read of a ResourceList, and in no file."""
 VALUES = Kind("Values", "", "config:Values")
