@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import http.client
 import json
@@ -13,7 +14,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 Object = dict[str, Any]
@@ -55,26 +55,20 @@ class Api:
         line = self._proxy.stdout.readline()  # Starting to serve on 127.0.0.1:PORT
         assert ":" in line, "kubectl proxy does not start"
         self._port = int(line.rsplit(":", 1)[1])
-        self._connections = threading.local()
 
     def close(self) -> None:
         """Ends the proxy."""
         self._proxy.terminate()
-        self._proxy.wait()
+        self._proxy.communicate()
 
     def call(self, method: str, path: str, body: Object | None = None, kind: str = "application/json") -> Object:
         """What the server answers. A missing object is an empty answer; what it refuses fails the test."""
-        connection = getattr(self._connections, "it", None)
-        if connection is None:
-            connection = self._connections.it = http.client.HTTPConnection("127.0.0.1", self._port, timeout=30)
-        data = None if body is None else json.dumps(body)
-        try:
+        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=30)
+        with contextlib.closing(connection):
+            data = None if body is None else json.dumps(body)
             connection.request(method, path, data, {"Content-Type": kind} if data else {})
             answer = connection.getresponse()
             text = answer.read()
-        except (OSError, http.client.HTTPException):
-            connection.close()
-            raise
         if answer.status in (404, 409):
             return {}
         assert answer.status < 300, f"{method} {path}: {answer.status} {text.decode()}"
@@ -186,7 +180,7 @@ class Kubelets:
                 self.api.call("POST", leases, lease)
 
 
-@contextmanager
+@contextlib.contextmanager
 def kubelets(kubeconfig: str) -> Iterator[Api]:
     """The API server of a cluster, and kubelets at work as long as the block runs."""
     api = Api(kubeconfig)
