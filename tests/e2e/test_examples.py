@@ -35,7 +35,7 @@ def generated(root: Path, pool: str, *options: str, **labels: str) -> list[dict[
     nodes = json.loads(result.out)["items"]
     for item in nodes:
         metadata, room = item["metadata"], item["status"]["allocatable"]
-        metadata["name"] = f"{pool}-{metadata['name']}"
+        metadata["name"] = "-".join([pool, *(["cpu"] if labels == CPU else []), metadata["name"]])
         metadata["labels"] |= {"kubernetes.io/hostname": metadata["name"]} | labels
         room["ephemeral-storage"] = "4Ti"
         item["status"]["capacity"] = room
@@ -107,23 +107,25 @@ def test_the_quickstart_is_bound_where_fit_says(kai: Running, tmp_path: Path) ->
 
 
 H100 = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}
+CPU = {"acme.io/nodes": "cpu"}
 APPLIED: dict[str, tuple[str, list[tuple[str, list[str], dict[str, str]]], list[str]]] = {
     "quickstart": ("", [("team", ["--domains=gpu-clique=2", "--nodes=6", "--gpus=4"], {})], []),
     "workloads": ("", [("team", ["--nodes=12"], {})], []),
     "osmo": (
         "",
-        [("research", ["--domains=rack=2", "--domains=host=3"], H100), ("research", ["--gpus=0"], {"acme.io/nodes": "cpu"})],
+        [("research", ["--domains=rack=2", "--domains=host=3"], H100), ("research", ["--gpus=0"], CPU)],
         [],
     ),
     "heterogeneous": ("", [("gb200", ["--domains=host=18", "--gpus=4"], {}), ("h100", [], {})], []),
     "company": (
         "train-eu",
         [("foundation", ["--domains=host=18", "--gpus=4"], {}), ("perception", ["--domains=host=6"], {})],
-        ["stereo-distill"],  # its subpool is DELETING
+        ["stereo-distill"],
     ),
-    "company-serving": ("serve-us", [("assistant", ["--domains=host=6"], {})], ["embeddings"]  # its claim has no provisioner),
+    "company-serving": ("serve-us", [("assistant", ["--domains=host=6"], {})], ["embeddings"]),
 }
-"""Of each example the backend that is applied, its nodes by pool, and the work that must wait."""
+"""Of each example the backend that is applied, its nodes by pool, and the work that must wait: for a subpool
+that is DELETING, and for a claim that nobody provides for."""
 
 
 @pytest.mark.parametrize("case", APPLIED)
@@ -131,7 +133,7 @@ def test_an_example_runs_and_an_apply_of_the_same_changes_nothing(case: str, kai
     backend, pools, waits = APPLIED[case]
     root = copied(case.removesuffix("-serving"), tmp_path)
     kai.have_nodes(item for pool, options, labels in pools for item in generated(root, pool, *options, **labels))
-    files = kai.apply(root, backend)
+    files = list(kai.apply(root, backend))
     kai.wait("pods are bound", kai.bound)
     placed = kai.settled()
     waiting = kai.pods().keys() - placed.keys()

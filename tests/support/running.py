@@ -11,10 +11,12 @@ from typing import Any, TypeVar
 
 from tests.support.cli import Result, kubectl_tas
 from tests.support.kubelets import MARK, Api
-from tests.support.rendered import Cluster, Object, read_back
+from tests.support.rendered import Object, read_back
 from tests.support.server import Kubectl
 
 T = TypeVar("T")
+Applied = dict[Path, Object]
+"""The objects that are applied, by their files, in the order of application."""
 SECONDS = 60
 """How long KAI may take for what it is expected to do."""
 SETTLED_SECONDS = 6
@@ -64,25 +66,33 @@ class Running(Kubectl):
             metadata = {**item["metadata"], "annotations": {MARK: ""}}
             self.api.add_node({**item, "metadata": metadata})
 
-    def apply(self, root: Path, backend: str = "") -> list[Path]:
+    def apply(self, root: Path, backend: str = "") -> Applied:
         """Renders a repository and applies what is for a backend, as far as the cluster knows the kinds."""
+        applied = self.rendered(root, backend)
+        self.have_namespaces(list(applied.values()))
+        self.must("apply", "--server-side", files=list(applied))
+        return applied
+
+    def rendered(self, root: Path, backend: str = "") -> Applied:
+        """The objects of the kinds that the cluster has. Policies are left out: ``tests/cluster`` is about them."""
         result = kubectl_tas("render", "-C", root)
         assert result.code == 0, result.err
         cluster = next(item for item in read_back(root).clusters if not backend or item.name == backend)
-        files = self.known(cluster)
-        self.have_namespaces(cluster.objects)
-        self.must("apply", "--server-side", files=files)
-        return files
-
-    def known(self, cluster: Cluster) -> list[Path]:
-        """The files of the kinds that the cluster has. Policies are left out: ``tests/cluster`` is about them."""
         lacking = self.lacks(cluster.objects)
-        return [
-            cluster.folder / path
+        return {
+            cluster.folder / path: item
             for path, item in zip(cluster.resources, cluster.objects, strict=True)
             if f"{item['apiVersion']}/{item['kind']}" not in lacking
             and not str(item["kind"]).startswith("ValidatingAdmissionPolicy")
-        ]
+        }
+
+    def prune(self, before: Applied, after: Applied) -> None:
+        """Deletes what is no longer rendered, the last one first, as the sync waves of Argo CD say."""
+        for item in reversed([item for path, item in before.items() if path not in after]):
+            group, _, version = str(item["apiVersion"]).rpartition("/")
+            kind = f"{item['kind']}.{version}.{group}" if group else str(item["kind"])
+            inside = [f"--namespace={item['metadata']['namespace']}"] if "namespace" in item["metadata"] else []
+            self.must("delete", kind, item["metadata"]["name"], *inside, "--ignore-not-found")
 
     def pods(self) -> dict[str, Object]:
         """All pods that belong to a gang and are not being deleted, by name."""
