@@ -81,8 +81,7 @@ def test_a_use_case_is_bound_where_fit_says(case: str, kai: Running, tmp_path: P
     there = domains(kai, gang, nodes, [labels[level] for level in gang["levels"]])
     assert {part: sorted(found) for part, found in there.items()} == said(gang)
     assert kai.apart() == []
-    (state,) = kai.answers(root, "workflow", "why", name)["workflows"]
-    assert state["state"] == "runs"
+    kai.wait("`why` says that it runs", lambda: kai.state(root, name) == "runs")
 
 
 def test_the_quickstart_is_bound_where_fit_says(kai: Running, tmp_path: Path) -> None:

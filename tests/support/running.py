@@ -145,6 +145,11 @@ class Running(Kubectl):
         assert result.out, result.err
         return dict(json.loads(result.out))
 
+    def state(self, root: Path, name: str) -> str:
+        """What ``workflow why`` says of work: that it runs, that it waits."""
+        (found,) = self.answers(root, "workflow", "why", name)["workflows"]
+        return str(found["state"])
+
     def apart(self) -> list[str]:
         """Each required level that the pods of a gang do not share, by what its PodGroup asks for."""
         labels = {item["metadata"]["name"]: item["metadata"]["labels"] for item in self.api.items("/api/v1/nodes")}
