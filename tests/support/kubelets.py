@@ -162,6 +162,8 @@ class Kubelets:
                 continue
             is_deleted = "deletionTimestamp" in pod["metadata"]
             if is_deleted and (not _is_stubborn(pod) or pod["metadata"]["deletionTimestamp"] <= _now()):
+                if pod["status"].get("phase") in ("Pending", "Running"):
+                    self.api.end(pod, failed=True)  # before its object goes, the pod is said to have ended
                 self.api.remove(pod)
             elif not is_deleted and pod["status"].get("phase") == "Pending":
                 self.api.start(pod)
