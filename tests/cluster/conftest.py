@@ -18,7 +18,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Server:
             pytest.skip(f"${name} is not set; CONTRIBUTING.md says what it names")
     kubeconfig, kai, grove = found.values()
     operators = [Path(folder) for folder in os.environ.get("OPERATOR_CRDS", "").split(os.pathsep) if folder]
-    cluster = Server(kubeconfig, Path(kai), Path(grove), tmp_path_factory.mktemp("kubectl"))
+    cluster = Server(kubeconfig, tmp_path_factory.mktemp("kubectl"), Path(kai), Path(grove))
     for folder in operators:
         cluster.define(folder)
     return cluster

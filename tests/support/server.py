@@ -25,18 +25,12 @@ GROVE_FOLDERS = {
 
 
 @dataclass
-class Server:
-    """A cluster of which the tests may change everything."""
+class Kubectl:
+    """A cluster, through kubectl."""
 
     kubeconfig: str
-    kai_crds: Path
-    """A folder with KAI's CRDs, in a folder for each release."""
-    grove_crds: Path
-    """The same of Grove's."""
     cache: Path
     """Where kubectl keeps what it learns of the cluster."""
-    crds: dict[Path, str] = field(default_factory=dict, init=False)
-    """Of each folder with a folder of CRDs for each release, the release that the cluster has."""
 
     def kubectl(self, *arguments: str, files: Sequence[Path] = ()) -> subprocess.CompletedProcess[str]:
         """Runs kubectl on ``files``, in their order."""
@@ -49,6 +43,34 @@ class Server:
         done = self.kubectl(*arguments, files=files)
         assert done.returncode == 0, done.stderr
         return done.stdout
+
+    def lacks(self, objects: Sequence[Object]) -> set[str]:
+        """The kinds of ``objects`` that the cluster does not have, such as ``ray.io/v1/RayJob``."""
+        found = set()
+        for api_version in {str(item["apiVersion"]) for item in objects}:
+            answer = self.kubectl("get", "--raw", f"/{'apis' if '/' in api_version else 'api'}/{api_version}").stdout
+            known = {part["kind"] for part in yaml.safe_load(answer)["resources"]} if answer else set()
+            kinds = {str(item["kind"]) for item in objects if item["apiVersion"] == api_version}
+            found |= {f"{api_version}/{kind}" for kind in kinds - known}
+        return found
+
+    def have_namespaces(self, objects: Sequence[Object]) -> None:
+        """Creates the namespaces that ``objects`` are in. They stay: a namespace is slow to go."""
+        for name in sorted({item["metadata"]["namespace"] for item in objects if "namespace" in item["metadata"]}):
+            if self.kubectl("get", "namespace", name).returncode:
+                self.must("create", "namespace", name)
+
+
+@dataclass
+class Server(Kubectl):
+    """A cluster of which the tests may change everything, the CRDs too."""
+
+    kai_crds: Path
+    """A folder with KAI's CRDs, in a folder for each release."""
+    grove_crds: Path
+    """The same of Grove's."""
+    crds: dict[Path, str] = field(default_factory=dict, init=False)
+    """Of each folder with a folder of CRDs for each release, the release that the cluster has."""
 
     def define(self, folder: Path) -> None:
         """Creates the CRDs of a folder, and waits until the server knows their kinds."""
@@ -73,19 +95,3 @@ class Server:
                 self.must("delete", "--ignore-not-found", f"--timeout={PATIENCE}", files=[folder])
             self.define(releases / wanted)
             self.crds[releases] = wanted
-
-    def lacks(self, objects: Sequence[Object]) -> set[str]:
-        """The kinds of ``objects`` that the cluster does not have, such as ``ray.io/v1/RayJob``."""
-        found = set()
-        for api_version in {str(item["apiVersion"]) for item in objects}:
-            answer = self.kubectl("get", "--raw", f"/{'apis' if '/' in api_version else 'api'}/{api_version}").stdout
-            known = {part["kind"] for part in yaml.safe_load(answer)["resources"]} if answer else set()
-            kinds = {str(item["kind"]) for item in objects if item["apiVersion"] == api_version}
-            found |= {f"{api_version}/{kind}" for kind in kinds - known}
-        return found
-
-    def have_namespaces(self, objects: Sequence[Object]) -> None:
-        """Creates the namespaces that ``objects`` are in. They stay: a namespace is slow to go."""
-        for name in sorted({item["metadata"]["namespace"] for item in objects if "namespace" in item["metadata"]}):
-            if self.kubectl("get", "namespace", name).returncode:
-                self.must("create", "namespace", name)
