@@ -170,7 +170,9 @@ def test_only_the_command_line_talks_and_exits(path: Path) -> None:
                 "sys.stdout.write",
                 "sys.stderr.write",
             }
-            ends_a_copy = called == "os._exit" and path.name == "processes.py"  # a process that only the map over files has
+            ends_a_copy = (
+                called == "os._exit" and path.name == "processes.py"
+            )  # a process that only the map over files has
             assert ends_a_copy or called not in forbidden, f"{path.name}:{node.lineno} calls {called}"
 
 

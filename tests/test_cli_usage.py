@@ -292,8 +292,8 @@ class TestCluster:
         monkeypatch.setenv("KUBECTL_PATH", str(program))
         nodes = [node(name, 1000, **dict.fromkeys(KEYS.values(), name)) for name in "ab"]
         (answers / "nodes").write_text(json.dumps({"items": nodes}))
-        for resource in ("queues", "podgroups"):
-            (answers / f"{resource}.scheduling.run.ai").write_text('{"items": []}')
+        for resource in ("queues.scheduling.run.ai", "podgroups.scheduling.run.ai", "pods"):
+            (answers / resource).write_text('{"items": []}')
         return answers
 
     def answer(self, folder: Path, resource: str, *items: dict[str, Any]) -> None:
@@ -365,7 +365,7 @@ class TestCluster:
 
     def test_a_repository_without_grove_does_not_ask_for_it(self, repository: Path, kubectl: Path) -> None:
         assert rules(declare(repository), "--live") == []
-        assert (kubectl / "calls").read_text().splitlines() == ["--request-timeout=30s get nodes -o json"]
+        assert "grove.io" not in (kubectl / "calls").read_text()
 
     def test_what_is_not_known_here_is_no_obstacle(self, repository: Path, tmp_path: Path) -> None:
         later = live_set(asked="row")

@@ -86,7 +86,7 @@ def test_every_answer_counts_them(repository: Path) -> None:
     write(repository, {"pools/team.yaml": POOL, "workflows/job.yaml": JOB.format("a", 3, 20)})
     found = json.loads(kubectl_tas("pool", "list", "-o", "json", "-C", repository).out)["pools"][0]
     assert found["cpu"] == {
-        "quota": "100", "total": None, "used": "60", "available": "40", "limit": None, "weight": 1,
+        "quota": "100", "total": None, "used": "60", "available": "40", "limit": None, "weight": 1, "totalUsed": None,
     }  # fmt: skip
     assert found["memory"]["available"] == "832Gi"
     wide = kubectl_tas("pool", "list", "-o", "wide", "-C", repository).out

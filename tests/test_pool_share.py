@@ -193,6 +193,8 @@ def test_a_queue_of_which_a_cluster_does_not_say_what_it_holds_is_named(tmp_path
     for item in state["items"]:
         if item.get("metadata", {}).get("name") == "notebooks-all":
             del item["status"]
+    waiting = {"kind": "PodGroup", "metadata": {"name": "g", "namespace": "n"}, "spec": {"queue": "notebooks-all"}}
+    state["items"].append(waiting)  # without one that names it, it would hold nothing
     file = tmp_path / "state.json"
     file.write_text(json.dumps(state))
     result = share("--cluster-state", file)

@@ -189,11 +189,13 @@ def _named(items: Sequence[Uncharged]) -> str:
 
 
 def check_holdings(fleet: Fleet, clusters: Clusters, but: Collection[str], unread: Rule) -> Iterator[Diagnostic]:
-    """The GPUs of each cluster with KAI, ``but`` those that cannot be read, that its queues do not account for;
-    ``unread`` is for pods that nobody may read. Raises TasError where the only cluster does not answer.
+    """The GPUs of each cluster with pools of KAI, ``but`` those that cannot be read, that its queues do not account
+    for; ``unread`` is for pods that nobody may read. Where one namespace is asked for, nobody knows. Raises TasError
+    where the only cluster does not answer.
     """
-    names = clusters.names.difference(but)
-    own = [backend for backend in fleet.backends if backend.is_kai and backend.name in names]
+    asked = {name for name, cluster in clusters.known.items() if cluster.access.namespace is None}.difference(but)
+    names = {pool.backend.name for pool in fleet.pools if pool.backend.is_kai} & asked
+    own = [backend for backend in fleet.backends if backend.name in names]
     answers = clusters.ask(objects_of, [backend.name for backend in own])
     for backend in own:
         if backend.name in answers.found:

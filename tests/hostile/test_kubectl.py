@@ -421,7 +421,8 @@ class TestUnknown:
     @pytest.fixture(autouse=True)
     def asked(self, name: str, team: Path, kubectl: FakeKubectl) -> None:
         write(team, {"subpools/a.yaml": subpool("a", 30)})
-        kubectl.answers([UNKNOWN[name][0], queue(SHARED, 0)], [])
+        waiting = {**pod_group(A), "status": None}  # without any PodGroup the queue would hold nothing
+        kubectl.answers([UNKNOWN[name][0], queue(SHARED, 0)], [waiting] if name == "no-status" else [])
 
     def test_drain(self, name: str, team: Path) -> None:
         write(team, {"subpools/a.yaml": subpool("a", 30, state="DELETING")})

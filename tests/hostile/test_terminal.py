@@ -71,6 +71,7 @@ LEAVES = {
     "subpool list": ["subpool list", "subpool list -o json", "subpool list {evil}"],
     "topology list": ["topology list", "topology list -o json"],
     "topology describe": ["topology describe t", "topology describe {evil}"],
+    "topology suggest": ["topology suggest --live", "topology suggest --live --pool {evil}"],
     "topology usage": [f"topology usage {flags}" for flags in ("", "--check", "--live", "--live --check", "-o json")],
     "cluster state": [
         "cluster state -o -",
