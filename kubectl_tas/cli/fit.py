@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
@@ -28,8 +28,10 @@ from kubectl_tas.place.gangs_to_place import LeftOut, Unplaced, unplaced
 from kubectl_tas.place.grow import Growth
 from kubectl_tas.place.grow import grow as growth_of
 from kubectl_tas.place.queues import trees
+from kubectl_tas.place.running_gangs import held_gangs
 from kubectl_tas.place.schedulers import Scheduler, Seen, schedulers
 from kubectl_tas.place.scheduling_session import sum_of
+from kubectl_tas.quantities import total
 from kubectl_tas.report import json
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
@@ -118,7 +120,19 @@ def fit_command(
     elif answers:
         show(pages.render(answers, source.given))
     is_placed = all(answer.outcome in (Outcome.FITS, Outcome.RUNS) for answer in answers)
+    if not is_placed:
+        _tell_preemptible(session, dict.fromkeys(item.sent.pool.backend.name for item in gangs), source)
     return _finish(session, left_out, is_placed=is_placed)
+
+
+def _tell_preemptible(session: Session, backends: Iterable[str], source: NodeSource) -> None:
+    """Says which GPUs an answer on what is free does not look at."""
+    for backend in backends:
+        running = held_gangs(source.objects(backend))
+        gpus = total(gang.asks for gang in running if gang.is_preemptible).gpu
+        if gpus:
+            held = f"{plural(int(gpus), 'GPU')} that preemptible work of backend {backend} holds"
+            say(f"Not looked at: {held}. KAI may end it or move it. Run: kubectl tas fit --all", err=True)
 
 
 def _all(

@@ -31,7 +31,7 @@ def nodes() -> None:
     "--domains",
     metavar="KEY=N",
     multiple=True,
-    help="How many domains of a level are in each of the level above; 1 where it is not given. May be repeated.",
+    help="How many domains of a level are in each of the level above. Default: 1, and 2 with --like. May be repeated.",
 )
 @click.option(
     "--nodes",
@@ -72,7 +72,7 @@ def generate_nodes(
     levels = [(level.key, level.label) for level in (found.levels if found else places)]
     counts = _counts(f"pool {found.name}" if found else f"--like {like}", [key for key, _ in levels], domains)
     cluster = Cluster(
-        levels=tuple(Domains(key, label, counts.get(key, 1)) for key, label in levels),
+        levels=tuple(Domains(key, label, counts.get(key, 1 if found else 2)) for key, label in levels),
         nodes=count or (1 if any(label == HOSTNAME for _, label in levels) else 4),
         size=Size(numbers["gpus"], numbers["cpu"], numbers["memory"]),
         broken=Broken(numbers["cordoned"], numbers["not_ready"], numbers["unlabelled"]),

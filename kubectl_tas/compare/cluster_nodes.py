@@ -207,7 +207,7 @@ def _split(topology: FleetTopology, backend: FleetBackend, nodes: Sequence[Node]
                 f"on backend {backend.name} {finer.key} {name} has nodes in {shortened(above, _SHOWN)} of "
                 f"{coarser.key}, so KAI takes it for {len(above)} domains"
             )
-            hint = "Put the levels in the order in which they nest, or correct the labels of the nodes."
+            hint = "Take the order that `kubectl tas topology suggest` shows, or correct the labels of the nodes."
             place = topology.declared.origin.locate((*topology.path, index))
             yield Diagnostic(LEVELS_NOT_NESTED, message, place, hint=hint)
             break
