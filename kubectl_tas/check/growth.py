@@ -222,7 +222,7 @@ def _containers(companion: FleetCompanion, item: FleetWorkload | SubmittedSet) -
     for metric in (metric.below("containerResource") for metric in spec.each("metrics")):
         name = metric.get("container")
         if isinstance(name, str):
-            every = (listed(item.declared.origin.value((*part.path, "spec", "containers"))) for part in item.templates)
+            every = (listed(item.declared.origin.value((*part.spec_path, "containers"))) for part in item.templates)
             known = sorted({str(part.get("name")) for parts in every for part in parts if isinstance(part, dict)})
             if known and name not in known:
                 hint = did_you_mean(name, known, f"Name {shortened(known)}.")

@@ -59,9 +59,10 @@ _IN_CONTAINERS: tuple[_List, ...] = (
 def check_pods(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every pod template of workloads and of PodCliqueSets, and the image and mounts of every task."""
     for declared in fleet.repository.workloads:
-        for path in dict.fromkeys(item.path for item in declared.spec.pod_sets if item.template is not None):
+        pod_sets = [item for item in declared.spec.pod_sets if item.template is not None and item.is_pod_spec]
+        for path, spec_path in dict.fromkeys((item.path, item.spec_path) for item in pod_sets):
             yield from _absent(declared.origin, path)
-            yield from check_spec(declared.origin, (*path, "spec"))
+            yield from check_spec(declared.origin, spec_path)
         yield from _restart_policies(declared)
         yield from _name_length(declared)
         yield from _selector(declared)

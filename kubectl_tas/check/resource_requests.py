@@ -212,7 +212,7 @@ def pods_of(item: object) -> Iterator[_Pod]:
         for part in item.templates:
             if part.template is not None:
                 notes = part.annotations_path
-                template, path = part.template, (*part.path, "spec")
+                template, path = part.template, part.spec_path
                 yield _Pod(item.declared.origin, template.spec, path, template.metadata.annotations, notes)
     elif isinstance(item, SubmittedSet):
         for clique in item.set.cliques:

@@ -9,7 +9,7 @@ from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.pool_demands import Demand, Mode, demands
 from kubectl_tas.model import labels
-from kubectl_tas.model.base import MAX_COUNT, KeyPath
+from kubectl_tas.model.base import MAX_COUNT, OWN_METADATA, KeyPath
 from kubectl_tas.model.osmo_workflow import PRIORITIES
 from kubectl_tas.model.platform import Nodes
 from kubectl_tas.model.repository import Declared, Origin
@@ -169,8 +169,8 @@ def _on_templates(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
     workload's own is no harm.
     """
     kind = declared.spec.kind
-    pod_sets = [item for item in declared.spec.pod_sets if item.template is not None and not item.bears_root]
-    places: list[KeyPath] = [(*item.path, "metadata") for item in pod_sets]
+    pod_sets = [item for item in declared.spec.pod_sets if item.template is not None]
+    places: list[KeyPath] = [item.metadata_path for item in pod_sets if item.metadata_path != OWN_METADATA]
     places = list(dict.fromkeys((*places, *(item.job[0] for item in pod_sets if item.job))))
     places += podgrouper.metadata_below(declared)
     for path in places:

@@ -210,7 +210,7 @@ class _Demands:
         yield from self._scheduler(("spec",))
 
     def _template(self, workload: FleetWorkload, item: ReplicaType) -> Iterator[Demand]:
-        metadata, spec = item.metadata_path, (*item.path, "spec")
+        metadata, spec = item.metadata_path, item.spec_path
         yield from self._queue((*metadata, "labels"))
         if workload.is_owned and self._backend.has(Feature.SKIP_PODGROUPER):
             part, why = sub_group(workload, item), "the PodGroup that the workload's labels ask for"

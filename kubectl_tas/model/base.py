@@ -19,6 +19,8 @@ than to read a small repository.
 T = TypeVar("T")
 KeyPath = tuple[str | int, ...]
 """Where in a document: keys and indices from its root."""
+OWN_METADATA: KeyPath = ("metadata",)
+"""The metadata of an object itself, which some kinds give to their pods."""
 
 API_VERSION = "tas/v1alpha1"
 """apiVersion of the tool's own kinds."""

@@ -279,8 +279,12 @@ class PodSet:
     """Jobs that its pods are shared out to."""
     is_leader: bool = False
     """Whether it is the one pod that leads others, which is never divided into segments."""
-    bears_root: bool = False
-    """Whether its pods have the labels and annotations of the workload itself, and none of their own."""
+    metadata_path: KeyPath = ()
+    """Where the labels and annotations of its pods stand."""
+    spec_path: KeyPath = ()
+    """Where the fields of its pods stand."""
+    is_pod_spec: bool = True
+    """Whether these fields are those of a PodSpec, and not the kind's own that stand for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,5 +348,6 @@ class Workload(Open):
 
 
 def pod_set(name: str, replicas: int, path: KeyPath, template: PodTemplate) -> PodSet:
-    """Equal pods without anything special."""
-    return PodSet(name, replicas, path, template, template.asks, replicas)
+    """Equal pods of a template at ``path``, without anything special."""
+    metadata, spec = (*path, "metadata"), (*path, "spec")
+    return PodSet(name, replicas, path, template, template.asks, replicas, metadata_path=metadata, spec_path=spec)

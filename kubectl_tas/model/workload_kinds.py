@@ -11,7 +11,19 @@ from pydantic import StringConstraints
 
 from kubectl_tas.late import imported
 from kubectl_tas.model import kindlists, labels
-from kubectl_tas.model.base import AnyText, Count, KeyPath, LabelKey, LabelValue, Many, Positive, Text, nothing, said
+from kubectl_tas.model.base import (
+    OWN_METADATA,
+    AnyText,
+    Count,
+    KeyPath,
+    LabelKey,
+    LabelValue,
+    Many,
+    Positive,
+    Text,
+    nothing,
+    said,
+)
 from kubectl_tas.model.kubeflow import JAXJob, MPIJob, PyTorchJob, TFJob, XGBoostJob
 from kubectl_tas.model.podtemplate import (
     Division,
@@ -88,7 +100,8 @@ class BarePod(Workload):
 
     def _pod_sets(self) -> Iterator[PodSet]:
         """Itself."""
-        yield replace(pod_set("pod", 1, (), PodTemplate(metadata=self.metadata, spec=self.spec)), bears_root=True)
+        pods = pod_set("pod", 1, (), PodTemplate(metadata=self.metadata, spec=self.spec))
+        yield replace(pods, metadata_path=OWN_METADATA)
 
 
 class CronJobSpec(Open):
@@ -176,7 +189,7 @@ class Notebook(Workload):
         """Its pod; none while it is stopped (notebook_controller.go of Kubeflow 1.9)."""
         pod = PodTemplate(metadata=self.metadata, spec=self.spec.template.spec)
         running = labels.NOTEBOOK_STOPPED not in self.metadata.annotations
-        yield replace(pod_set("pod", int(running), ("spec", "template"), pod), bears_root=True)
+        yield replace(pod_set("pod", int(running), ("spec", "template"), pod), metadata_path=OWN_METADATA)
 
 
 class Dependency(Open):
@@ -306,7 +319,9 @@ class TrainJob(Workload):
         """Its nodes."""
         trainer = self.spec.trainer
         nodes = trainer.numNodes or 1
-        yield PodSet("node", nodes, ("spec", "trainer"), None, trainer.resourcesPerNode.amounts, nodes)
+        path: KeyPath = ("spec", "trainer")
+        asks = trainer.resourcesPerNode.amounts
+        yield PodSet("node", nodes, path, None, asks, nodes, metadata_path=(*path, "metadata"))
 
 
 LEADER, WORKERS = "leader", "workers"

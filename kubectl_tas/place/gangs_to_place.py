@@ -220,7 +220,7 @@ def _middle(workload: FleetWorkload) -> str:
 def _shapes(fleet: Fleet, workload: FleetWorkload) -> dict[str, Shape]:
     """By replica type."""
     data = demanded(workload.declared.origin, demands(fleet, workload))
-    return {item.name: _shape(data, (*item.path, "spec"), item.annotations) for item in workload.replicas}
+    return {item.name: _shape(data, item.spec_path, item.annotations) for item in workload.replicas}
 
 
 def _further(fleet: Fleet, workload: FleetWorkload, gang: Gang, needed: Needed) -> Needed:

@@ -407,7 +407,7 @@ class _Question:
         """Where a file names an object that its pods use."""
         templates = self.sent.templates if isinstance(self.sent, FleetWorkload) else ()
         for item in templates:
-            path = (*item.path, "spec", "volumes")
+            path = (*item.spec_path, "volumes")
             volumes = self.sent.declared.origin.value(path)
             for index, volume in enumerate(volumes if isinstance(volumes, list) else ()):
                 for source in volume if isinstance(volume, dict) else ():

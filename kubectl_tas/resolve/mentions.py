@@ -206,7 +206,7 @@ class Reader:
             if part.template is None:
                 self._pods.append(Pods(kind, item.name, space, item.copies * part.replicas, None))
                 continue
-            where = (*part.path, "spec")
+            where = part.spec_path
             self._spec(source, space, origin.value(where), where)
             if part.template.metadata.labels:
                 count = item.copies * part.replicas

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kubectl_tas.gpus import Gpus
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
-from kubectl_tas.model.base import MAX_COUNT, KeyPath
+from kubectl_tas.model.base import MAX_COUNT, OWN_METADATA, KeyPath
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.quantities import Amounts
 from kubectl_tas.records import dataclass
@@ -99,8 +99,12 @@ class ReplicaType:
     """Whether it is the one pod that leads others."""
     is_divided: bool = False
     """Whether KAI's podgrouper makes segments of these pods, by their size alone."""
-    bears_root: bool = False
-    """Whether its pods have the labels and annotations of the workload itself, and none of their own."""
+    metadata_path: KeyPath = ()
+    """Where the labels and annotations of its pods stand."""
+    spec_path: KeyPath = ()
+    """Where the fields of its pods stand."""
+    is_pod_spec: bool = True
+    """Whether these fields are those of a PodSpec, and not the kind's own that stand for them."""
     written: str | None = None
     """The name that the user gave it; None where its kind does."""
     job: tuple[KeyPath, Meta] | None = None
@@ -125,11 +129,6 @@ class ReplicaType:
     def segment_count(self) -> int:
         """How many segments it has; of a LeaderWorkerSet perhaps one fewer."""
         return -(-self.indices // self.segments.size) if self.segments else 0
-
-    @property
-    def metadata_path(self) -> KeyPath:
-        """Where the labels and annotations of its pods stand."""
-        return ("metadata",) if self.bears_root else (*self.path, "metadata")
 
     @property
     def annotations_path(self) -> KeyPath:
@@ -223,7 +222,7 @@ class AnnotationReader:
 
     def replicas(self, item: ReplicaType, *, in_gang: bool) -> ReplicaType:
         """A replica type with what its template asks for; pods that are not ``in_gang`` are in none of its segments."""
-        if item.bears_root:  # what is asked for there is read of the workload itself
+        if item.metadata_path == OWN_METADATA:  # what is asked for there is read of the workload itself
             return item
         annotations, where = item.annotations, item.annotations_path
         self.outer = (item.job_annotations,) if item.job_annotations else ()
