@@ -1,18 +1,17 @@
-"""The fields of Kubernetes' own kinds, by release: the published schemas that the package kubernetes-validate carries
-as data. None of its code runs.
+"""The fields of Kubernetes' own kinds, by release: names and types alone, as ``tools.packfields`` packs them of the
+published schemas.
 """
 
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Callable, Mapping
 from functools import cache, cached_property
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from kubectl_tas import addresses, quantities, schedules, spellings
-from kubectl_tas.errors import TasError
 from kubectl_tas.yaml import LargeNumber
 
 Bound = tuple[str, ...] | range | Callable[[Any], tuple[str, str] | None]
@@ -30,16 +29,16 @@ _PYTHON: dict[str, tuple[type, ...]] = {
     "array": (list,),
     "object": (dict,),
 }
-_GROUPS = (
-    "io.k8s.api.core.v1.",
-    "io.k8s.apimachinery.pkg.apis.meta.v1.",
-    "io.k8s.apimachinery.pkg.api.resource.",
-    "io.k8s.apimachinery.pkg.util.intstr.",
-    "io.k8s.api.batch.v1.",
-    "io.k8s.api.apps.v1.",
-    "io.k8s.api.autoscaling.v2.",
-    "io.k8s.api.networking.v1.",
-)
+_TYPES = {
+    **{word: (word,) for word in _PYTHON},
+    "any": (),
+    "int32": ("integer",),
+    "int64": ("integer",),
+    "int-or-string": ("string", "integer"),
+    "quantity": ("string", "number"),
+}
+"""What a type may be that has no fields; JSON Schema's names."""
+_GROUPS = ("core.v1", "meta.v1", "batch.v1", "apps.v1", "autoscaling.v2", "networking.v1")
 """Where a type is looked for that is named without its group."""
 _MAY_BE_ABSENT = {
     "StatefulSetSpec": {"serviceName"},
@@ -255,114 +254,119 @@ pkg/apis/core/validation, apps/validation and batch/validation of Kubernetes 1.3
 
 
 def definition(api_version: str, kind: str) -> str:
-    """The name in the schemas of a kind of Kubernetes' own; of any other kind a name that they do not have."""
+    """The name of the type of a kind of Kubernetes' own; of any other kind a name that no release has."""
     group, _, version = api_version.rpartition("/")
-    return f"io.k8s.api.{group.partition('.')[0] or 'core'}.{version}.{kind}"
+    return f"{group.partition('.')[0] or 'core'}.{version}.{kind}"
 
 
 class Shape:
-    """What a field may hold; what is below it is made when it is first asked for."""
+    """What a field may hold; what is below it is made when it is first asked for. ``written`` is its type as in Go:
+    ``string``, ``[]core.v1.EnvVar``, ``{}string`` for a mapping with any keys.
+    """
 
-    def __init__(self, schema: Mapping[str, Any], name: str, shapes: Shapes, bound: Bound | None = None) -> None:
-        self._schema = schema
+    def __init__(self, written: str, shapes: Shapes, bound: Bound | None = None) -> None:
         self._shapes = shapes
-        branches = schema.get("oneOf", (schema,))
-        found = [branch["type"] for branch in branches if "type" in branch]
-        words = [word for item in found for word in ([item] if isinstance(item, str) else item) if word != "null"]
-        self.types = tuple(dict.fromkeys(words))
+        self._below = written[2:] if written.startswith(("[]", "{}")) else ""
+        self._fields = shapes.fields(written)
+        is_mapping = self._fields is not None or written.startswith("{}")
+        self.types = ("object",) if is_mapping else ("array",) if self._below else _TYPES.get(written, ())
         """JSON Schema's names of the types; none: anything."""
         self.accepts = tuple(python for word in self.types for python in _PYTHON[word])
         """Python's types of such values."""
-        self.is_foreign = name in shapes.more
+        self.is_foreign = written in shapes.more
         """Whether it is a type of a kind that Kubernetes does not have itself."""
-        self.name = name if self.is_foreign else name.rpartition(".")[2]
-        """Of its type, without its group; empty where it has none."""
-        absent = _MAY_BE_ABSENT.get(self.name, set())
-        needed = (*schema.get("required", ()), *_MUST_BE_THERE.get(self.name, ()))
-        self.required = tuple(field for field in needed if field not in absent)
+        self.name = written if self.is_foreign else written.rpartition(".")[2]
+        """Of its type, without its group."""
+        absent, must = _MAY_BE_ABSENT.get(self.name, ()), _MUST_BE_THERE.get(self.name, ())
+        needed = [key for key, text in (self._fields or {}).items() if text.endswith("*") and key not in absent]
+        self.required = (*needed, *must) if self._fields else ()
         """Fields that must be there."""
-        self.bound = bound or (shapes.quantity if self.name == "Quantity" else _FORMATS.get(schema.get("format", "")))
+        self.bound = bound or (shapes.quantity if written == "quantity" else _FORMATS.get(written))
         """The values that it takes; None: all of its types."""
 
     @cached_property
     def fields(self) -> dict[str, Shape] | None:
         """The fields of a mapping, by name; None where it may have any, or is none."""
-        written = self._schema.get("properties")
-        if written is None:
+        if self._fields is None:
             return None
         bounds = self._shapes.bounds.get(self.name, {})
-        return {name: self._shapes.of(part, bounds.get(name)) for name, part in written.items()}
+        return {key: self._shapes.of(text.rstrip("*"), bounds.get(key)) for key, text in self._fields.items()}
 
     @cached_property
     def items(self) -> Shape | None:
         """Each item of a list, or each value of a mapping with any keys, which takes the values of the field; None
         where they may be anything.
         """
-        part = self._schema.get("items", self._schema.get("additionalProperties"))
-        return self._shapes.of(part, self.bound) if isinstance(part, dict) else None
+        return self._shapes.of(self._below, self.bound) if self._below else None
 
 
 class Shapes:
-    """All types of a release, and those of ``more``: types of kinds that Kubernetes does not have itself, each with
-    its fields, as in Go: ``string``, ``[]EnvVar``, ``{}string`` for a mapping. ``bounds`` is which values the fields of
-    these take, ``required`` which of them must be there, ``quantity`` which amounts.
+    """All types of a release, and those of ``more``: types of kinds that Kubernetes does not have itself. ``bounds`` is
+    which values the fields of these take, ``required`` which of them must be there, ``quantity`` which amounts.
     """
 
     def __init__(
         self,
-        definitions: Mapping[str, Any],
+        release: int,
         more: Mapping[str, Mapping[str, str]],
         bounds: Mapping[str, Mapping[str, Bound]] | None = None,
         required: Mapping[str, tuple[str, ...]] | None = None,
         quantity: Bound = quantities.refused,
     ) -> None:
-        self._definitions = definitions
+        packed = read_packed("kubernetes")
+        self._index = packed["releases"].index(f"1.{release}")
+        self._types, self._spans = packed["types"], packed["spans"]
         self.more = more
         self.quantity = quantity
         self._required = required or {}
         self.bounds: Mapping[str, Mapping[str, Bound]] = {**BOUNDS, **(bounds or {})}
-        self._named: dict[str, Shape] = {}
+        self._known: dict[str, Shape] = {}
 
-    def named(self, name: str) -> Shape:
-        """The type of a name; one that the release does not have may be anything."""
-        if name not in self._named:
-            self._named[name] = Shape(self._schema(name), name, self)
-        return self._named[name]
+    def of(self, written: str, bound: Bound | None = None) -> Shape:
+        """The shape of a type, of a field that takes the values of ``bound``. A type that the release does not have may
+        be anything.
+        """
+        if bound is not None:
+            return Shape(written, self, bound)
+        if written not in self._known:
+            self._known[written] = Shape(written, self)
+        return self._known[written]
 
-    def of(self, schema: Mapping[str, Any], bound: Bound | None = None) -> Shape:
-        """The shape that a schema describes, of a field that takes the values of ``bound``."""
-        name: str = schema.get("$ref", "").rpartition("/")[2]
-        if name and bound is None:
-            return self.named(name)
-        return Shape(self._schema(name) if name else schema, name, self, bound)
-
-    def _schema(self, name: str) -> Mapping[str, Any]:
+    def fields(self, name: str) -> dict[str, str] | None:
+        """The type of each field of a type, with * behind it where it must be there; None: the release has no such
+        type.
+        """
         if name in self.more:
-            properties = {key: _written(text) for key, text in self.more[name].items()}
-            return {"type": "object", "properties": properties, "required": self._required.get(name, ())}
-        found = next((group for group in _GROUPS if group + name in self._definitions), "")
-        schema: Mapping[str, Any] = self._definitions.get(found + name, {})
-        return schema
+            needed = self._required.get(name, ())
+            return {key: text + "*" * (key in needed) for key, text in self.more[name].items()}
+        if "." not in name:
+            name = next((full for group in _GROUPS if (full := f"{group}.{name}") in self._types), name)
+        first, last = self._spans.get(name, (0, self._index))
+        if name not in self._types or not first <= self._index <= last:
+            return None
+        found = {}
+        for key, text in self._types[name].items():
+            if isinstance(text, str):
+                found[key] = text
+            else:
+                found |= [(key, part) for since, until, part in text if since <= self._index <= until]
+        return found
 
 
-def _written(text: str) -> dict[str, Any]:
-    """The schema of a type that is written as in Go."""
-    if text.startswith("[]"):
-        return {"type": "array", "items": _written(text[2:])}
-    if text.startswith("{}"):
-        return {"type": "object", "additionalProperties": _written(text[2:])}
-    if text == "any":
-        return {}
-    return {"type": text} if text in _PYTHON else {"$ref": text}
+@cache
+def read_packed(name: str) -> dict[str, Any]:
+    """What ``tools.packfields`` has written: ``releases``, oldest first, and ``types``, each with its fields. What
+    not all releases have is a list of what it is from one of them to another, by their indices; ``spans`` has those of
+    types.
+    """
+    packed: dict[str, Any] = json.loads(zlib.decompress((Path(__file__).parent / f"packed/{name}.z").read_bytes()))
+    return packed
 
 
 @cache
 def releases() -> tuple[int, ...]:
-    """The minor versions of the releases 1.x whose fields are known, oldest first. Raises TasError where the package
-    that carries them is missing.
-    """
-    names = (path.name for path in _folder().glob("v1.*-local"))
-    return tuple(sorted(int(name.split(".")[1]) for name in names))
+    """The minor versions of the releases 1.x whose fields are known, oldest first."""
+    return tuple(map(minor, read_packed("kubernetes")["releases"]))
 
 
 def nearest(version: str | None) -> int:
@@ -374,23 +378,3 @@ def nearest(version: str | None) -> int:
 def minor(version: str) -> int:
     """The minor version of ``1.33`` or ``v1.33.2``."""
     return int(version.split(".")[1])
-
-
-@cache
-def definitions(release: int) -> Mapping[str, Any]:
-    """The schemas of all types of a release, by name. Raises TasError where they cannot be read."""
-    path = _folder() / f"v1.{release}.0-local" / "_definitions.json"
-    try:
-        return json.loads(path.read_bytes())["$defs"]  # type: ignore[no-any-return]
-    except (OSError, ValueError, KeyError) as error:
-        raise TasError(
-            f"cannot read Kubernetes' schemas in {path}: {error}; install kubernetes-validate anew"
-        ) from error
-
-
-def _folder() -> Path:
-    found = find_spec("kubernetes_validate")
-    places = list(found.submodule_search_locations or ()) if found else []
-    if not places:
-        raise TasError("the package kubernetes-validate is missing, which has Kubernetes' schemas; install it with pip")
-    return Path(places[0]) / "kubernetes-json-schema"

@@ -33,8 +33,7 @@ def freeze(folder: Path) -> Path:
                 *(*run, "PyInstaller", "--onefile", "--name", "kubectl-tas", "--log-level", "ERROR"),
                 *("--distpath", str(folder), "--workpath", str(work / "build"), "--specpath", str(work)),
                 *("--collect-submodules", "kubectl_tas", "--collect-data", "kubectl_tas"),
-                *("--hidden-import", "kubernetes_validate", "--copy-metadata", "kubectl-tas"),
-                *(word for path in schemas(work / "venv") for word in ("--add-data", path)),
+                *("--copy-metadata", "kubectl-tas"),
                 *(word for module in _LEFT_OUT for word in ("--exclude-module", module)),
                 str(ROOT / "tools/frozen.py"),
             ],
@@ -44,15 +43,6 @@ def freeze(folder: Path) -> Path:
     archive = folder / f"kubectl-tas-{platform.system().lower()}-{ARCHITECTURES[platform.machine().lower()]}.tar.gz"
     archive.write_bytes(packed([folder / "kubectl-tas", ROOT / "LICENSE"]))
     return archive
-
-
-def schemas(environment: Path) -> list[str]:
-    """What is read of kubernetes-validate's data, as ``--add-data`` takes it: a file of each release, of thousands that
-    would be unpacked at each start.
-    """
-    (packages,) = environment.glob("lib/python*/site-packages")
-    found = sorted(packages.glob("kubernetes_validate/kubernetes-json-schema/v1.*-local/_definitions.json"))
-    return [f"{path}:{path.parent.relative_to(packages)}" for path in found]
 
 
 def packed(files: list[Path]) -> bytes:

@@ -18,7 +18,7 @@ CHANGED_FREELY = ("CronJob",)
 
 def unfinished() -> Iterator[str]:
     """What kinds of workloads lack, and golden cases of rules."""
-    known = kubernetes.definitions(kubernetes.releases()[-1])
+    known = kubernetes.read_packed("kubernetes")["types"]
     models = {kind_of(model) for model in WORKLOADS}
     for kind, (place, versions) in KINDS.items():
         lacks = f"the kind {kind} has no"

@@ -33,7 +33,7 @@ KUBERNETES_VERSION = Rule(
     Severity.WARNING,
     "The fields of a backend's Kubernetes release are not known.",
     "Workloads are checked by the fields of the nearest release that is known: one that the cluster does not have may "
-    "pass, and a new one is refused. Update kubectl-tas, or the package kubernetes-validate beside it.",
+    "pass, and a new one is refused. Update kubectl-tas.",
 )
 
 OPERATOR_FIELD = Rule(
@@ -65,12 +65,12 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
         versioned = f"{declared.spec.apiVersion} {kind}"
         name = versioned if versioned in TYPES else kind
         shapes = _shapes(kubernetes.nearest(releases.get(id(declared))), is_custom=name in TYPES)
-        yield from _below(declared.origin, (), declared.origin.data, shapes.named(name))
+        yield from _below(declared.origin, (), declared.origin.data, shapes.of(name))
     clusters = {id(item.declared): item.backend.spec.kubernetes for item in fleet.companions}
     for companion in fleet.repository.companions:
         origin, shapes = companion.origin, _shapes(kubernetes.nearest(clusters.get(id(companion))))
-        yield from _below(origin, ("metadata",), origin.value(("metadata",)), shapes.named("ObjectMeta"))
-        shape = shapes.named(kubernetes.definition(companion.spec.apiVersion, companion.spec.kind))
+        yield from _below(origin, ("metadata",), origin.value(("metadata",)), shapes.of("ObjectMeta"))
+        shape = shapes.of(kubernetes.definition(companion.spec.apiVersion, companion.spec.kind))
         found = _below(origin, (), {**origin.data, "metadata": {}}, shape)
         yield from found
     for group in fleet.repository.pod_groups:
@@ -79,9 +79,9 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
     for item in fleet.repository.pod_clique_sets:
         backend = sets.get(id(item))
         shapes = _shapes(kubernetes.nearest(backend.spec.kubernetes if backend else None), is_custom=True)
-        yield from _below(item.origin, ("metadata",), item.origin.value(("metadata",)), shapes.named("ObjectMeta"))
+        yield from _below(item.origin, ("metadata",), item.origin.value(("metadata",)), shapes.of("ObjectMeta"))
         yield from (unknown_field(item.origin, (), key, _SET) for key in item.origin.data if key not in _SET)
-        shape = shapes.named("PodSpec")
+        shape = shapes.of("PodSpec")
         for index in range(len(item.spec.spec.template.cliques)):
             path: KeyPath = ("spec", "template", "cliques", index, "spec", "podSpec")
             yield from _below(item.origin, path, item.origin.value(path), shape)
@@ -89,14 +89,14 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
 
 def check_pod(origin: Origin, release: str | None) -> Iterator[Diagnostic]:
     """A Pod that is made here, by the Kubernetes release that it is for."""
-    yield from _below(origin, ("spec",), origin.value(("spec",)), _shapes(kubernetes.nearest(release)).named("PodSpec"))
+    yield from _below(origin, ("spec",), origin.value(("spec",)), _shapes(kubernetes.nearest(release)).of("PodSpec"))
 
 
 @cache
 def _shapes(release: int, *, is_custom: bool = False) -> Shapes:
     """The types of a release; ``is_custom``: as a CRD has them."""
     quantity = quantities.refused_by_crds if is_custom else quantities.refused
-    return Shapes(kubernetes.definitions(release), TYPES, {**BOUNDS, **objectfields.BOUNDS}, REQUIRED, quantity)
+    return Shapes(release, TYPES, {**BOUNDS, **objectfields.BOUNDS}, REQUIRED, quantity)
 
 
 def _below(origin: Origin, path: KeyPath, value: Any, shape: Shape) -> Iterator[Diagnostic]:

@@ -86,7 +86,7 @@ TYPES: dict[str, dict[str, str]] = {
     },
     "SchedulingPolicy": {
         "minAvailable": "integer",
-        "minResources": "{}Quantity",
+        "minResources": "{}quantity",
         "priorityClass": "string",
         "queue": "string",
         "scheduleTimeoutSeconds": "integer",
@@ -147,7 +147,7 @@ TYPES: dict[str, dict[str, str]] = {
         "env": "[]EnvVar",
         "image": "string",
         "numNodes": "integer",
-        "numProcPerNode": "IntOrString",
+        "numProcPerNode": "int-or-string",
         "resourcesPerNode": "ResourceRequirements",
     },
     # LeaderWorkerSet
@@ -170,7 +170,11 @@ TYPES: dict[str, dict[str, str]] = {
     },
     "NetworkConfig": {"subdomainPolicy": "string"},
     "RolloutStrategy": {"rollingUpdateConfiguration": "RollingUpdateConfiguration", "type": "string"},
-    "RollingUpdateConfiguration": {"maxSurge": "IntOrString", "maxUnavailable": "IntOrString", "partition": "integer"},
+    "RollingUpdateConfiguration": {
+        "maxSurge": "int-or-string",
+        "maxUnavailable": "int-or-string",
+        "partition": "integer",
+    },
     "SubGroupPolicy": {"subGroupPolicyType": "string", "subGroupSize": "integer"},
     # JobSet
     "JobSet": {**_KIND, "spec": "JobSetSpec"},
@@ -254,7 +258,7 @@ TYPES: dict[str, dict[str, str]] = {
         "accessModes": "[]string",
         "claimName": "string",
         "deletionPolicy": "string",
-        "size": "Quantity",
+        "size": "quantity",
         "storageClassName": "string",
         "subPath": "string",
     },

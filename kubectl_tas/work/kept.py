@@ -21,7 +21,6 @@ BUILT_ON = (
     "click",
     "jinja2",
     "jsonschema",
-    "kubernetes-validate",
     "pydantic",
     "pydantic-core",
     "ruamel.yaml",

@@ -85,19 +85,20 @@ def test_the_nearest_release(release: str | None, known: int | None) -> None:
 
 
 def test_every_type_of_operators_is_known() -> None:
-    newest = kubernetes.definitions(kubernetes.releases()[-1])
-    known = {*TYPES, *(name.rpartition(".")[2] for name in newest), "any", "string", "integer", "number", "boolean"}
+    newest = kubernetes.read_packed("kubernetes")["types"]
+    scalars = ("any", "string", "integer", "number", "boolean", "quantity", "int-or-string")
+    known = {*TYPES, *(name.rpartition(".")[2] for name in newest), *scalars}
     assert {text.lstrip("[]{}") for fields in TYPES.values() for text in fields.values()} <= known
 
 
 def test_every_row_of_the_tables_is_a_field_of_some_release() -> None:
     """A row of a type or of a field that nobody has would check nothing."""
-    releases = [Shapes(kubernetes.definitions(release), TYPES) for release in kubernetes.releases()]
+    releases = [Shapes(release, TYPES) for release in kubernetes.releases()]
     for name, fields in kubernetes.BOUNDS.items():
-        known = {field for shapes in releases for field in shapes.named(name).fields or ()}
+        known = {field for shapes in releases for field in shapes.of(name).fields or ()}
         assert fields.keys() <= known, name
     for name in COMBINATIONS:
-        assert any(shapes.named(name).fields for shapes in releases), name
+        assert any(shapes.of(name).fields for shapes in releases), name
 
 
 def test_sets_of_grove_have_the_roles_that_its_crd_demands(tmp_path: Path) -> None:
@@ -110,15 +111,15 @@ def test_sets_of_grove_have_the_roles_that_its_crd_demands(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("release", kubernetes.releases())
 def test_every_release_has_the_pods_of_all_kinds(release: int) -> None:
-    shapes = Shapes(kubernetes.definitions(release), TYPES)
+    shapes = Shapes(release, TYPES)
     for kind in (*map(kind_of, WORKLOADS), "PodSpec"):
-        assert shapes.named(kind).fields
-    assert shapes.named("TrainJobSpec").fields
+        assert shapes.of(kind).fields
+    assert shapes.of("TrainJobSpec").fields
 
 
 def test_no_check_without_workloads_reads_the_schemas(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_release: int) -> None:
+    def refuse(_name: str) -> None:
         raise AssertionError("read")
 
-    monkeypatch.setattr(kubernetes, "definitions", refuse)
+    monkeypatch.setattr(kubernetes, "read_packed", refuse)
     assert problems(repository) == {}
