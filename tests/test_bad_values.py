@@ -34,7 +34,9 @@ VALUES = (
 )
 """What is put in place of every value, as it is written in YAML."""
 PLACEHOLDER = "@value@"
-SOURCES = {kind.schema: kind for kind in reversed((*KINDS, WORKFLOW)) if kind.model not in WORKLOADS}
+SOURCES = {
+    kind.schema: kind for kind in reversed((*KINDS, WORKFLOW)) if kind.row is None and kind.model not in WORKLOADS
+}
 """The tool's own kinds; workloads have a test of their own."""
 
 

@@ -27,7 +27,7 @@ from kubectl_tas.model.workload_kinds import WORKLOADS
 from tests.support.cli import kubectl_tas
 from tests.support.golden import GOLDEN
 from tests.support.rendered import load
-from tools.schemas import MODELS, READ, schema_texts
+from tools.schemas import MODELS, PLAIN, READ, schema_texts
 
 DOCUMENTS: dict[str, Any] = {
     model.__name__: load(GOLDEN / f"documents/{model.__name__.lower()}.yaml") for model in MODELS
@@ -35,7 +35,7 @@ DOCUMENTS: dict[str, Any] = {
 """A valid document of every kind, with every field that it may have."""
 TEXTS = schema_texts()
 SCHEMAS = {model.__name__: json.loads(TEXTS[f"{model.__name__.lower()}.json"]) for model in MODELS}
-OPEN = (*(model.__name__ for model in WORKLOADS), "Companion")
+OPEN = (*(model.__name__ for model in (*WORKLOADS, *PLAIN)), "Companion")
 """Kinds of which a part is read."""
 NAMED_FREELY = ("Values", "Instance")
 """Parts whose fields each template names."""

@@ -16,17 +16,19 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaV
 
 from kubectl_tas.emit.create_only import WRITTEN
 from kubectl_tas.late import imported
-from kubectl_tas.model import artifact, kindlists
+from kubectl_tas.model import artifact, kindlists, plain_workload, podkinds
 from kubectl_tas.model.config import Values
 from kubectl_tas.model.function import Function
 from kubectl_tas.model.grovekinds import PodCliqueSet
 from kubectl_tas.model.labelkeys import KEYS, Reader
 from kubectl_tas.model.osmo_workflow import Workflow
+from kubectl_tas.model.plain_workload import model_of
 from kubectl_tas.model.podtemplate import Companion
 from kubectl_tas.model.workload_kinds import WORKLOADS
 
 _OWN = {place: imported(f"kubectl_tas.model.{place}") for _, _, place in kindlists.OWN}
-READ: tuple[type[BaseModel], ...] = (*sorted(_OWN.values(), key=attrgetter("__name__")), *WORKLOADS)
+PLAIN = tuple(map(model_of, podkinds.PLAIN))
+READ: tuple[type[BaseModel], ...] = (*sorted(_OWN.values(), key=attrgetter("__name__")), *WORKLOADS, *PLAIN)
 """What people write and is told by its kind."""
 _EMITTED = (model for model in get_args(artifact.Manifest) if model is not artifact.PassThrough)
 _MODELS = (*READ, Companion, Function, Values, Workflow, *_EMITTED)
@@ -80,7 +82,7 @@ def _combined(schemas: dict[type[BaseModel], dict[str, Any]]) -> dict[str, Any]:
             "then": ref(Workflow),
             "else": {"required": ["apiVersion", "kind"]},
         },
-        *({"if": _has_kind(*named), "then": ref(model)} for named, model in kinds),
+        *({"if": _is_of(schemas[model], named), "then": ref(model)} for named, model in kinds),
         {"if": _has_kind("List"), "then": {"properties": {"items": {"type": "array", "items": {"$ref": "#"}}}}},
         {
             "if": {"required": ["kind"], "properties": {"kind": {"not": {"enum": [*known, "List"]}}}},
@@ -113,6 +115,23 @@ def _fixed_words(schema: dict[str, Any]) -> dict[str, str]:
     """What the fields say of themselves that name a kind."""
     fields = (field for field in ("apiVersion", "apiGroup", "kind") if field in schema.get("properties", {}))
     return {field: " or ".join(words) for field in fields if (words := _choices(schema, field)) != ["None"]}
+
+
+_CALLED_ALIKE = {
+    row.kind: list(row.versions) for row in podkinds.PLAIN if row.called and row.kind in kindlists.WORKLOADS
+}
+"""Kinds that have the name of another one, with their apiVersions."""
+
+
+def _is_of(schema: dict[str, Any], named: list[str]) -> dict[str, Any]:
+    """What tells the documents of a schema: their kind, and their apiVersion where two kinds have one name."""
+    found = _has_kind(*named)
+    others = {"enum": _CALLED_ALIKE.get(named[0], [])}
+    if others["enum"]:
+        is_other = _choices(schema, "apiVersion") == others["enum"]
+        found["properties"]["apiVersion"] = others if is_other else {"not": others}
+        found["required"] = ["apiVersion", "kind"] if is_other else ["kind"]
+    return found
 
 
 def _has_kind(*named: str) -> dict[str, Any]:
@@ -163,10 +182,11 @@ def json_schema(model: type[BaseModel], mode: JsonSchemaMode = "validation") -> 
         part.pop("title", None)
         docs = _field_docs(models[name]) if name in models else {}
         for field, text in {**_fixed_words(part), **docs}.items():
-            written = models[name].model_fields[field].alias or field
+            known = models[name].model_fields.get(field)
+            written = (known.alias if known else None) or field
             if written in part.get("properties", {}):
                 part["properties"][written]["description"] = text
-        if model in (*WORKLOADS, PodCliqueSet):
+        if model in (*WORKLOADS, *PLAIN, PodCliqueSet):
             _name_keys(part, _reader(model, name))
     draft = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$comment": WRITTEN}
     return {**draft, "title": model.__name__, **schema}
@@ -223,6 +243,8 @@ def _field_docs(model: type[BaseModel]) -> dict[str, str]:
 @cache
 def _own_field_docs(model: type[BaseModel]) -> dict[str, str]:
     """The same of the class alone; many models share a part, and reading sources takes long."""
+    if model.__module__ == plain_workload.__name__ and model is not plain_workload.PlainWorkload:
+        return {}  # made of a row, with its descriptions
     body = ast.parse(textwrap.dedent(inspect.getsource(model))).body[0].body  # type: ignore[attr-defined]
     return {
         field.target.id: inspect.cleandoc(str(text.value.value))

@@ -16,6 +16,7 @@ from kubectl_tas.gangs.pool_demands import companion_demands
 from kubectl_tas.load.kinds import KIND_ELSEWHERE, KINDS
 from kubectl_tas.model import labels
 from kubectl_tas.model.kindlists import CompanionKind, belongs_elsewhere, is_harmless, makes_pods
+from kubectl_tas.model.podkinds import DeclaredKind
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
@@ -211,16 +212,28 @@ def _kinds(fleet: Fleet) -> Iterator[Diagnostic]:
             off = f"set {COMPANION_KIND.code}: off in spec.rules"
             hint = f"Remove it. If controllers make no pods and no other objects of it, {off}."
             yield Diagnostic(COMPANION_KIND, message, config.at("spec", "companions", index), hint=hint)
+    for index, declared in enumerate(fleet.config.kinds if config else ()):
+        reason = _declared_reason(declared)
+        if config is not None and reason is not None:
+            message = f"{declared.kind} of {declared.apiVersion} is no kind to declare: {reason[0]}"
+            yield Diagnostic(KIND_ELSEWHERE, message, config.at("spec", "kinds", index), hint=reason[1])
 
 
-def _reason(item: CompanionKind) -> tuple[str, str] | None:
-    """Why a kind cannot be a companion, and what to do instead."""
+def _declared_reason(item: CompanionKind | DeclaredKind) -> tuple[str, str] | None:
+    """Why the Config cannot declare a kind, and what to do instead."""
     own = [kind.name for kind in KINDS if (kind.api_version, kind.name) == (item.apiVersion, item.kind)]
     if own:
         return "it is read and checked as what it is", "Remove it; such documents are read without it."
     elsewhere = belongs_elsewhere(item.apiVersion, item.kind)
-    if elsewhere is not None:
-        return "it could change who may use how much", elsewhere
+    return None if elsewhere is None else ("it could change who may use how much", elsewhere)
+
+
+def _reason(item: CompanionKind) -> tuple[str, str] | None:
+    """Why a kind cannot be a companion, and what to do instead."""
+    found = _declared_reason(item)
+    if found is not None:
+        return found
     if makes_pods(item.apiVersion, item.kind):
-        return "it makes pods, which no quota would count", "Write a workload of a kind that is read."
+        hint = "Say in spec.kinds where its pods are, or write a workload of a kind that is read."
+        return "it makes pods, which no quota would count", hint
     return None

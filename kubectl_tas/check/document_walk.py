@@ -16,6 +16,12 @@ with any value.
 """
 _LEFT = frozenset({"matchLabels", "nodeSelector", "env"})
 """Keys below which there is nothing of that, but names that users choose."""
+_METADATA = frozenset(
+    {"metadata", "extraPodMetadata", "podMetadata", "driver", "executor", "predictor", "transformer", "explainer"}
+)
+"""Keys that hold the labels and annotations of an object or of pods."""
+_OWN_WORDS = ("spec", "services")
+"""Where Dynamo has words of its own for amounts of resources."""
 _RESOURCES = ("resources", "resourcesPerNode")
 _CONTAINERS = ("containers", "initContainers")
 
@@ -29,14 +35,18 @@ def parts(origin: Origin) -> Iterator[Part]:
             waiting += (((*path, index), item) for index, item in enumerate(value) if isinstance(item, (dict, list)))
             continue
         above = path[-1] if path else ""
-        holds = above == "metadata" or path == ("spec",) or path[-2:-1] == ("cliques",)
+        holds = above in _METADATA or path == ("spec",) or path[-2:-1] == ("cliques",)
         if (type(above) is int and path[-2] in _CONTAINERS) or ("env" in value and isinstance(value["env"], list)):
             yield "container", path, value
         for key, item in value.items():
             if isinstance(item, (dict, list)):
+                if key == "templateDefaults":
+                    yield "field", (*path, key), item
                 if holds and key in ("labels", "annotations") and isinstance(item, dict):
                     yield key, (*path, key), item
                 elif key in ("limits", "requests") and above in _RESOURCES and isinstance(item, dict):
+                    if path[:2] == _OWN_WORDS and origin.data.get("kind") == "DynamoGraphDeployment":
+                        continue
                     yield "amounts", (*path, key), item
                 elif key not in _LEFT:
                     waiting.append(((*path, key), item))

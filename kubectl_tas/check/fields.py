@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubectl_tas import kubernetes, quantities
 from kubectl_tas.check import combinations, objectfields
@@ -24,9 +24,13 @@ from kubectl_tas.load.schema import (
 )
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.operators import BOUNDS, REQUIRED, TYPES
-from kubectl_tas.model.repository import Origin
+from kubectl_tas.model.podkinds import PLAIN
+from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import did_you_mean
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.workload_kinds import AnyWorkload
 
 KUBERNETES_VERSION = Rule(
     "kubernetes-version",
@@ -64,8 +68,12 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
         kind = declared.spec.kind
         versioned = f"{declared.spec.apiVersion} {kind}"
         name = versioned if versioned in TYPES else kind
-        shapes = _shapes(kubernetes.nearest(releases.get(id(declared))), is_custom=name in TYPES)
+        release = kubernetes.nearest(releases.get(id(declared)))
+        shapes = _shapes(release, is_custom=name in TYPES)
         yield from _below(declared.origin, (), declared.origin.data, shapes.of(name))
+        row = getattr(declared.spec, "row", None)
+        if row is not None and row not in PLAIN:
+            yield from _of_templates(declared, shapes)
     clusters = {id(item.declared): item.backend.spec.kubernetes for item in fleet.companions}
     for companion in fleet.repository.companions:
         origin, shapes = companion.origin, _shapes(kubernetes.nearest(clusters.get(id(companion))))
@@ -85,6 +93,14 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
         for index in range(len(item.spec.spec.template.cliques)):
             path: KeyPath = ("spec", "template", "cliques", index, "spec", "podSpec")
             yield from _below(item.origin, path, item.origin.value(path), shape)
+
+
+def _of_templates(declared: Declared[AnyWorkload], shapes: Shapes) -> Iterator[Diagnostic]:
+    """A kind that the Config declares: its metadata and its pod templates are Kubernetes' own."""
+    parts: list[tuple[KeyPath, str]] = [(("metadata",), "ObjectMeta")]
+    parts += [(pods.path, "PodTemplateSpec") for pods in declared.spec.pod_sets]
+    for path, name in dict.fromkeys(parts):
+        yield from _below(declared.origin, path, declared.origin.value(path), shapes.of(name))
 
 
 def check_pod(origin: Origin, release: str | None) -> Iterator[Diagnostic]:

@@ -205,6 +205,41 @@ TABLE: dict[tuple[str, str], tuple[Fixed, ...]] = {
         Fixed(Effect.RESTARTED, _TEMPLATE, "the StatefulSet", only=_not(_ON_DELETE)),
         Fixed(Effect.KEPT, _TEMPLATE, "the update strategy OnDelete", only=_ON_DELETE),
     ),
+    ("apps", "ReplicaSet"): (
+        Fixed(Effect.REFUSED, _paths("spec.selector"), _SERVER),
+        Fixed(Effect.KEPT, _TEMPLATE, "the ReplicaSet"),
+    ),
+    ("", "ReplicationController"): (Fixed(Effect.KEPT, _TEMPLATE, "the ReplicationController"),),
+    ("kubeflow.org", "PaddleJob"): _kubeflow("paddleReplicaSpecs"),
+    ("batch.volcano.sh", "Job"): (
+        Fixed(
+            Effect.REFUSED,
+            _paths("spec"),
+            "Volcano's webhook",
+            but=_paths("spec.minAvailable", "spec.tasks.*.replicas"),
+        ),
+    ),
+    ("sparkoperator.k8s.io", "SparkApplication"): (Fixed(Effect.RESTARTED, _paths("spec"), "the Spark operator"),),
+    ("argoproj.io", "Workflow"): (Fixed(Effect.KEPT, _paths("spec.templates"), "Argo's controller"),),
+    ("serving.kserve.io", "InferenceService"): (
+        Fixed(
+            Effect.RESTARTED,
+            _paths("spec"),
+            "KServe",
+            but=_paths("spec.*.minReplicas", "spec.*.maxReplicas"),
+        ),
+    ),
+    ("nvidia.com", "DynamoGraphDeployment"): (
+        Fixed(
+            Effect.RESTARTED,
+            _paths("spec"),
+            "Dynamo's operator",
+            but=_paths("spec.services.*.replicas", "spec.components.*.replicas"),
+        ),
+    ),
+    ("machinelearning.seldon.io", "SeldonDeployment"): (
+        Fixed(Effect.RESTARTED, _paths("spec"), "Seldon's operator", but=_paths("spec.predictors.*.replicas")),
+    ),
     ("jobset.x-k8s.io", "JobSet"): (
         Fixed(Effect.REFUSED, _paths("spec.replicatedJobs"), _JOBSET, only=_not(_either_suspended)),
         Fixed(

@@ -4,7 +4,7 @@ and the policy of the guard that lets those alone use its queues.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal, get_args
 
 from kubectl_tas.compile.cel import any_label_changed, holds, label, listed, looked_up, tables, text, value
@@ -16,6 +16,7 @@ from kubectl_tas.model.grovekinds import PodCliqueSet
 from kubectl_tas.model.kindlists import group_of
 from kubectl_tas.model.manifest import PodGang, PodGroup
 from kubectl_tas.model.phase import Phase
+from kubectl_tas.model.podkinds import DeclaredKind, rows
 from kubectl_tas.model.policies import (
     ClusterRole,
     ClusterRoleBinding,
@@ -106,7 +107,7 @@ def compile_access(fleet: Fleet) -> Iterator[Artifact]:
             where = folder(_FOLDER, backend, namespace)
             name = _role(fleet, backend, role)
             about = metadata(fleet, name, Phase.GUARD, namespace=namespace)
-            manifest = Role(metadata=about, rules=tuple(_rules(backend, role)))
+            manifest = Role(metadata=about, rules=tuple(_rules(fleet.config.kinds, backend, role)))
             file = names.file(f"role-{name}")
             yield Artifact(backend.name, Phase.GUARD, where, file, manifest, fleet.settings)
         if grants and backend.is_kai and fleet.config.accessReadsQueues:
@@ -164,12 +165,15 @@ def _given(name: str, access: Allowed, above: Allowed, item: FleetPool | FleetSu
             yield _Grant(full, role, groups, item.namespaces, item.declared.origin.path)
 
 
-def _rules(backend: FleetBackend, role: _RoleName) -> Iterator[PolicyRule]:
+def _rules(kinds: Sequence[DeclaredKind], backend: FleetBackend, role: _RoleName) -> Iterator[PolicyRule]:
     """The kinds that are read, by group, with what they need; Secrets and what decides about others' work never."""
     resources: dict[str, set[str]] = {"": {*_WITH_WORK}}
     for model in (*WORKLOADS, *((PodCliqueSet, PodGroup) if backend.is_kai else ())):
         for group in _groups_of(model):
             resources.setdefault(group, set()).add(_resource(model))
+    for row in rows(kinds):
+        for version in row.versions:
+            resources.setdefault(group_of(version), set()).add(row.resource)
     verbs = _WRITE if role == "submit" else _READ
     for group in sorted(resources):
         yield PolicyRule(apiGroups=(group,), resources=tuple(sorted(resources[group])), verbs=verbs)
@@ -204,7 +208,7 @@ def access_policy(fleet: Fleet, backend: FleetBackend, namespaces: tuple[str, ..
     )
     return PolicySpec(
         failurePolicy="Ignore" if fleet.config.guard == "warn" else "Fail",
-        matchConstraints=_all_work(namespaces),
+        matchConstraints=_all_work(fleet.config.kinds, namespaces),
         matchConditions=(
             Expression(name="is-no-controller", expression=_is_no_controller(fleet)),
             Expression(name="is-new-or-changed", expression=_is_new_or_changed()),
@@ -251,7 +255,7 @@ def _submitters(fleet: Fleet, backend: FleetBackend) -> dict[str, tuple[str, ...
     return {queue: found[queue] for queue in sorted(found) if found[queue]}
 
 
-def _all_work(namespaces: tuple[str, ...]) -> MatchConstraints:
+def _all_work(kinds: Sequence[DeclaredKind], namespaces: tuple[str, ...]) -> MatchConstraints:
     """All kinds of the groups that are read, and what Kubernetes' own controllers make pods of."""
 
     def rule(groups: tuple[str, ...], versions: tuple[str, ...], resources: tuple[str, ...]) -> ResourceRule:
@@ -264,6 +268,7 @@ def _all_work(namespaces: tuple[str, ...]) -> MatchConstraints:
         )
 
     groups = {group for model in (*WORKLOADS, PodCliqueSet, PodGang, PodGroup) for group in _groups_of(model)}
+    groups |= {group_of(version) for row in rows(kinds) for version in row.versions}
     of_operators = tuple(sorted(groups - {""}))
     within = LabelRequirement(key="kubernetes.io/metadata.name", values=namespaces)
     return MatchConstraints(

@@ -67,7 +67,8 @@ def _passed(
     """An object for the pool or subpool ``target``, as far as that is known."""
     spec, (backend, namespace), name = declared.spec, place, declared.spec.metadata.name
     about = Metadata(name=name, namespace=namespace)
-    manifest = PassThrough(apiVersion=spec.apiVersion, kind=spec.kind, metadata=about, target=target, text=text)
+    kind = declared.origin.data["kind"]
+    manifest = PassThrough(apiVersion=spec.apiVersion, kind=kind, metadata=about, target=target, text=text)
     where = folder(WORKLOADS if phase is Phase.POD else "companions", backend, namespace)
     file = names.file(f"{spec.kind.lower()}-{name}")
     return Artifact(backend.name, phase, where, file, manifest, declared.origin.path)

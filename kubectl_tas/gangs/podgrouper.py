@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeGuard
+from functools import cache, partial
+from typing import TYPE_CHECKING, TypeGuard, cast
 
 from kubectl_tas.gangs.segment_cuts import waited_for, worker_segment
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import KUBEFLOW, RAY
+from kubectl_tas.model.podkinds import PodKind
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
@@ -24,6 +26,7 @@ from kubectl_tas.resolve.placement import ROOT, ReplicaType, Segments, whole_num
 
 if TYPE_CHECKING:
     from kubectl_tas.model.kubeflow import KubeflowJob
+    from kubectl_tas.model.plain_workload import PlainWorkload
     from kubectl_tas.model.ray import RayWorkload
     from kubectl_tas.model.workload_kinds import AnyWorkload
 
@@ -47,6 +50,8 @@ class Grouping:
     """Whether all its pods are in one PodGroup, or what a release must have for that; else each has one of its own."""
     templates_elsewhere: bool = False
     """Whether its pod templates are in another object, so that the file does not say what its PodGroup will be."""
+    unpredicted: str = ""
+    """Why the file does not say what its PodGroup will be, where its pod templates do stand in it."""
     placed_at: KeyPath = ROOT
     """The annotations that place the PodGroup."""
     placed_parts: Feature | None = None
@@ -256,7 +261,48 @@ def is_ray(spec: AnyWorkload) -> TypeGuard[RayWorkload]:
 
 def row(workload: FleetWorkload) -> Grouping:
     """The row of a workload's kind."""
-    return TABLE[workload.kind]
+    return _row(workload.declared.spec)
+
+
+def _row(spec: AnyWorkload) -> Grouping:
+    kind = getattr(spec, "row", None)
+    return TABLE[spec.kind] if kind is None else _plain(kind)
+
+
+@cache
+def _plain(kind: PodKind) -> Grouping:
+    """What KAI makes of a kind without a plugin of its own: one PodGroup for what owns the pods at the top, which
+    starts with one pod (default_grouper.go); of Argo's Workflow, which it passes over, one for each pod
+    (skiptopowner.go, podjob.go).
+    """
+    return Grouping(
+        _all if kind.minimum == "all" else partial(_some, kind.minimum),
+        partial(_some_path, kind.minimum),
+        one_pod_group=not kind.each,
+        unpredicted=kind.unpredicted,
+        not_owned=kind.not_owned,
+        segment_template="Remove it: KAI makes segments of no such workload.",
+    )
+
+
+def _some(asked: int | str, workload: FleetWorkload) -> list[int]:
+    """The first pods, as many as start together; all in a PodGroup of the tool's own, where the object does not say."""
+    if workload.is_owned and isinstance(asked, int):
+        return _all(workload)
+    spec = cast("PlainWorkload", workload.declared.spec)
+    left = asked if isinstance(asked, int) else spec.number(asked)
+    found = []
+    for item in workload.replicas:
+        found.append(min(left, item.replicas))
+        left -= found[-1]
+    return found
+
+
+def _some_path(asked: int | str, workload: FleetWorkload) -> KeyPath | None:
+    if isinstance(asked, int) or asked == "all":
+        return None
+    path: KeyPath = tuple(asked.split("."))
+    return path if workload.declared.origin.value(path) is not None else None
 
 
 def metadata_below(declared: Declared[AnyWorkload]) -> Iterator[KeyPath]:
@@ -265,7 +311,7 @@ def metadata_below(declared: Declared[AnyWorkload]) -> Iterator[KeyPath]:
     Of a TrainJob that is ``spec.labels`` up to Kubeflow Trainer 2.1, which labels its JobSet alone;
     ``podTemplateOverrides`` in 2.1; and ``runtimePatches`` from 2.2 (trainjob_types.go of v2.0.0 to v2.3.0).
     """
-    if TABLE[declared.spec.kind].templates_elsewhere:
+    if _row(declared.spec).templates_elsewhere:
         yield ("spec",)
         yield from _metadata_in(declared.origin.value(("spec",)), ("spec",))
 
@@ -365,6 +411,8 @@ def is_predicted(workload: FleetWorkload) -> bool:
         return False
     if workload.is_owned:
         return True
+    if row(workload).unpredicted:
+        return False
     if not row(workload).templates_elsewhere:
         return True
     return workload.is_segmented and workload.pool.backend.has(Feature.SUBGROUP_TREE)
@@ -381,6 +429,8 @@ def by_pod_group(workload: FleetWorkload) -> tuple[FleetWorkload, ...]:
     JobSet that starts in order has one for each of its replicated jobs.
     """
     spec, backend = workload.declared.spec, workload.pool.backend
+    if len(workload.replicas) > 1 and not is_one_pod_group(workload):
+        return tuple(replace(workload, replicas=(item,)) for item in workload.replicas)
     is_split = spec.kind == "JobSet" and spec.is_in_order and is_made_by_kai(workload)
     if not is_split or workload.is_segmented or backend.has(Feature.JOBSET_SUBGROUPS):
         return (workload,)

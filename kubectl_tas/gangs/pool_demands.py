@@ -172,6 +172,9 @@ class _Demands:
         row = podgrouper.row(workload)
         yield self._namespace()
         yield from self._queue(("metadata", "labels"))
+        kind = getattr(workload.declared.spec, "row", None)
+        if kind is not None and kind.queue_annotation and self._backend.is_kai:
+            yield Demand(("metadata", "annotations", kind.queue_annotation), *self._agreed[Decides.QUEUE])
         # Of a TrainJob KAI sees no pod template: without the label it takes it for `train`, which can be preempted.
         if row.templates_elsewhere and self._backend.is_kai:
             yield self._priority(("metadata", "labels", labels.PRIORITY_CLASS))

@@ -11,7 +11,8 @@ from dataclasses import field
 from typing import Any
 
 from kubectl_tas.live.kubectl import text_of
-from kubectl_tas.model.kindlists import KUBEFLOW, WORKLOADS
+from kubectl_tas.model.kindlists import KUBEFLOW, WORKLOADS, group_of
+from kubectl_tas.model.podkinds import PLAIN
 from kubectl_tas.records import dataclass
 
 _MADE: dict[str, tuple[str, ...]] = {
@@ -27,7 +28,7 @@ _MADE: dict[str, tuple[str, ...]] = {
     "TrainJob": ("JobSet", "Job"),
 }
 _GROUPS = {kind: versions[0].rpartition("/")[0] for kind, (_, versions) in WORKLOADS.items()} | {
-    "ReplicaSet": "apps",
+    **{row.kind: group_of(row.versions[0]) for row in PLAIN if not row.called},
     "PodCliqueSet": "grove.io",
     "PodCliqueScalingGroup": "grove.io",
     "PodClique": "grove.io",

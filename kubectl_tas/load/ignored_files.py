@@ -15,6 +15,7 @@ from kubectl_tas.load.source import CONFIG_FILE, SUFFIXES
 from kubectl_tas.model.config import DEFAULT_SOURCES
 from kubectl_tas.model.config import VALUES_FOLDER as VALUES
 from kubectl_tas.model.kindlists import WORKLOADS
+from kubectl_tas.model.podkinds import PLAIN
 from kubectl_tas.model.repository import Repository
 
 FILE_UNREAD = Rule(
@@ -52,7 +53,9 @@ _OURS = re.compile(rb"""^["']?workflow["']?[ \t]*:|^["']?apiVersion["']?[ \t]*:[
 _POOL = re.compile(rb"""^[ \t]+["']?pool["']?[ \t]*:""", re.MULTILINE)
 _LABEL = re.compile(rb"""kubectl-tas/pool["']?[ \t]*:""")
 _WORKLOAD = re.compile(
-    rb"""^["']?kind["']?[ \t]*:[ \t]*["']?(%s)\b""" % "|".join((*WORKLOADS, "PodCliqueSet")).encode(), re.MULTILINE
+    rb"""^["']?kind["']?[ \t]*:[ \t]*["']?(%s)\b"""
+    % "|".join(dict.fromkeys((*WORKLOADS, *(row.kind for row in PLAIN), "PodCliqueSet"))).encode(),
+    re.MULTILINE,
 )
 _SAYS = re.compile(rb"%s|%s" % (_OURS.pattern, _WORKLOAD.pattern), re.MULTILINE)
 _RENDERED = b"app.kubernetes.io/managed-by: kubectl-tas"

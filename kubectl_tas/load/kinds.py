@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -16,17 +16,19 @@ from kubectl_tas.model.kindlists import (
     OWN,
     POD_GROUPS,
     WORKLOADS,
-    CompanionKind,
     belongs_elsewhere,
     group_of,
     is_harmless,
     makes_pods,
 )
+from kubectl_tas.model.podkinds import PLAIN, PodKind
 from kubectl_tas.records import dataclass
 from kubectl_tas.words import closest, did_you_mean
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+    from kubectl_tas.model.config import ConfigSpec
 
 UNKNOWN_KIND = Rule(
     "unknown-kind",
@@ -58,15 +60,21 @@ class Kind:
     """Where its model is, ``module:class`` below ``model``: a repository waits only for the models of its own kinds."""
     normalize: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     """Brings other spellings that are accepted into the model's own."""
+    row: PodKind | None = None
+    """Where the pods are of a workload that has no model of its own."""
 
     @property
     def schema(self) -> str:
-        """Name of the JSON Schema file, without its ending."""
+        """Name of the JSON Schema file, without its ending; empty for a kind that the Config declares."""
+        if self.row is not None and self.row not in PLAIN:
+            return ""
         return self.place.rpartition(":")[2].lower()
 
     @property
     def model(self) -> type[BaseModel]:
         """Its model."""
+        if self.row is not None:
+            return imported("kubectl_tas.model.plain_workload:model_of")(self.row)  # type: ignore[no-any-return]
         found: type[BaseModel] = imported(f"kubectl_tas.model.{self.place}")
         return found
 
@@ -101,6 +109,14 @@ def without_nulls(data: Any, texts: Sequence[str] = ()) -> Any:
     return [without_nulls(item, texts) for item in data] if isinstance(data, list) else data
 
 
+def _of_rows(found: Iterable[PodKind]) -> tuple[Kind, ...]:
+    return tuple(
+        Kind(row.kind, version, f"plain_workload:{row.model_name}", _workload, row)
+        for row in found
+        for version in row.versions
+    )
+
+
 WORKFLOW = Kind("Workflow", "", "osmo_workflow:Workflow")
 FUNCTION = Kind("Function", API_VERSION, "function:Function")
 """What is read of a ResourceList, and in no file."""
@@ -112,12 +128,12 @@ KINDS: tuple[Kind, ...] = (
         for kind, version, place in OWN
     ),
     *(Kind(kind, version, place, _workload) for kind, (place, versions) in WORKLOADS.items() for version in versions),
+    *_of_rows(PLAIN),
 )
 _BUILT = "Keep the {} elsewhere, and put here what `{}` makes of it."
 _ADVICE = {
     "DaemonSet": "Its pods run on every node, so no queue is charged for them; keep it elsewhere.",
     "Workflow": "An OSMO workflow has neither apiVersion nor kind: its root key is workflow.",
-    "ReplicaSet": "Write a Deployment, which makes ReplicaSets.",
     "Kustomization": _BUILT.format("kustomization", "kustomize build"),
 }
 _OTHERS = ("argoproj.io", "kustomize.toolkit.fluxcd.io")
@@ -146,9 +162,9 @@ LIST = "apiVersion: v1, kind: List, items: [...]"
 """How several objects may be written as one document (load.schema)."""
 
 
-def recognise(document: Document, companions: Sequence[CompanionKind] = ()) -> Kind | Diagnostic:
-    """The kind of a document, or the diagnostic that says why it has none. ``companions`` are the kinds of companions
-    that the Config adds.
+def recognise(document: Document, config: ConfigSpec | None = None) -> Kind | Diagnostic:
+    """The kind of a document, or the diagnostic that says why it has none. ``config`` may add workloads and companions
+    to the kinds that are known.
     """
     data = document.data
     if not isinstance(data, dict):
@@ -162,7 +178,8 @@ def recognise(document: Document, companions: Sequence[CompanionKind] = ()) -> K
     if "workflow" in data:
         return WORKFLOW
     api_version, kind = data.get("apiVersion"), data.get("kind")
-    for candidate in KINDS:
+    declared = _of_rows(item.row for item in config.kinds) if config is not None and config.kinds else ()
+    for candidate in (*KINDS, *declared) if declared else KINDS:
         if (candidate.api_version, candidate.name) == (api_version, kind):
             return candidate
     related = [candidate.name for candidate in KINDS if candidate.api_version == api_version]
@@ -179,7 +196,7 @@ def recognise(document: Document, companions: Sequence[CompanionKind] = ()) -> K
     if elsewhere is not None and not did_you_mean(kind, related, folds=True):
         message = f"{kind} of {api_version} is not passed through: it could change who may use how much"
         return Diagnostic(KIND_ELSEWHERE, message, document.locate(("kind",)), hint=elsewhere)
-    for item in (*COMPANIONS, *companions):
+    for item in (*COMPANIONS, *(config.companions if config is not None else ())):
         if (item.apiVersion, item.kind) == (api_version, kind):
             return Kind(kind, item.apiVersion, COMPANION, _workload)
     same = [candidate for candidate in KINDS if candidate.name == kind] or _other_versions(api_version, kind)
@@ -223,7 +240,7 @@ def _of_osmo(document: Document) -> Diagnostic | None:
 
 def _known_kinds(api_version: object, kind: str) -> str:
     if isinstance(api_version, str) and makes_pods(api_version, kind):
-        return f"It makes pods that cannot be counted here. {_ELSEWHERE}"
+        return f"It makes pods: say in spec.kinds of the Config where they are. {_ELSEWHERE}"
     names = ", ".join(dict.fromkeys(kind.name for kind in KINDS))
     beside = ", ".join(dict.fromkeys(item.kind for item in COMPANIONS))
     return f"Kinds that are read: {names}, OSMO workflows (root key workflow), List, and beside workloads {beside}."

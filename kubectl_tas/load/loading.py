@@ -20,7 +20,7 @@ from kubectl_tas.load.rights import ADMIN_SOURCE_UNREAD, holds_nothing
 from kubectl_tas.load.schema import INVALID_VALUE, items_of, validate
 from kubectl_tas.load.source import CONFIG_FILE, MemorySource, RawFile, Source, decode
 from kubectl_tas.model.config import VALUES_FOLDER, Config, ConfigSpec, Setting
-from kubectl_tas.model.kindlists import WORKLOADS, CompanionKind
+from kubectl_tas.model.kindlists import WORKLOADS
 from kubectl_tas.model.repository import Declared, Repository, Waiver
 from kubectl_tas.records import dataclass
 
@@ -77,16 +77,19 @@ def config_of(source: Source) -> ConfigSpec:
     return spec
 
 
-def load_work(raw: RawFile, companions: Sequence[CompanionKind]) -> Loaded | None:
+def load_work(raw: RawFile, config: ConfigSpec) -> Loaded | None:
     """What one file declares where nothing but the kinds that the Config adds is known; None where it is a template, or
     names other files.
     """
-    loader = _Loader(MemorySource({}), (), companions)
+    loader = _Loader(MemorySource({}), (), config)
     text, problem = decode(raw.path, raw.content) if raw.problem is None else ("", raw.problem)
     if problem is None and template_root(text) is not None:
         return None
     loader.read_file(raw)
     return None if any(map(has_local_files, loader.found["Workflow"])) else loader.finish()
+
+
+_PLAIN = "workloads without a model of their own"
 
 
 def _has_values(raw: RawFile) -> bool:
@@ -96,7 +99,7 @@ def _has_values(raw: RawFile) -> bool:
 class _Loader:
     """Collects documents by kind, and diagnostics."""
 
-    def __init__(self, source: Source, settings: Sequence[Setting], companions: Sequence[CompanionKind] = ()) -> None:
+    def __init__(self, source: Source, settings: Sequence[Setting], config: ConfigSpec | None = None) -> None:
         self.source = source
         self.settings = settings
         self.folders: list[str] = []
@@ -109,7 +112,7 @@ class _Loader:
         self.files: list[str] = []
         self.absent: list[str] = []
         self.links: dict[str, str] = {}
-        self._companions = tuple(companions)
+        self._config = config
 
     def read_config(self) -> None:
         """Reads ``tas.yaml``, which may hold other documents too."""
@@ -169,7 +172,7 @@ class _Loader:
             pod_clique_sets=tuple(found["PodCliqueSet"]),
             operators=tuple(found["OperatorConfiguration"]),
             companions=tuple(found["Companion"]),
-            workloads=tuple(item for kind in WORKLOADS for item in found[kind]),
+            workloads=tuple(item for kind in (*WORKLOADS, _PLAIN) for item in found[kind]),
             local_files=local_files,
             waivers=tuple(self.waivers),
             files=tuple(self.files),
@@ -221,7 +224,7 @@ class _Loader:
         return None
 
     def _document(self, document: Document) -> None:
-        kind = recognise(document, self._companions)
+        kind = recognise(document, self._config)
         if isinstance(kind, Diagnostic):
             return self._refuse(kind)
         model, problems = validate(kind, document)
@@ -243,8 +246,9 @@ class _Loader:
             hint = "Make one of the two." if second else "Move it to tas.yaml at the root, or remove it."
             return self._refuse(Diagnostic(CONFIG_MISPLACED, message, place, related, hint=hint))
         if isinstance(model, Config):
-            self._companions = model.spec.companions
-        self.found["Companion" if kind.place == COMPANION else kind.name].append(declared)
+            self._config = model.spec
+        name = "Companion" if kind.place == COMPANION else kind.name if kind.row is None else _PLAIN
+        self.found[name].append(declared)
         return None
 
     def _refuse(self, *problems: Diagnostic) -> None:

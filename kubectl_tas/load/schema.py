@@ -91,7 +91,11 @@ def validate(kind: Kind, document: Document) -> tuple[BaseModel | None, list[Dia
             return model, []
     except ValidationError as error:
         refused = [_from_model(item, document) for item in error.errors(include_url=False)]
-    found = [d for problem in validator(kind.schema).iter_errors(data) for d in _explain(problem, document)]
+    found = (
+        [d for problem in validator(kind.schema).iter_errors(data) for d in _explain(problem, document)]
+        if kind.schema
+        else []
+    )
     found = found or refused
     return (None if found else model), found
 

@@ -158,7 +158,7 @@ def sent_elsewhere(path: str, content: bytes, pool: str | None, priority: str | 
             kind = recognise(item)
             if kind is WORKFLOW and isinstance(item.data.get("workflow"), dict):
                 text = set_value(text, item.index, (*item.within, "workflow", key), str(value), after="name")
-            elif isinstance(kind, Kind) and kind.model in (*WORKLOADS, PodCliqueSet):
+            elif isinstance(kind, Kind) and (kind.row is not None or kind.model in (*WORKLOADS, PodCliqueSet)):
                 label: KeyPath = (*item.within, "metadata", "labels", f"{OWN_PREFIX}{key}")
                 text = set_value(text, item.index, label, str(value))
     return text.encode("utf-8")

@@ -27,6 +27,7 @@ class Decides(Enum):
     SCHEDULER = "scheduler"
     NAMESPACE = "namespace"
     NODE = "node"
+    UNSEEN = "what is not judged"
     SHARD = "scheduler's shard"
     SYNC = "whether it is applied"
 
@@ -56,6 +57,8 @@ _DEFAULT = "KAI 0.17: pkg/podgrouper/podgrouper/plugins/defaultgrouper/default_g
 _PODS = "pods of all kinds"
 _ARGO_CD = "Argo CD: docs/user-guide"
 _FLUX = "Flux: internal/controller/kustomization_controller.go of kustomize-controller"
+_ARGO = "Argo Workflows 3.7: pkg/apis/workflow/v1alpha1/workflow_types.go"
+_ARGO_KINDS = "Workflow and CronWorkflow of Argo"
 _KUBEFLOW = "Kubeflow's training operator 1.9: SchedulingPolicy, for a PodGroup that it makes itself"
 _KUBEFLOW_KINDS = "PyTorchJob, TFJob, XGBoostJob, JAXJob, MPIJob: spec.runPolicy.schedulingPolicy"
 _ALL = "all kinds, on the object itself"
@@ -169,6 +172,32 @@ BACKDOORS: tuple[Backdoor, ...] = (
         "all kinds: the metadata of the object and of its templates",
         "Kubernetes 1.35: ObjectMeta",
         parent="metadata",
+    ),
+    Backdoor(
+        labels.DYNAMO_QUEUE,
+        Place.ANNOTATION,
+        Decides.QUEUE,
+        "DynamoGraphDeployment: the object",
+        "Dynamo 1.2: deploy/operator/internal/consts/consts.go",
+    ),
+    Backdoor("podPriorityClassName", Place.FIELD, Decides.PRIORITY, _ARGO_KINDS, _ARGO),
+    *(
+        Backdoor(key, Place.FIELD, Decides.UNSEEN, _ARGO_KINDS, _ARGO, effect, parent=parent)
+        for key, parent, effect in (
+            ("podSpecPatch", "", "it changes pods after all that is judged here"),
+            ("templateDefaults", "", "it adds to templates what is not judged here"),
+            ("manifest", "resource", "it makes an object that is not judged here"),
+            ("name", "workflowTemplateRef", "its templates are in another object, and are not judged here"),
+            ("template", "templateRef", "it is in another object, and is not judged here"),
+        )
+    ),
+    Backdoor(
+        "batchScheduler",
+        Place.FIELD,
+        Decides.UNSEEN,
+        "SparkApplication: spec",
+        "spark-operator 2.3: SparkApplicationSpec",
+        effect="another scheduler than KAI places its pods",
     ),
     Backdoor("queue", Place.FIELD, Decides.QUEUE, _KUBEFLOW_KINDS, _KUBEFLOW, parent="schedulingPolicy"),
     Backdoor("priorityClass", Place.FIELD, Decides.PRIORITY, _KUBEFLOW_KINDS, _KUBEFLOW, parent="schedulingPolicy"),

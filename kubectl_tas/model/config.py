@@ -12,6 +12,7 @@ from kubectl_tas.folders import normal
 from kubectl_tas.kubernetes import PATTERN as KUBERNETES_RELEASE
 from kubectl_tas.model.base import MAX_PREFIX, AnyText, LabelKey, LabelValue, Many, Model, Named, Text, nothing, said
 from kubectl_tas.model.kindlists import CompanionKind
+from kubectl_tas.model.podkinds import DeclaredKind
 from kubectl_tas.model.pool_kinds import Group, QueueName
 from kubectl_tas.records import dataclass
 
@@ -246,6 +247,8 @@ class ConfigSpec(Model):
     ConfigMap, PersistentVolumeClaim, ServiceAccount, HorizontalPodAutoscaler, PodDisruptionBudget, Ingress and
     NetworkPolicy always may.
     """
+    kinds: Many[DeclaredKind] = ()
+    """Kinds of this platform that make pods: all that holds for workloads holds for them."""
     given: Many[Given] = ()
     """Objects that work names and others make: an administrator, another repository, an operator."""
     sources: Many[Folder] = DEFAULT_SOURCES

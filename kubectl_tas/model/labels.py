@@ -44,6 +44,8 @@ Kustomization substitutes nothing it changes nothing, as an escaped text would.
 """
 PRIORITY_CLASS = "priorityClassName"
 """A label that KAI reads before the field of the same name."""
+DYNAMO_QUEUE = "nvidia.com/kai-scheduler-queue"
+"""The annotation of a DynamoGraphDeployment from which its operator takes the queue of all pods."""
 RAY_PRIORITY_CLASS = "ray.io/priority-class-name"
 """A label that KAI reads on KubeRay's kinds, before priorityClassName."""
 

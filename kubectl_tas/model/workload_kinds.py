@@ -25,6 +25,7 @@ from kubectl_tas.model.base import (
     said,
 )
 from kubectl_tas.model.kubeflow import JAXJob, MPIJob, PyTorchJob, TFJob, XGBoostJob
+from kubectl_tas.model.plain_workload import PlainWorkload
 from kubectl_tas.model.podtemplate import (
     Division,
     Meta,
@@ -412,7 +413,7 @@ class LeaderWorkerSet(Workload):
 
 _Kubernetes = Job | BarePod | CronJob | Deployment | StatefulSet
 _Kubeflow = Notebook | TrainJob | PyTorchJob | TFJob | XGBoostJob | JAXJob | MPIJob
-AnyWorkload = _Kubernetes | _Kubeflow | JobSet | LeaderWorkerSet | RayJob | RayCluster | RayService
+AnyWorkload = _Kubernetes | _Kubeflow | JobSet | LeaderWorkerSet | RayJob | RayCluster | RayService | PlainWorkload
 """Any workload that is read."""
 WORKLOADS: tuple[type[AnyWorkload], ...] = tuple(
     imported(f"kubectl_tas.model.{place}") for place, _ in kindlists.WORKLOADS.values()

@@ -81,7 +81,7 @@ class Outcome:
 
 def outcome(raw: RawFile, shared: Shared, texts: list[str] | None = None) -> Outcome:
     """What a file comes to among what all share. With ``texts`` its manifests are made, and their texts added there."""
-    loaded = load_work(raw, shared.context.config.companions)
+    loaded = load_work(raw, shared.context.config)
     if loaded is None or not loaded.complete:
         return Outcome([], is_alone=False)
     repository = loaded.repository
@@ -134,7 +134,7 @@ def _objects(fleet: Fleet, texts: list[str]) -> Plain | None:
 
 def work_of(raw: RawFile, shared: Shared) -> Fleet:
     """The work of a file that makes sense alone, whatever rules say of it."""
-    loaded = load_work(raw, shared.context.config.companions)
+    loaded = load_work(raw, shared.context.config)
     assert loaded is not None
     return resolve_work(loaded.repository, shared.narrowed(_wanted(loaded.repository, raw)))
 

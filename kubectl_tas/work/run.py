@@ -215,7 +215,7 @@ def _finder(found: Survey, path: str) -> Callable[[int], Finder]:
 
     @cache
     def origins() -> list[Origin]:
-        loaded = load_work(found.parts.raws[path], found.shared.context.config.companions)
+        loaded = load_work(found.parts.raws[path], found.shared.context.config)
         assert loaded is not None
         return [item.origin for item in loaded.repository.work]
 

@@ -1,0 +1,184 @@
+"""The models of the kinds that a row of model/podkinds.py describes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from typing import Any, ClassVar, Literal, cast
+
+from pydantic import Field, create_model
+
+from kubectl_tas.late import imported
+from kubectl_tas.model.base import Count, KeyPath, Many, Text
+from kubectl_tas.model.podkinds import PLAIN, PodKind, PodPart
+from kubectl_tas.model.podtemplate import Name, Open, PodSet, PodTemplate, Workload, pod_set
+
+LIST, MAPPING = "[]", "*"
+
+
+class PlainWorkload(Workload):
+    """A workload of which a row says where its pods are."""
+
+    row: ClassVar[PodKind]
+    apiVersion: str
+    """Its API."""
+
+    @property
+    def kind(self) -> Literal["of a row"]:
+        """What its kind is called among all that are read: never like one that has a model of its own."""
+        return cast(Literal["of a row"], self.row.name)
+
+    @property
+    def spec(self) -> Any:
+        """What is read of its spec."""
+        return getattr(self, "x_spec", None)
+
+    def _pod_sets(self) -> Iterator[PodSet]:
+        """The pods of each part of the row, in the order of the file."""
+        for part in self.row.pods:
+            for path, found in _found(self, _steps(part.path)):
+                yield from self._pods(part, path, found)
+
+    def _pods(self, part: PodPart, path: KeyPath, found: Any) -> Iterator[PodSet]:
+        template = found if isinstance(found, PodTemplate) else found.template
+        if template is None:
+            return
+        count = self.number(part.count, path, 1)
+        most = self.number(part.most, path, count)
+        pods = max(count, most) * self.number(part.times, path, 1)
+        name, written = self._name(path)
+        own = pod_set(name, pods, path, template)
+        if not isinstance(found, PodTemplate):
+            metadata, spec = (*path, *found.metadata_at), (*path, *found.spec_at)
+            own = replace(own, metadata_path=metadata, spec_path=spec, is_pod_spec=found.is_pod_spec)
+        yield replace(own, written=written)
+
+    def number(self, wanted: str, path: KeyPath = (), otherwise: int = 1) -> int:
+        """The number at a path of the row, for the item that ``path`` is in."""
+        found: Any = self
+        for index, step in enumerate(_steps(wanted)):
+            found = _below(found, path[index] if step in (LIST, MAPPING) else step)
+        return found if wanted and isinstance(found, int) else otherwise
+
+    def _name(self, path: KeyPath) -> tuple[str, Name | None]:
+        """What pods are called: by the item of a list or a mapping that they are in, else by the key above their
+        template.
+        """
+        found: Any = self
+        name, written = "", None
+        for index, step in enumerate(path):
+            found = _below(found, step)
+            where = path[: index + 1]
+            given = getattr(found, "x_name", None) if isinstance(step, int) else None
+            if isinstance(step, int):
+                text = given or f"{path[index - 1]}-{step}"
+                name, written = text, Name("part", text, text, (*where, "name")) if given else None
+            elif isinstance(_at(self, path[:index]), dict):
+                name, written = step, Name("part", step, step, where, is_key=True)
+        keys = [str(step) for step in path if step not in ("spec", "template")]
+        return (name or (keys[-1] if keys else "pod")), written
+
+
+def _at(found: Any, path: KeyPath) -> Any:
+    for step in path:
+        found = _below(found, step)
+    return found
+
+
+def _below(found: Any, step: str | int) -> Any:
+    if found is None:
+        return None
+    if isinstance(found, (dict, tuple)):
+        return found[step]  # type: ignore[index]
+    return getattr(found, _field(str(step)), None)
+
+
+def _found(value: Any, steps: tuple[str, ...], path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
+    """All that stands at a path of a row, each with its own path."""
+    if value is None:
+        return
+    if not steps:
+        yield path, value
+    elif steps[0] in (LIST, MAPPING):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _found(item, steps[1:], (*path, key))
+    else:
+        yield from _found(_below(value, steps[0]), steps[1:], (*path, steps[0]))
+
+
+@cache
+def _steps(path: str) -> tuple[str, ...]:
+    return tuple(path.replace("[]", ".[]").split(".")) if path else ()
+
+
+def _field(key: str) -> str:
+    """The attribute of a key: not every key can be a name, and some are pydantic's own."""
+    return "x_" + key.replace("-", "_")
+
+
+class _Node:
+    """A place in an object on the way to what is read, and the type of what is read there."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, _Node] = {}
+        self.type: Any = None
+
+    def at(self, path: str) -> _Node:
+        """The place at a path; each item of a list may have a name."""
+        node = self
+        for step in _steps(path):
+            if step == LIST:
+                node.parts.setdefault(step, _Node()).parts.setdefault("name", _NAME)
+            node = node.parts.setdefault(step, _Node())
+        return node
+
+    def made(self, name: str) -> Any:
+        """The type of what is there, whose class is called ``name`` where it has fields of its own."""
+        if LIST in self.parts:
+            return Many[self.parts[LIST].made(name)]  # type: ignore[misc]
+        if MAPPING in self.parts:
+            return dict[str, self.parts[MAPPING].made(name)]  # type: ignore[misc]
+        if not self.parts:
+            return self.type
+        fields = {_field(key): part.field(key, name) for key, part in self.parts.items()}
+        return create_model(name, __base__=self.type or Open, __module__=__name__, **fields)
+
+    def field(self, key: str, owner: str) -> Any:
+        """The same as a field, which an object may leave out."""
+        about = {"name": "Its name.", "spec": "What is wanted."}.get(
+            key, "How many." if self.type is Count else "Read for its pods."
+        )
+        return self.made(f"{owner}{key[:1].upper()}{key[1:]}") | None, Field(None, alias=key, description=about)
+
+
+_NAME = _Node()
+_NAME.type = Text
+
+
+@cache
+def model_of(row: PodKind) -> type[PlainWorkload]:
+    """The model of a kind."""
+    root = _Node()
+    for part in row.pods:
+        root.at(part.path).type = imported(f"kubectl_tas.model.{part.form}")
+        for path in filter(None, (part.count, part.most, part.times)):
+            root.at(path).type = Count
+    if isinstance(row.minimum, str) and row.minimum != "all":
+        root.at(row.minimum).type = Count
+    fields = {_field(key): part.field(key, row.model_name) for key, part in root.parts.items()}
+    fields |= {
+        "apiVersion": (Literal[row.versions], Field(description="Its API.")),
+        "x_kind": (Literal[row.kind], Field(alias="kind", description="Its kind.")),
+    }
+    found: type[PlainWorkload] = create_model(row.model_name, __base__=PlainWorkload, __module__=__name__, **fields)
+    found.row = row
+    return found
+
+
+def __getattr__(name: str) -> type[PlainWorkload]:
+    """The model that is called so."""
+    row = next((item for item in PLAIN if item.model_name == name), None)
+    if row is None:
+        raise AttributeError(name)
+    return model_of(row)

@@ -1,0 +1,321 @@
+"""Kinds of which a row says where their pods are: those of operators, and those that the Config declares."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kubectl_tas.model.plain_workload import model_of
+from kubectl_tas.model.podkinds import PLAIN
+from tests.support.cli import kubectl_tas, pool, write
+from tests.support.workloads import LEVELS, Object, template
+
+ROWS = {row.name: row for row in PLAIN}
+TRAINING = {
+    "apiVersion": "ml.example.com/v1",
+    "kind": "Training",
+    "pods": [{"template": "spec.roles[].template", "replicas": "spec.roles[].replicas"}],
+}
+
+
+def document(name: str, spec: Object, *, version: str = "", **labels: str) -> Object:
+    row = ROWS[name]
+    metadata = {"name": "x", "labels": {"kubectl-tas/pool": "team", **labels}}
+    return {"apiVersion": version or row.versions[0], "kind": row.kind, "metadata": metadata, "spec": spec}
+
+
+def training(*roles: Object, **labels: str) -> Object:
+    metadata = {"name": "x", "labels": {"kubectl-tas/pool": "team", **labels}}
+    return {"apiVersion": "ml.example.com/v1", "kind": "Training", "metadata": metadata, "spec": {"roles": [*roles]}}
+
+
+def declare(root: Path, *workloads: Object, kinds: list[Object] | None = None, **config: Any) -> Path:
+    spec = {"kinds": [TRAINING] if kinds is None else kinds, **config}
+    settings = {"apiVersion": "tas/v1alpha1", "kind": "Config", "spec": spec}
+    files = {"tas.yaml": yaml.safe_dump(settings), "pools/p.yaml": pool(guarantee=16, spec=LEVELS)}
+    return write(root, {**files, "workflows/w.yaml": yaml.safe_dump_all(workloads)})
+
+
+def findings(root: Path, *workloads: Object, **config: Any) -> dict[str, str]:
+    result = kubectl_tas("validate", "-o", "json", "-C", declare(root, *workloads, **config))
+    return {item["rule"]: item["message"] for item in json.loads(result.out)["diagnostics"]}
+
+
+def rendered(root: Path, *workloads: Object, **config: Any) -> list[Object]:
+    result = kubectl_tas("render", "-o", "-", "-C", declare(root, *workloads, **config))
+    assert result.code == 0, result.err
+    return list(yaml.safe_load_all(result.out))
+
+
+def gpus(count: int | str) -> Object:
+    return {"resources": {"limits": {"nvidia.com/gpu": count}}}
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "expected"),
+    [
+        ("ReplicaSet", {"replicas": 3, "template": template(2)}, [("pod", 3, 2)]),
+        ("ReplicationController", {"template": template(2)}, [("pod", 1, 2)]),
+        ("PaddleJob", {"paddleReplicaSpecs": {"Worker": {"replicas": 2, "template": template()}}}, [("Worker", 2, 1)]),
+        (
+            "Job.batch.volcano.sh",
+            {"tasks": [{"name": "a", "replicas": 2, "template": template()}, {"template": template(4)}]},
+            [("a", 2, 1), ("tasks-1", 1, 4)],
+        ),
+        (
+            "DynamoGraphDeployment",
+            {
+                "components": [
+                    {"name": "Decode", "replicas": 2, "multinode": {"nodeCount": 4}, "podTemplate": template(8)}
+                ]
+            },
+            [("Decode", 8, 8)],
+        ),
+        (
+            "DynamoGraphDeployment",
+            {"services": {"Decode": {"resources": {"requests": {"gpu": "4"}}, "extraPodSpec": {"mainContainer": {}}}}},
+            [("Decode", 1, 4)],
+        ),
+        (
+            "Workflow.argoproj.io",
+            {
+                "templates": [
+                    {"name": "main", "steps": [[{"name": "in", "inline": {"script": gpus(1)}}]]},
+                    {"name": "train", "container": gpus("8"), "sidecars": [gpus(0)]},
+                    {"name": "pair", "containerSet": {"containers": [gpus(1), gpus(2)]}},
+                    {"name": "wait", "suspend": {}},
+                ]
+            },
+            [("train", 1, 8), ("pair", 1, 3), ("in", 1, 1)],
+        ),
+        ("CronWorkflow", {"workflowSpec": {"templates": [{"name": "a", "container": gpus(2)}]}}, [("a", 1, 2)]),
+        (
+            "InferenceService",
+            {"predictor": {"minReplicas": 2, "maxReplicas": 5, "model": gpus(2)}, "transformer": {"containers": [{}]}},
+            [("predictor", 5, 2), ("transformer", 1, 0)],
+        ),
+        ("InferenceService", {"predictor": {"minReplicas": 2, "triton": gpus("1")}}, [("predictor", 2, 1)]),
+        (
+            "SparkApplication",
+            {"driver": {}, "executor": {"instances": 3, "gpu": {"name": "nvidia.com/gpu", "quantity": 2}}},
+            [("driver", 1, 0), ("executor", 3, 2)],
+        ),
+        (
+            "SparkApplication",
+            {"driver": {}, "executor": {"instances": 3}, "dynamicAllocation": {"maxExecutors": 9}},
+            [("driver", 1, 0), ("executor", 9, 0)],
+        ),
+        (
+            "SeldonDeployment",
+            {"predictors": [{"name": "p", "replicas": 2, "componentSpecs": [template(1)]}]},
+            [("componentSpecs-0", 2, 1)],
+        ),
+    ],
+)
+def test_pods(name: str, spec: Object, expected: list[tuple[str, int, int]]) -> None:
+    workload = model_of(ROWS[name]).model_validate(document(name, spec))
+    assert [(item.name, item.replicas, item.asks.gpu) for item in workload.pod_sets] == expected
+
+
+@pytest.mark.parametrize(
+    ("memory", "overhead", "expected"),
+    [
+        (None, None, 1408 * 2**20),
+        ("8g", None, int(8 * 2**30 * 1.1)),
+        ("8G", "2gb", 10 * 2**30),
+        ("512m", "100", 612 * 2**20),
+        ("odd", "1k", 1024),
+    ],
+)
+def test_memory_of_spark(memory: str | None, overhead: str | None, expected: int) -> None:
+    """As Spark's BasicExecutorFeatureStep computes it: mebibytes where there is no unit, a tenth or 384m beside it."""
+    own = {"memory": memory, "memoryOverhead": overhead, "cores": 2}
+    driver = {key: value for key, value in own.items() if value is not None}
+    (found, _) = (
+        model_of(ROWS["SparkApplication"])
+        .model_validate(document("SparkApplication", {"driver": driver, "executor": {"coreRequest": "500m"}}))
+        .pod_sets
+    )
+    assert (found.asks.memory, found.asks.cpu) == (expected, 2000)
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "rule", "said"),
+    [
+        ("Workflow.argoproj.io", {"podSpecPatch": "x"}, "quota-bypass", "changes pods after all that is judged"),
+        ("Workflow.argoproj.io", {"templates": [{"name": "a", "podSpecPatch": "x"}]}, "quota-bypass", "podSpecPatch"),
+        ("Workflow.argoproj.io", {"workflowTemplateRef": {"name": "x"}}, "quota-bypass", "in another object"),
+        (
+            "Workflow.argoproj.io",
+            {"templates": [{"name": "a", "steps": [[{"name": "b", "templateRef": {"name": "x", "template": "y"}}]]}]},
+            "quota-bypass",
+            "not judged here",
+        ),
+        ("Workflow.argoproj.io", {"templateDefaults": {"container": gpus(8)}}, "quota-bypass", "templateDefaults"),
+        (
+            "CronWorkflow",
+            {"workflowSpec": {"templates": [{"name": "a", "resource": {"action": "create", "manifest": "kind: Job"}}]}},
+            "quota-bypass",
+            "makes an object that is not judged",
+        ),
+        ("Workflow.argoproj.io", {"schedulerName": "default-scheduler"}, "workload-conflict", "default-scheduler"),
+        ("Workflow.argoproj.io", {"podPriorityClassName": "osmo-high"}, "workload-conflict", "osmo-normal"),
+        (
+            "Workflow.argoproj.io",
+            {"podMetadata": {"labels": {"kai.scheduler/queue": "x"}}},
+            "workload-conflict",
+            "queue",
+        ),
+        (
+            "SparkApplication",
+            {"driver": {}, "executor": {}, "batchScheduler": "volcano"},
+            "quota-bypass",
+            "another scheduler",
+        ),
+        ("SparkApplication", {"driver": {"schedulerName": "x"}, "executor": {}}, "workload-conflict", "kai-scheduler"),
+        (
+            "SparkApplication",
+            {"driver": {}, "executor": {"labels": {"kai.scheduler/queue": "x"}}},
+            "workload-conflict",
+            "x",
+        ),
+        ("InferenceService", {"predictor": {"priorityClassName": "x"}}, "workload-conflict", "osmo-normal"),
+        (
+            "DynamoGraphDeployment",
+            {"services": {"A": {"extraPodMetadata": {"labels": {"kai.scheduler/queue": "x"}}}}},
+            "workload-conflict",
+            "x",
+        ),
+        ("ReplicaSet", {"template": template(99)}, "over-quota", "99"),
+    ],
+)
+def test_back_doors(repository: Path, name: str, spec: Object, rule: str, said: str) -> None:
+    version = "nvidia.com/v1alpha1" if name == "DynamoGraphDeployment" else ""
+    found = findings(repository, document(name, spec, version=version))
+    assert said in found.get(rule, ""), found
+
+
+def test_a_queue_that_dynamo_would_take(repository: Path) -> None:
+    sent = document("DynamoGraphDeployment", {"components": [{"name": "A", "podTemplate": template()}]})
+    sent["metadata"]["annotations"] = {"nvidia.com/kai-scheduler-queue": "dynamo"}
+    assert "dynamo" in findings(repository, sent)["workload-conflict"]
+    del sent["metadata"]["annotations"]
+    (found,) = [item for item in rendered(repository, sent) if item["kind"] == sent["kind"]]
+    queue = found["metadata"]["labels"]["kai.scheduler/queue"]
+    assert found["metadata"]["annotations"] == {"nvidia.com/kai-scheduler-queue": queue}
+
+
+def test_two_kinds_of_one_name(repository: Path) -> None:
+    """Volcano's Job is no Job of Kubernetes, and Argo's Workflow no workflow of OSMO."""
+    volcano = document("Job.batch.volcano.sh", {"tasks": [{"name": "a", "template": template()}]})
+    argo = document("Workflow.argoproj.io", {"templates": [{"name": "a", "container": gpus(1)}]})
+    pods = {**template(), "spec": {**template()["spec"], "restartPolicy": "Never"}}
+    own = {**volcano, "apiVersion": "batch/v1", "spec": {"template": pods}}
+    declare(repository, volcano, argo, own)
+    out = kubectl_tas("workflow", "list", "-C", repository).out
+    assert [line.split()[0] for line in out.splitlines()[1:]] == [
+        *("Job/x", "Job.batch.volcano.sh/x", "Workflow.argoproj.io/x")
+    ]
+
+
+class TestDeclared:
+    """Kinds of the Config."""
+
+    def test_all_that_holds_for_workloads(self, repository: Path) -> None:
+        sent = training({"name": "head", "template": template(0)}, {"replicas": 2, "template": template(4)})
+        sent["metadata"]["annotations"] = {"kai.scheduler/topology-required-placement": "rack"}
+        objects = rendered(repository, sent)
+        (found,) = [item for item in objects if item["kind"] == "Training"]
+        queue = found["metadata"]["labels"]["kai.scheduler/queue"]
+        for role in found["spec"]["roles"]:
+            assert role["template"]["metadata"]["labels"]["kai.scheduler/queue"] == queue
+            assert role["template"]["spec"]["schedulerName"] == "kai-scheduler"
+            assert role["template"]["spec"]["priorityClassName"] == "osmo-normal"
+        assert found["metadata"]["annotations"]["kai.scheduler/topology-required-placement"].endswith("/rack")
+        admitted = json.loads(kubectl_tas("admit", repository / "workflows/w.yaml", "-o", "json", "-C", repository).out)
+        assert "8" in json.dumps(admitted)
+
+    @pytest.mark.parametrize(
+        ("minimum", "expected"),
+        [({}, 1), ({"minimum": 2}, 2), ({"minimum": "all"}, 3), ({"minimum": "spec.least"}, 2)],
+    )
+    def test_what_starts_together(self, repository: Path, minimum: Object, expected: int) -> None:
+        sent = training({"name": "head", "template": template(0)}, {"replicas": 2, "template": template(1)})
+        sent["spec"]["least"] = 2
+        declare(repository, sent, kinds=[{**TRAINING, **minimum}])
+        kubectl_tas("render", "-C", repository)
+        preview = yaml.safe_load((repository / "manifests/preview/podgroup-training-x.yaml").read_text())
+        assert preview["spec"]["minMember"] == expected
+
+    def test_one_for_each_pod(self, repository: Path) -> None:
+        sent = training({"name": "a", "replicas": 40, "template": template(1)})
+        found = findings(repository, {**sent}, kinds=[{**TRAINING, "podGroups": "each"}])
+        assert "not all at once" in found["quota-shared"]
+        assert "over-quota" not in found
+
+    def test_a_gang_of_the_tools_own(self, repository: Path) -> None:
+        roles = ({"name": "head", "template": template(0)}, {"name": "worker", "replicas": 2, "template": template(1)})
+        objects = rendered(repository, training(*roles, **{"kubectl-tas/podgroup": "owned"}))
+        (group,) = [item for item in objects if item["kind"] == "PodGroup"]
+        assert [(item["name"], item["minMember"]) for item in group["spec"]["subGroups"] if "minMember" in item] == [
+            *(("head", 1), ("worker", 2))
+        ]
+
+    @pytest.mark.parametrize(
+        ("change", "rule", "said"),
+        [
+            ({"spec": {"containers": [{"name": "a", "imag": "x"}]}}, "unknown-field", '"imag"'),
+            ({"spec": {"containers": [{"name": "a", "image": "x"}], "nodeName": "n"}}, "quota-bypass", "nodeName"),
+            ({"spec": {"containers": [{"name": "a"}, {"name": "a"}]}}, "item-duplicate", "a"),
+            (template(17), "over-quota", "17"),
+        ],
+    )
+    def test_templates_are_judged(self, repository: Path, change: Object, rule: str, said: str) -> None:
+        found = findings(repository, training({"name": "a", "template": change}))
+        assert said in found.get(rule, ""), found
+
+    def test_a_value_of_another_type(self, repository: Path) -> None:
+        found = findings(repository, training({"name": "a", "replicas": "two", "template": template()}))
+        assert found, found
+
+    @pytest.mark.parametrize(
+        ("kind", "said"),
+        [
+            ({"apiVersion": "batch/v1", "kind": "Job"}, "read and checked as what it is"),
+            ({"apiVersion": "scheduling.run.ai/v2", "kind": "Queue"}, "who may use how much"),
+            ({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role"}, "who may use how much"),
+        ],
+    )
+    def test_kinds_that_are_something_else(self, repository: Path, kind: Object, said: str) -> None:
+        found = findings(repository, kinds=[{**TRAINING, **kind}])
+        assert said in found["kind-elsewhere"]
+
+    @pytest.mark.parametrize("path", ["", ".spec", "spec.", "spec[0].x", "spec..x", "spec.[]"])
+    def test_paths_that_are_none(self, repository: Path, path: str) -> None:
+        found = findings(repository, kinds=[{**TRAINING, "pods": [{"template": path}]}])
+        assert "such as" in found["invalid-value"]
+
+    def test_who_may_create_it(self, repository: Path) -> None:
+        declare(repository, training(), guard="warn", kinds=[{**TRAINING, "plural": "trainingz"}])
+        text = (repository / "pools/p.yaml").read_text()
+        write(repository, {"pools/p.yaml": text + "  access: {submit: [ml]}\n"})
+        objects = list(yaml.safe_load_all(kubectl_tas("render", "-o", "-", "-C", repository).out))
+        rules = [rule for item in objects if item["kind"] == "Role" for rule in item["rules"]]
+        assert ["trainingz"] in [rule["resources"] for rule in rules if rule["apiGroups"] == ["ml.example.com"]]
+        policies = [item for item in objects if item["kind"] == "ValidatingAdmissionPolicy"]
+        matched = [rule for item in policies for rule in item["spec"]["matchConstraints"]["resourceRules"]]
+        assert any("ml.example.com" in rule["apiGroups"] for rule in matched)
+
+    def test_a_kind_that_the_config_declares_no_more(self, repository: Path, tmp_path: Path) -> None:
+        """What is kept of an earlier run does not outlive the Config that it was made by."""
+        cache = ("--cache-dir", tmp_path / "cache")
+        declare(repository, training({"name": "a", "template": template()}))
+        assert kubectl_tas("validate", "-C", repository, *cache).code == 0
+        declare(repository, training({"name": "a", "template": template()}), kinds=[])
+        assert "unknown-kind" in kubectl_tas("validate", "-C", repository, *cache).out
+        declare(repository, training({"name": "a", "template": template()}), kinds=[{**TRAINING, "minimum": "all"}])
+        assert kubectl_tas("validate", "-C", repository, *cache).code == 0
