@@ -19,6 +19,7 @@ from kubectl_tas.cli.terminal import say, show
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import Diagnostic, Severity
 from kubectl_tas.emit.create_only import standing, write_new
+from kubectl_tas.errors import TasError
 from kubectl_tas.folders import is_hidden
 from kubectl_tas.imports.from_cluster import Compared, Wanted, compared, import_cluster
 from kubectl_tas.imports.from_kueue import import_kueue
@@ -38,7 +39,7 @@ MAX_LISTED = 8
 """Names that one line lists."""
 CLUSTER = "Has no place, and stays in the cluster as it is:"
 OSMO = "Has no place here, and was left out:"
-KUEUE = "KAI does otherwise, or was not given:"
+KUEUE = "What KAI does otherwise, and what is missing:"
 folder_option = click.option(
     "-o",
     "--output",
@@ -166,10 +167,10 @@ def _kueue_cluster(access: Access) -> tuple[list[Document], list[Diagnostic]]:
     for resource in RESOURCE_NAMES:
         try:
             items = get(access, resource, namespaced=resource.startswith("localqueues"))
-        except NoSuchResourceError:
-            if resource.startswith("clusterqueues"):
-                raise
-            continue  # a release of Kueue, or a cluster without this feature gate, does not have it
+        except TasError as error:
+            if isinstance(error, NoSuchResourceError) and resource != RESOURCE_NAMES[0]:
+                continue  # of earlier releases of Kueue
+            raise TasError(error.message, hint="Name files with objects of Kueue, or another --context.") from error
         found += (part for item in items for part in parse(KUEUE_CLUSTER, json.dumps(item))[0])
     return found, []
 

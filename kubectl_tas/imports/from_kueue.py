@@ -13,6 +13,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from kubectl_tas.check.pool_settings import SYSTEM_NAMESPACES
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.imports.from_cluster import PREFIX, level_name, write_topology
 from kubectl_tas.imports.kueueobjects import PRIORITY_CLASS, QUEUE_NAME, Given, Kueue, Reading, Share, read_kueue
@@ -28,6 +29,8 @@ from kubectl_tas.resolve import names
 NAMESPACE = ConfigSpec().backends[0].namespace
 MAX_WEIGHT = 10**6
 """The largest weight that is written: larger ones lose digits, and only their ratios count."""
+_NUMBER = 3
+"""Characters for a number that tells names apart."""
 _MEBIBYTE = 2**20
 _LABELS = (QUEUE_NAME, PRIORITY_CLASS)
 _VERSION = "Set scheduler.version of the backend in tas.yaml to the release of KAI that will run."
@@ -82,18 +85,25 @@ def _write(making: _Making) -> None:
     queues = {node.name: node for node in nodes if node.kind == "ClusterQueue"}
     for given in local.values():
         name = given.text(("spec", "clusterQueue"))
-        if name in queues:
+        if given.namespace in SYSTEM_NAMESPACES:
+            owner = SYSTEM_NAMESPACES[given.namespace]
+            _leave(making, given, f"the namespace belongs to {owner}; work of a pool must not run there")
+        elif name in queues:
             queues[name].namespaces = tuple(dict.fromkeys((*queues[name].namespaces, given.namespace)))
         elif name in kueue.queues:
             _leave(making, given, f"ClusterQueue {name} has no place")
         else:
             _leave(making, given, f"ClusterQueue {name or '(none)'} is not among what was given")
+    for node in queues.values():
+        if not node.namespaces:
+            reason = "no LocalQueue leads to it: set spec.namespaces to where its work may run"
+            making.unplaced.append(Unplaced(node.kind, node.name, reason))
     placings = {name: _placing(making, node, topologies) for name, node in queues.items()}
     cohort_of = {id(child): node for node in nodes for child in node.below}
     split = {node.name for node in nodes if node.kind == "Cohort" and _is_split(node, placings)}
     pools = [node for node in nodes if not _is_subpool(node, cohort_of.get(id(node)), split)]
     room = names.MAX_LABEL - len(names.leaf_queue(PREFIX, NAMESPACE, "", names.SHARED))
-    called = distinct(names.shorten(plain_name(node.name), room) for node in pools)
+    called = distinct(names.shorten(plain_name(node.name), room - _NUMBER) for node in pools)
     for node, name in zip(pools, called, strict=True):
         node.target = name
     for node in pools:
@@ -104,10 +114,10 @@ def _write(making: _Making) -> None:
     if pools:
         making.notes.append(_VERSION)
     _tell_work(making, queues)
-    used = {flavor for share in (*kueue.queues.values(), *kueue.cohorts.values()) for flavor in share.flavors}
+    used = frozenset().union(*(share.named for share in (*kueue.queues.values(), *kueue.cohorts.values())))
     for flavor in kueue.objects["ResourceFlavor"].values():
         if flavor.name not in used:
-            _leave(making, flavor, "no quota of GPUs, cpu or memory names it")
+            _leave(making, flavor, "no quota names it")
 
 
 def _leave(making: _Making, given: Given, reason: str) -> None:
@@ -151,10 +161,11 @@ def _trees(making: _Making) -> list[_Node]:
             child.covered, child.weight = node.covered, weight
             child.maximum = smaller(node.maximum, _writable(child.guarantee + child.share.borrowing, up=True))
     for node in _below(kept):
-        lacking = [name for name in RESOURCES if name not in node.covered]
-        if node.kind == "ClusterQueue" and lacking:
-            reason = f"no quota of {', '.join(lacking)}: Kueue starts no work that asks for it; here it has no limit"
-            making.unplaced.append(Unplaced(node.kind, node.name, reason))
+        lacking = [name for name in RESOURCES if name not in node.share.covered] if node.kind == "ClusterQueue" else []
+        for is_limited, then in ((True, "nor does KAI"), (False, "here it has no limit")):
+            if found := [name for name in lacking if (name in node.covered) == is_limited]:
+                reason = f"no quota of {', '.join(found)}: Kueue starts no work that asks for it; {then}"
+                making.unplaced.append(Unplaced(node.kind, node.name, reason))
     return kept
 
 
@@ -211,7 +222,9 @@ def _topologies(making: _Making) -> dict[str, str]:
     for given in making.kueue.objects["Topology"].values():
         labels = [given.text((*level, "nodeLabel")) for level in given.each(("spec", "levels"))]
         levels = list(zip(distinct(level_name(label) for label in labels), labels, strict=True))
-        if write_topology(making, given.name, levels):
+        if not levels:
+            _leave(making, given, "it has no levels")
+        elif write_topology(making, given.name, levels):
             found[given.name] = given.name
             making.becomes.append(f"Topology {given.name}: cluster topology {given.name}")
     return found
@@ -290,16 +303,14 @@ def _write_pool(
         f"pools/{node.target}.yaml", f"Imported: {node.kind} {node.name}.", document("Pool", node.target, spec)
     )
     making.becomes.append(f"{node.kind} {node.name}: pool {node.target}")
-    called = (names.SHARED + "-queue" if name == names.SHARED else name for name in map(_plain, subpools))
+    room = names.MAX_LABEL - len(f"{node.target}{names.SEPARATOR}") - _NUMBER
+    plain = (names.shorten(plain_name(part.name), room) for part in subpools)
+    called = (f"{name}-queue" if name == names.SHARED else name for name in plain)
     for part, name in zip(subpools, distinct(called), strict=True):
         part.target = f"{node.target}{names.SEPARATOR}{name}"
         data = document("Subpool", name, _subpool(node, part, name, namespaces))
         making.write(f"subpools/{part.target}.yaml", f"Imported: {part.kind} {part.name}.", data)
         making.becomes.append(f"{part.kind} {part.name}: subpool {part.target}")
-
-
-def _plain(node: _Node) -> str:
-    return names.shorten(plain_name(node.name), names.MAX_LABEL - 10)
 
 
 def _maximum(name: ResourceName, node: _Node, above: _Node | None) -> int | str:
@@ -340,7 +351,7 @@ def _tell_work(making: _Making, queues: Mapping[str, _Node]) -> None:
     targets = {
         key: queues[name].target
         for key, given in kueue.objects["LocalQueue"].items()
-        if (name := given.text(("spec", "clusterQueue"))) in queues
+        if (name := given.text(("spec", "clusterQueue"))) in queues and given.namespace in queues[name].namespaces
     }
     making.becomes += (f"LocalQueue {key}: label {POOL}: {target}" for key, target in targets.items())
     priorities = {}

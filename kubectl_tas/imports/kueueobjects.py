@@ -41,6 +41,8 @@ RESOURCE_NAMES = tuple(
 )
 """What an API server is asked for."""
 _TYPES: dict[type, str] = {dict: "object", list: "array", str: "string", int: "integer"}
+MAX_QUANTITY = 10**17
+"""More bytes than any cluster has."""
 T = TypeVar("T", dict[str, Any], list[Any], str, int)
 
 _PREEMPTION = "KAI reclaims LOW work for queues below their share, and preempts it for a higher priority in its queue"
@@ -77,6 +79,7 @@ _PLACED = {
     "ResourceFlavor": ("nodeLabels", "tolerations", "topologyName"),
 }
 """Fields that are read."""
+_QUOTA = ("name", "nominalQuota", "borrowingLimit", "lendingLimit")
 _DEFAULTS: tuple[object, ...] = (
     *(None, {}, [], "", "None", "BestEffortFIFO", {"admissionMode": "NoAdmissionFairSharing"}),
     *({"whenCanBorrow": name, "whenCanPreempt": "TryNextFlavor"} for name in ("MayStopSearch", "Borrow")),
@@ -115,14 +118,31 @@ class Given:
         """The text at a path."""
         return self.value(path, str)
 
+    def required(self, path: KeyPath) -> str:
+        """The text at a path, where one must be."""
+        found = self.text(path)
+        if not found and self.document.value(path) in (None, ""):
+            self.add(missing_field(self.document, path[:-1], str(path[-1]), {}, ()))
+        return found
+
     def each(self, path: KeyPath) -> Iterator[KeyPath]:
-        """The path of each item of a list."""
-        return ((*path, index) for index in range(len(self.value(path, list))))
+        """The path of each item of a list of mappings."""
+        for index, item in enumerate(self.value(path, list)):
+            if not isinstance(item, dict):
+                self.add(wrong_type(self.document, (*path, index), item, ("object",), {}))
+            else:
+                yield (*path, index)
+
+    def others(self, path: KeyPath, known: Iterable[str]) -> list[str]:
+        """The fields of a mapping that are not among the known ones."""
+        return [str(key) for key in self.value(path, dict) if key not in known]
 
     def quantity(self, path: KeyPath) -> Fraction | None:
         """The quantity at a path; None where there is none."""
         found = self.document.value(path)
         problem = refused(found) if found is not None else None
+        if found is not None and problem is None and (parse(found) or 0) > MAX_QUANTITY:
+            problem = "is more than any cluster has", "Correct it."
         if problem is not None:
             self.add(invalid_value(self.document, path, problem[0], found, problem[1]))
         return None if found is None or problem is not None else Fraction(parse(found) or 0)
@@ -147,6 +167,8 @@ class Share:
     """The resources that it has a quota of."""
     flavors: tuple[str, ...]
     """Those that have its GPUs, else its first resources, in the order in which Kueue tries them."""
+    named: frozenset[str]
+    """All flavors that it names."""
     upper: str
     """Its cohort, or the parent of this cohort; empty where there is none."""
     weight: Fraction
@@ -206,7 +228,7 @@ def read_kueue(documents: Iterable[Document], reading: Reading) -> Kueue:
     cohorts = {name: _share(given, reading) for name, given in objects["Cohort"].items()}
     named = dict.fromkeys(share.upper for share in (*queues.values(), *cohorts.values()) if share.upper)
     unlimited = each(lambda _: NO_LIMIT)
-    implied = Share(None, Amounts(), unlimited, frozenset(), (), "", Fraction(1))
+    implied = Share(None, Amounts(), unlimited, frozenset(), (), frozenset(), "", Fraction(1))
     cohorts |= {name: implied for name in named if name not in cohorts}
     return Kueue(objects, tuple(work), cohorts, queues)
 
@@ -220,7 +242,7 @@ def _given(document: Document, reading: Reading) -> Given | None:
         return None
     for path in (("apiVersion",), ("kind",), ("metadata", "name")):
         is_named = path != ("metadata", "name") or document.value(("metadata", "generateName")) is None
-        if is_named and document.value(path) is None:
+        if is_named and document.value(path) in (None, ""):
             reading.findings.append(missing_field(document, path[:-1], path[-1], {}, ()))
             return None
     return Given(document, reading.findings)
@@ -261,27 +283,40 @@ def _share(given: Given, reading: Reading) -> Share:
     borrowing: dict[ResourceName, Amount] = {}
     flavors: dict[ResourceName, list[str]] = {}
     others: dict[str, None] = {}
-    lends = False
+    named: set[str] = set()
+    lends = parts = False
     names = ("cohortName", "cohort") if is_queue else ("parentName", "parent")
+    unknown = dict.fromkeys(given.others(("spec", "fairSharing"), ("weight",)))
     upper = next((found for key in names if (found := given.text(("spec", key)))), "")
     for group in given.each(("spec", "resourceGroups")):
+        unknown |= dict.fromkeys(given.others(group, ("coveredResources", "flavors")))
         for flavor in given.each((*group, "flavors")):
+            unknown |= dict.fromkeys(given.others(flavor, ("name", "resources")))
+            flavor_name = given.required((*flavor, "name"))
+            named.add(flavor_name)
             for quota in given.each((*flavor, "resources")):
-                name = given.text((*quota, "name"))
+                unknown |= dict.fromkeys(given.others(quota, _QUOTA))
+                name = given.required((*quota, "name"))
                 resource = _resource(name)
                 if resource is None:
                     others[name] = None
                     continue
-                flavors.setdefault(resource, []).append(given.text((*flavor, "name")))
+                flavors.setdefault(resource, []).append(flavor_name)
                 if given.document.value((*quota, "nominalQuota")) is None:
                     given.add(missing_field(given.document, quota, "nominalQuota", {}, ()))
-                nominal[resource] += _amount(resource, name, given.quantity((*quota, "nominalQuota")) or Fraction(0))
+                own = given.quantity((*quota, "nominalQuota")) or Fraction(0)
+                nominal[resource] += _amount(resource, name, own)
                 limit = given.quantity((*quota, "borrowingLimit"))
                 most = NO_LIMIT if limit is None else _amount(resource, name, limit)
+                parts |= resource == "gpu" and any(number and number.denominator != 1 for number in (own, limit))
                 borrowing[resource] = borrowing.get(resource, 0) + (most if upper else 0)
-                lends = lends or given.document.value((*quota, "lendingLimit")) is not None
+                lends |= given.quantity((*quota, "lendingLimit")) is not None
+    if unknown:
+        reading.leave(given, f"{', '.join(unknown)}: {_OTHER}")
     if others:
         reading.leave(given, f"the quota of {', '.join(others)}: KAI divides GPUs, cpu and memory alone")
+    if parts:
+        reading.leave(given, "quotas of parts of a GPU: a queue here has whole GPUs, so they are rounded down")
     if lends:
         reading.leave(given, f"lendingLimit: {_LIMIT}")
     weight = given.quantity(("spec", "fairSharing", "weight"))
@@ -289,20 +324,21 @@ def _share(given: Given, reading: Reading) -> Share:
         reading.leave(given, "fairSharing: Kueue compares weights within a cohort, and this is in none")
     elif weight == 0:
         reading.leave(given, "fairSharing: a queue of KAI with weight 0 never borrows; with Kueue it borrows last")
-    own = next((tuple(dict.fromkeys(flavors[name])) for name in RESOURCES if name in flavors), ())
+    first = next((tuple(dict.fromkeys(flavors[name])) for name in RESOURCES if name in flavors), ())
     summed = [resource for resource, used in flavors.items() if len(set(used)) > 1]
     if summed:
         reading.leave(given, f"quotas of {', '.join(summed)} by flavor: a queue of KAI has one quota, here the sum")
-    unused = dict.fromkeys(flavor for used in flavors.values() for flavor in used if flavor not in own)
+    unused = dict.fromkeys(flavor for used in flavors.values() for flavor in used if flavor not in first)
     if is_queue and unused:
-        reading.leave(given, f"flavor {', '.join(unused)}: its pods go to the nodes of {', '.join(own)}")
+        reading.leave(given, f"flavor {', '.join(unused)}: pods go to the nodes of {', '.join(first)} alone")
     otherwise = 0 if is_queue else NO_LIMIT
     return Share(
         given,
         Amounts(**nominal),
         each(lambda name: borrowing.get(name, otherwise)),
         frozenset(name for name in RESOURCES if name in flavors),
-        own,
+        first,
+        frozenset(named),
         upper,
         Fraction(1) if weight is None or not upper else weight,
     )
