@@ -256,6 +256,69 @@ class TestOdd:
         sound(tmp_path / "work")
 
 
+QUOTAS = st.tuples(st.integers(0, 9), st.none() | st.integers(0, 9), st.none() | st.integers(0, 9))
+FLAVORS = st.dictionaries(st.sampled_from("xyz"), QUOTAS, max_size=3)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_what_may_be_held_is_what_kueue_lets_be_held(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Beside Kueue's own sums, ``potentialAvailable`` of pkg/cache/scheduler/resource_node.go, of any tree."""
+    number = data.draw(st.integers(1, 4))
+    upper = {"c0": "", **{f"c{n}": f"c{data.draw(st.integers(0, n - 1))}" for n in range(1, number)}}
+    queues = {f"q{n}": f"c{data.draw(st.integers(0, number - 1))}" for n in range(data.draw(st.integers(1, 4)))}
+    quotas = {name: data.draw(FLAVORS) for name in (*upper, *queues)}
+    quotas["c0"] = {flavor: (nominal, None, None) for flavor, (nominal, _, _) in quotas["c0"].items()}
+
+    def subtree(name: str, flavor: str) -> int:
+        below = (child for child, above in (upper | queues).items() if above == name)
+        own = quotas[name].get(flavor, (0, None, None))[0]
+        return own + sum(subtree(child, flavor) - local(child, flavor) for child in below)
+
+    def local(name: str, flavor: str) -> int:
+        lending = quotas[name].get(flavor, (0, None, None))[2]
+        return 0 if lending is None else max(0, subtree(name, flavor) - lending)
+
+    def available(name: str, flavor: str) -> int:
+        above = (upper | queues)[name]
+        if not above:
+            return subtree(name, flavor)
+        borrowing = quotas[name].get(flavor, (0, None, None))[1]
+        found = local(name, flavor) + available(above, flavor)
+        return found if borrowing is None else min(found, subtree(name, flavor) + borrowing)
+
+    items = []
+    for name, above in (upper | queues).items():
+        flavors = [
+            {"name": flavor, "resources": [{"name": "nvidia.com/gpu", **_named(quota)}]}
+            for flavor, quota in quotas[name].items()
+        ]
+        key, kind = ("cohortName", "ClusterQueue") if name in queues else ("parentName", "Cohort")
+        spec = {**({key: above} if above else {}), "resourceGroups": [{"flavors": flavors}]}
+        items.append(kueue(kind, name, spec))
+    folder = tmp_path_factory.mktemp("tree")
+    assert imported(folder, *items).code == 0
+    pools = {path.stem: read(folder, f"pools/{path.name}") for path in (folder / "work/pools").iterdir()}
+    for name, cohort in queues.items():
+        path, limits = folder / f"work/subpools/{cohort}--{name}.yaml", []
+        above = cohort if path.exists() else name
+        if path.exists():
+            limits.append(read(folder, f"subpools/{path.name}").get("maximum", {}).get("gpu", -1))
+        while above:
+            limits.append(pools[above]["resources"]["gpu"]["maximum"])
+            above = pools[above].get("parent", "")
+        expected = sum(available(name, flavor) for flavor in quotas[name])
+        assert min(limit for limit in limits if limit != -1) == expected, name
+    assert kubectl_tas("validate", "-C", folder / "work").code == 0
+
+
+def _named(quota: tuple[int, int | None, int | None]) -> dict[str, int]:
+    names = ("nominalQuota", "borrowingLimit", "lendingLimit")
+    return {name: value for name, value in zip(names, quota, strict=True) if value is not None}
+
+
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_nothing_ends_the_program(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -8,7 +8,7 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -156,14 +156,19 @@ def _kueue_files(files: Sequence[str]) -> tuple[list[Document], list[Diagnostic]
 
 def _manifests(folder: str) -> Iterator[str]:
     """The YAML and JSON files below a folder, sorted; neither hidden ones nor those behind links to folders."""
-    for above, folders, files in os.walk(folder):
+    for above, folders, files in os.walk(folder, onerror=_unreadable):
         folders[:] = sorted(name for name in folders if not is_hidden(name))
         yield from (str(Path(above, name)) for name in sorted(files) if name.endswith((".yaml", ".yml", ".json")))
+
+
+def _unreadable(error: OSError) -> NoReturn:
+    raise TasError(f"cannot read {error.filename}: {error.strerror}", hint="Name a folder that may be read.")
 
 
 def _kueue_cluster(access: Access) -> tuple[list[Document], list[Diagnostic]]:
     """Kueue's objects of a cluster. Raises TasError where it has no ClusterQueues at all."""
     found: list[Document] = []
+    problems: list[Diagnostic] = []
     for resource in RESOURCE_NAMES:
         try:
             items = get(access, resource, namespaced=resource.startswith("localqueues"))
@@ -171,8 +176,11 @@ def _kueue_cluster(access: Access) -> tuple[list[Document], list[Diagnostic]]:
             if isinstance(error, NoSuchResourceError) and resource != RESOURCE_NAMES[0]:
                 continue  # of earlier releases of Kueue
             raise TasError(error.message, hint="Name files with objects of Kueue, or another --context.") from error
-        found += (part for item in items for part in parse(KUEUE_CLUSTER, json.dumps(item))[0])
-    return found, []
+        for item in items:
+            documents, others = parse(KUEUE_CLUSTER, json.dumps(item))
+            found += documents
+            problems += others
+    return found, problems
 
 
 def _written(root: Path, imported: Imported, heading: str) -> int:

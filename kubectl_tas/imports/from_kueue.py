@@ -9,20 +9,30 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from fractions import Fraction
 from typing import Any
 
 from kubectl_tas.check.pool_settings import SYSTEM_NAMESPACES
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.imports.from_cluster import PREFIX, level_name, write_topology
-from kubectl_tas.imports.kueueobjects import PRIORITY_CLASS, QUEUE_NAME, Given, Kueue, Reading, Share, read_kueue
+from kubectl_tas.imports.kueueobjects import (
+    PRIORITY_CLASS,
+    QUEUE_NAME,
+    Flavored,
+    Given,
+    Kueue,
+    Reading,
+    Share,
+    read_kueue,
+    summed,
+)
 from kubectl_tas.imports.written import Imported, Making, Unplaced, config, distinct, document, plain_name
 from kubectl_tas.load.document import Document
 from kubectl_tas.model.config import PRIORITY_VALUES, ConfigSpec
 from kubectl_tas.model.labels import POOL, PRIORITY
 from kubectl_tas.model.pool_kinds import MEMORY, UNLIMITED
-from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amounts, ResourceName, show, smaller, total
+from kubectl_tas.quantities import RESOURCES, Amounts, ResourceName, larger, show, smaller, total
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 
@@ -49,6 +59,12 @@ class _Node:
     """Of its own, and of all below it."""
     maximum: Amounts = Amounts()
     """The most that it may hold, what is above it included."""
+    whole: Mapping[Flavored, int] = field(default_factory=dict)
+    """Its own quotas, and all below it."""
+    lent: Mapping[Flavored, int] = field(default_factory=dict)
+    """What of them its cohort sees."""
+    within: Mapping[Flavored, int] = field(default_factory=dict)
+    """The most that Kueue lets it hold, without what those below it keep for themselves."""
     covered: frozenset[ResourceName] = frozenset()
     """What its whole tree has quotas of, GPUs in any case: of all else there is no limit."""
     weight: int = 1
@@ -60,6 +76,7 @@ class _Node:
 @dataclass(slots=True, kw_only=True)
 class _Making(Making):
     kueue: Kueue
+    reading: Reading
     becomes: list[str]
 
 
@@ -67,7 +84,7 @@ def import_kueue(documents: Iterable[Document], context: str | None) -> tuple[Im
     """The files for objects of Kueue, and what is wrong with these: errors, after which nothing may be written."""
     reading = Reading()
     kueue = read_kueue(documents, reading)
-    making = _Making(kueue=kueue, becomes=[], unplaced=reading.unplaced)
+    making = _Making(kueue=kueue, reading=reading, becomes=[], unplaced=reading.unplaced)
     if not reading.findings:
         _write(making)
         if making.files:
@@ -87,13 +104,13 @@ def _write(making: _Making) -> None:
         name = given.text(("spec", "clusterQueue"))
         if given.namespace in SYSTEM_NAMESPACES:
             owner = SYSTEM_NAMESPACES[given.namespace]
-            _leave(making, given, f"the namespace belongs to {owner}; work of a pool must not run there")
+            making.reading.leave(given, f"the namespace belongs to {owner}; work of a pool must not run there")
         elif name in queues:
             queues[name].namespaces = tuple(dict.fromkeys((*queues[name].namespaces, given.namespace)))
         elif name in kueue.queues:
-            _leave(making, given, f"ClusterQueue {name} has no place")
+            making.reading.leave(given, f"ClusterQueue {name} has no place")
         else:
-            _leave(making, given, f"ClusterQueue {name or '(none)'} is not among what was given")
+            making.reading.leave(given, f"ClusterQueue {name or '(none)'} is not among what was given")
     for node in queues.values():
         if not node.namespaces:
             reason = "no LocalQueue leads to it: set spec.namespaces to where its work may run"
@@ -117,12 +134,7 @@ def _write(making: _Making) -> None:
     used = frozenset().union(*(share.named for share in (*kueue.queues.values(), *kueue.cohorts.values())))
     for flavor in kueue.objects["ResourceFlavor"].values():
         if flavor.name not in used:
-            _leave(making, flavor, "no quota names it")
-
-
-def _leave(making: _Making, given: Given, reason: str) -> None:
-    name = f"{given.namespace}/{given.name}" if given.kind == "LocalQueue" else given.name
-    making.unplaced.append(Unplaced(given.kind, name, reason))
+            making.reading.leave(flavor, "no quota names it")
 
 
 def _trees(making: _Making) -> list[_Node]:
@@ -148,6 +160,7 @@ def _trees(making: _Making) -> list[_Node]:
         own = _writable(node.share.nominal, up=False)
         node.guarantee = _writable(total((own, *(child.guarantee for child in node.below))), up=True)
         node.covered = node.share.covered.union(*(child.covered for child in node.below))
+        _count(node)
     kept = [root for root in roots if root.kind == "ClusterQueue" or root.below or _has_own(root)]
     placed = {id(node) for node in _below(kept)}
     for node in _below(roots):
@@ -155,11 +168,12 @@ def _trees(making: _Making) -> list[_Node]:
             making.unplaced.append(Unplaced(node.kind, node.name, "no ClusterQueue is in it, and it has no quota"))
     for root in kept:
         root.covered |= {"gpu"}
-        root.maximum = root.guarantee
+        root.maximum, root.within = root.guarantee, _seen(root)
     for node in _below(kept):
         for child, weight in zip(node.below, _weights([x.share.weight for x in node.below]), strict=True):
             child.covered, child.weight = node.covered, weight
-            child.maximum = smaller(node.maximum, _writable(child.guarantee + child.share.borrowing, up=True))
+            child.within = _within(child, node)
+            child.maximum = smaller(node.maximum, larger(child.guarantee, _writable(_most(child), up=True)))
     for node in _below(kept):
         lacking = [name for name in RESOURCES if name not in node.share.covered] if node.kind == "ClusterQueue" else []
         for is_limited, then in ((True, "nor does KAI"), (False, "here it has no limit")):
@@ -167,6 +181,44 @@ def _trees(making: _Making) -> list[_Node]:
                 reason = f"no quota of {', '.join(found)}: Kueue starts no work that asks for it; {then}"
                 making.unplaced.append(Unplaced(node.kind, node.name, reason))
     return kept
+
+
+def _count(node: _Node) -> None:
+    """What a node holds, and how much of it its cohort sees, which lending limits bound."""
+    whole = {key: quota.nominal for key, quota in node.share.quotas.items()}
+    for child in node.below:
+        for key, amount in child.whole.items():
+            whole[key] = whole.get(key, 0) + amount
+    limits = {key: quota.lending for key, quota in node.share.quotas.items() if quota.lending is not None}
+    node.whole, node.lent = whole, {key: min(amount, limits.get(key, amount)) for key, amount in _seen(node).items()}
+
+
+def _seen(node: _Node) -> dict[Flavored, int]:
+    """What all below a node may share: its own quotas, and what those below it lend."""
+    found = {key: quota.nominal for key, quota in node.share.quotas.items()}
+    for child in node.below:
+        for key, amount in child.lent.items():
+            found[key] = found.get(key, 0) + amount
+    return found
+
+
+def _within(child: _Node, above: _Node) -> dict[Flavored, int]:
+    """``potentialAvailable`` of Kueue 0.19 (pkg/cache/scheduler/resource_node.go), of flavors that it or those below it
+    name.
+    """
+    found = {}
+    for key, amount in _seen(child).items():
+        quota = child.share.quotas.get(key)
+        found[key] = amount - child.lent[key] + above.within.get(key, 0)
+        if quota is not None and quota.borrowing is not None:
+            found[key] = min(found[key], amount + quota.borrowing)
+    return found
+
+
+def _most(node: _Node) -> Amounts:
+    """The most that it may hold, with what those below it keep for themselves."""
+    seen = _seen(node)
+    return summed({key: amount + node.whole[key] - seen[key] for key, amount in node.within.items()})
 
 
 def _has_own(node: _Node) -> bool:
@@ -223,7 +275,7 @@ def _topologies(making: _Making) -> dict[str, str]:
         labels = [given.text((*level, "nodeLabel")) for level in given.each(("spec", "levels"))]
         levels = list(zip(distinct(level_name(label) for label in labels), labels, strict=True))
         if not levels:
-            _leave(making, given, "it has no levels")
+            making.reading.leave(given, "it has no levels")
         elif write_topology(making, given.name, levels):
             found[given.name] = given.name
             making.becomes.append(f"Topology {given.name}: cluster topology {given.name}")
@@ -334,7 +386,7 @@ def _subpool(pool: _Node, part: _Node, name: str, namespaces: Sequence[str]) -> 
 def _writable(amounts: Amounts, *, up: bool) -> Amounts:
     """The same, with memory that no unit of a file tells, such as the sum of 100M and 1Gi, in whole mebibytes."""
     memory = amounts.memory
-    if not memory or memory == NO_LIMIT or re.fullmatch(MEMORY, show("memory", memory)):
+    if not memory or re.fullmatch(MEMORY, show("memory", memory)):
         return amounts
     return replace(amounts, memory=(int(memory) + up * (_MEBIBYTE - 1)) // _MEBIBYTE * _MEBIBYTE)
 

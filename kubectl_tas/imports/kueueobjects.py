@@ -20,7 +20,7 @@ from kubectl_tas.imports.written import Unplaced
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.schema import invalid_value, missing_field, wrong_type
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amount, Amounts, ResourceName, each, parse, refused
+from kubectl_tas.quantities import RESOURCES, Amounts, ResourceName, each, parse, refused
 from kubectl_tas.records import dataclass
 
 GROUP = "kueue.x-k8s.io"
@@ -50,7 +50,7 @@ _STOPPED = "KAI starts work in each queue; no field stops that"
 _FLAVORS = "KAI tries no flavors one after the other; work goes to any node that its pods may run on"
 _CHECKS = "KAI waits for no admission check"
 _OTHER = "kubectl-tas does not know this field"
-_LIMIT = "a queue of KAI lends all that its work does not ask for, and reclaims it from LOW work"
+_LENDS = "it bounds the maximum of each other queue; KAI has no bound for what they borrow together"
 _REASONS: dict[str, dict[str, str]] = {
     "ClusterQueue": {
         "queueingStrategy": "KAI skips work that has no room, and starts later work",
@@ -154,17 +154,34 @@ class Given:
         self._findings.append(finding)
 
 
+Flavored = tuple[str, ResourceName]
+"""A resource of a flavor: what Kueue counts by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """Of a resource of a flavor, in whole GPUs, millicores or bytes."""
+
+    nominal: int = 0
+    borrowing: int | None = None
+    """The most that is borrowed of the cohort; None: no limit."""
+    lending: int | None = None
+    """The most that is lent to the cohort; None: no limit."""
+
+    def __add__(self, other: Quota) -> Quota:
+        """Of two resources that KAI counts as one."""
+        return Quota(
+            self.nominal + other.nominal,
+            None if self.borrowing is None or other.borrowing is None else self.borrowing + other.borrowing,
+            None if self.lending is None or other.lending is None else self.lending + other.lending,
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What a ClusterQueue or a Cohort has of its own, over all flavors."""
+    """What a ClusterQueue or a Cohort has of its own."""
 
-    given: Given | None
-    """None: a Cohort that others name, and that is no object."""
-    nominal: Amounts
-    borrowing: Amounts
-    """The most that it borrows of its cohort."""
-    covered: frozenset[ResourceName]
-    """The resources that it has a quota of."""
+    quotas: Mapping[Flavored, Quota]
     flavors: tuple[str, ...]
     """Those that have its GPUs, else its first resources, in the order in which Kueue tries them."""
     named: frozenset[str]
@@ -174,9 +191,19 @@ class Share:
     weight: Fraction
 
     @property
-    def most(self) -> Amounts:
-        """The most that it may hold, as far as it says itself."""
-        return self.nominal + self.borrowing
+    def covered(self) -> frozenset[ResourceName]:
+        """The resources that it has a quota of."""
+        return frozenset(resource for _, resource in self.quotas)
+
+    @property
+    def nominal(self) -> Amounts:
+        """The sum over all flavors."""
+        return summed({key: quota.nominal for key, quota in self.quotas.items()})
+
+
+def summed(amounts: Mapping[Flavored, int]) -> Amounts:
+    """The sum over all flavors."""
+    return each(lambda name: sum(amount for (_, resource), amount in amounts.items() if resource == name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,8 +254,7 @@ def read_kueue(documents: Iterable[Document], reading: Reading) -> Kueue:
     queues = {name: _share(given, reading) for name, given in objects["ClusterQueue"].items()}
     cohorts = {name: _share(given, reading) for name, given in objects["Cohort"].items()}
     named = dict.fromkeys(share.upper for share in (*queues.values(), *cohorts.values()) if share.upper)
-    unlimited = each(lambda _: NO_LIMIT)
-    implied = Share(None, Amounts(), unlimited, frozenset(), (), frozenset(), "", Fraction(1))
+    implied = Share({}, (), frozenset(), "", Fraction(1))
     cohorts |= {name: implied for name in named if name not in cohorts}
     return Kueue(objects, tuple(work), cohorts, queues)
 
@@ -251,11 +277,16 @@ def _given(document: Document, reading: Reading) -> Given | None:
 def _add(given: Given, known: dict[str, Given]) -> None:
     key = f"{given.namespace}/{given.name}" if given.kind == "LocalQueue" else given.name
     other = known.setdefault(key, given)
-    if other is not given and other.document.value(("spec",)) != given.document.value(("spec",)):
+    if other is not given and _content(other) != _content(given):
         message = f"the {given.kind} {key} is there twice, with different content"
         place, first = given.document.locate(("metadata", "name")), other.document.locate(("metadata", "name"))
         hint = "Give one of them."
         given.add(Diagnostic(NAME_DUPLICATE, message, place, (Related("defined here too", first),), hint=hint))
+
+
+def _content(given: Given) -> dict[str, Any]:
+    """What an object says, as people write it."""
+    return {key: value for key, value in given.document.data.items() if key not in ("metadata", "status")}
 
 
 def _other_fields(given: Given, reading: Reading) -> None:
@@ -279,8 +310,7 @@ def _other_fields(given: Given, reading: Reading) -> None:
 def _share(given: Given, reading: Reading) -> Share:
     """The quotas of a ClusterQueue or a Cohort, and what they say that has no place."""
     is_queue = given.kind == "ClusterQueue"
-    nominal: dict[ResourceName, Amount] = dict.fromkeys(RESOURCES, 0)
-    borrowing: dict[ResourceName, Amount] = {}
+    quotas: dict[Flavored, Quota] = {}
     flavors: dict[ResourceName, list[str]] = {}
     others: dict[str, None] = {}
     named: set[str] = set()
@@ -304,13 +334,12 @@ def _share(given: Given, reading: Reading) -> Share:
                 flavors.setdefault(resource, []).append(flavor_name)
                 if given.document.value((*quota, "nominalQuota")) is None:
                     given.add(missing_field(given.document, quota, "nominalQuota", {}, ()))
-                own = given.quantity((*quota, "nominalQuota")) or Fraction(0)
-                nominal[resource] += _amount(resource, name, own)
-                limit = given.quantity((*quota, "borrowingLimit"))
-                most = NO_LIMIT if limit is None else _amount(resource, name, limit)
-                parts |= resource == "gpu" and any(number and number.denominator != 1 for number in (own, limit))
-                borrowing[resource] = borrowing.get(resource, 0) + (most if upper else 0)
-                lends |= given.quantity((*quota, "lendingLimit")) is not None
+                numbers = [given.quantity((*quota, field_)) for field_ in _QUOTA[1:]]
+                own, *limits = (None if number is None else _amount(resource, name, number) for number in numbers)
+                key = flavor_name, resource
+                quotas[key] = quotas.get(key, Quota(0, 0, 0)) + Quota(own or 0, *limits)
+                parts |= resource == "gpu" and any(number and number.denominator != 1 for number in numbers)
+                lends |= numbers[-1] is not None
     if unknown:
         reading.leave(given, f"{', '.join(unknown)}: {_OTHER}")
     if others:
@@ -318,7 +347,7 @@ def _share(given: Given, reading: Reading) -> Share:
     if parts:
         reading.leave(given, "quotas of parts of a GPU: a queue here has whole GPUs, so they are rounded down")
     if lends:
-        reading.leave(given, f"lendingLimit: {_LIMIT}")
+        reading.leave(given, f"lendingLimit: {_LENDS}")
     weight = given.quantity(("spec", "fairSharing", "weight"))
     if weight is not None and not upper and weight != 1:
         reading.leave(given, "fairSharing: Kueue compares weights within a cohort, and this is in none")
@@ -331,17 +360,7 @@ def _share(given: Given, reading: Reading) -> Share:
     unused = dict.fromkeys(flavor for used in flavors.values() for flavor in used if flavor not in first)
     if is_queue and unused:
         reading.leave(given, f"flavor {', '.join(unused)}: pods go to the nodes of {', '.join(first)} alone")
-    otherwise = 0 if is_queue else NO_LIMIT
-    return Share(
-        given,
-        Amounts(**nominal),
-        each(lambda name: borrowing.get(name, otherwise)),
-        frozenset(name for name in RESOURCES if name in flavors),
-        first,
-        frozenset(named),
-        upper,
-        Fraction(1) if weight is None or not upper else weight,
-    )
+    return Share(quotas, first, frozenset(named), upper, Fraction(1) if weight is None or not upper else weight)
 
 
 def _resource(name: str) -> ResourceName | None:
