@@ -35,6 +35,7 @@ from kubectl_tas.model.pool_kinds import MEMORY, UNLIMITED
 from kubectl_tas.quantities import RESOURCES, Amounts, ResourceName, larger, show, smaller, total
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
+from kubectl_tas.resolve.pools import circles_of
 
 NAMESPACE = ConfigSpec().backends[0].namespace
 MAX_WEIGHT = 10**6
@@ -98,23 +99,8 @@ def _write(making: _Making) -> None:
     topologies = _topologies(making)
     trees = _trees(making)
     nodes = _below(trees)
-    local = kueue.objects["LocalQueue"]
     queues = {node.name: node for node in nodes if node.kind == "ClusterQueue"}
-    for given in local.values():
-        name = given.text(("spec", "clusterQueue"))
-        if given.namespace in SYSTEM_NAMESPACES:
-            owner = SYSTEM_NAMESPACES[given.namespace]
-            making.reading.leave(given, f"the namespace belongs to {owner}; work of a pool must not run there")
-        elif name in queues:
-            queues[name].namespaces = tuple(dict.fromkeys((*queues[name].namespaces, given.namespace)))
-        elif name in kueue.queues:
-            making.reading.leave(given, f"ClusterQueue {name} has no place")
-        else:
-            making.reading.leave(given, f"ClusterQueue {name or '(none)'} is not among what was given")
-    for node in queues.values():
-        if not node.namespaces:
-            reason = "no LocalQueue leads to it: set spec.namespaces to where its work may run"
-            making.unplaced.append(Unplaced(node.kind, node.name, reason))
+    _send(making, queues)
     placings = {name: _placing(making, node, topologies) for name, node in queues.items()}
     cohort_of = {id(child): node for node in nodes for child in node.below}
     split = {node.name for node in nodes if node.kind == "Cohort" and _is_split(node, placings)}
@@ -137,10 +123,28 @@ def _write(making: _Making) -> None:
             making.reading.leave(flavor, "no quota names it")
 
 
+def _send(making: _Making, queues: Mapping[str, _Node]) -> None:
+    """Notes the namespaces from which LocalQueues lead to ClusterQueues."""
+    for given in making.kueue.objects["LocalQueue"].values():
+        name = given.text(("spec", "clusterQueue"))
+        if given.namespace in SYSTEM_NAMESPACES:
+            owner = SYSTEM_NAMESPACES[given.namespace]
+            making.reading.leave(given, f"the namespace belongs to {owner}; work of a pool must not run there")
+        elif name in queues:
+            queues[name].namespaces = tuple(dict.fromkeys((*queues[name].namespaces, given.namespace)))
+        elif name in making.kueue.queues:
+            making.reading.leave(given, f"ClusterQueue {name} has no place")
+        else:
+            making.reading.leave(given, f"ClusterQueue {name or '(none)'} is not among what was given")
+    for node in queues.values():
+        if not node.namespaces:
+            reason = "no LocalQueue leads to it: set spec.namespaces to where its work may run"
+            making.unplaced.append(Unplaced(node.kind, node.name, reason))
+
+
 def _trees(making: _Making) -> list[_Node]:
     """ClusterQueues and cohorts that have a place, by what is at the top; with what they hold."""
     kueue = making.kueue
-    circular = _circles({name: share.upper for name, share in kueue.cohorts.items()})
     cohorts = {name: _Node("Cohort", name, share, []) for name, share in sorted(kueue.cohorts.items())}
     queues = [_Node("ClusterQueue", name, share, []) for name, share in sorted(kueue.queues.items())]
     roots = []
@@ -150,12 +154,13 @@ def _trees(making: _Making) -> list[_Node]:
         else:
             roots.append(node)
         if node.kind == "Cohort" and _has_own(node):
-            reason = "its own quota is that of the pool's own queue; the LOW work of the others borrows it"
+            reason = "its own quota goes to the pool's own queue; LOW work of the queues beside it borrows that"
             making.unplaced.append(Unplaced(node.kind, node.name, reason))
-    for name, circle in circular.items():
-        for node in _below([cohorts[name]] if name == circle[0] else []):
+    for circle in circles_of({name: share.upper for name, share in kueue.cohorts.items()}):
+        for node in _below([cohorts[circle[0]]]):
             making.unplaced.append(Unplaced(node.kind, node.name, _why_circular(circle)))
-    for node in reversed(_below(roots)):
+    every = _below(roots)
+    for node in reversed(every):
         node.below = [child for child in node.below if child.kind == "ClusterQueue" or child.below or _has_own(child)]
         own = _writable(node.share.nominal, up=False)
         node.guarantee = _writable(total((own, *(child.guarantee for child in node.below))), up=True)
@@ -163,7 +168,7 @@ def _trees(making: _Making) -> list[_Node]:
         _count(node)
     kept = [root for root in roots if root.kind == "ClusterQueue" or root.below or _has_own(root)]
     placed = {id(node) for node in _below(kept)}
-    for node in _below(roots):
+    for node in every:
         if id(node) not in placed:
             making.unplaced.append(Unplaced(node.kind, node.name, "no ClusterQueue is in it, and it has no quota"))
     for root in kept:
@@ -232,23 +237,6 @@ def _below(nodes: Sequence[_Node]) -> list[_Node]:
         fresh = [child for child in node.below if id(child) not in seen]
         seen.update(map(id, fresh))
         found += fresh
-    return found
-
-
-def _circles(upper: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """The cohorts that are above themselves, each with its circle."""
-    found: dict[str, tuple[str, ...]] = {}
-    seen: dict[str, str] = {}
-    for start in sorted(upper):
-        way: list[str] = []
-        name = start
-        while name in upper and name not in seen:
-            seen[name] = start
-            way.append(name)
-            name = upper[name]
-        if seen.get(name) == start and name in way:
-            circle = tuple(way[way.index(name) :])
-            found |= dict.fromkeys(circle, circle)
     return found
 
 
