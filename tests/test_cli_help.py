@@ -41,6 +41,7 @@ def test_every_command_has_an_example_that_it_takes(name: str, tmp_path: Path, m
     """That of a group is one of its commands."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.yaml").touch()
+    (tmp_path / "kueue.yaml").touch()
     (tmp_path / "pools.json").touch()
     (tmp_path / "pod-templates.json").touch()
     (line,) = (line for line in kubectl_tas(*name.split()[2:], "--help").out.splitlines() if "Example: " in line)

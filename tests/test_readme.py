@@ -17,7 +17,9 @@ from tests.support.golden import ROOT, laid_out
 from tools.goldens import ABOUT
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))
-TUTORIALS = [ROOT / f"docs/{name}.md" for name in ("draining", "ml-engineer", "osmo", "review", "tutorial-import")]
+TUTORIALS = [
+    ROOT / f"docs/{name}.md" for name in ("draining", "from-kueue", "ml-engineer", "osmo", "review", "tutorial-import")
+]
 TOURS = [ROOT / "README.md", *TUTORIALS, *sorted((ROOT / "examples").glob("*/README.md"))]
 LINK = re.compile(r"\]\((?!https?://|#)([^)]+)\)")
 

@@ -41,13 +41,21 @@ KEY_MISPLACED = Rule(
 OTHER_QUEUE = Rule(
     "other-queue",
     Severity.WARNING,
-    "A workload names a queue of Kueue or of Volcano.",
+    "A workload names a queue of Kueue or of Volcano, or a placement of Kueue's.",
     "Kueue suspends a workload with kueue.x-k8s.io/queue-name until its own quota has room, and KAI then counts it "
     "against the pool's: it waits twice, and without a LocalQueue of that name for ever. KAI ignores Volcano's queue: "
-    "the pool says which queue work is in. Remove the key.",
+    "the pool says which queue work is in. Remove the key. KAI ignores the topology that pods ask Kueue for: they run "
+    "anywhere. Write KAI's annotation instead.",
 )
 KUEUE = "kueue.x-k8s.io/queue-name"
 """The label of work that Kueue suspends, and starts itself."""
+PLACEMENTS = {
+    "kueue.x-k8s.io/podset-required-topology": f"{labels.PLACEMENT_REQUIRED} among the annotations of the workload",
+    "kueue.x-k8s.io/podset-preferred-topology": f"{labels.PLACEMENT_PREFERRED} among the annotations of the workload",
+    "kueue.x-k8s.io/podset-slice-required-topology": labels.SEGMENT_REQUIRED,
+    "kueue.x-k8s.io/podset-slice-size": labels.SEGMENT_SIZE,
+}
+"""Placements of Kueue (0.19: apis/kueue/v1beta2/topology_types.go), and what says the same to KAI."""
 _VOLCANO = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
 """Volcano 1.12: pkg/apis of volcano.sh/apis, scheduling/v1beta1 and batch/v1alpha1."""
 _ENDINGS = (".x-k8s.io", ".io", ".dev", ".com", ".ai")
@@ -100,6 +108,10 @@ def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     if key == KUEUE and where == "labels":
         message = "Kueue holds this workload until a queue of its own has room, beside the quota of its pool"
         yield Diagnostic(OTHER_QUEUE, message, place, hint=f"Remove the label {key}.")
+        return
+    if key in PLACEMENTS and where == "annotations":
+        message = f"KAI ignores {key}, which is Kueue's: these pods run anywhere"
+        yield Diagnostic(OTHER_QUEUE, message, place, hint=f"Write {PLACEMENTS[key]} instead.")
         return
     if key in _VOLCANO:
         message = "KAI ignores the queue of Volcano: the pool says which queue this work is in"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.labels import POOL
 from kubectl_tas.model.osmo_workflow import Workflow
 from kubectl_tas.model.pool_kinds import Subpool
 from kubectl_tas.model.repository import Declared
@@ -186,6 +187,12 @@ def _queue_lengths(fleet: Fleet) -> Iterator[Diagnostic]:
         if len(pool.shared_queue) > names.MAX_LABEL:
             yield _too_long(pool.shared_queue, pool.declared.at("metadata", "name"), "name of the pool")
             continue
+        parts = ((subpool.canonical, subpool.declared.at("metadata", "name")) for subpool in pool.subpools)
+        for target, place in ((pool.name, pool.declared.at("metadata", "name")), *parts):
+            if len(target) > names.MAX_LABEL:  # its queue has a name of its own then
+                message = f"its objects get the label {POOL}: {target}, which has {len(target)} characters"
+                hint = f"Shorten it: a label has at most {names.MAX_LABEL}."
+                yield Diagnostic(NAME_INVALID, message, place, hint=hint)
         for subpool in pool.subpools:
             if len(subpool.queue) > names.MAX_LABEL:
                 yield _too_long(subpool.queue, subpool.declared.at("metadata", "name"), "name of the subpool")

@@ -53,7 +53,7 @@ NAMESPACE_OF_SYSTEM = Rule(
     "namespace for work.",
     protects=Waiving.CONFIG,
 )
-_OWNERS = {
+SYSTEM_NAMESPACES = {
     **dict.fromkeys(("kube-system", "kube-public", "kube-node-lease"), "Kubernetes"),
     **dict.fromkeys(("kai-scheduler", "kai-resource-reservation", "kai-scale-adjust"), "KAI"),
 }
@@ -184,8 +184,8 @@ def check_namespaces(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _of_system(name: str, place: Location) -> Iterator[Diagnostic]:
-    if name in _OWNERS:
-        message = f'the namespace "{name}" belongs to {_OWNERS[name]}: work must not run there'
+    if name in SYSTEM_NAMESPACES:
+        message = f'the namespace "{name}" belongs to {SYSTEM_NAMESPACES[name]}: work must not run there'
         yield Diagnostic(NAMESPACE_OF_SYSTEM, message, place, hint="Use a namespace for work, such as ml.")
 
 

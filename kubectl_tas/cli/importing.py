@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shlex
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -17,12 +19,18 @@ from kubectl_tas.cli.terminal import say, show
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import Diagnostic, Severity
 from kubectl_tas.emit.create_only import standing, write_new
+from kubectl_tas.errors import TasError
+from kubectl_tas.folders import is_hidden
 from kubectl_tas.imports.from_cluster import Compared, Wanted, compared, import_cluster
+from kubectl_tas.imports.from_kueue import import_kueue
 from kubectl_tas.imports.from_osmo import Given, import_osmo
+from kubectl_tas.imports.kueueobjects import CLUSTER as KUEUE_CLUSTER
+from kubectl_tas.imports.kueueobjects import RESOURCE_NAMES
 from kubectl_tas.imports.written import Imported, Unplaced
 from kubectl_tas.live.cluster_state import read, record
-from kubectl_tas.live.kubectl import Access
-from kubectl_tas.load.document import parse
+from kubectl_tas.live.kubectl import Access, NoSuchResourceError, get
+from kubectl_tas.load.document import Document, parse
+from kubectl_tas.load.schema import items_of
 from kubectl_tas.load.source import CONFIG_FILE, FolderSource, MemorySource, OverlaySource, decode
 from kubectl_tas.report.unifieddiff import unified
 from kubectl_tas.words import shortened
@@ -31,6 +39,7 @@ MAX_LISTED = 8
 """Names that one line lists."""
 CLUSTER = "Has no place, and stays in the cluster as it is:"
 OSMO = "Has no place here, and was left out:"
+KUEUE = "What KAI does otherwise, and what is missing:"
 folder_option = click.option(
     "-o",
     "--output",
@@ -102,8 +111,80 @@ def osmo(files: tuple[str, ...], output: str) -> int:
     documents = _documents(files)
     if documents is None:
         return 1
-    imported = import_osmo(documents)
-    root = Path(group_directory() or ".") / output
+    return _written(Path(group_directory() or ".") / output, import_osmo(documents), OSMO)
+
+
+@import_group.command(epilog="Example: kubectl tas import kueue kueue.yaml -o gpu-pools")
+@click.argument("files", nargs=-1, metavar="[FILE...]", type=click.Path(exists=True, allow_dash=True))
+@folder_option
+@kubectl_options("The context that kubectl is to use. Without FILE the cluster is read.")
+def kueue(files: tuple[str, ...], output: str, context: str | None, kubeconfig: str | None) -> int:
+    """Write a repository that shares a cluster as Kueue's objects do.
+
+    Each FILE, or folder, or - for standard input, is YAML or JSON: ClusterQueues, Cohorts, LocalQueues,
+    ResourceFlavors, Topologies and WorkloadPriorityClasses, and work that names LocalQueues. What `kubectl get ...
+    -o json` prints of a cluster will do. Without FILE kubectl reads the objects of the cluster.
+
+    Cohorts and ClusterQueues become pools and subpools; docs/from-kueue.md has the table. What each object becomes is
+    listed, and what has no place, with the reason. Files that are there are never overwritten: where one would be, its
+    differences are shown and nothing is written.
+    """
+    if files and (context or kubeconfig):
+        raise click.UsageError("FILE stands for a cluster; it does not go with --context and --kubeconfig")
+    documents, problems = _kueue_files(files) if files else _kueue_cluster(Access(context, kubeconfig))
+    imported, found = import_kueue(documents, context)
+    if problems or found:
+        show_findings([*problems, *found])
+        say("Nothing was written.", err=True)
+        return 1
+    return _written(Path(group_directory() or ".") / output, imported, KUEUE)
+
+
+def _kueue_files(files: Sequence[str]) -> tuple[list[Document], list[Diagnostic]]:
+    """What all files hold, and the manifests of folders, each item of a List by itself."""
+    found: list[Document] = []
+    problems: list[Diagnostic] = []
+    for file in [path for name in files for path in (_manifests(name) if Path(name).is_dir() else (name,))]:
+        name = "<stdin>" if file == "-" else file
+        text, problem = decode(name, read_named(file, hint="Name a file with objects of Kueue."))
+        documents, others = ((), (problem,)) if problem else parse(name, text)
+        parts = [part for document in documents for part in items_of(document)]
+        found += (part for part in parts if isinstance(part, Document))
+        problems += (*others, *(part for part in parts if isinstance(part, Diagnostic)))
+    return found, problems
+
+
+def _manifests(folder: str) -> Iterator[str]:
+    """The YAML and JSON files below a folder, sorted; neither hidden ones nor those behind links to folders."""
+    for above, folders, files in os.walk(folder, onerror=_unreadable):
+        folders[:] = sorted(name for name in folders if not is_hidden(name))
+        yield from (str(Path(above, name)) for name in sorted(files) if name.endswith((".yaml", ".yml", ".json")))
+
+
+def _unreadable(error: OSError) -> NoReturn:
+    raise TasError(f"cannot read {error.filename}: {error.strerror}", hint="Name a folder that may be read.")
+
+
+def _kueue_cluster(access: Access) -> tuple[list[Document], list[Diagnostic]]:
+    """Kueue's objects of a cluster. Raises TasError where it has no ClusterQueues at all."""
+    found: list[Document] = []
+    problems: list[Diagnostic] = []
+    for resource in RESOURCE_NAMES:
+        try:
+            items = get(access, resource, namespaced=resource.startswith("localqueues"))
+        except TasError as error:
+            if isinstance(error, NoSuchResourceError) and resource != RESOURCE_NAMES[0]:
+                continue  # of earlier releases of Kueue
+            raise TasError(error.message, hint="Name files with objects of Kueue, or another --context.") from error
+        for item in items:
+            documents, others = parse(KUEUE_CLUSTER, json.dumps(item))
+            found += documents
+            problems += others
+    return found, problems
+
+
+def _written(root: Path, imported: Imported, heading: str) -> int:
+    """Writes what is not there, all of it or nothing, and says what becomes of what was read. The exit code."""
     wanted = {path: text.encode() for path, text in imported.files.items()}
     there = standing(root, wanted)
     others = {path: old for path, old in there.items() if path != CONFIG_FILE and old != wanted[path]}
@@ -122,7 +203,11 @@ def osmo(files: tuple[str, ...], output: str) -> int:
         write_new(root, fresh)
     for path in wanted:
         say(f"{'unchanged' if path in there else 'wrote'} {(root / path).as_posix()}")
-    _tell_unplaced(imported.unplaced, OSMO)
+    if imported.becomes:
+        say("Becomes:")
+    for line in imported.becomes:
+        say(f"  {line}")
+    _tell_unplaced(imported.unplaced, heading)
     for note in imported.notes:
         say(note, err=True)
     if not wanted:

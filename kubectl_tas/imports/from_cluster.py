@@ -222,34 +222,38 @@ def _topologies(making: _Making, record: Record, own: Mapping[str, str]) -> dict
             continue
         name = str(item["metadata"]["name"])
         levels = (item.get("spec") or {}).get("levels") or []
-        called = distinct(_domain(level, domains.get(name, {})) for level in levels)
         labels = [str(level["nodeLabel"]) for level in levels]
+        named = zip(levels, labels, strict=True)
+        called = distinct(str(level.get("alias") or level_name(label, domains.get(name))) for level, label in named)
         if name in own:
             found[own[name]] = [{"key": key, "label": label} for key, label in zip(called, labels, strict=True)]
             continue
-        data = {
-            "apiVersion": "grove.io/v1alpha1",
-            "kind": "ClusterTopology",
-            "metadata": {"name": name},
-            "spec": {"levels": [{"domain": key, "key": label} for key, label in zip(called, labels, strict=True)]},
-        }
-        try:
-            ClusterTopology.model_validate(data)
-        except ValidationError as error:
-            first = error.errors()[0]
-            reason = f"its level {shown(first['input'])} is none of a cluster topology: {first['msg']}"
-            making.unplaced.append(Unplaced("Topology", name, reason))
-            continue
-        making.write(f"topologies/{names.file(plain_name(name))}", f"Imported: the Topology {name}.", data)
+        write_topology(making, name, list(zip(called, labels, strict=True)))
     return found
 
 
-def _domain(level: Mapping[str, Any], domains: Mapping[str, str]) -> str:
-    """What a level is called: its alias, or as Grove calls it there, or after its label."""
-    label = str(level["nodeLabel"])
-    if level.get("alias"):
-        return str(level["alias"])
-    if label in domains:
+def write_topology(making: Making, name: str, levels: Iterable[tuple[str, str]]) -> bool:
+    """Writes a cluster topology of keys and node labels; lists it where it has no place, and returns whether it has."""
+    data = {
+        "apiVersion": "grove.io/v1alpha1",
+        "kind": "ClusterTopology",
+        "metadata": {"name": name},
+        "spec": {"levels": [{"domain": key, "key": label} for key, label in levels]},
+    }
+    try:
+        ClusterTopology.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        reason = f"its level {shown(first['input'])} is none of a cluster topology: {first['msg']}"
+        making.unplaced.append(Unplaced("Topology", name, reason))
+        return False
+    making.write(f"topologies/{names.file(plain_name(name))}", f"Imported: the Topology {name}.", data)
+    return True
+
+
+def level_name(label: str, domains: Mapping[str, str] | None = None) -> str:
+    """What a level is called: as Grove calls it there, or after its label."""
+    if domains and label in domains:
         return domains[label]
     last = label.rpartition("/")[2].lower()
     name = "host" if last == "hostname" else re.sub(r"[^a-z0-9]+", "-", last.removeprefix("topology-")).strip("-")

@@ -36,6 +36,8 @@ class Imported:
     """Those of the Config, as they stand there, of OSMO's configuration."""
     missing: tuple[str, ...] = ()
     """What pools of OSMO name and was not given, as sentences."""
+    becomes: tuple[str, ...] = ()
+    """What becomes of what was read, a line for each thing."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -50,10 +52,12 @@ class Making:
         """Makes a file with one document, below a comment."""
         self.files[path] = f"# {yaml.comment(about)}\n{yaml.block(data)}"
 
-    def done(self, settings: Mapping[str, Any] | None = None, missing: Iterable[str] = ()) -> Imported:
+    def done(
+        self, settings: Mapping[str, Any] | None = None, missing: Iterable[str] = (), becomes: Iterable[str] = ()
+    ) -> Imported:
         """All of it, the Config first."""
         files = dict(sorted(self.files.items(), key=lambda item: (item[0] != "tas.yaml", item[0])))
-        return Imported(files, tuple(self.unplaced), tuple(self.notes), settings or {}, tuple(missing))
+        return Imported(files, tuple(self.unplaced), tuple(self.notes), settings or {}, tuple(missing), tuple(becomes))
 
 
 def document(kind: str, name: str, spec: Mapping[str, Any]) -> dict[str, Any]:

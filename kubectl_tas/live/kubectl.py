@@ -23,6 +23,12 @@ MAX_NAME = 317
 MAX_REASON = 1000
 """Characters of kubectl's own words that are passed on."""
 _GIVE = "Pass --cluster-state FILE with what `kubectl tas cluster state` wrote, or --context and --kubeconfig."
+_OWNERS = {
+    ".grove.io": "Grove's",
+    **dict.fromkeys((".run.ai", ".kai.scheduler"), "KAI Scheduler's"),
+    ".kueue.x-k8s.io": "Kueue's",
+}
+"""Whose CustomResourceDefinitions those of an API group are."""
 STATE = "ClusterState"
 """The kind of the object that says which kinds a file has all objects of, and of which namespace."""
 
@@ -166,8 +172,7 @@ def _failure(resource: str, message: str) -> TasError:
     if "forbidden" in lowered:
         return ForbiddenError(f"the cluster forbids reading {resource}: {last}", hint=_GIVE)
     if "doesn't have a resource type" in lowered or "no matches for kind" in lowered or "(notfound)" in lowered:
-        of_kai = resource.endswith((".run.ai", ".kai.scheduler", ".kueue.x-k8s.io"))
-        owner = "Grove's" if resource.endswith(".grove.io") else "KAI Scheduler's" if of_kai else "its"
+        owner = next((owner for group, owner in _OWNERS.items() if resource.endswith(group)), "its")
         missing = f"the cluster has no {resource}: {owner} CustomResourceDefinitions are not installed"
         return NoSuchResourceError(missing, hint=_GIVE)
     if "context" in lowered and ("does not exist" in lowered or "not found" in lowered):

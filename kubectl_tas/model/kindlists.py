@@ -134,7 +134,7 @@ DECIDING: dict[tuple[str, str], str] = {
     ("kai.scheduler", "Topology"): _TOPOLOGIES,
     ("kueue.x-k8s.io", "Topology"): _TOPOLOGIES,
     ("kai.scheduler", ""): _KAI,
-    ("kueue.x-k8s.io", ""): _QUEUES,
+    ("kueue.x-k8s.io", ""): f"{_QUEUES} `kubectl tas import kueue` writes them.",
     ("scheduler.grove.io", ""): "Grove makes it of a PodCliqueSet; write that.",
     ("scheduling.k8s.io", "PodGroup"): _WORKLOADS,
     ("scheduling.k8s.io", "Workload"): _WORKLOADS,

@@ -576,15 +576,20 @@ def _hang(repository: Repository, backends: tuple[FleetBackend, ...], dangling: 
 
 def circles(pools: Mapping[str, Declared[Pool]]) -> list[tuple[str, ...]]:
     """The pools, by name, that are above themselves: each is followed by its parent, the last one's is the first."""
+    return circles_of({name: declared.spec.spec.parent for name, declared in pools.items()})
+
+
+def circles_of(parents: Mapping[str, str | None]) -> list[tuple[str, ...]]:
+    """The same of any names with the name above each."""
     found: list[tuple[str, ...]] = []
     seen: dict[str, str] = {}
-    for start in sorted(pools):
+    for start in sorted(parents):
         way: list[str] = []
         name: str | None = start
-        while name is not None and name in pools and name not in seen:
+        while name is not None and name in parents and name not in seen:
             seen[name] = start
             way.append(name)
-            name = pools[name].spec.spec.parent
+            name = parents[name]
         if name is not None and seen.get(name) == start:
             found.append(tuple(way[way.index(name) :]))
     return found

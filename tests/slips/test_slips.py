@@ -936,6 +936,12 @@ KEYS: tuple[Row, ...] = (
     ),
     (JOB, LIVE, "    kubectl-tas.io/priority: LOW", "kubectl-tas.io/priority kubectl-tas/priority"),
     (JOB, LIVE, "    kueue.x-k8s.io/queue-name: team", "Kueue remove"),
+    (
+        JOB,
+        '    kai.scheduler/batch-min-member: "2"',
+        "    kueue.x-k8s.io/podset-required-topology: rack",
+        "KAI ignores Kueue kai.scheduler/topology-required-placement",
+    ),
     ("workflows/deployment", "labels: {app: x}\n    spec", "labels: {app: x, runai/queu: a}\n    spec", "runai/queu"),
     (JOB, LIVE, "    volcano.sh/queue-name: team", "KAI Volcano pool remove"),
     ("workflows/job", "labels: {app: x}", "annotations: {scheduling.volcano.sh/queue-name: a}", "KAI Volcano pool"),

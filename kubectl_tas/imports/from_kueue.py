@@ -1,0 +1,414 @@
+"""Objects of Kueue in; pools, subpools and topologies that share a cluster as Kueue does out.
+
+A cohort is a pool that is guaranteed, and may hold, what Kueue lets its ClusterQueues hold together. These are subpools
+of it, or pools below it where they have nodes of their own. A ClusterQueue without a cohort is a pool.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field, replace
+from fractions import Fraction
+from typing import Any
+
+from kubectl_tas.check.pool_settings import SYSTEM_NAMESPACES
+from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.imports.from_cluster import PREFIX, level_name, write_topology
+from kubectl_tas.imports.kueueobjects import (
+    PRIORITY_CLASS,
+    QUEUE_NAME,
+    Flavored,
+    Given,
+    Kueue,
+    Reading,
+    Share,
+    read_kueue,
+    summed,
+)
+from kubectl_tas.imports.written import Imported, Making, Unplaced, config, distinct, document, plain_name
+from kubectl_tas.load.document import Document
+from kubectl_tas.model.config import PRIORITY_VALUES, ConfigSpec
+from kubectl_tas.model.labels import POOL, PRIORITY
+from kubectl_tas.model.pool_kinds import MEMORY, UNLIMITED
+from kubectl_tas.quantities import RESOURCES, Amounts, ResourceName, larger, show, smaller, total
+from kubectl_tas.records import dataclass
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.pools import circles_of
+
+NAMESPACE = ConfigSpec().backends[0].namespace
+MAX_WEIGHT = 10**6
+"""The largest weight that is written: larger ones lose digits, and only their ratios count."""
+_NUMBER = 3
+"""Characters for a number that tells names apart."""
+_MEBIBYTE = 2**20
+_LABELS = (QUEUE_NAME, PRIORITY_CLASS)
+_VERSION = "Set scheduler.version of the backend in tas.yaml to the release of KAI that will run."
+_ONLY_LOW = "Only LOW work may hold more than the guarantee of its queue; HIGH and NORMAL work waits for that."
+
+
+@dataclass(slots=True)
+class _Node:
+    """A ClusterQueue or a Cohort, in its tree."""
+
+    kind: str
+    name: str
+    share: Share
+    below: list[_Node]
+    guarantee: Amounts = Amounts()
+    """Of its own, and of all below it."""
+    maximum: Amounts = Amounts()
+    """The most that it may hold, what is above it included."""
+    whole: Mapping[Flavored, int] = field(default_factory=dict)
+    """Its own quotas, and all below it."""
+    lent: Mapping[Flavored, int] = field(default_factory=dict)
+    """What of them its cohort sees."""
+    within: Mapping[Flavored, int] = field(default_factory=dict)
+    """The most that Kueue lets it hold, without what those below it keep for themselves."""
+    covered: frozenset[ResourceName] = frozenset()
+    """What its whole tree has quotas of, GPUs in any case: of all else there is no limit."""
+    weight: int = 1
+    namespaces: tuple[str, ...] = ()
+    target: str = ""
+    """Its pool, or pool--subpool."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Making(Making):
+    kueue: Kueue
+    reading: Reading
+    becomes: list[str]
+
+
+def import_kueue(documents: Iterable[Document], context: str | None) -> tuple[Imported, list[Diagnostic]]:
+    """The files for objects of Kueue, and what is wrong with these: errors, after which nothing may be written."""
+    reading = Reading()
+    kueue = read_kueue(documents, reading)
+    making = _Making(kueue=kueue, reading=reading, becomes=[], unplaced=reading.unplaced)
+    if not reading.findings:
+        _write(making)
+        if making.files:
+            backend = {"name": "default", **({"context": context} if context else {})}
+            making.write("tas.yaml", "Imported from Kueue.", config({"backends": [backend]}))
+    return making.done(becomes=making.becomes), reading.findings
+
+
+def _write(making: _Making) -> None:
+    kueue = making.kueue
+    topologies = _topologies(making)
+    trees = _trees(making)
+    nodes = _below(trees)
+    queues = {node.name: node for node in nodes if node.kind == "ClusterQueue"}
+    _send(making, queues)
+    placings = {name: _placing(making, node, topologies) for name, node in queues.items()}
+    cohort_of = {id(child): node for node in nodes for child in node.below}
+    split = {node.name for node in nodes if node.kind == "Cohort" and _is_split(node, placings)}
+    pools = [node for node in nodes if not _is_subpool(node, cohort_of.get(id(node)), split)]
+    room = names.MAX_LABEL - len(names.leaf_queue(PREFIX, NAMESPACE, "", names.SHARED))
+    called = distinct(names.shorten(plain_name(node.name), room - _NUMBER) for node in pools)
+    for node, name in zip(pools, called, strict=True):
+        node.target = name
+    for node in pools:
+        subpools = [child for child in node.below if child.kind == "ClusterQueue" and node.name not in split]
+        _write_pool(making, node, cohort_of.get(id(node)), subpools, placings)
+    if any(queue.share.upper for queue in queues.values()):
+        making.notes.append(_ONLY_LOW)
+    if pools:
+        making.notes.append(_VERSION)
+    _tell_work(making, queues)
+    used = frozenset().union(*(share.named for share in (*kueue.queues.values(), *kueue.cohorts.values())))
+    for flavor in kueue.objects["ResourceFlavor"].values():
+        if flavor.name not in used:
+            making.reading.leave(flavor, "no quota names it")
+
+
+def _send(making: _Making, queues: Mapping[str, _Node]) -> None:
+    """Notes the namespaces from which LocalQueues lead to ClusterQueues."""
+    for given in making.kueue.objects["LocalQueue"].values():
+        name = given.text(("spec", "clusterQueue"))
+        if given.namespace in SYSTEM_NAMESPACES:
+            owner = SYSTEM_NAMESPACES[given.namespace]
+            making.reading.leave(given, f"the namespace belongs to {owner}; work of a pool must not run there")
+        elif name in queues:
+            queues[name].namespaces = tuple(dict.fromkeys((*queues[name].namespaces, given.namespace)))
+        elif name in making.kueue.queues:
+            making.reading.leave(given, f"ClusterQueue {name} has no place")
+        else:
+            making.reading.leave(given, f"ClusterQueue {name or '(none)'} is not among what was given")
+    for node in queues.values():
+        if not node.namespaces:
+            reason = "no LocalQueue leads to it: set spec.namespaces to where its work may run"
+            making.unplaced.append(Unplaced(node.kind, node.name, reason))
+
+
+def _trees(making: _Making) -> list[_Node]:
+    """ClusterQueues and cohorts that have a place, by what is at the top; with what they hold."""
+    kueue = making.kueue
+    cohorts = {name: _Node("Cohort", name, share, []) for name, share in sorted(kueue.cohorts.items())}
+    queues = [_Node("ClusterQueue", name, share, []) for name, share in sorted(kueue.queues.items())]
+    roots = []
+    for node in (*cohorts.values(), *queues):
+        if node.share.upper:
+            cohorts[node.share.upper].below.append(node)
+        else:
+            roots.append(node)
+        if node.kind == "Cohort" and _has_own(node):
+            reason = "its own quota goes to the pool's own queue; LOW work of the queues beside it borrows that"
+            making.unplaced.append(Unplaced(node.kind, node.name, reason))
+    for circle in circles_of({name: share.upper for name, share in kueue.cohorts.items()}):
+        for node in _below([cohorts[circle[0]]]):
+            making.unplaced.append(Unplaced(node.kind, node.name, _why_circular(circle)))
+    every = _below(roots)
+    for node in reversed(every):
+        node.below = [child for child in node.below if child.kind == "ClusterQueue" or child.below or _has_own(child)]
+        own = _writable(node.share.nominal, up=False)
+        node.guarantee = _writable(total((own, *(child.guarantee for child in node.below))), up=True)
+        node.covered = node.share.covered.union(*(child.covered for child in node.below))
+        _count(node)
+    kept = [root for root in roots if root.kind == "ClusterQueue" or root.below or _has_own(root)]
+    placed = {id(node) for node in _below(kept)}
+    for node in every:
+        if id(node) not in placed:
+            making.unplaced.append(Unplaced(node.kind, node.name, "no ClusterQueue is in it, and it has no quota"))
+    for root in kept:
+        root.covered |= {"gpu"}
+        root.maximum, root.within = root.guarantee, _seen(root)
+    for node in _below(kept):
+        for child, weight in zip(node.below, _weights([x.share.weight for x in node.below]), strict=True):
+            child.covered, child.weight = node.covered, weight
+            child.within = _within(child, node)
+            child.maximum = smaller(node.maximum, larger(child.guarantee, _writable(_most(child), up=True)))
+    for node in _below(kept):
+        lacking = [name for name in RESOURCES if name not in node.share.covered] if node.kind == "ClusterQueue" else []
+        for is_limited, then in ((True, "nor does KAI"), (False, "here it has no limit")):
+            if found := [name for name in lacking if (name in node.covered) == is_limited]:
+                reason = f"no quota of {', '.join(found)}: Kueue starts no work that asks for it; {then}"
+                making.unplaced.append(Unplaced(node.kind, node.name, reason))
+    return kept
+
+
+def _count(node: _Node) -> None:
+    """What a node holds, and how much of it its cohort sees, which lending limits bound."""
+    whole = {key: quota.nominal for key, quota in node.share.quotas.items()}
+    for child in node.below:
+        for key, amount in child.whole.items():
+            whole[key] = whole.get(key, 0) + amount
+    limits = {key: quota.lending for key, quota in node.share.quotas.items() if quota.lending is not None}
+    node.whole, node.lent = whole, {key: min(amount, limits.get(key, amount)) for key, amount in _seen(node).items()}
+
+
+def _seen(node: _Node) -> dict[Flavored, int]:
+    """What all below a node may share: its own quotas, and what those below it lend."""
+    found = {key: quota.nominal for key, quota in node.share.quotas.items()}
+    for child in node.below:
+        for key, amount in child.lent.items():
+            found[key] = found.get(key, 0) + amount
+    return found
+
+
+def _within(child: _Node, above: _Node) -> dict[Flavored, int]:
+    """``potentialAvailable`` of Kueue 0.19 (pkg/cache/scheduler/resource_node.go), of flavors that it or those below it
+    name.
+    """
+    found = {}
+    for key, amount in _seen(child).items():
+        quota = child.share.quotas.get(key)
+        found[key] = amount - child.lent[key] + above.within.get(key, 0)
+        if quota is not None and quota.borrowing is not None:
+            found[key] = min(found[key], amount + quota.borrowing)
+    return found
+
+
+def _most(node: _Node) -> Amounts:
+    """The most that it may hold, with what those below it keep for themselves."""
+    seen = _seen(node)
+    return summed({key: amount + node.whole[key] - seen[key] for key, amount in node.within.items()})
+
+
+def _has_own(node: _Node) -> bool:
+    return any(node.share.nominal.of(name) for name in RESOURCES)
+
+
+def _below(nodes: Sequence[_Node]) -> list[_Node]:
+    """These nodes and all below them, each behind the one above it and once, however deep."""
+    found, seen = list(nodes), {id(node) for node in nodes}
+    for node in found:
+        fresh = [child for child in node.below if id(child) not in seen]
+        seen.update(map(id, fresh))
+        found += fresh
+    return found
+
+
+def _why_circular(circle: Sequence[str]) -> str:
+    way = " -> ".join((*circle[:5], *(("...",) if len(circle) > 5 else ()), circle[0]))
+    return f"the parents of cohorts go in a circle, {way}; Kueue starts no work there"
+
+
+def _weights(given: Sequence[Fraction]) -> list[int]:
+    """Weights as whole numbers of the same ratios."""
+    whole = math.lcm(*(weight.denominator for weight in given))
+    numbers = [int(weight * whole) for weight in given]
+    divisor = math.gcd(*numbers) or 1
+    largest = max(numbers, default=0) // divisor
+    if largest <= MAX_WEIGHT:
+        return [number // divisor for number in numbers]
+    return [max(1, number * MAX_WEIGHT // (largest * divisor)) if number else 0 for number in numbers]
+
+
+def _topologies(making: _Making) -> dict[str, str]:
+    """Writes cluster topologies; those that have a place, by their names in Kueue."""
+    found = {}
+    for given in making.kueue.objects["Topology"].values():
+        labels = [given.text((*level, "nodeLabel")) for level in given.each(("spec", "levels"))]
+        levels = list(zip(distinct(level_name(label) for label in labels), labels, strict=True))
+        if not levels:
+            making.reading.leave(given, "it has no levels")
+        elif write_topology(making, given.name, levels):
+            found[given.name] = given.name
+            making.becomes.append(f"Topology {given.name}: cluster topology {given.name}")
+    return found
+
+
+def _placing(making: _Making, node: _Node, topologies: Mapping[str, str]) -> dict[str, Any]:
+    """What the flavors of a ClusterQueue become of its pool: the nodes, or a platform for each."""
+    known = making.kueue.objects["ResourceFlavor"]
+    missing = [name for name in node.share.flavors if name not in known]
+    if missing:
+        reason = f"flavor {', '.join(missing)} is not among what was given: it says nothing of nodes here"
+        making.unplaced.append(Unplaced(node.kind, node.name, reason))
+    flavors = {name: known[name] for name in node.share.flavors if name in known}
+    nodes = {name: _nodes(given) for name, given in flavors.items()}
+    found: dict[str, Any] = {}
+    if len(node.share.flavors) == 1:
+        found |= {"nodes": nodes_} if (nodes_ := next(iter(nodes.values()), {})) else {}
+    elif any(nodes.values()):
+        called = dict(zip(nodes, distinct(names.shorten(name) for name in nodes), strict=True))
+        found["platforms"] = {called[name]: {"nodes": own} if own else {} for name, own in nodes.items()}
+        found["default_platform"] = next(iter(called.values()))
+        reason = f"flavors {', '.join(nodes)}: platforms for workflows; other work names its nodes itself"
+        making.unplaced.append(Unplaced(node.kind, node.name, reason))
+    wanted = dict.fromkeys(given.text(("spec", "topologyName")) for given in flavors.values())
+    wanted.pop("", None)
+    for number, name in enumerate(wanted):
+        if name not in topologies:
+            making.unplaced.append(Unplaced(node.kind, node.name, f"topology {name} is not among what has a place"))
+        elif "topology" in found:
+            reason = f"topology {name} of flavor {list(flavors)[number]}: a pool has one, {found['topology']}"
+            making.unplaced.append(Unplaced(node.kind, node.name, reason))
+        else:
+            found["topology"] = topologies[name]
+    return found
+
+
+def _nodes(given: Given) -> dict[str, Any]:
+    """What pods need of the nodes of a flavor."""
+    selector = given.value(("spec", "nodeLabels"), dict)
+    tolerations = given.value(("spec", "tolerations"), list)
+    return {**({"selector": selector} if selector else {}), **({"tolerations": tolerations} if tolerations else {})}
+
+
+def _is_split(node: _Node, placings: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether the ClusterQueues of a cohort need nodes of their own each, and so pools."""
+    own = [placings[child.name] for child in node.below if child.kind == "ClusterQueue"]
+    return any(placing != own[0] for placing in own)
+
+
+def _is_subpool(node: _Node, above: _Node | None, split: Iterable[str]) -> bool:
+    return node.kind == "ClusterQueue" and above is not None and above.name not in split
+
+
+def _write_pool(
+    making: _Making,
+    node: _Node,
+    above: _Node | None,
+    subpools: Sequence[_Node],
+    placings: Mapping[str, Mapping[str, Any]],
+) -> None:
+    spec: dict[str, Any] = {"parent": above.target} if above else {}
+    parts = subpools or [node]
+    namespaces = list(dict.fromkeys(name for part in parts for name in part.namespaces))
+    spec |= {"namespaces": namespaces} if namespaces else {}
+    spec["resources"] = {
+        name: {
+            "guarantee": _written(name, node.guarantee),
+            "maximum": _maximum(name, node, above),
+            "weight": node.weight,
+        }
+        for name in RESOURCES
+        if name in node.covered
+    }
+    spec |= placings.get(parts[0].name, {}) if parts[0].kind == "ClusterQueue" else {}
+    making.write(
+        f"pools/{node.target}.yaml", f"Imported: {node.kind} {node.name}.", document("Pool", node.target, spec)
+    )
+    making.becomes.append(f"{node.kind} {node.name}: pool {node.target}")
+    room = names.MAX_LABEL - len(f"{node.target}{names.SEPARATOR}") - _NUMBER
+    plain = (names.shorten(plain_name(part.name), room) for part in subpools)
+    called = (f"{name}-queue" if name == names.SHARED else name for name in plain)
+    for part, name in zip(subpools, distinct(called), strict=True):
+        part.target = f"{node.target}{names.SEPARATOR}{name}"
+        data = document("Subpool", name, _subpool(node, part, name, namespaces))
+        making.write(f"subpools/{part.target}.yaml", f"Imported: {part.kind} {part.name}.", data)
+        making.becomes.append(f"{part.kind} {part.name}: subpool {part.target}")
+
+
+def _maximum(name: ResourceName, node: _Node, above: _Node | None) -> int | str:
+    """No limit of its own where the pool above it has the same."""
+    return UNLIMITED if above and node.maximum.of(name) == above.maximum.of(name) else _written(name, node.maximum)
+
+
+def _subpool(pool: _Node, part: _Node, name: str, namespaces: Sequence[str]) -> dict[str, Any]:
+    finite = [resource for resource in RESOURCES if resource in pool.covered]
+    quota = {resource: _written(resource, part.guarantee) for resource in finite}
+    maximum = {x: _written(x, part.maximum) for x in finite if part.maximum.of(x) != pool.maximum.of(x)}
+    spec: dict[str, Any] = {"parent": pool.target, "quota": quota["gpu"] if finite == ["gpu"] else quota}
+    spec |= {"maximum": maximum} if maximum else {}
+    spec |= {"weight": part.weight} if part.weight != pool.weight else {}
+    spec |= {"namespaces": list(part.namespaces)} if part.namespaces not in ((), tuple(namespaces)) else {}
+    queue = names.leaf_queue(PREFIX, NAMESPACE, pool.target, name)
+    spec |= {"queue": {"name": names.shorten(queue)}} if len(queue) > names.MAX_LABEL else {}
+    return {**spec, "state": "ACTIVE"}
+
+
+def _writable(amounts: Amounts, *, up: bool) -> Amounts:
+    """The same, with memory that no unit of a file tells, such as the sum of 100M and 1Gi, in whole mebibytes."""
+    memory = amounts.memory
+    if not memory or re.fullmatch(MEMORY, show("memory", memory)):
+        return amounts
+    return replace(amounts, memory=(int(memory) + up * (_MEBIBYTE - 1)) // _MEBIBYTE * _MEBIBYTE)
+
+
+def _written(name: ResourceName, amounts: Amounts) -> int | str:
+    """An amount as files have it."""
+    text = show(name, amounts.of(name))
+    return int(text) if text.isdecimal() else text
+
+
+def _tell_work(making: _Making, queues: Mapping[str, _Node]) -> None:
+    """What LocalQueues, classes and work become."""
+    kueue = making.kueue
+    targets = {
+        key: queues[name].target
+        for key, given in kueue.objects["LocalQueue"].items()
+        if (name := given.text(("spec", "clusterQueue"))) in queues and given.namespace in queues[name].namespaces
+    }
+    making.becomes += (f"LocalQueue {key}: label {POOL}: {target}" for key, target in targets.items())
+    priorities = {}
+    for given in kueue.objects["WorkloadPriorityClass"].values():
+        value = given.value(("value",), int)
+        nearest = min(PRIORITY_VALUES, key=lambda name: abs(PRIORITY_VALUES[name] - value))
+        priorities[given.name] = nearest
+        line = f"WorkloadPriorityClass {given.name} ({value}): label {PRIORITY}: {nearest} ({PRIORITY_VALUES[nearest]})"
+        making.becomes.append(line)
+    for given in kueue.work:
+        queue, level = (given.text(("metadata", "labels", label)) for label in _LABELS)
+        target = targets.get(f"{given.namespace}/{queue}")
+        where = f"{given.kind} {given.namespace}/{given.name or '(generated)'}"
+        if target is None:
+            making.unplaced.append(
+                Unplaced(given.kind, given.name, f"LocalQueue {given.namespace}/{queue} has no place")
+            )
+            continue
+        also = f", {PRIORITY}: {priorities[level]}" if level in priorities else ""
+        making.becomes.append(f"{where}: label {POOL}: {target}{also}")

@@ -1,0 +1,398 @@
+"""``import kueue``: pools and subpools that share a cluster as Kueue does, and what KAI does otherwise is said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.cli import Result, kubectl_tas, pool, write
+from tests.support.golden import GOLDEN, at, cases
+from tests.support.kubectl import FakeKubectl
+from tests.support.rendered import files_below
+
+Item = dict[str, Any]
+CASES = cases("commands/import-kueue")
+
+
+def kueue(kind: str, name: str, spec: object = None, namespace: str | None = None, **fields: object) -> Item:
+    """An object of Kueue."""
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    about = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": metadata}
+    return {**about, **({"spec": spec} if spec is not None else {}), **fields}
+
+
+def groups(gpus: object = 8, **quotas: object) -> list[Item]:
+    """Quotas of one flavor; those beside GPUs by resource, and fields beside nominalQuota as ``more``."""
+    more = quotas.pop("more", {})
+    amounts = {"nvidia.com/gpu": gpus, **quotas}
+    resources = [{"name": name, "nominalQuota": value, **more} for name, value in amounts.items()]  # type: ignore[dict-item]
+    return [{"coveredResources": [*amounts], "flavors": [{"name": "all", "resources": resources}]}]
+
+
+def cluster_queue(name: str, cohort: str | None = None, gpus: object = 8, more: object = None, **spec: object) -> Item:
+    """A ClusterQueue with GPUs of the flavor all."""
+    upper = {"cohortName": cohort} if cohort else {}
+    quotas = groups(gpus, **({"more": more} if more else {}))
+    return kueue("ClusterQueue", name, {**upper, "namespaceSelector": {}, "resourceGroups": quotas, **spec})
+
+
+def imported(folder: Path, *items: object, name: str = "kueue.json") -> Result:
+    """What the command says; the repository is ``folder/work``."""
+    (folder / name).write_text("---\n".join(json.dumps(item) + "\n" for item in items))
+    return kubectl_tas("import", "kueue", folder / name, "-o", folder / "work")
+
+
+def read(folder: Path, path: str) -> Item:
+    found: Item = yaml.safe_load((folder / "work" / path).read_text())["spec"]
+    return found
+
+
+def texts(root: Path) -> dict[str, str]:
+    """All files, by path."""
+    return {path.relative_to(root).as_posix(): path.read_text() for path in files_below(root)}
+
+
+def sound(root: Path) -> None:
+    """The repository has neither errors nor warnings, and renders."""
+    result = kubectl_tas("validate", "--strict", "-C", root)
+    assert result.code == 0, result.out
+    result = kubectl_tas("render", "-C", root)
+    assert result.code == 0, result.err
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_what_is_written(case: Path, tmp_path: Path, snapshot: Any) -> None:
+    result = kubectl_tas("import", "kueue", case / "kueue.yaml", "-o", "work", cwd=tmp_path)
+    assert result.code == 0, result.err
+    files = {path: text for path, text in texts(tmp_path / "work").items() if path != "tas.yaml"}
+    written = "".join(f"\n== {path}\n{text}" for path, text in sorted(files.items()))
+    assert f"{result.out}{result.err}{written}" == snapshot(extension_class=at(case / "output.txt"))
+    sound(tmp_path / "work")
+
+
+def test_all_shapes_have_a_case() -> None:
+    assert len(CASES) == len([*(GOLDEN / "commands/import-kueue").iterdir()]) >= 8
+
+
+class TestAmounts:
+    def test_limits_of_a_cohort(self, tmp_path: Path) -> None:
+        """It holds what its ClusterQueues have together; what one borrows counts no more than what others have."""
+        more = [{"borrowingLimit": 2}, {"borrowingLimit": 100}, None]
+        items = [cluster_queue(name, "c", 8, most) for name, most in zip("abd", more, strict=True)]
+        assert imported(tmp_path, *items).code == 0
+        assert read(tmp_path, "pools/c.yaml")["resources"] == {"gpu": {"guarantee": 24, "maximum": 24, "weight": 1}}
+        assert read(tmp_path, "subpools/c--a.yaml")["maximum"] == {"gpu": 10}
+        assert all("maximum" not in read(tmp_path, f"subpools/c--{name}.yaml") for name in "bd")
+        sound(tmp_path / "work")
+
+    def test_memory_that_no_unit_tells(self, tmp_path: Path) -> None:
+        """Sums are not less than their parts, however these are written."""
+        quotas = [groups(1, memory="100M"), groups(1, memory="1Gi"), groups(1, memory="1500m"), groups(1, memory=1025)]
+        items = [kueue("Cohort", "c", {"parentName": "top"}), kueue("Cohort", "top", {})]
+        items += [
+            kueue("ClusterQueue", f"q{index}", {"cohortName": ("c", "top")[index % 2], "resourceGroups": quota})
+            for index, quota in enumerate(quotas)
+        ]
+        assert imported(tmp_path, *items).code == 0
+        assert read(tmp_path, "subpools/c--q0.yaml")["quota"] == {"gpu": 1, "memory": "100M"}
+        assert kubectl_tas("validate", "-C", tmp_path / "work").code == 0
+
+    def test_a_resource_that_only_others_of_the_cohort_have(self, tmp_path: Path) -> None:
+        """Kueue starts no work that asks for it, and neither does KAI."""
+        both = kueue("ClusterQueue", "a", {"cohortName": "c", "resourceGroups": groups(1, cpu="3500m")})
+        assert imported(tmp_path, both, cluster_queue("b", "c")).code == 0
+        assert read(tmp_path, "pools/c.yaml")["resources"]["cpu"]["guarantee"] == "3.5"
+        assert read(tmp_path, "subpools/c--b.yaml")["quota"] == {"gpu": 8, "cpu": 0}
+        assert read(tmp_path, "subpools/c--b.yaml")["maximum"] == {"cpu": 0}
+
+    def test_without_gpus(self, tmp_path: Path) -> None:
+        quotas = [{"flavors": [{"name": "all", "resources": [{"name": "cpu", "nominalQuota": 9}]}]}]
+        assert imported(tmp_path, kueue("ClusterQueue", "a", {"resourceGroups": quotas})).code == 0
+        resources = read(tmp_path, "pools/a.yaml")["resources"]
+        assert resources["gpu"] == {"guarantee": 0, "maximum": 0, "weight": 1}
+        assert (resources["cpu"]["maximum"], "memory" in resources) == (9, False)
+
+    def test_parts_of_a_gpu(self, tmp_path: Path) -> None:
+        result = imported(tmp_path, cluster_queue("a", gpus="2500m"))
+        assert read(tmp_path, "pools/a.yaml")["resources"]["gpu"]["guarantee"] == 2
+        assert "ClusterQueue a: quotas of parts of a GPU: a queue here has whole GPUs" in result.out
+
+    @pytest.mark.parametrize(
+        ("weights", "whole"),
+        [
+            (["0.5", 2], [1, 4]),
+            ([0, 0], [0, 0]),
+            (["1e-9", 1], [1, 10**6]),
+            ([3, 6], [1, 2]),
+            (["10", "0.1"], [100, 1]),
+        ],
+    )
+    def test_weights(self, tmp_path: Path, weights: list[object], whole: list[int]) -> None:
+        items = [cluster_queue(f"q{n}", "c", fairSharing={"weight": weight}) for n, weight in enumerate(weights)]
+        assert imported(tmp_path, *items).code == 0
+        assert [read(tmp_path, f"subpools/c--q{n}.yaml").get("weight", 1) for n in range(len(weights))] == whole
+        sound(tmp_path / "work")
+
+
+class TestOdd:
+    @pytest.mark.parametrize(
+        ("gpus", "said"),
+        [
+            ("ten", 'must be a quantity such as 500m or 64Gi, not "ten" [invalid-value]'),
+            (-3, "must not be negative, not -3 [invalid-value]"),
+            ("1e300", "is more than any cluster has"),
+            ([1], "must be a quantity"),
+            (None, 'the field "nominalQuota" is missing'),
+        ],
+    )
+    def test_quantities(self, tmp_path: Path, gpus: object, said: str) -> None:
+        result = imported(tmp_path, cluster_queue("a", gpus=gpus))
+        assert result.code == 1
+        assert f"{tmp_path}/kueue.json:1:" in result.err
+        assert said in result.err
+        assert not (tmp_path / "work").exists()
+
+    @pytest.mark.parametrize("field", ["borrowingLimit", "lendingLimit"])
+    def test_limits(self, tmp_path: Path, field: str) -> None:
+        result = imported(tmp_path, cluster_queue("a", "c", more={field: "4 GPUs"}))
+        assert (result.code, f'{field} must be a quantity such as 500m or 64Gi, not "4 GPUs"' in result.err) == (
+            1,
+            True,
+        )
+
+    def test_cohorts_in_a_circle(self, tmp_path: Path) -> None:
+        circle = [kueue("Cohort", name, {"parentName": upper}) for name, upper in zip("abc", "bca", strict=True)]
+        below = [kueue("Cohort", "d", {"parentName": "a"}), cluster_queue("q", "d")]
+        local = kueue("LocalQueue", "q", {"clusterQueue": "q"}, "n")
+        result = imported(tmp_path, *circle, *below, local, cluster_queue("ok"))
+        assert result.code == 0
+        why = "the parents of cohorts go in a circle, a -> b -> c -> a; Kueue starts no work there"
+        assert f"  Cohort a, c, d, b: {why}\n  ClusterQueue q: {why}\n" in result.out
+        assert "LocalQueue n/q: ClusterQueue q has no place" in result.out
+        assert sorted(texts(tmp_path / "work")) == ["pools/ok.yaml", "tas.yaml"]
+
+    def test_thousands_of_cohorts_below_one_another(self, tmp_path: Path) -> None:
+        deep = [kueue("Cohort", f"c{n}", {"parentName": f"c{n - 1}"} if n else {}) for n in range(3000)]
+        assert imported(tmp_path, *deep, cluster_queue("q", "c2999")).code == 0
+        assert read(tmp_path, "pools/c2999.yaml")["parent"] == "c2998"
+        assert read(tmp_path, "pools/c0.yaml")["resources"]["gpu"]["guarantee"] == 8
+        assert kubectl_tas("validate", "-C", tmp_path / "work").code == 0
+
+    def test_thousands_of_cohorts_in_a_circle(self, tmp_path: Path) -> None:
+        deep = [kueue("Cohort", f"c{n}", {"parentName": f"c{(n or 3000) - 1}"}) for n in range(3000)]
+        result = imported(tmp_path, *deep, cluster_queue("q", "c7"))
+        assert result.code == 1
+        assert "c0 -> c2999 -> c2998 -> c2997 -> c2996 -> ... -> c0; Kueue starts no work there" in result.out
+        assert "Nothing was written: nothing that was given has a place here." in result.err
+
+    def test_names_that_become_the_same(self, tmp_path: Path) -> None:
+        items = [cluster_queue("a.b"), cluster_queue("a-b"), cluster_queue("c.d", "e"), cluster_queue("c-d", "e")]
+        result = imported(
+            tmp_path, *items, cluster_queue("shared", "e"), kueue("Cohort", "a--b", {"resourceGroups": groups()})
+        )
+        assert "Cohort a--b: pool a-b\n" in result.out
+        assert "ClusterQueue a-b: pool a-b-2\n  ClusterQueue a.b: pool a-b-3\n" in result.out
+        assert "ClusterQueue c.d: subpool e--c-d-2\n  ClusterQueue shared: subpool e--shared-queue\n" in result.out
+        sound(tmp_path / "work")
+
+    def test_long_names(self, tmp_path: Path) -> None:
+        items = [
+            cluster_queue("q" * 253),
+            cluster_queue("q" * 252),
+            *(cluster_queue("s" * n, "c" * 253) for n in (252, 253)),
+        ]
+        result = imported(tmp_path, *items, kueue("LocalQueue", "l" * 253, {"clusterQueue": "q" * 253}, "n" * 63))
+        assert result.code == 0, result.err
+        sound(tmp_path / "work")
+
+    def test_a_local_queue_of_no_cluster_queue(self, tmp_path: Path) -> None:
+        lost = [kueue("LocalQueue", "q", {"clusterQueue": "gone"}, "n"), kueue("LocalQueue", "r", {}, "n")]
+        system = kueue("LocalQueue", "s", {"clusterQueue": "a"}, "kube-system")
+        result = imported(tmp_path, cluster_queue("a"), *lost, system)
+        assert "LocalQueue n/q: ClusterQueue gone is not among what was given" in result.out
+        assert "LocalQueue n/r: ClusterQueue (none) is not among what was given" in result.out
+        assert "LocalQueue kube-system/s: the namespace belongs to Kubernetes" in result.out
+        sound(tmp_path / "work")
+
+    def test_the_same_object_twice(self, tmp_path: Path) -> None:
+        assert imported(tmp_path, cluster_queue("a"), cluster_queue("a")).code == 0
+        result = imported(tmp_path / "work", cluster_queue("a"), cluster_queue("a", gpus=9))
+        assert "the ClusterQueue a is there twice, with different content [name-duplicate]" in result.err
+
+    @pytest.mark.parametrize(
+        ("item", "said"),
+        [
+            ("hello", "the document must be a mapping"),
+            ({"a": 1}, 'the field "apiVersion" is missing'),
+            (kueue("ClusterQueue", "", {}), 'the field "name" is missing in metadata'),
+            (kueue("ClusterQueue", "a", [1]), "spec must be a mapping, not a list"),
+            (kueue("ClusterQueue", "a", {"resourceGroups": "x"}), "spec.resourceGroups must be a list"),
+            (kueue("ClusterQueue", "a", {"resourceGroups": ["x"]}), "spec.resourceGroups[0] must be a mapping"),
+            (kueue("ClusterQueue", "a", {"resourceGroups": [{"flavors": [{}]}]}), 'the field "name" is missing'),
+            (kueue("Cohort", "a", {"parentName": 3}), "spec.parentName must be text"),
+            (kueue("WorkloadPriorityClass", "a", value="high"), "value must be a whole number"),
+            (kueue("Topology", "a", {"levels": [{"nodeLabel": 1}]}), "nodeLabel must be text"),
+            (kueue("ResourceFlavor", "a", {"nodeLabels": ["x"]}), "spec.nodeLabels must be a mapping"),
+        ],
+    )
+    def test_what_is_not_built_as_its_kind(self, tmp_path: Path, item: object, said: str) -> None:
+        used = cluster_queue("q", gpus=1)
+        used["spec"]["resourceGroups"][0]["flavors"][0]["name"] = "a"
+        result = imported(tmp_path, used, item)
+        assert result.code == 1
+        assert said in result.err
+
+    def test_a_topology_that_has_no_place(self, tmp_path: Path) -> None:
+        flavor = kueue("ResourceFlavor", "all", {"nodeLabels": {"a": "b"}, "topologyName": "t"})
+        result = imported(tmp_path, cluster_queue("a"), flavor, kueue("Topology", "t", {"levels": []}))
+        assert "Topology t: it has no levels" in result.out
+        assert "ClusterQueue a: topology t is not among what has a place" in result.out
+        sound(tmp_path / "work")
+
+
+QUOTAS = st.tuples(st.integers(0, 9), st.none() | st.integers(0, 9), st.none() | st.integers(0, 9))
+FLAVORS = st.dictionaries(st.sampled_from("xyz"), QUOTAS, max_size=3)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_what_may_be_held_is_what_kueue_lets_be_held(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Beside Kueue's own sums, ``potentialAvailable`` of pkg/cache/scheduler/resource_node.go, of any tree."""
+    number = data.draw(st.integers(1, 4))
+    upper = {"c0": "", **{f"c{n}": f"c{data.draw(st.integers(0, n - 1))}" for n in range(1, number)}}
+    queues = {f"q{n}": f"c{data.draw(st.integers(0, number - 1))}" for n in range(data.draw(st.integers(1, 4)))}
+    quotas = {name: data.draw(FLAVORS) for name in (*upper, *queues)}
+    quotas["c0"] = {flavor: (nominal, None, None) for flavor, (nominal, _, _) in quotas["c0"].items()}
+
+    def subtree(name: str, flavor: str) -> int:
+        below = (child for child, above in (upper | queues).items() if above == name)
+        own = quotas[name].get(flavor, (0, None, None))[0]
+        return own + sum(subtree(child, flavor) - local(child, flavor) for child in below)
+
+    def local(name: str, flavor: str) -> int:
+        lending = quotas[name].get(flavor, (0, None, None))[2]
+        return 0 if lending is None else max(0, subtree(name, flavor) - lending)
+
+    def available(name: str, flavor: str) -> int:
+        above = (upper | queues)[name]
+        if not above:
+            return subtree(name, flavor)
+        borrowing = quotas[name].get(flavor, (0, None, None))[1]
+        found = local(name, flavor) + available(above, flavor)
+        return found if borrowing is None else min(found, subtree(name, flavor) + borrowing)
+
+    items = []
+    for name, above in (upper | queues).items():
+        flavors = [
+            {"name": flavor, "resources": [{"name": "nvidia.com/gpu", **_named(quota)}]}
+            for flavor, quota in quotas[name].items()
+        ]
+        key, kind = ("cohortName", "ClusterQueue") if name in queues else ("parentName", "Cohort")
+        spec = {**({key: above} if above else {}), "resourceGroups": [{"flavors": flavors}]}
+        items.append(kueue(kind, name, spec))
+    folder = tmp_path_factory.mktemp("tree")
+    assert imported(folder, *items).code == 0
+    pools = {path.stem: read(folder, f"pools/{path.name}") for path in (folder / "work/pools").iterdir()}
+    for name, cohort in queues.items():
+        path, limits = folder / f"work/subpools/{cohort}--{name}.yaml", []
+        above = cohort if path.exists() else name
+        if path.exists():
+            limits.append(read(folder, f"subpools/{path.name}").get("maximum", {}).get("gpu", -1))
+        while above:
+            limits.append(pools[above]["resources"]["gpu"]["maximum"])
+            above = pools[above].get("parent", "")
+        expected = sum(available(name, flavor) for flavor in quotas[name])
+        assert min(limit for limit in limits if limit != -1) == expected, name
+    assert kubectl_tas("validate", "-C", folder / "work").code == 0
+
+
+def _named(quota: tuple[int, int | None, int | None]) -> dict[str, int]:
+    names = ("nominalQuota", "borrowingLimit", "lendingLimit")
+    return {name: value for name, value in zip(names, quota, strict=True) if value is not None}
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_nothing_ends_the_program(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Any value in place of any other: findings, or a repository without errors."""
+    items = [
+        kueue("Cohort", "c", {"parentName": "top", "resourceGroups": groups(1)}),
+        cluster_queue("a", "c", more={"borrowingLimit": 1}, fairSharing={"weight": 2}),
+        kueue("ResourceFlavor", "all", {"nodeLabels": {"a": "b"}, "tolerations": [{"key": "t"}], "topologyName": "t"}),
+        kueue("Topology", "t", {"levels": [{"nodeLabel": "x/rack"}]}),
+        kueue("LocalQueue", "l", {"clusterQueue": "a"}, "n"),
+        kueue("WorkloadPriorityClass", "p", value=7),
+    ]
+    holder: Any = data.draw(st.sampled_from(items))
+    while True:
+        key = data.draw(st.sampled_from([*holder] if isinstance(holder, dict) else range(len(holder))))
+        if not isinstance(holder[key], dict | list) or not holder[key] or data.draw(st.booleans()):
+            break
+        holder = holder[key]
+    holder[key] = data.draw(st.sampled_from([None, True, -1, 0.5, "", "x", "9e99", [], {}, [1], {"a": 1}, "a\u0000b"]))
+    folder = tmp_path_factory.mktemp("any")
+    result = imported(folder, *items)
+    assert result.code in (0, 1), result.err
+    assert "internal error" not in result.err
+    if result.code == 0:
+        assert kubectl_tas("validate", "-C", folder / "work").code == 0
+
+
+class TestWhere:
+    def test_a_folder(self, tmp_path: Path) -> None:
+        text = {"b/q.yaml": yaml.safe_dump(cluster_queue("q")), ".git/x.yaml": "{", "a.txt": "{"}
+        write(tmp_path / "in", text | {"l.yml": yaml.safe_dump(kueue("LocalQueue", "l", {"clusterQueue": "q"}, "n"))})
+        result = kubectl_tas("import", "kueue", tmp_path / "in", "-o", tmp_path / "work")
+        assert "LocalQueue n/l: label kubectl-tas/pool: q" in result.out
+
+    def test_a_cluster(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        answers = {"clusterqueues": [cluster_queue("q", gpus="many")], "localqueues": []}
+        for resource, items in answers.items():
+            (tmp_path / resource).write_text(json.dumps({"kind": "List", "items": items}))
+        script = (
+            f'for last in "$@"; do case $last in *.kueue.x-k8s.io) file={tmp_path}/${{last%%.*}};; esac; done\n'
+            '[ -f $file ] && exec cat $file\necho "error: the server doesn\'t have a resource type" >&2; exit 1'
+        )
+        fake = FakeKubectl(tmp_path, monkeypatch)
+        (tmp_path / "kubectl").write_text(f"#!/bin/sh\n{script}\n")
+        assert fake.program.exists()
+        result = kubectl_tas("import", "kueue", "--context", "prod", "-o", tmp_path / "work")
+        assert result.code == 1
+        assert result.err.startswith(
+            "error: ClusterQueue q: spec.resourceGroups[0].flavors[0].resources[0].nominalQuota"
+        )
+        answers["clusterqueues"][0] = cluster_queue("q")
+        (tmp_path / "clusterqueues").write_text(json.dumps({"kind": "List", "items": answers["clusterqueues"]}))
+        result = kubectl_tas("import", "kueue", "--context", "prod", "-o", tmp_path / "work")
+        assert result.code == 0, result.err
+        assert read(tmp_path, "tas.yaml") == {"backends": [{"name": "default", "context": "prod"}]}
+        (tmp_path / "clusterqueues").unlink()
+        result = kubectl_tas("import", "kueue", "--context", "prod", "-o", tmp_path / "other")
+        assert (result.code, "Kueue's CustomResourceDefinitions are not installed" in result.err) == (3, True)
+
+    def test_files_and_a_cluster(self, tmp_path: Path) -> None:
+        assert kubectl_tas("import", "kueue", tmp_path, "--context", "prod").code == 2
+
+    def test_into_a_repository(self, tmp_path: Path) -> None:
+        """What is there stays, and is judged together with what is new."""
+        write(tmp_path / "work", {"tas.yaml": "apiVersion: tas/v1alpha1\nkind: Config\n", "pools/team.yaml": pool()})
+        result = imported(tmp_path, cluster_queue("q"))
+        assert result.code == 0, result.err
+        assert f"unchanged {tmp_path}/work/tas.yaml\nwrote {tmp_path}/work/pools/q.yaml\n" in result.out
+        assert f"unchanged {tmp_path}/work/pools/q.yaml" in imported(tmp_path, cluster_queue("q")).out
+        before = texts(tmp_path / "work")
+        result = imported(tmp_path, cluster_queue("q", gpus=9), cluster_queue("new"))
+        assert result.code == 1
+        assert "-      maximum: 8\n+      guarantee: 9\n" in result.out
+        write(tmp_path / "work", {"pools/other.yaml": pool("new")})
+        result = imported(tmp_path, cluster_queue("new"))
+        assert (result.code, 'pool "new"' in result.err) == (1, True)
+        assert texts(tmp_path / "work") == {**before, "pools/other.yaml": pool("new")}
