@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_tas import gpus
@@ -163,7 +163,7 @@ def _meant(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Pod:
+class Pod:
     """A pod template, and where its parts stand."""
 
     origin: Origin
@@ -173,6 +173,8 @@ class _Pod:
     annotations: Mapping[str, str]
     notes: KeyPath
     """Of its annotations."""
+    count: int = 1
+    """How many are made of it."""
 
     def note(self, name: str) -> Location:
         """Where an annotation stands."""
@@ -181,13 +183,14 @@ class _Pod:
 
 def check_gpu_requests(fleet: Fleet) -> Iterator[Diagnostic]:
     """Pod templates of workloads and PodCliqueSets. What OSMO's tasks ask for themselves is always whole GPUs."""
+    channels = {name for _, _, name in fleet.compute_domains}
     for pod in (pod for group in fleet.pod_groups for pod in pods_of(group)):
-        yield from _unknown_number(pod)
+        yield from _unknown_number(pod, channels)
         yield from _refused_notes(pod)
     for item in fleet.submissions:
         pods = tuple(pods_of(item))
         for pod in pods:
-            yield from _unknown_number(pod)
+            yield from _unknown_number(pod, channels)
             yield from _refused_notes(pod)
         yield from _unread(item, pods)
         if isinstance(item, FleetWorkload):
@@ -198,31 +201,34 @@ def check_gpu_requests(fleet: Fleet) -> Iterator[Diagnostic]:
 
 def check_pod_gpus(origin: Origin, spec: PodSpec, annotations: Mapping[str, str]) -> Iterator[Diagnostic]:
     """A Pod that is made here."""
-    pod = _Pod(origin, spec, ("spec",), annotations, ROOT)
+    pod = Pod(origin, spec, ("spec",), annotations, ROOT)
     yield from _unknown_number(pod)
     yield from _refused_notes(pod)
 
 
-def pods_of(item: object) -> Iterator[_Pod]:
+def pods_of(item: object) -> Iterator[Pod]:
     """The pod templates of a workload or a PodCliqueSet, and the Pods of a hand-written PodGroup; of others none."""
     if isinstance(item, FleetPodGroup):
         for member in item.pods:
-            yield _Pod(member.origin, member.spec.spec, ("spec",), member.spec.metadata.annotations, ROOT)
+            yield Pod(member.origin, member.spec.spec, ("spec",), member.spec.metadata.annotations, ROOT)
     elif isinstance(item, FleetWorkload):
         for part in item.templates:
             if part.template is not None:
                 notes = part.annotations_path
                 template, path = part.template, (*part.path, "spec")
-                yield _Pod(item.declared.origin, template.spec, path, template.metadata.annotations, notes)
+                count = item.copies * part.replicas
+                yield Pod(item.declared.origin, template.spec, path, template.metadata.annotations, notes, count)
     elif isinstance(item, SubmittedSet):
+        scaled = {clique.name: group.spec.replicas for group in item.set.groups for clique in group.cliques}
         for clique in item.set.cliques:
             spec, notes = clique.spec.spec.podSpec, (*clique.path, "annotations")
             if spec is not None:
                 path = (*clique.path, "spec", "podSpec")
-                yield _Pod(item.declared.origin, spec, path, clique.spec.annotations, notes)
+                count = item.set.replicas * clique.spec.spec.replicas * scaled.get(clique.name, 1)
+                yield Pod(item.declared.origin, spec, path, clique.spec.annotations, notes, count)
 
 
-def _unread(item: Submission, pods: Sequence[_Pod]) -> Iterator[Diagnostic]:
+def _unread(item: Submission, pods: Sequence[Pod]) -> Iterator[Diagnostic]:
     """Annotations that stand above the pod templates, which no controller copies to pods."""
     if not isinstance(item, FleetWorkload | SubmittedSet):
         return
@@ -241,14 +247,15 @@ def _unread(item: Submission, pods: Sequence[_Pod]) -> Iterator[Diagnostic]:
                 yield Diagnostic(GPU_ANNOTATION, message, origin.locate((*path, name), key=True), hint=hint)
 
 
-def _unknown_number(pod: _Pod) -> Iterator[Diagnostic]:
+def _unknown_number(pod: Pod, channels: Collection[str] = ()) -> Iterator[Diagnostic]:
+    """``channels`` are the claim templates of ComputeDomains, whose claims give no GPUs."""
     if gpus.has_memory(pod.annotations):
         message = f"what {gpus.MEMORY} {pod.annotations[gpus.MEMORY]} comes to depends on the node"
         hint = f"It is counted as a hundredth of a GPU; ask by {gpus.FRACTION} where the quota must hold."
         yield Diagnostic(GPUS_UNKNOWN, message, pod.note(gpus.MEMORY), hint=hint)
-    if pod.spec.resourceClaims:
-        names = ", ".join(claim.name for claim in pod.spec.resourceClaims)
-        message = f"the devices of resource claims ({names}) are not known here, and not counted"
+    unknown = [claim.name for claim in pod.spec.resourceClaims if claim.resourceClaimTemplateName not in channels]
+    if unknown:
+        message = f"the devices of resource claims ({', '.join(unknown)}) are not known here, and not counted"
         place = pod.origin.locate((*pod.path, "resourceClaims"), key=True)
         yield Diagnostic(GPUS_UNKNOWN, message, place, hint=f"Ask for {gpus.GPU} where the quota must hold.")
     for field in ("containers", "initContainers"):
@@ -274,7 +281,7 @@ def _uncounted(origin: Origin, holder: KeyPath) -> Iterator[Diagnostic]:
                 yield Diagnostic(GPUS_UNKNOWN, message, origin.locate((*holder, key, part, name), key=True), hint=hint)
 
 
-def _refused_notes(pod: _Pod) -> Iterator[Diagnostic]:
+def _refused_notes(pod: Pod) -> Iterator[Diagnostic]:
     """Follows KAI 0.17's ``gpu_request_validator.go``."""
     notes = pod.annotations
     for name, is_right, wanted in (

@@ -95,7 +95,15 @@ class Backend(Model):
 class Given(Model):
     """Objects that no file declares, since others make them."""
 
-    kind: Literal["ConfigMap", "PersistentVolumeClaim", "Secret", "Service", "ServiceAccount"]
+    kind: Literal[
+        "ConfigMap",
+        "PersistentVolumeClaim",
+        "ResourceClaim",
+        "ResourceClaimTemplate",
+        "Secret",
+        "Service",
+        "ServiceAccount",
+    ]
     """Their kind."""
     namespace: Text | None = None
     """Where they are; without it in every namespace."""
@@ -243,8 +251,8 @@ class ConfigSpec(Model):
     """Labels that workflows must have, as in OSMO's workflow configuration."""
     companions: Many[CompanionKind] = ()
     """Further kinds that may stand beside workloads, such as ServiceMonitor; they must make no pods. Service,
-    ConfigMap, PersistentVolumeClaim, ServiceAccount, HorizontalPodAutoscaler, PodDisruptionBudget, Ingress and
-    NetworkPolicy always may.
+    ConfigMap, PersistentVolumeClaim, ServiceAccount, HorizontalPodAutoscaler, PodDisruptionBudget, Ingress,
+    NetworkPolicy and ComputeDomain always may.
     """
     given: Many[Given] = ()
     """Objects that work names and others make: an administrator, another repository, an operator."""

@@ -80,6 +80,7 @@ COMPANIONS = tuple(
         ("policy/v1", "PodDisruptionBudget"),
         ("networking.k8s.io/v1", "Ingress"),
         ("networking.k8s.io/v1", "NetworkPolicy"),
+        ("resource.nvidia.com/v1beta1", "ComputeDomain"),
     )
 )
 """The kinds that may stand beside workloads in every repository."""
