@@ -137,10 +137,7 @@ def _shared(domain: FleetCompanion, users: Sequence[_User]) -> Iterator[Diagnost
     gangs = dict(user.gang for user in users)
     count = sum(gangs.values())
     if count > 1:
-        listed = [
-            f"{name} ({plural(number, 'gang')})" if number > 1 < len(gangs) else name for name, number in gangs.items()
-        ]
-        message = f"{count} gangs use this ComputeDomain: {shortened(sorted(listed))}"
+        message = f"{count} gangs use this ComputeDomain: {shortened(sorted(gangs))}"
         related = tuple(Related("used here", place) for place in dict.fromkeys(user.place for user in users))
         hint = "Write a ComputeDomain for each gang: pods of one ComputeDomain may read each other's GPU memory."
         yield Diagnostic(COMPUTE_DOMAIN, message, domain.place, related, hint=hint)

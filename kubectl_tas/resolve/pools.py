@@ -207,6 +207,12 @@ class FleetPool:
         """What its pods need of a node."""
         return self.declared.spec.spec.nodes
 
+    @cached_property
+    def kinds_of_nodes(self) -> tuple[Mapping[str, str], ...]:
+        """What is said of the labels of its nodes: of all in the same way, or of those of each platform."""
+        own = [item.chosen for item in self.platforms.by_name.values()]
+        return tuple({**self.nodes.selector, **item} for item in own) or (self.nodes.selector,)
+
     @property
     def shard(self) -> str | None:
         """The shard of KAI's scheduler that places its work; None for the one without a label."""
