@@ -57,8 +57,9 @@ GPUS_UNKNOWN = Rule(
     "What gpu-memory comes to depends on the node, what a resource claim asks for is in another object, and KAI "
     "charges no queue for accelerators other than nvidia.com/gpu, amd.com/gpu and MIG devices. A device plugin gives "
     "GPUs under any name that it is configured for, so each resource with a domain is told that is not known as a "
-    "network card or the like. Quotas are checked without them. Ask for whole GPUs or a gpu-fraction where the quota "
-    "must hold. Where a plugin gives no accelerators, spec.rules of the Config says so: gpus-unknown: off.",
+    "network card or the like. Of a DeviceClass, KAI 0.17 charges what pods ask for by the extendedResourceName "
+    "nvidia.com/gpu, and by no other name. Quotas are checked without them. Ask for whole GPUs or a gpu-fraction where "
+    "the quota must hold. Where a plugin gives no accelerators, spec.rules of the Config says so: gpus-unknown: off.",
     protects=Waiving.CONFIG,
 )
 GPU_ANNOTATION = Rule(
@@ -278,6 +279,10 @@ def _uncounted(origin: Origin, holder: KeyPath) -> Iterator[Diagnostic]:
             if not is_misnamed(name) and (part == "limits" or name not in resources.limits.uncounted):
                 message = f"KAI charges no queue for {name}"
                 hint = "It counts nvidia.com/gpu, amd.com/gpu and MIG devices, in whole numbers."
+                if name.startswith(_CLAIMED):
+                    hint = (
+                        f"Ask for {gpus.GPU}, and set extendedResourceName: {gpus.GPU} in the DeviceClass (KAI 0.17)."
+                    )
                 yield Diagnostic(GPUS_UNKNOWN, message, origin.locate((*holder, key, part, name), key=True), hint=hint)
 
 
