@@ -16,12 +16,13 @@ AFFINITY: Path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDu
 
 def fulfils(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
     """Whether labels fulfil a condition; one that is none is left to others."""
-    key, values = expression.get("key"), expression.get("values") or []
+    key, values = str(expression.get("key")), expression.get("values")
+    wanted = values if isinstance(values, list) else []
     match expression.get("operator"):
         case "In":
-            return labels.get(str(key)) in values
+            return labels.get(key) in wanted
         case "NotIn":
-            return labels.get(str(key)) not in values
+            return labels.get(key) not in wanted
         case "Exists":
             return key in labels
         case "DoesNotExist":
@@ -54,7 +55,7 @@ def admits(spec: object, labels: Mapping[str, str], *, keys: Iterable[str] | Non
         all(
             fulfils(condition, labels)
             for condition in _items(_at(term, ("matchExpressions",)))
-            if known is None or condition.get("key") in known
+            if known is None or str(condition.get("key")) in known
         )
         for term in terms
     )
@@ -63,8 +64,8 @@ def admits(spec: object, labels: Mapping[str, str], *, keys: Iterable[str] | Non
 def values_at(spec: object, path: Path) -> list[str]:
     """The values of a label that are asked for at one of the places of ``choices``."""
     written = _at(spec, path)
-    values = written.get("values") or () if isinstance(written, dict) else (written,)
-    return [str(value) for value in values]
+    values = written.get("values") if isinstance(written, dict) else [written]
+    return [str(value) for value in values] if isinstance(values, list) else []
 
 
 def instead(wanted: Iterable[str], known: Iterable[str]) -> str:

@@ -145,7 +145,7 @@ def _shared(domain: FleetCompanion, users: Sequence[_User]) -> Iterator[Diagnost
 
 def _nodes(domain: FleetCompanion, users: Sequence[_User]) -> Iterator[Diagnostic]:
     written, pods = domain.declared.origin.value(("spec", "numNodes")), sum(user.pod.count for user in users)
-    if isinstance(written, int) and written > 0 and written != pods:
+    if type(written) is int and written > 0 and written != pods:
         claim = f"{plural(pods, 'pod')} {'claims' if pods == 1 else 'claim'}"
         message = f"numNodes is {written}, but {claim} a channel of it, each on a node of its own"
         related = tuple(Related("claimed here", place) for place in dict.fromkeys(user.place for user in users))
@@ -186,19 +186,25 @@ def _without(work: FleetWorkload, users: Sequence[_User]) -> Iterator[Diagnostic
 def _spread(fleet: Fleet, work: _Work, users: Sequence[_User]) -> Iterator[Diagnostic]:
     """The first place where work claims a channel, if nothing keeps the pods of its gang in one NVLink domain."""
     pool = work.pool
-    claiming = sum(user.pod.count for user in users)
-    if pool is None or not pool.backend.has(Feature.TOPOLOGY) or claiming <= max(users[0].gang[1] if users else 1, 1):
+    if not users or pool is None or not pool.backend.has(Feature.TOPOLOGY):
+        return
+    is_one_each = sum(user.pod.count for user in users) <= users[0].gang[1]
+    if is_one_each and not (isinstance(work, FleetWorkload) and work.gang):
         return
     if any(map(_joins, pool.nodes.selector)) or all(_is_near(user.pod.origin.value(user.pod.path)) for user in users):
         return
-    if all(_is_covered(fleet, gang, users) for gang in _gangs(fleet, work)):
+    are_apart = isinstance(work, FleetWorkload) and not is_one_pod_group(work)
+    if not are_apart and all(_is_covered(fleet, gang, users) for gang in _gangs(fleet, work)):
         return
     level = next((item.key for item in pool.levels if _joins(item.label)), None)
     message = "nothing keeps the pods that claim this channel in one NVLink domain"
-    if level is None:
+    if are_apart:
+        hint = f"KAI places each pod by itself: keep them together by podAffinity with topologyKey: {GPU_CLIQUE}."
+    elif level is None:
         hint = f"Add a level with the node label {GPU_CLIQUE} to the topology of pool {pool.name}, and require it."
     elif isinstance(work, FleetWorkload):
-        hint = f"Require a level: write the annotation {labels.PLACEMENT_REQUIRED}: {level}."
+        key = labels.SEGMENT_REQUIRED if work.is_segmented else labels.PLACEMENT_REQUIRED
+        hint = f"Require a level: write the annotation {key}: {level}."
     else:
         hint = f"Require the level {level}."
     yield Diagnostic(COMPUTE_DOMAIN_SPREAD, message, users[0].place, hint=hint)
@@ -238,9 +244,10 @@ def _chain(name: str, above: Mapping[str, str | None]) -> Iterator[str]:
 
 
 def _parts(user: _User) -> Iterator[str]:
-    """The SubGroups that its pods are in, where these are known by name."""
+    """The SubGroups that its pods are in, where these are known by name; of a gang of several workloads none."""
     if isinstance(user.work, FleetWorkload):
-        items = [item for item in user.work.replicas if (*item.path, "spec") == user.pod.path]
+        own = () if user.work.gang else user.work.replicas
+        items = [item for item in own if (*item.path, "spec") == user.pod.path]
         yield from (name for item in items if (name := sub_group(user.work, item)) is not None)
     elif isinstance(user.work, SubmittedSet):
         item = user.work.set
@@ -279,8 +286,8 @@ def _is_near(spec: object) -> bool:
                 return True
             if _joins(str(value.get("topologyKey"))):
                 return True
-            values = value.get("values")
-            if value.get("operator") == "In" and _joins(str(value.get("key"))) and values and len(values) == 1:
+            values, is_in = value.get("values"), value.get("operator") == "In"
+            if is_in and _joins(str(value.get("key"))) and isinstance(values, list) and len(values) == 1:
                 return True
             waiting += [value[key] for key in _REQUIRED if key in value]
         elif isinstance(value, list):

@@ -1224,6 +1224,12 @@ COMPUTE_DOMAINS: tuple[Row, ...] = (
     (DOMAIN, "{name: nvlink-channel}", "{name: NVLink}", "NVLink lower-case"),
     (DOMAIN, "Name: nvlink-channel", "Name: nvlink-chanel", "nvlink-chanel nvlink-channel"),
     (DOMAIN, "TemplateName: nvlink", "Template: nvlink", "resourceClaimTemplate resourceClaimTemplateName"),
+    (
+        DOMAIN,
+        "limits: {nvidia.com/gpu: 1",
+        "limits: {deviceclass.resource.kubernetes.io/gpu.nvidia.com: 1",
+        "deviceclass.resource.kubernetes.io/gpu.nvidia.com queue nvidia.com/gpu extendedResourceName",
+    ),
     (DOMAIN, "claims: [{name: channel}]", "claims: [{name: chanel}]", "chanel channel"),
     (DOMAIN, "claims: [{name: channel}]", "claim: [{name: channel}]", "claim claims"),
 )
