@@ -13,6 +13,7 @@ from kubectl_tas.load.kinds import without_nulls
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.records import dataclass
+from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import FleetPodGroup
@@ -184,20 +185,28 @@ class Pod:
 
 def check_gpu_requests(fleet: Fleet) -> Iterator[Diagnostic]:
     """Pod templates of workloads and PodCliqueSets. What OSMO's tasks ask for themselves is always whole GPUs."""
-    channels = {name for _, _, name in fleet.compute_domains}
-    for pod in (pod for group in fleet.pod_groups for pod in pods_of(group)):
-        yield from _unknown_number(pod, channels)
-        yield from _refused_notes(pod)
+    for group in fleet.pod_groups:
+        for pod in pods_of(group):
+            yield from _unknown_number(pod, _channels(fleet, group.backend, group.namespace))
+            yield from _refused_notes(pod)
     for item in fleet.submissions:
         pods = tuple(pods_of(item))
         for pod in pods:
-            yield from _unknown_number(pod, channels)
+            yield from _unknown_number(pod, _channels(fleet, item.pool.backend, item.namespace))
             yield from _refused_notes(pod)
         yield from _unread(item, pods)
         if isinstance(item, FleetWorkload):
             for part in item.templates:
                 if part.template is None:  # a TrainJob says per node what its runtime's template does not
                     yield from _uncounted(item.declared.origin, part.path)
+
+
+def _channels(fleet: Fleet, backend: FleetBackend, namespace: str) -> Collection[str]:
+    """The claim templates of the ComputeDomains of a namespace: their claims give no GPUs."""
+    domains = fleet.compute_domains
+    return (
+        [name for cluster, space, name in domains if (cluster, space) == (backend.name, namespace)] if domains else ()
+    )
 
 
 def check_pod_gpus(origin: Origin, spec: PodSpec, annotations: Mapping[str, str]) -> Iterator[Diagnostic]:
@@ -249,13 +258,13 @@ def _unread(item: Submission, pods: Sequence[Pod]) -> Iterator[Diagnostic]:
 
 
 def _unknown_number(pod: Pod, channels: Collection[str] = ()) -> Iterator[Diagnostic]:
-    """``channels`` are the claim templates of ComputeDomains, whose claims give no GPUs."""
+    """``channels`` are claim templates of which the claims give no GPUs."""
     if gpus.has_memory(pod.annotations):
         message = f"what {gpus.MEMORY} {pod.annotations[gpus.MEMORY]} comes to depends on the node"
         hint = f"It is counted as a hundredth of a GPU; ask by {gpus.FRACTION} where the quota must hold."
         yield Diagnostic(GPUS_UNKNOWN, message, pod.note(gpus.MEMORY), hint=hint)
-    unknown = [claim.name for claim in pod.spec.resourceClaims if claim.resourceClaimTemplateName not in channels]
-    if unknown:
+    claims = pod.spec.resourceClaims
+    if claims and (unknown := [item.name for item in claims if item.resourceClaimTemplateName not in channels]):
         message = f"the devices of resource claims ({', '.join(unknown)}) are not known here, and not counted"
         place = pod.origin.locate((*pod.path, "resourceClaims"), key=True)
         yield Diagnostic(GPUS_UNKNOWN, message, place, hint=f"Ask for {gpus.GPU} where the quota must hold.")

@@ -208,19 +208,15 @@ def check_demands(origin: Origin, wanted: tuple[Demand, ...]) -> Iterator[Diagno
 
 def _choices(item: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:
     """Nodes that pods choose, of which the pool has none by what it says of its nodes and platforms."""
-    kinds = item.pool.kinds_of_nodes
-    if not any(kinds):
-        return
-    for pod in pods_of(item):
-        spec = pod.origin.value(pod.path)
+    pool = item.pool
+    for pod in pods_of(item) if pool.node_labels else ():
+        spec = pod.spec.model_extra
         for key, path in choices(spec):
-            known = {labels_[key] for labels_ in kinds if key in labels_}
-            is_told = path[0] == "nodeSelector" and key in item.pool.nodes.selector  # check_demands says it
-            if is_told or not all(key in labels_ for labels_ in kinds):
-                continue
-            if not any(admits(spec, labels_, keys=(key,)) for labels_ in kinds):
+            known = pool.node_labels.get(key)
+            is_told = path[0] == "nodeSelector" and key in pool.nodes.selector  # check_demands says it
+            if known and not is_told and not any(admits(spec, {key: value}, keys=(key,)) for value in known):
                 wanted = values_at(spec, path)
-                message = f"pool {item.pool.name} has no node with the {key} that {item.kind} {item.name} asks for"
+                message = f"pool {pool.name} has no node with the {key} that {item.kind} {item.name} asks for"
                 message += f": {shortened(wanted)}" if wanted else ""
                 place = pod.origin.locate((*pod.path, *path))
                 yield Diagnostic(NODES_LEFT, message, place, hint=instead(wanted, known))

@@ -2,8 +2,8 @@
 
 Taken from the Go types of Kubeflow's training-operator v1.9.0, notebook-controller v1.9.2, mpi-operator v0.8.0 and
 trainer v2.0.0 to v2.3.0, LeaderWorkerSet v0.10.0, JobSet v0.12.0, KubeRay v1.3.0 to v1.7.0 and NVIDIA's DRA driver
-v25.3.0 to v0.4.0. A repository does not
-say which release of an operator its cluster has: a field of any of them passes.
+v25.3.0 to v0.4.0. A repository does not say which release of an operator its cluster has: a field of any of them
+passes.
 
 A type is written as in Go: ``[]EnvVar`` is a list, ``{}string`` a mapping with any keys. Types that are not here are
 Kubernetes' own.

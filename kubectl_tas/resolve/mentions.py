@@ -314,7 +314,7 @@ class Reader:
             self._use(source, (*path, "subdomain"), "Service", space, spec["subdomain"])
         for index, item in _items(spec.get("imagePullSecrets")):
             self._use(source, (*path, "imagePullSecrets", index, "name"), "Secret", space, item.get("name"))
-        for index, item in _items(spec.get("resourceClaims")):
+        for index, item in _items(spec["resourceClaims"]) if "resourceClaims" in spec else ():
             for key, kind in _CLAIMS.items():
                 self._use(source, (*path, "resourceClaims", index, key), kind, space, item.get(key))
         for index, volume in _items(spec.get("volumes")):

@@ -208,10 +208,12 @@ class FleetPool:
         return self.declared.spec.spec.nodes
 
     @cached_property
-    def kinds_of_nodes(self) -> tuple[Mapping[str, str], ...]:
-        """What is said of the labels of its nodes: of all in the same way, or of those of each platform."""
-        own = [item.chosen for item in self.platforms.by_name.values()]
-        return tuple({**self.nodes.selector, **item} for item in own) or (self.nodes.selector,)
+    def node_labels(self) -> dict[str, frozenset[str]]:
+        """The labels that all its nodes have, each with its values: by its own selector, or those of all platforms."""
+        shared = self.nodes.selector
+        kinds = [{**shared, **item.chosen} for item in self.platforms.by_name.values()] or [shared]
+        keys = [key for key in kinds[0] if all(key in kind for kind in kinds)]
+        return {key: frozenset(kind[key] for kind in kinds) for key in keys}
 
     @property
     def shard(self) -> str | None:

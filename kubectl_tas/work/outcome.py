@@ -184,7 +184,8 @@ def claims(fleet: Fleet) -> Iterator[str]:
     for item in fleet.companions:
         yield "/".join(item.identity)
     yield from (_variables(*key) for key in config_maps(fleet))
-    yield from ("/".join((CLAIM_TEMPLATE, *key)) for key in fleet.compute_domains)
+    if fleet.companions:
+        yield from ("/".join((CLAIM_TEMPLATE, *key)) for key in fleet.compute_domains)
 
 
 def uses(fleet: Fleet) -> Iterator[str]:
