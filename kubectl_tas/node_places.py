@@ -11,6 +11,8 @@ from __future__ import annotations
 from kubectl_tas.records import dataclass
 
 HOSTNAME = "kubernetes.io/hostname"
+GPU_CLIQUE = "nvidia.com/gpu.clique"
+"""What the GPU operator calls the NVLink domain of a node (GPU Feature Discovery, docs/README.md)."""
 _KUBERNETES, _TOPOGRAPH = "Kubernetes", "Topograph"
 _COREWEAVE, _GKE, _EKS, _GPUS = "CoreWeave", "GKE", "EKS", "GPU Feature Discovery"
 _TIERS = range(9, -1, -1)
@@ -43,7 +45,7 @@ PLACES = (
     Place("cloud.google.com/gce-topology-block", "block", _GKE),
     Place("cloud.google.com/gce-topology-subblock", "subblock", _GKE),
     Place("node.coreweave.cloud/rack", "rack", _COREWEAVE),
-    Place("nvidia.com/gpu.clique", "gpu-clique", _GPUS, joins_gpus=True),
+    Place(GPU_CLIQUE, "gpu-clique", _GPUS, joins_gpus=True),
     Place("accelerator.topograph.run/domain", "accelerator", _TOPOGRAPH, joins_gpus=True),
     Place("accelerator.topograph.run/sub-domain", "sub-domain", _TOPOGRAPH, joins_gpus=True),
     Place("topology.k8s.aws/ultraserver-id", "ultraserver", _EKS, joins_gpus=True),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from kubectl_tas.check.clique_placement import check_default_topology, check_grove
 from kubectl_tas.check.cliques import check_cliques
 from kubectl_tas.check.companion_names import check_companions, check_named
+from kubectl_tas.check.compute_domains import check_compute_domains
 from kubectl_tas.check.draining import check_draining
 from kubectl_tas.check.fields import check_fields, check_kubernetes
 from kubectl_tas.check.gitops import check_exported, check_finished, check_suspended
@@ -98,6 +99,7 @@ WORK_CHECKS: tuple[Check, ...] = (
     check_segments,
     check_gangs,
     check_gpu_requests,
+    check_compute_domains,
     check_evictions,
     check_growth,
     check_pod_groups,

@@ -61,6 +61,8 @@ REFERENCE_ELSEWHERE = Rule(
 _LABELS = (labels.POOL, labels.REPLACE)
 _BUILT_IN = {("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt"), ("Service", "kubernetes")}
 """What Kubernetes makes in every namespace, and its own Service."""
+_NOT_DECLARED = ("ResourceClaim", "ResourceClaimTemplate", "Secret")
+"""Kinds that work names, and that no file may declare."""
 _TYPED = tuple(f"{{}}-{kind}-{EACH}" for kind in ("chief", "evaluator", "master", "ps", "worker"))
 _SERVICES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("JobSet", "LeaderWorkerSet", "MPIJob", "Notebook", "TrainJob"), ("{}",)),
@@ -138,7 +140,8 @@ def check_named(fleet: Fleet) -> Iterator[Diagnostic]:
             listed = sorted({use.name for _, use in nowhere})
             what = f'the {kind} "{listed[0]}"' if len(listed) == 1 else f"the {kind}s {shortened(listed)}"
             message = f"no file declares {what} in namespace {space[1]}"
-            hint = "Somebody else must make it there. Declare it, or list it in spec.given of the Config."
+            how = "List" if kind in _NOT_DECLARED else "Declare it, or list"
+            hint = f"Somebody else must make it there. {how} it in spec.given of the Config."
             yield Diagnostic(REFERENCE_ELSEWHERE, message, _place(_in_order(nowhere)[0]), hint=hint)
 
 

@@ -20,6 +20,9 @@ FOLLOWS_IN_FILE: dict[str, tuple[str, ...]] = {
     "volume-unknown": _FIELDS,
     "podgroup-member": (*_FIELDS, "key-unknown", "key-misplaced"),
     "subpool-closed": ("reference-unknown",),
+    "nodes-left": ("fields-conflict", "wrong-type"),
+    "compute-domain": (*_FIELDS, "invalid-value", "reference-unknown", "wrong-type"),
+    "gpus-unknown": (*_FIELDS, "invalid-value", "reference-unknown", "wrong-type"),
     "placement-without-level": ("key-unknown", "topology-key-unknown"),
     "domain-order": ("hostname-not-last", "level-duplicate"),
     "hostname-not-last": ("level-duplicate",),
@@ -33,6 +36,8 @@ FOLLOWS_IN_FILE: dict[str, tuple[str, ...]] = {
 _NAMES = ("parent-unknown", "parent-invalid", "backend-unknown", "name-invalid", "name-delimiter", "name-reserved")
 FOLLOWS: dict[str, tuple[str, ...]] = {
     "companion-namespace": (UNREAD, *_NAMES),
+    "compute-domain": (UNREAD,),
+    "gpus-unknown": (UNREAD,),
     "podgroup-unknown": (UNREAD,),
     "podgroup-priority": (UNREAD,),
     "podgroup-short": (UNREAD, "podgroup-member", "podgroup-unknown"),

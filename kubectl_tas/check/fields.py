@@ -78,7 +78,8 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
     for companion in fleet.repository.companions:
         origin, shapes = companion.origin, _shapes(kubernetes.nearest(clusters.get(id(companion))))
         yield from _below(origin, ("metadata",), origin.value(("metadata",)), shapes.of("ObjectMeta"))
-        shape = shapes.of(kubernetes.definition(companion.spec.apiVersion, companion.spec.kind))
+        own = companion.spec.kind
+        shape = shapes.of(own if own in TYPES else kubernetes.definition(companion.spec.apiVersion, own))
         found = _below(origin, (), {**origin.data, "metadata": {}}, shape)
         yield from found
     for group in fleet.repository.pod_groups:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.model.base import QUALIFIED_NAME, KeyPath
 from kubectl_tas.model.repository import Origin
-from kubectl_tas.node_places import BEFORE_1_0, HOSTNAME, PLACES, SINCE_1_0
+from kubectl_tas.node_places import BEFORE_1_0, GPU_CLIQUE, HOSTNAME, PLACES, SINCE_1_0
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.topologies import FleetTopology
 from kubectl_tas.words import closest, question
@@ -38,8 +38,6 @@ NODE_LABELS = (
     "topology.kubernetes.io/zone",
 )
 """What Kubernetes calls the labels that it gives nodes."""
-GPU_CLIQUE = "nvidia.com/gpu.clique"
-"""What the GPU operator calls the NVLink domain of a node (GPU Feature Discovery, docs/README.md)."""
 LEVEL_LABEL_UNKNOWN = Rule(
     "level-label-unknown",
     Severity.WARNING,

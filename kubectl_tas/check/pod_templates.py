@@ -5,7 +5,7 @@ selectors. Follows ``pkg/apis/core/validation``, ``apps/validation`` and ``batch
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kubectl_tas import spellings
 from kubectl_tas.check.conflicts import Fields, listed, mappings
@@ -13,6 +13,7 @@ from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.load.schema import INVALID_VALUE, MISSING_FIELD, invalid_value, missing_field
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared, Origin
+from kubectl_tas.node_choices import fulfils
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.workflows import groups_of, task_path
@@ -206,19 +207,3 @@ def _selector(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
             message = f"the template's labels do not fulfil the condition on {part.get('key')} of the selector"
             place = declared.at(*path, "matchExpressions", index)
             yield Diagnostic(SELECTOR_MISMATCH, message, place, hint="Change one of the two.")
-
-
-def fulfils(expression: dict[str, Any], labels: dict[str, str]) -> bool:
-    """Whether labels fulfil a condition; one that is none is left to others."""
-    key, values = expression.get("key"), expression.get("values") or []
-    match expression.get("operator"):
-        case "In":
-            return labels.get(str(key)) in values
-        case "NotIn":
-            return labels.get(str(key)) not in values
-        case "Exists":
-            return key in labels
-        case "DoesNotExist":
-            return key not in labels
-        case _:
-            return True

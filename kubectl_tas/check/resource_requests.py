@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_tas import gpus
@@ -13,6 +13,7 @@ from kubectl_tas.load.kinds import without_nulls
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.records import dataclass
+from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import FleetPodGroup
@@ -57,8 +58,9 @@ GPUS_UNKNOWN = Rule(
     "What gpu-memory comes to depends on the node, what a resource claim asks for is in another object, and KAI "
     "charges no queue for accelerators other than nvidia.com/gpu, amd.com/gpu and MIG devices. A device plugin gives "
     "GPUs under any name that it is configured for, so each resource with a domain is told that is not known as a "
-    "network card or the like. Quotas are checked without them. Ask for whole GPUs or a gpu-fraction where the quota "
-    "must hold. Where a plugin gives no accelerators, spec.rules of the Config says so: gpus-unknown: off.",
+    "network card or the like. Of a DeviceClass, KAI 0.17 charges what pods ask for by the extendedResourceName "
+    "nvidia.com/gpu, and by no other name. Quotas are checked without them. Ask for whole GPUs or a gpu-fraction where "
+    "the quota must hold. Where a plugin gives no accelerators, spec.rules of the Config says so: gpus-unknown: off.",
     protects=Waiving.CONFIG,
 )
 GPU_ANNOTATION = Rule(
@@ -163,7 +165,7 @@ def _meant(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Pod:
+class Pod:
     """A pod template, and where its parts stand."""
 
     origin: Origin
@@ -173,6 +175,8 @@ class _Pod:
     annotations: Mapping[str, str]
     notes: KeyPath
     """Of its annotations."""
+    count: int = 1
+    """How many are made of it."""
 
     def note(self, name: str) -> Location:
         """Where an annotation stands."""
@@ -181,13 +185,14 @@ class _Pod:
 
 def check_gpu_requests(fleet: Fleet) -> Iterator[Diagnostic]:
     """Pod templates of workloads and PodCliqueSets. What OSMO's tasks ask for themselves is always whole GPUs."""
-    for pod in (pod for group in fleet.pod_groups for pod in pods_of(group)):
-        yield from _unknown_number(pod)
-        yield from _refused_notes(pod)
+    for group in fleet.pod_groups:
+        for pod in pods_of(group):
+            yield from _unknown_number(pod, _channels(fleet, group.backend, group.namespace))
+            yield from _refused_notes(pod)
     for item in fleet.submissions:
         pods = tuple(pods_of(item))
         for pod in pods:
-            yield from _unknown_number(pod)
+            yield from _unknown_number(pod, _channels(fleet, item.pool.backend, item.namespace))
             yield from _refused_notes(pod)
         yield from _unread(item, pods)
         if isinstance(item, FleetWorkload):
@@ -196,33 +201,44 @@ def check_gpu_requests(fleet: Fleet) -> Iterator[Diagnostic]:
                     yield from _uncounted(item.declared.origin, part.path)
 
 
+def _channels(fleet: Fleet, backend: FleetBackend, namespace: str) -> Collection[str]:
+    """The claim templates of the ComputeDomains of a namespace: their claims give no GPUs."""
+    domains = fleet.compute_domains
+    return (
+        [name for cluster, space, name in domains if (cluster, space) == (backend.name, namespace)] if domains else ()
+    )
+
+
 def check_pod_gpus(origin: Origin, spec: PodSpec, annotations: Mapping[str, str]) -> Iterator[Diagnostic]:
     """A Pod that is made here."""
-    pod = _Pod(origin, spec, ("spec",), annotations, ROOT)
+    pod = Pod(origin, spec, ("spec",), annotations, ROOT)
     yield from _unknown_number(pod)
     yield from _refused_notes(pod)
 
 
-def pods_of(item: object) -> Iterator[_Pod]:
+def pods_of(item: object) -> Iterator[Pod]:
     """The pod templates of a workload or a PodCliqueSet, and the Pods of a hand-written PodGroup; of others none."""
     if isinstance(item, FleetPodGroup):
         for member in item.pods:
-            yield _Pod(member.origin, member.spec.spec, ("spec",), member.spec.metadata.annotations, ROOT)
+            yield Pod(member.origin, member.spec.spec, ("spec",), member.spec.metadata.annotations, ROOT)
     elif isinstance(item, FleetWorkload):
         for part in item.templates:
             if part.template is not None:
                 notes = part.annotations_path
                 template, path = part.template, part.spec_path
-                yield _Pod(item.declared.origin, template.spec, path, template.metadata.annotations, notes)
+                count = item.copies * part.replicas
+                yield Pod(item.declared.origin, template.spec, path, template.metadata.annotations, notes, count)
     elif isinstance(item, SubmittedSet):
+        scaled = {clique.name: group.spec.replicas for group in item.set.groups for clique in group.cliques}
         for clique in item.set.cliques:
             spec, notes = clique.spec.spec.podSpec, (*clique.path, "annotations")
             if spec is not None:
                 path = (*clique.path, "spec", "podSpec")
-                yield _Pod(item.declared.origin, spec, path, clique.spec.annotations, notes)
+                count = item.set.replicas * clique.spec.spec.replicas * scaled.get(clique.name, 1)
+                yield Pod(item.declared.origin, spec, path, clique.spec.annotations, notes, count)
 
 
-def _unread(item: Submission, pods: Sequence[_Pod]) -> Iterator[Diagnostic]:
+def _unread(item: Submission, pods: Sequence[Pod]) -> Iterator[Diagnostic]:
     """Annotations that stand above the pod templates, which no controller copies to pods."""
     if not isinstance(item, FleetWorkload | SubmittedSet):
         return
@@ -241,14 +257,15 @@ def _unread(item: Submission, pods: Sequence[_Pod]) -> Iterator[Diagnostic]:
                 yield Diagnostic(GPU_ANNOTATION, message, origin.locate((*path, name), key=True), hint=hint)
 
 
-def _unknown_number(pod: _Pod) -> Iterator[Diagnostic]:
+def _unknown_number(pod: Pod, channels: Collection[str] = ()) -> Iterator[Diagnostic]:
+    """``channels`` are claim templates of which the claims give no GPUs."""
     if gpus.has_memory(pod.annotations):
         message = f"what {gpus.MEMORY} {pod.annotations[gpus.MEMORY]} comes to depends on the node"
         hint = f"It is counted as a hundredth of a GPU; ask by {gpus.FRACTION} where the quota must hold."
         yield Diagnostic(GPUS_UNKNOWN, message, pod.note(gpus.MEMORY), hint=hint)
-    if pod.spec.resourceClaims:
-        names = ", ".join(claim.name for claim in pod.spec.resourceClaims)
-        message = f"the devices of resource claims ({names}) are not known here, and not counted"
+    claims = pod.spec.resourceClaims
+    if claims and (unknown := [item.name for item in claims if item.resourceClaimTemplateName not in channels]):
+        message = f"the devices of resource claims ({', '.join(unknown)}) are not known here, and not counted"
         place = pod.origin.locate((*pod.path, "resourceClaims"), key=True)
         yield Diagnostic(GPUS_UNKNOWN, message, place, hint=f"Ask for {gpus.GPU} where the quota must hold.")
     for field in ("containers", "initContainers"):
@@ -271,10 +288,14 @@ def _uncounted(origin: Origin, holder: KeyPath) -> Iterator[Diagnostic]:
             if not is_misnamed(name) and (part == "limits" or name not in resources.limits.uncounted):
                 message = f"KAI charges no queue for {name}"
                 hint = "It counts nvidia.com/gpu, amd.com/gpu and MIG devices, in whole numbers."
+                if name.startswith(_CLAIMED):
+                    hint = (
+                        f"Ask for {gpus.GPU}, and set extendedResourceName: {gpus.GPU} in the DeviceClass (KAI 0.17)."
+                    )
                 yield Diagnostic(GPUS_UNKNOWN, message, origin.locate((*holder, key, part, name), key=True), hint=hint)
 
 
-def _refused_notes(pod: _Pod) -> Iterator[Diagnostic]:
+def _refused_notes(pod: Pod) -> Iterator[Diagnostic]:
     """Follows KAI 0.17's ``gpu_request_validator.go``."""
     notes = pod.annotations
     for name, is_right, wanted in (

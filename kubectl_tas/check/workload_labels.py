@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
+from kubectl_tas.check.resource_requests import pods_of
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.pool_demands import Demand, Mode, demands
@@ -13,11 +14,13 @@ from kubectl_tas.model.base import MAX_COUNT, OWN_METADATA, KeyPath
 from kubectl_tas.model.osmo_workflow import PRIORITIES
 from kubectl_tas.model.platform import Nodes
 from kubectl_tas.model.repository import Declared, Origin
+from kubectl_tas.node_choices import admits, choices, instead, values_at
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import OWNED, FleetWorkload
 from kubectl_tas.resolve.placement import ROOT, whole_number
-from kubectl_tas.words import did_you_mean, within, write_instead
+from kubectl_tas.resolve.podcliqueset import SubmittedSet
+from kubectl_tas.words import did_you_mean, shortened, within, write_instead
 
 if TYPE_CHECKING:
     from kubectl_tas.model.grovekinds import PodCliqueSet
@@ -78,10 +81,11 @@ WORKLOAD_SCHEDULER = Rule(
 NODES_LEFT = Rule(
     "nodes-left",
     Severity.WARNING,
-    "A nodeSelector chooses other nodes than those of the pool.",
-    "What a workload says itself stays, so its pods leave the nodes of their pool: they take those of others, while "
-    "their own queue is charged. Remove the key, so that the pool's value is added, or send the work to the pool "
-    "whose nodes it asks for.",
+    "A workload chooses other nodes than those of its pool.",
+    "What a workload says itself stays. A nodeSelector beside that of the pool takes nodes of others, while the queue "
+    "of the pool is charged. An affinity against the pool's selector leaves no node. Where each platform of a pool "
+    "says a label of its nodes, such as nvidia.com/gpu.product, the nodes have one of these values. Remove the key, or "
+    "send the work to the pool whose nodes it asks for.",
     protects=Waiving.CONFIG,
 )
 _Sent: TypeAlias = "Declared[AnyWorkload] | Declared[PodCliqueSet]"
@@ -103,8 +107,10 @@ def check_workloads(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from own_labels(item, _READ_OF_SETS)
     for submitted in fleet.submitted_sets:
         yield from check_demands(submitted.declared.origin, demands(fleet, submitted))
+        yield from _choices(submitted)
     for workload in fleet.workloads:
         yield from check_demands(workload.declared.origin, demands(fleet, workload))
+        yield from _choices(workload)
         yield from _minimum(workload)
         yield from _topologies(fleet, workload)
         if podgrouper.row(workload).templates_elsewhere and workload.pool.backend.is_kai:
@@ -198,6 +204,22 @@ def check_demands(origin: Origin, wanted: tuple[Demand, ...]) -> Iterator[Diagno
             message = f'{demand.path[-1]} is "{present}", but {demand.why} have "{demand.value}": the pods leave them'
             hint = f"Remove it, or write {demand.value}."
             yield Diagnostic(NODES_LEFT, message, origin.locate(demand.path), hint=hint)
+
+
+def _choices(item: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:
+    """Nodes that pods choose, of which the pool has none by what it says of its nodes and platforms."""
+    pool = item.pool
+    for pod in pods_of(item) if pool.node_labels else ():
+        spec = pod.spec.model_extra
+        for key, path in choices(spec):
+            known = pool.node_labels.get(key)
+            is_told = path[0] == "nodeSelector" and key in pool.nodes.selector  # check_demands says it
+            if known and not is_told and not any(admits(spec, {key: value}, keys=(key,)) for value in known):
+                wanted = values_at(spec, path)
+                message = f"pool {pool.name} has no node with the {key} that {item.kind} {item.name} asks for"
+                message += f": {shortened(wanted)}" if wanted else ""
+                place = pod.origin.locate((*pod.path, *path))
+                yield Diagnostic(NODES_LEFT, message, place, hint=instead(wanted, known))
 
 
 def conflict(origin: Origin, path: KeyPath, value: object, why: str) -> Diagnostic:

@@ -17,10 +17,13 @@ from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.kai import Feature
 from kubectl_tas.live.live_cluster import Node
 from kubectl_tas.model import labels
+from kubectl_tas.node_choices import admits, choices, instead, values_at
 from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
+from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.resolve.topologies import FleetTopology, Level
 from kubectl_tas.words import shortened
@@ -41,9 +44,10 @@ GUARANTEE_EXCEEDS_NODES = Rule(
 SELECTOR_WITHOUT_NODES = Rule(
     "selector-without-nodes",
     Severity.WARNING,
-    "No node of the cluster has the labels that a pool asks for.",
-    "Its nodes.selector is put on all its pods, and its nodePool names the shard of KAI's scheduler that places them, "
-    "so none of them would ever run. Correct it, or label the nodes.",
+    "No node of the cluster has the labels that a pool, a platform or a workload asks for.",
+    "A pool's nodes.selector is put on all its pods, and its nodePool names the shard of KAI's scheduler that places "
+    "them. A workload chooses among these nodes by nodeSelector and affinity, such as by nvidia.com/gpu.product. "
+    "Without a node that has the labels the pods never run. Correct them, or label the nodes.",
     protects=Waiving.CONFIG,
 )
 LEVEL_WITHOUT_NODES = Rule(
@@ -109,6 +113,11 @@ def check_nodes(fleet: Fleet, backend: FleetBackend, nodes: Sequence[Node]) -> I
         usable[pool.name] = frozenset(node.name for node in nodes if may_use(pool, node.labels))
         if not usable[pool.name] and nodes:
             yield _selects_none(pool)
+        yield from _platforms(pool, [node for node in nodes if node.name in usable[pool.name]])
+    choosing: tuple[FleetWorkload | SubmittedSet, ...] = (*fleet.workloads, *fleet.submitted_sets)
+    for item in choosing:
+        if item.pool.backend == backend and usable[item.pool.name]:
+            yield from _chosen(item, nodes)
     finite = [pool for pool in pools if "gpu" in pool.finite and (usable[pool.name] or not nodes)]
     yield from _exceeded(backend, finite, usable, nodes)
     for topology in fleet.topologies:
@@ -142,6 +151,43 @@ def _selects_none(pool: FleetPool) -> Diagnostic:
         message = f"every node of backend {pool.backend.name} is of a shard, but pool {pool.name} names no nodePool"
     hint = "Correct it, or label the nodes."
     return Diagnostic(SELECTOR_WITHOUT_NODES, message, pool.declared.at("spec", *path), hint=hint)
+
+
+def _platforms(pool: FleetPool, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
+    """Platforms of which the pods choose none of a pool's nodes."""
+    for platform in pool.platforms.by_name.values() if nodes else ():
+        wanted = pool.nodes.selector | platform.chosen
+        if not any(wanted.items() <= node.labels.items() for node in nodes):
+            asks = ", ".join(f"{key}={value}" for key, value in sorted(wanted.items()))
+            message = f"no node that pool {pool.name} may use has {asks}, which platform {platform.name} asks for"
+            place = pool.declared.origin.locate(platform.path, key=True)
+            yield Diagnostic(SELECTOR_WITHOUT_NODES, message, place, hint="Correct it, or label the nodes.")
+
+
+def _chosen(item: FleetWorkload | SubmittedSet, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
+    """The first label by which pods choose that leaves them no node; with other labels alone there is one."""
+    origin, pool = item.declared.origin, item.pool
+    if isinstance(item, FleetWorkload):
+        paths = [(*part.path, "spec") for part in item.templates if part.template is not None]
+    else:
+        paths = [(*clique.path, "spec", "podSpec") for clique in item.set.cliques]
+    of_shard = [node for node in nodes if node.labels.get(labels.NODE_POOL) == pool.shard]
+    for path in dict.fromkeys(paths):
+        spec = origin.value(path)
+        places, keys = dict(choices(spec)), list[str]()
+        own = {key: value for key, value in pool.nodes.selector.items() if places.get(key, ("",))[0] != "nodeSelector"}
+        there = [node for node in of_shard if own.items() <= node.labels.items()]
+        for key, where in places.items():
+            keys.append(key)
+            if there and not any(admits(spec, node.labels, keys=keys) for node in there):
+                wanted = values_at(spec, where)
+                message = f"pool {pool.name} has no node with the {' and '.join(keys)} that {item.kind} {item.name} "
+                message += f"asks for: {shortened(wanted)}" if wanted else "asks for"
+                known = {node.labels[key] for node in there if key in node.labels}
+                hint = instead(wanted, known) or "Correct it, or label the nodes."
+                place = origin.locate((*path, *where))
+                yield Diagnostic(SELECTOR_WITHOUT_NODES, message, place, hint=hint)
+                break
 
 
 def _exceeded(

@@ -319,6 +319,14 @@ TABLE: dict[tuple[str, str], tuple[Fixed, ...]] = {
         Fixed(Effect.REFUSED, _paths("spec.storageClassName"), _SERVER, only=_names_a_class),
         Fixed(Effect.REFUSED, _paths("spec.resources.requests.storage"), _SERVER, only=_shrinks),
     ),
+    ("resource.nvidia.com", "ComputeDomain"): (
+        Fixed(
+            Effect.REFUSED,
+            _paths("spec"),
+            _SERVER,
+            filled={("spec", "numNodes"): 0, ("spec", "channel", "allocationMode"): "Single"},
+        ),
+    ),
     ("", "Service"): (Fixed(Effect.REFUSED, _paths("spec.clusterIP"), _SERVER, only=_has_own_address),),
     ("", "ConfigMap"): (
         Fixed(

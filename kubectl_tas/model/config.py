@@ -96,7 +96,15 @@ class Backend(Model):
 class Given(Model):
     """Objects that no file declares, since others make them."""
 
-    kind: Literal["ConfigMap", "PersistentVolumeClaim", "Secret", "Service", "ServiceAccount"]
+    kind: Literal[
+        "ConfigMap",
+        "PersistentVolumeClaim",
+        "ResourceClaim",
+        "ResourceClaimTemplate",
+        "Secret",
+        "Service",
+        "ServiceAccount",
+    ]
     """Their kind."""
     namespace: Text | None = None
     """Where they are; without it in every namespace."""
@@ -244,8 +252,8 @@ class ConfigSpec(Model):
     """Labels that workflows must have, as in OSMO's workflow configuration."""
     companions: Many[CompanionKind] = ()
     """Further kinds that may stand beside workloads, such as ServiceMonitor; they must make no pods. Service,
-    ConfigMap, PersistentVolumeClaim, ServiceAccount, HorizontalPodAutoscaler, PodDisruptionBudget, Ingress and
-    NetworkPolicy always may.
+    ConfigMap, PersistentVolumeClaim, ServiceAccount, HorizontalPodAutoscaler, PodDisruptionBudget, Ingress,
+    NetworkPolicy and ComputeDomain always may.
     """
     kinds: Many[DeclaredKind] = ()
     """Kinds of this platform that make pods: all that holds for workloads holds for them."""

@@ -80,6 +80,7 @@ COMPANIONS = tuple(
         ("policy/v1", "PodDisruptionBudget"),
         ("networking.k8s.io/v1", "Ingress"),
         ("networking.k8s.io/v1", "NetworkPolicy"),
+        ("resource.nvidia.com/v1beta1", "ComputeDomain"),
     )
 )
 """The kinds that may stand beside workloads in every repository."""
@@ -124,7 +125,10 @@ _WORKLOADS = (
 )
 _GUARD = f"spec.guard of the Config renders the policies of this repository. {_PLATFORM}"
 _KAI = "PodGroups are the only objects of KAI that may be written by hand."
-_DEVICES = "It hands out devices that no queue is charged for; ask for nvidia.com/gpu in the workload."
+_DEVICES = (
+    "Its devices are not counted here: ask for nvidia.com/gpu in the workload. A ComputeDomain makes its own claim "
+    "template."
+)
 _SECRET = "What is secret is not for a repository: create it in the cluster, and let workloads name it."
 _NAMESPACE = "Name it in namespaces of a Pool; spec.createNamespaces: true of the Config renders it."
 

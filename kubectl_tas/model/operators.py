@@ -1,8 +1,9 @@
 """The fields of the kinds of operators, by name, as a strict API server knows them.
 
 Taken from the Go types of Kubeflow's training-operator v1.9.0, notebook-controller v1.9.2, mpi-operator v0.8.0 and
-trainer v2.0.0 to v2.3.0, LeaderWorkerSet v0.10.0, JobSet v0.12.0 and KubeRay v1.3.0 to v1.7.0. A repository does not
-say which release of an operator its cluster has: a field of any of them passes.
+trainer v2.0.0 to v2.3.0, LeaderWorkerSet v0.10.0, JobSet v0.12.0, KubeRay v1.3.0 to v1.7.0 and NVIDIA's DRA driver
+v25.3.0 to v0.4.0. A repository does not say which release of an operator its cluster has: a field of any of them
+passes.
 
 A type is written as in Go: ``[]EnvVar`` is a list, ``{}string`` a mapping with any keys. Types that are not here are
 Kubernetes' own.
@@ -29,6 +30,14 @@ _POD_SPEC_PATCH = {
 }
 
 TYPES: dict[str, dict[str, str]] = {
+    # NVIDIA's DRA driver, which stands beside workloads
+    "ComputeDomain": {**_KIND, "spec": "ComputeDomainSpec"},
+    "ComputeDomainSpec": {"channel": "ComputeDomainChannelSpec", "numNodes": "integer"},
+    "ComputeDomainChannelSpec": {
+        "allocationMode": "string",
+        "resourceClaimTemplate": "ComputeDomainResourceClaimTemplate",
+    },
+    "ComputeDomainResourceClaimTemplate": {"name": "string"},
     # Kubeflow's training operator and MPI operator
     "PyTorchJob": {**_KIND, "spec": "PyTorchJobSpec"},
     "PyTorchJobSpec": {
@@ -367,6 +376,10 @@ TYPES: dict[str, dict[str, str]] = {
 """The fields of each type by its name. A kind of which the versions differ is under its apiVersion and kind too."""
 REQUIRED: dict[str, tuple[str, ...]] = {
     "ClusterUpgradeOptions": ("gatewayClassName", "intervalSeconds", "stepSizePercent"),
+    "ComputeDomain": ("spec",),
+    "ComputeDomainChannelSpec": ("resourceClaimTemplate",),
+    "ComputeDomainResourceClaimTemplate": ("name",),
+    "ComputeDomainSpec": ("channel",),
     "ContainerPatch": ("name",),
     "Coordinator": ("replicatedJob",),
     "DeletionRule": ("condition", "policy"),

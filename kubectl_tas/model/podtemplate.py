@@ -137,6 +137,8 @@ class ResourceClaim(Open):
 
     name: AnyText = ""
     """What containers call it."""
+    resourceClaimTemplateName: AnyText | None = None
+    """The ResourceClaimTemplate of which each pod has a claim of its own."""
 
 
 class PodSpec(Open):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model import labels
+from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import group_of
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.records import dataclass
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 Place = tuple[FleetBackend, str]
 """A cluster, and a namespace of it."""
+CLAIM_TEMPLATE_NAME: KeyPath = ("spec", "channel", "resourceClaimTemplate", "name")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,12 @@ class FleetCompanion:
     def place(self) -> Location:
         """Where its name stands."""
         return self.declared.at("metadata", "name")
+
+    @property
+    def claim_template(self) -> str:
+        """The ResourceClaimTemplate that NVIDIA's DRA driver makes of a ComputeDomain; empty for any other kind."""
+        name = self.declared.origin.value(CLAIM_TEMPLATE_NAME) if self.kind == "ComputeDomain" else None
+        return name if isinstance(name, str) else ""
 
     @property
     def identity(self) -> tuple[str, ...]:

@@ -133,6 +133,15 @@ class Fleet:
         )
 
     @cached_property
+    def compute_domains(self) -> dict[tuple[str, str, str], list[FleetCompanion]]:
+        """The ComputeDomains by cluster, namespace and the name of the claim template that is made of each."""
+        found: dict[tuple[str, str, str], list[FleetCompanion]] = {}
+        for item in self.companions:
+            if item.claim_template:
+                found.setdefault((item.backend.name, item.namespace, item.claim_template), []).append(item)
+        return found
+
+    @cached_property
     def own_mentions(self) -> Mentions:
         """What the documents name that are there, and what they declare that others name."""
         reader = Reader([item.origin for item in self.repository.work])

@@ -36,6 +36,8 @@ _VOLUMES = {
     "secret": ("Secret", "secretName"),
 }
 """Volumes by their fields: the kind that they name, and the field with its name."""
+CLAIM_TEMPLATE = "ResourceClaimTemplate"
+_CLAIMS = {"resourceClaimName": "ResourceClaim", "resourceClaimTemplateName": CLAIM_TEMPLATE}
 _KEYS = {"configMapKeyRef": "ConfigMap", "secretKeyRef": "Secret"}
 _SOURCES = {"configMapRef": "ConfigMap", "secretRef": "Secret"}
 _SELECTORS = {
@@ -251,6 +253,8 @@ class Reader:
             parts = [*_mapping(data.get("data")), *_mapping(data.get("binaryData"))]
         made = tuple(str(part) for part in parts if part is not None) if parts is not None else None
         self._held.append(Held(kind, space, item.name, made))
+        if item.claim_template:
+            self._held.append(Held(CLAIM_TEMPLATE, space, item.claim_template))
         self._held += (Held("Secret", space, name) for name in _secrets(kind, item.name, spec) if isinstance(name, str))
         if "scaleTargetRef" in spec:
             target = _mapping(spec["scaleTargetRef"])
@@ -310,6 +314,9 @@ class Reader:
             self._use(source, (*path, "subdomain"), "Service", space, spec["subdomain"])
         for index, item in _items(spec.get("imagePullSecrets")):
             self._use(source, (*path, "imagePullSecrets", index, "name"), "Secret", space, item.get("name"))
+        for index, item in _items(spec["resourceClaims"]) if "resourceClaims" in spec else ():
+            for key, kind in _CLAIMS.items():
+                self._use(source, (*path, "resourceClaims", index, key), kind, space, item.get(key))
         for index, volume in _items(spec.get("volumes")):
             self._volume(source, space, volume, (*path, "volumes", index))
         for part in ("initContainers", "containers"):

@@ -115,6 +115,15 @@ class FleetPlatform:
         return Nodes(selector=shared.selector | own.selector, tolerations=(*shared.tolerations, *own.tolerations))
 
     @property
+    def chosen(self) -> dict[str, str]:
+        """The labels of nodes that its pods choose by nodeSelector."""
+        written = self.merged.data.get("spec") if self.templates else None
+        selector = written.get("nodeSelector") if isinstance(written, dict) else None
+        known = selector.items() if isinstance(selector, dict) else ()
+        plain = {str(key): str(value) for key, value in known if "{{" not in f"{key}{value}"}
+        return {**plain, **self.nodes.selector}
+
+    @property
     def variables(self) -> dict[str, Any]:
         """Values of tokens that a resource does not set."""
         return {**self.pool.spec.spec.common_default_variables, **self.spec.default_variables}

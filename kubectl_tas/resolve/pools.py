@@ -207,6 +207,14 @@ class FleetPool:
         """What its pods need of a node."""
         return self.declared.spec.spec.nodes
 
+    @cached_property
+    def node_labels(self) -> dict[str, frozenset[str]]:
+        """The labels that all its nodes have, each with its values: by its own selector, or those of all platforms."""
+        shared = self.nodes.selector
+        kinds = [{**shared, **item.chosen} for item in self.platforms.by_name.values()] or [shared]
+        keys = [key for key in kinds[0] if all(key in kind for kind in kinds)]
+        return {key: frozenset(kind[key] for kind in kinds) for key in keys}
+
     @property
     def shard(self) -> str | None:
         """The shard of KAI's scheduler that places its work; None for the one without a label."""

@@ -27,7 +27,7 @@ from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet, resolve_work
-from kubectl_tas.resolve.mentions import DEFAULT_SCALED, SCALED
+from kubectl_tas.resolve.mentions import CLAIM_TEMPLATE, DEFAULT_SCALED, SCALED
 from kubectl_tas.work.context import Shared, Wanted
 from kubectl_tas.work.plain import Plain, from_diagnostic, from_location, from_sent, from_waiver
 
@@ -184,12 +184,19 @@ def claims(fleet: Fleet) -> Iterator[str]:
     for item in fleet.companions:
         yield "/".join(item.identity)
     yield from (_variables(*key) for key in config_maps(fleet))
+    if fleet.companions:
+        yield from ("/".join((CLAIM_TEMPLATE, *key)) for key in fleet.compute_domains)
 
 
 def uses(fleet: Fleet) -> Iterator[str]:
-    """Names of what others may declare: what companions scale, and ConfigMaps that may show GPUs to containers."""
+    """Names of what others may declare: what companions scale, ConfigMaps that may show GPUs to containers, and claim
+    templates that may be those of ComputeDomains.
+    """
     for item, kind, name in _scaled(fleet):
         yield _identity(item.backend.name, kind, item.namespace, name)
+    for use in fleet.own_mentions.uses:
+        if use.kind == CLAIM_TEMPLATE:
+            yield "/".join((CLAIM_TEMPLATE, *use.space, use.name))
     for workload in fleet.workloads:
         for named in _config_maps(workload.declared.origin.data):
             yield _variables(workload.namespace, named)

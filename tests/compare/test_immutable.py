@@ -37,6 +37,11 @@ OBJECTS: dict[str, dict[str, Any]] = {
     "StatefulSet": _object(
         "apps/v1", "StatefulSet", {"spec": {"serviceName": "a", "selector": SELECTOR, "template": TEMPLATE}}
     ),
+    "ComputeDomain": _object(
+        "resource.nvidia.com/v1beta1",
+        "ComputeDomain",
+        {"spec": {"channel": {"resourceClaimTemplate": {"name": "a-channel"}}}},
+    ),
     "PersistentVolumeClaim": _object(
         "v1",
         "PersistentVolumeClaim",
@@ -112,6 +117,10 @@ CHANGES: list[tuple[str, tuple[str | int, ...], Any, Effect | None]] = [
     ("StatefulSet", (*SPEC, "revisionHistoryLimit"), 3, None),
     ("StatefulSet", (*SPEC, "minReadySeconds"), 3, None),
     ("StatefulSet", (*TEMPLATE_SPEC, *IMAGE), "main:2", Effect.RESTARTED),
+    ("ComputeDomain", (*SPEC, "numNodes"), 2, Effect.REFUSED),
+    ("ComputeDomain", (*SPEC, "numNodes"), 0, None),
+    ("ComputeDomain", (*SPEC, "channel", "allocationMode"), "Single", None),
+    ("ComputeDomain", (*SPEC, "channel", "resourceClaimTemplate", "name"), "b-channel", Effect.REFUSED),
     ("PersistentVolumeClaim", (*SPEC, "accessModes"), ["ReadWriteMany"], Effect.REFUSED),
     ("PersistentVolumeClaim", (*SPEC, "storageClassName"), "fast", None),
     ("fast PersistentVolumeClaim", (*SPEC, "storageClassName"), "slow", Effect.REFUSED),

@@ -457,6 +457,40 @@ spec:
     + "        podFailurePolicy:\n          rules:\n          - action: FailJob\n            onExitCodes:\n"
     + "              containerName: main\n              operator: In\n              values: [42]\n        template:\n"
     + pods(10),
+    "workflows/domain.yaml": """\
+apiVersion: resource.nvidia.com/v1beta1
+kind: ComputeDomain
+metadata: {name: nvlink}
+spec:
+  numNodes: 2
+  channel:
+    allocationMode: Single
+    resourceClaimTemplate: {name: nvlink-channel}
+---
+"""
+    + head("batch/v1", "Job", "nvlink")
+    + """\
+  annotations:
+    kai.scheduler/topology-required-placement: rack
+spec:
+  parallelism: 2
+  completions: 2
+  template:
+    metadata:
+      labels: {app: nvlink}
+    spec:
+      restartPolicy: Never
+      resourceClaims:
+      - name: channel
+        resourceClaimTemplateName: nvlink-channel
+      containers:
+      - name: main
+        image: trainer:1
+        command: [run]
+        resources:
+          limits: {nvidia.com/gpu: 1, memory: 1Gi}
+          claims: [{name: channel}]
+""",
     "workflows/objects.yaml": """apiVersion: v1
 kind: Service
 metadata:

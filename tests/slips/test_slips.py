@@ -1216,6 +1216,29 @@ OBJECTS: tuple[Row, ...] = (
         "my data lower-case",
     ),
 )
+DOMAIN = "workflows/domain"
+COMPUTE_DOMAINS: tuple[Row, ...] = (
+    (DOMAIN, "kind: ComputeDomain", "kind: ComputeDomian", "ComputeDomian ComputeDomain"),
+    (DOMAIN, "nvidia.com/v1beta1", "nvidia.com/v1", "ComputeDomain v1beta1"),
+    (DOMAIN, "numNodes: 2", "numNode: 2", "numNode numNodes"),
+    (DOMAIN, "numNodes: 2", 'numNodes: "2"', "2 whole number"),
+    (DOMAIN, "numNodes: 2", "numNodes: -1", "-1 least 0"),
+    (DOMAIN, "numNodes: 2", "numNodes: 8", "8 2 pods node 0"),
+    (DOMAIN, "  channel:", "  chanel:", "chanel channel"),
+    (DOMAIN, "allocationMode: Single", "allocationMode: single", "single Single"),
+    (DOMAIN, "resourceClaimTemplate: {", "resourceClaimTemplates: {", "resourceClaimTemplates resourceClaimTemplate"),
+    (DOMAIN, "{name: nvlink-channel}", "{name: NVLink}", "NVLink lower-case"),
+    (DOMAIN, "Name: nvlink-channel", "Name: nvlink-chanel", "nvlink-chanel nvlink-channel"),
+    (DOMAIN, "TemplateName: nvlink", "Template: nvlink", "resourceClaimTemplate resourceClaimTemplateName"),
+    (
+        DOMAIN,
+        "limits: {nvidia.com/gpu: 1",
+        "limits: {deviceclass.resource.kubernetes.io/gpu.nvidia.com: 1",
+        "deviceclass.resource.kubernetes.io/gpu.nvidia.com queue nvidia.com/gpu extendedResourceName",
+    ),
+    (DOMAIN, "claims: [{name: channel}]", "claims: [{name: chanel}]", "chanel channel"),
+    (DOMAIN, "claims: [{name: channel}]", "claim: [{name: channel}]", "claim claims"),
+)
 ALL = {
     "Config": CONFIG,
     "pools": POOLS,
@@ -1234,6 +1257,7 @@ ALL = {
     "fields of objects beside workloads": OBJECTS,
     "labels and annotations": KEYS,
     "YAML": YAML,
+    "ComputeDomains": COMPUTE_DOMAINS,
 }
 SLIPS = [
     pytest.param(*row, id=f"{row[0].rpartition('/')[2]}: {row[2].strip()[:60]}")

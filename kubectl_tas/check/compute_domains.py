@@ -1,0 +1,295 @@
+"""ComputeDomains, by which the pods of a gang read each other's GPU memory over NVLink, and the gangs that use them.
+
+Follows NVIDIA's DRA driver v0.4.0 (kubernetes-sigs/dra-driver-nvidia-gpu): api/nvidia.com/resource/v1beta1 says what
+numNodes does. cmd/compute-domain-kubelet-plugin/driver.go offers one channel a node, so each pod with a claim takes a
+node of its own. "ComputeDomains" of CoreWeave's documents says that gangs of one domain share memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from kubectl_tas.check.resource_requests import Pod, pods_of
+from kubectl_tas.check.unique import NAME_DUPLICATE
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.gangs.cliqueset_gang import gangs_of_set
+from kubectl_tas.gangs.gang import Gang, Part
+from kubectl_tas.gangs.podgroup_gang import gang_of_pod_group
+from kubectl_tas.gangs.podgrouper import is_one_pod_group
+from kubectl_tas.gangs.workload_gang import gang_of, sub_group
+from kubectl_tas.kai import Feature
+from kubectl_tas.model import labels
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.kindlists import KUBEFLOW
+from kubectl_tas.node_places import GPU_CLIQUE, HOSTNAME, place_of
+from kubectl_tas.records import dataclass
+from kubectl_tas.report.text import plural
+from kubectl_tas.resolve.companions import CLAIM_TEMPLATE_NAME, FleetCompanion
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
+from kubectl_tas.resolve.handwritten import FleetPodGroup
+from kubectl_tas.resolve.mentions import CLAIM_TEMPLATE
+from kubectl_tas.resolve.podcliqueset import SubmittedSet
+from kubectl_tas.resolve.topologies import Level
+from kubectl_tas.words import shortened
+
+COMPUTE_DOMAIN = Rule(
+    "compute-domain",
+    Severity.WARNING,
+    "A ComputeDomain does not match the gang that uses it.",
+    "Write one ComputeDomain for each gang: the pods of all gangs of a ComputeDomain may read each other's GPU memory. "
+    "Each pod that claims a channel takes a node of its own, so numNodes is the number of these pods. With another "
+    "number the ComputeDomain is never Ready, and drivers before 25.8 hold the pods back. From 25.8 on write 0: the "
+    "pods find each other. A container gets the channel only if resources.claims names the claim.",
+)
+COMPUTE_DOMAIN_SPREAD = Rule(
+    "compute-domain-spread",
+    Severity.WARNING,
+    "KAI may place the pods of a gang with a ComputeDomain in several NVLink domains.",
+    "A ComputeDomain follows the pods. In two NVLink domains, such as two racks, GPUs do not reach each other over "
+    "NVLink, whatever the ComputeDomain says. Require the level of NVLink domains or a finer one, for the gang or for "
+    "each of its SubGroups. If the work also runs across NVLink domains, waive the rule.",
+)
+_REQUIRED = (
+    *("affinity", "nodeAffinity", "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution"),
+    *("nodeSelectorTerms", "matchExpressions"),
+)
+"""What is walked down of a PodSpec: no more than what pods must have."""
+_Key = tuple[str, str, str]
+"""A cluster, a namespace of it, and the name of a claim template."""
+_Work = FleetWorkload | SubmittedSet | FleetPodGroup
+
+
+@dataclass(frozen=True, slots=True)
+class _User:
+    """Pods of one piece of work that claim a channel."""
+
+    work: _Work
+    pod: Pod
+    claim: int
+    """Its index in resourceClaims."""
+
+    @property
+    def gang(self) -> tuple[str, int]:
+        """What its gangs are called, and how many there are."""
+        match self.work:
+            case FleetWorkload() if self.work.gang is not None:
+                return f"gang {self.work.gang}", 1
+            case FleetWorkload():
+                return f"{self.work.kind} {self.work.name}", self.work.copies if is_one_pod_group(self.work) else 1
+            case SubmittedSet():
+                return f"{self.work.kind} {self.work.name}", self.work.set.replicas
+            case _:
+                return f"PodGroup {self.work.name}", 1
+
+    @property
+    def path(self) -> KeyPath:
+        """Of the claim."""
+        return (*self.pod.path, "resourceClaims", self.claim)
+
+    @property
+    def place(self) -> Location:
+        """Where it names the claim template."""
+        return self.pod.origin.locate((*self.path, "resourceClaimTemplateName"))
+
+
+def check_compute_domains(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Every ComputeDomain with the work that uses it, in whichever file that is."""
+    if not fleet.compute_domains:
+        return
+    users: dict[_Key, list[_User]] = {}
+    every: tuple[_Work, ...] = (*fleet.workloads, *fleet.submitted_sets, *fleet.pod_groups)
+    for work in every:
+        found = _users(fleet, work)
+        for key, user in found:
+            users.setdefault(key, []).append(user)
+        yield from _unused_claims(user for _, user in found)
+        if isinstance(work, FleetWorkload) and work.kind in KUBEFLOW and found:
+            yield from _without(work, [user for _, user in found])
+        yield from _spread(fleet, work, [user for _, user in found])
+    of_pools = {use.name for use in fleet.mentions[0].uses if use.kind == CLAIM_TEMPLATE}
+    for key, (domain, *others) in fleet.compute_domains.items():
+        for other in others:
+            message = f'the {CLAIM_TEMPLATE} "{other.claim_template}" is already made of ComputeDomain {domain.name}'
+            place = other.declared.at(*CLAIM_TEMPLATE_NAME)
+            related = (Related("first named here", domain.declared.at(*CLAIM_TEMPLATE_NAME)),)
+            yield Diagnostic(NAME_DUPLICATE, message, place, related, hint="Write another name.")
+        if key in users:
+            yield from _shared(domain, users[key])
+            yield from _nodes(domain, users[key])
+        elif domain.claim_template not in of_pools:
+            hint = f"Name {domain.claim_template} as resourceClaimTemplateName in resourceClaims of the pods."
+            place = domain.declared.at(*CLAIM_TEMPLATE_NAME)
+            yield Diagnostic(COMPUTE_DOMAIN, "no pod claims a channel of this ComputeDomain", place, hint=hint)
+
+
+def _users(fleet: Fleet, work: _Work) -> list[tuple[_Key, _User]]:
+    backend = work.backend if isinstance(work, FleetPodGroup) else work.pool.backend
+    named = (
+        ((backend.name, work.namespace, claim.resourceClaimTemplateName or ""), _User(work, pod, index))
+        for pod in pods_of(work)
+        for index, claim in enumerate(pod.spec.resourceClaims)
+    )
+    return [(key, user) for key, user in named if key in fleet.compute_domains]
+
+
+def _shared(domain: FleetCompanion, users: Sequence[_User]) -> Iterator[Diagnostic]:
+    gangs = dict(user.gang for user in users)
+    count = sum(gangs.values())
+    if count > 1:
+        message = f"{count} gangs use this ComputeDomain: {shortened(sorted(gangs))}"
+        related = tuple(Related("used here", place) for place in dict.fromkeys(user.place for user in users))
+        hint = "Write a ComputeDomain for each gang: pods of one ComputeDomain may read each other's GPU memory."
+        yield Diagnostic(COMPUTE_DOMAIN, message, domain.place, related, hint=hint)
+
+
+def _nodes(domain: FleetCompanion, users: Sequence[_User]) -> Iterator[Diagnostic]:
+    written, pods = domain.declared.origin.value(("spec", "numNodes")), sum(user.pod.count for user in users)
+    if type(written) is int and written > 0 and written != pods:
+        claim = f"{plural(pods, 'pod')} {'claims' if pods == 1 else 'claim'}"
+        message = f"numNodes is {written}, but {claim} a channel of it, each on a node of its own"
+        related = tuple(Related("claimed here", place) for place in dict.fromkeys(user.place for user in users))
+        hint = f"Write {pods}; or 0, which drivers from 25.8 on recommend."
+        place = domain.declared.at("spec", "numNodes")
+        yield Diagnostic(COMPUTE_DOMAIN, message, place, related, hint=hint)
+
+
+def _unused_claims(users: Iterable[_User]) -> Iterator[Diagnostic]:
+    """Claims that no container names."""
+    for user in {user.place: user for user in users}.values():
+        name = user.pod.spec.resourceClaims[user.claim].name
+        lists = (
+            user.pod.origin.value((*user.pod.path, part, index, "resources", "claims"))
+            for part in ("containers", "initContainers")
+            for index, _ in enumerate(getattr(user.pod.spec, part))
+        )
+        used = [item.get("name") for found in lists if isinstance(found, list) for item in found if type(item) is dict]
+        if name and not used:  # check.containers says of claims that are named wrongly
+            message = f'no container uses the claim "{name}", so none gets a channel'
+            place = user.pod.origin.locate((*user.path, "name"))
+            hint = f"Write claims: [{{name: {name}}}] below resources of the container."
+            yield Diagnostic(COMPUTE_DOMAIN, message, place, hint=hint)
+
+
+def _without(work: FleetWorkload, users: Sequence[_User]) -> Iterator[Diagnostic]:
+    """Pods of one program that have GPUs and claim no channel, while others of it do."""
+    claiming = {user.pod.path for user in users}
+    for pod in pods_of(work):
+        if pod.path not in claiming and pod.count and pod.spec.gpus_with(pod.annotations):
+            template = users[0].pod.spec.resourceClaims[users[0].claim].resourceClaimTemplateName
+            message = f"these pods of {work.kind} {work.name} have GPUs and claim no channel of its ComputeDomain"
+            related = (Related("other pods claim it here", users[0].place),)
+            hint = f"Add {template} to their resourceClaims, and the claim to resources of their container."
+            yield Diagnostic(COMPUTE_DOMAIN, message, pod.origin.locate(pod.path, key=True), related, hint=hint)
+
+
+def _spread(fleet: Fleet, work: _Work, users: Sequence[_User]) -> Iterator[Diagnostic]:
+    """The first place where work claims a channel, if nothing keeps the pods of its gang in one NVLink domain."""
+    pool = work.pool
+    if not users or pool is None or not pool.backend.has(Feature.TOPOLOGY):
+        return
+    is_one_each = sum(user.pod.count for user in users) <= users[0].gang[1]
+    if is_one_each and not (isinstance(work, FleetWorkload) and work.gang):
+        return
+    if any(map(_joins, pool.nodes.selector)) or all(_is_near(user.pod.origin.value(user.pod.path)) for user in users):
+        return
+    are_apart = isinstance(work, FleetWorkload) and not is_one_pod_group(work)
+    if not are_apart and all(_is_covered(fleet, gang, users) for gang in _gangs(fleet, work)):
+        return
+    level = next((item.key for item in pool.levels if _joins(item.label)), None)
+    message = "nothing keeps the pods that claim this channel in one NVLink domain"
+    if are_apart:
+        hint = f"KAI places each pod by itself: keep them together by podAffinity with topologyKey: {GPU_CLIQUE}."
+    elif level is None:
+        hint = f"Add a level with the node label {GPU_CLIQUE} to the topology of pool {pool.name}, and require it."
+    elif isinstance(work, FleetWorkload):
+        key = labels.SEGMENT_REQUIRED if work.is_segmented else labels.PLACEMENT_REQUIRED
+        hint = f"Require a level: write the annotation {key}: {level}."
+    else:
+        hint = f"Require the level {level}."
+    yield Diagnostic(COMPUTE_DOMAIN_SPREAD, message, users[0].place, hint=hint)
+
+
+def _gangs(fleet: Fleet, work: _Work) -> Iterator[Gang]:
+    """The gangs of which the pods claim; of equal ones the first."""
+    if isinstance(work, FleetWorkload):
+        yield gang_of(fleet, work)
+    elif isinstance(work, FleetPodGroup):
+        yield gang_of_pod_group(fleet, work)
+    elif work.set.is_previewed:
+        yield from gangs_of_set(work.set)
+
+
+def _is_covered(fleet: Fleet, gang: Gang, users: Sequence[_User]) -> bool:
+    """Whether each part of a gang with claiming pods requires one NVLink domain, or a place in one."""
+    above = {part.name: part.parent for part in gang.parts}
+    named = {name for user in users for name in _parts(user)}
+    leaves: Sequence[Part] = [leaf for leaf in gang.leaves if named & set(_chain(leaf.name, above))]
+    leaves = leaves or [leaf for leaf in gang.leaves if leaf.gpus] or gang.leaves or [gang]
+    by_name: dict[str, Part] = {part.name: part for part in gang.parts}
+    for leaf in leaves if sum(leaf.pods for leaf in leaves) > 1 else ():
+        parts = [gang, *(by_name[name] for name in _chain(leaf.name, above) if name in by_name)]
+        required = [part.constraint for part in parts if part.constraint and part.constraint.required]
+        if not any(item.required and _is_fine(fleet, item.topology, item.required) for item in required):
+            return False
+    return True
+
+
+def _chain(name: str, above: Mapping[str, str | None]) -> Iterator[str]:
+    """A SubGroup and those above it."""
+    found: str | None = name
+    while found is not None:
+        yield found
+        found = above.get(found)
+
+
+def _parts(user: _User) -> Iterator[str]:
+    """The SubGroups that its pods are in, where these are known by name; of a gang of several workloads none."""
+    if isinstance(user.work, FleetWorkload):
+        own = () if user.work.gang else user.work.replicas
+        items = [item for item in own if (*item.path, "spec") == user.pod.path]
+        yield from (name for item in items if (name := sub_group(user.work, item)) is not None)
+    elif isinstance(user.work, SubmittedSet):
+        item = user.work.set
+        cliques = [clique for clique in item.cliques if user.pod.path[: len(clique.path)] == clique.path]
+        yield from (name for name, clique in item.pod_cliques if clique in cliques)
+    else:
+        written = user.pod.origin.value(("metadata", "labels", labels.SUBGROUP))
+        yield from [written] if isinstance(written, str) else []
+
+
+def _is_fine(fleet: Fleet, topology: str | None, required: Level) -> bool:
+    """Whether a domain of a level lies in one NVLink domain; of labels that nobody knows that is believed."""
+    if _joins(required.label) or required.label == HOSTNAME:
+        return True
+    known = (item.levels for item in fleet.topologies if topology in (item.name, *map(item.name_on, fleet.backends)))
+    levels = next(known, ())
+    joining = next((index for index, level in enumerate(levels) if _joins(level.label)), None)
+    if joining is None or required not in levels:
+        return place_of(required.label) is None
+    return levels.index(required) > joining
+
+
+def _joins(label: str) -> bool:
+    place = place_of(label)
+    return place is not None and place.joins_gpus
+
+
+def _is_near(spec: object) -> bool:
+    """Whether a PodSpec keeps its pods in one NVLink domain by itself: near other pods, or by a label of nodes."""
+    waiting = [spec]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            selects = value.get("nodeSelector")
+            if isinstance(selects, dict) and any(map(_joins, selects)):
+                return True
+            if _joins(str(value.get("topologyKey"))):
+                return True
+            values, is_in = value.get("values"), value.get("operator") == "In"
+            if is_in and _joins(str(value.get("key"))) and isinstance(values, list) and len(values) == 1:
+                return True
+            waiting += [value[key] for key in _REQUIRED if key in value]
+        elif isinstance(value, list):
+            waiting += value
+    return False
