@@ -13,7 +13,7 @@ from kubectl_tas import kubernetes, quantities
 from kubectl_tas.check import combinations, objectfields
 from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
-from kubectl_tas.kubernetes import Bound, Shape, Shapes
+from kubectl_tas.kubernetes import Bound, OperatorShapes, Shape, Shapes
 from kubectl_tas.load.schema import (
     UNKNOWN_FIELD,
     invalid_value,
@@ -23,7 +23,6 @@ from kubectl_tas.load.schema import (
     wrong_type,
 )
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.operators import BOUNDS, REQUIRED, TYPES
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import did_you_mean
@@ -60,16 +59,20 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
     releases = {
         id(item.declared): item.pool.backend.spec.kubernetes for item in fleet.workloads if item.pool is not None
     }
+    named = fleet.config.operators
     for declared in fleet.repository.workloads:
-        kind = declared.spec.kind
-        versioned = f"{declared.spec.apiVersion} {kind}"
-        name = versioned if versioned in TYPES else kind
-        shapes = _shapes(kubernetes.nearest(releases.get(id(declared))), is_custom=name in TYPES)
-        yield from _below(declared.origin, (), declared.origin.data, shapes.of(name))
+        api_version, kind = declared.spec.apiVersion, declared.spec.kind
+        release = kubernetes.nearest(releases.get(id(declared)))
+        operator = kubernetes.operator_of(api_version, kind)
+        if operator is None:
+            shape = _shapes(release).of(kubernetes.definition(api_version, kind))
+        else:
+            shape = _operator_shapes(operator, named.get(operator), release).kind(api_version, kind)
+        yield from _below(declared.origin, (), declared.origin.data, shape)
     clusters = {id(item.declared): item.backend.spec.kubernetes for item in fleet.companions}
     for companion in fleet.repository.companions:
         origin, shapes = companion.origin, _shapes(kubernetes.nearest(clusters.get(id(companion))))
-        yield from _below(origin, ("metadata",), origin.value(("metadata",)), shapes.of("ObjectMeta"))
+        yield from _below(origin, ("metadata",), origin.value(("metadata",)), shapes.of("meta.v1.ObjectMeta"))
         shape = shapes.of(kubernetes.definition(companion.spec.apiVersion, companion.spec.kind))
         found = _below(origin, (), {**origin.data, "metadata": {}}, shape)
         yield from found
@@ -79,9 +82,9 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
     for item in fleet.repository.pod_clique_sets:
         backend = sets.get(id(item))
         shapes = _shapes(kubernetes.nearest(backend.spec.kubernetes if backend else None), is_custom=True)
-        yield from _below(item.origin, ("metadata",), item.origin.value(("metadata",)), shapes.of("ObjectMeta"))
+        yield from _below(item.origin, ("metadata",), item.origin.value(("metadata",)), shapes.of("meta.v1.ObjectMeta"))
         yield from (unknown_field(item.origin, (), key, _SET) for key in item.origin.data if key not in _SET)
-        shape = shapes.of("PodSpec")
+        shape = shapes.of("core.v1.PodSpec")
         for index in range(len(item.spec.spec.template.cliques)):
             path: KeyPath = ("spec", "template", "cliques", index, "spec", "podSpec")
             yield from _below(item.origin, path, item.origin.value(path), shape)
@@ -89,14 +92,19 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
 
 def check_pod(origin: Origin, release: str | None) -> Iterator[Diagnostic]:
     """A Pod that is made here, by the Kubernetes release that it is for."""
-    yield from _below(origin, ("spec",), origin.value(("spec",)), _shapes(kubernetes.nearest(release)).of("PodSpec"))
+    yield from _below(origin, ("spec",), origin.value(("spec",)), _shapes(kubernetes.nearest(release)).of("core.v1.PodSpec"))
 
 
 @cache
 def _shapes(release: int, *, is_custom: bool = False) -> Shapes:
     """The types of a release; ``is_custom``: as a CRD has them."""
-    quantity = quantities.refused_by_crds if is_custom else quantities.refused
-    return Shapes(release, TYPES, {**BOUNDS, **objectfields.BOUNDS}, REQUIRED, quantity)
+    return Shapes(release, objectfields.BOUNDS, quantities.refused_by_crds if is_custom else quantities.refused)
+
+
+@cache
+def _operator_shapes(operator: str, version: str | None, release: int) -> OperatorShapes:
+    """The types of an operator's release, in a cluster with a release of Kubernetes."""
+    return OperatorShapes(operator, version, release, objectfields.BOUNDS)
 
 
 def _below(origin: Origin, path: KeyPath, value: Any, shape: Shape) -> Iterator[Diagnostic]:
