@@ -303,9 +303,9 @@ class Shape:
         """
         return self._shapes.of(self._below, self.bound) if self._below else None
 
-    def releases_with(self, key: str) -> tuple[str, ...]:
-        """The releases, oldest first, that have a field which this one lacks."""
-        return self._shapes.releases_with(self._written, key)
+    def elsewhere(self, key: str) -> str:
+        """Which other releases have a field that this one lacks; empty where none has it."""
+        return self._shapes.elsewhere(self._written, key)
 
 
 class Field(NamedTuple):
@@ -331,8 +331,10 @@ class Shapes:
         release: int,
         bounds: Mapping[str, Mapping[str, Bound]] | None = None,
         quantity: Bound = quantities.refused,
+        here: str = "this cluster has",
     ) -> None:
         self.quantity = quantity
+        self._here = f"{here} 1.{release}"
         self.bounds: Mapping[str, Mapping[str, Bound]] = {**BOUNDS, **(bounds or {})}
         self._packed = read_packed(self.packed_in)
         self._types, self._spans = self._packed["types"], self._packed["spans"]
@@ -368,16 +370,23 @@ class Shapes:
             versions = part if isinstance(part, list) else [(*span, part)]
             now = [item for since, until, item in versions if self._index is None or since <= self._index <= until]
             if now:
-                always = self._index is not None or sum(until + 1 - since for since, until, _ in versions) > span[1] - span[0]
+                always = (
+                    self._index is not None
+                    or sum(until + 1 - since for since, until, _ in versions) > span[1] - span[0]
+                )
                 found[key] = _field(now, always=always)
         return found
 
-    def releases_with(self, name: str, key: str) -> tuple[str, ...]:
-        """The releases, oldest first, of which a type has a field."""
-        part = self._types.get(name, {}).get(key)
-        known = self._packed["releases"]
-        versions = part if isinstance(part, list) else []
-        return tuple(known[index] for since, until, item in versions if item for index in range(since, until + 1))
+    def elsewhere(self, name: str, key: str) -> str:
+        """Which releases have a field of a type that this one lacks; empty where none has it."""
+        part, known = self._types.get(name, {}).get(key), self._packed["releases"]
+        spans = [item for item in part if item[2]] if isinstance(part, list) else []
+        if not spans or self._index is None:
+            return ""
+        first, last = known[spans[0][0]], known[spans[-1][1]]
+        which = f"has it from {first} on" if last == known[-1] else f"had it from {first} to {last}"
+        project = "Kubernetes" if self.packed_in == "kubernetes" else self.packed_in
+        return f"{project} {which}; {self._here}."
 
 
 class OperatorShapes(Shapes):
@@ -390,9 +399,11 @@ class OperatorShapes(Shapes):
     ) -> None:
         self.packed_in = operator
         super().__init__(release, bounds, quantities.refused_by_crds)
+        self._here = f"the Config names {version}"
         self._index = None if version is None else nearest_of(operator, version)
         pods = release if self._index is None else min(release, self._packed["kubernetes"][self._index])
-        self._own = Shapes(pods, bounds, self.quantity)
+        here = "this cluster has" if pods == release else f"{operator} {version} takes the pods of"
+        self._own = Shapes(pods, bounds, self.quantity, here)
 
     def of(self, written: str, bound: Bound | None = None) -> Shape:
         """The shape of a type of the operator's, or of Kubernetes' own."""
@@ -461,12 +472,16 @@ def nearest_of(operator: str, version: str) -> int:
     """The index of the known release of an operator that stands for ``version``: the newest that is not newer, or the
     oldest.
     """
-    known = [numbers(release) for release in operators()[operator]["releases"]]
-    wanted = numbers(version)
-    return max((index for index, release in enumerate(known) if release <= wanted[: len(release)]), default=0)
+    known = operators()[operator]["releases"]
+    return max((index for index, release in enumerate(known) if _numbers(release) <= _numbers(version)), default=0)
 
 
-def numbers(version: str) -> tuple[int, ...]:
+def is_of(version: str, release: str) -> bool:
+    """Whether a version such as ``v1.5.2`` is of a release such as ``1.5``."""
+    return _numbers(version)[: len(_numbers(release))] == _numbers(release)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
     """The numbers of ``1.5``, ``v1.5.2`` or ``0.1.0-alpha.11``."""
     return tuple(map(int, re.findall(r"[0-9]+", version)))
 

@@ -1,5 +1,5 @@
-"""Packs the fields of kinds by release: names, types, words and bounds, and which must be there; no texts. By hand, when
-a project has a new release.
+"""Packs the fields of kinds by release: names, types, words and bounds, and which must be there; no texts. By hand,
+when a project has a new release.
 
 ``python -m tools.packfields kubernetes DIR``: DIR holds ``v1.33.0-local/_definitions.json`` of each release, as the
 folder ``kubernetes-json-schema`` of the Python package kubernetes-validate does.
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from kubectl_tas.kubernetes import Shapes, minor, read_packed, releases
+from kubectl_tas.kubernetes import Shapes, read_packed, releases
 from tools.goldens import ROOT
 
 PACKED = ROOT / "kubectl_tas" / "packed"
@@ -52,11 +52,12 @@ class Project(NamedTuple):
 
 PROJECTS = {
     "argo-workflows": Project(
-        "argoproj/argo-workflows", (3, 5), ("Workflow", "CronWorkflow"), ("manifests/base/crds/full/argoproj.io_{}s.yaml",)
+        "argoproj/argo-workflows",
+        (3, 5),
+        ("Workflow", "CronWorkflow"),
+        ("manifests/base/crds/full/argoproj.io_{}s.yaml",),
     ),
-    "devworkspace": Project(
-        "devfile/api", (2, 1), ("DevWorkspace",), ("crds/workspace.devfile.io_{}s.yaml",)
-    ),
+    "devworkspace": Project("devfile/api", (2, 1), ("DevWorkspace",), ("crds/workspace.devfile.io_{}s.yaml",)),
     "grove": Project(
         "ai-dynamo/grove",
         (0, 1, 0, 8),
@@ -91,9 +92,7 @@ PROJECTS = {
         ("LeaderWorkerSet",),
         ("config/crd/bases/leaderworkerset.x-k8s.io_{}s.yaml",),
     ),
-    "mpi-operator": Project(
-        "kubeflow/mpi-operator", (0, 4), ("MPIJob",), ("deploy/v2beta1/mpi-operator.yaml",)
-    ),
+    "mpi-operator": Project("kubeflow/mpi-operator", (0, 4), ("MPIJob",), ("deploy/v2beta1/mpi-operator.yaml",)),
     "notebooks": Project(
         "kubeflow/kubeflow",
         (1, 7),
@@ -150,9 +149,7 @@ PROJECTS = {
         ("manifests/base/crds/kubeflow.org_{}s.yaml",),
         last=(2,),
     ),
-    "volcano": Project(
-        "volcano-sh/volcano", (1, 8), ("Job",), ("config/crd/volcano/bases/batch.volcano.sh_{}s.yaml",)
-    ),
+    "volcano": Project("volcano-sh/volcano", (1, 8), ("Job",), ("config/crd/volcano/bases/batch.volcano.sh_{}s.yaml",)),
 }
 
 
@@ -281,7 +278,7 @@ class Crds:
     def _fields(self, schema: Mapping[str, Any], place: str) -> dict[str, Field]:
         needed = _needed(schema)
         left_out = ("apiVersion", "kind", "metadata", "status") if "." not in place else ()
-        parts = schema["properties"].items()
+        parts = schema.get("properties", {"spec": {"type": "object"}}).items()
         return {
             key: self._field(part, f"{place}.{key}", key in needed and f"{place}.{key}" not in FILLED_IN)
             for key, part in parts
@@ -314,7 +311,7 @@ class Crds:
             return "meta.v1.ObjectMeta"
         word = schema.get("type", "any")
         if word == "array":
-            return "[]" + self._type(schema["items"], place)
+            return "[]" + self._type(schema.get("items", {}), place)
         if word != "object":
             return schema["format"] if schema.get("format") in ("int32", "int64") else word
         if schema.get("x-kubernetes-preserve-unknown-fields"):
@@ -333,7 +330,8 @@ class Crds:
             return place
         other: dict[str, Field] = {"": own}
         for key, part in schema["properties"].items():
-            if key not in base or not self._fits(part, base[key].written):
+            is_same = key in base and self._fits(part, base[key].written)
+            if not is_same or base[key].is_required != (key in _needed(schema)):
                 other[key] = fields[key]
         other |= dict.fromkeys(base.keys() - fields.keys())
         self.types[place] = {key: other[key] for key in sorted(other)}
@@ -343,7 +341,7 @@ class Crds:
         """The type of Kubernetes' own that a mapping is, at least almost."""
         keys = frozenset(schema["properties"])
         exact = [name for name in _by_fields(self.release).get(keys, ()) if self._fits(schema, name)]
-        if exact and (len(keys) > 1 or "name" in keys):
+        if exact and (len(keys) > 2 or exact[0] in SMALL):
             return exact[0]
         if len(keys) < 6:
             return None
@@ -352,7 +350,7 @@ class Crds:
             for known, names in _by_fields(self.release).items()
             for name in names[:1]
         )
-        return name if share >= _ALMOST else None
+        return name if share >= _ALMOST and name in NEAR else None
 
     def _fits(self, schema: Mapping[str, Any], written: str) -> bool:
         """Whether a schema is a type of Kubernetes' own."""
@@ -362,7 +360,7 @@ class Crds:
         if written in ("quantity", "int-or-string"):
             return bool(schema.get("x-kubernetes-int-or-string"))
         if written.startswith("[]"):
-            return word == "array" and self._fits(schema["items"], written[2:])
+            return word == "array" and self._fits(schema.get("items", {}), written[2:])
         if written.startswith("{}"):
             return isinstance(part := schema.get("additionalProperties"), dict) and self._fits(part, written[2:])
         fields = self._own.fields(written)
@@ -370,8 +368,10 @@ class Crds:
             return bool(word == {"int32": "integer", "int64": "integer"}.get(written, written))
         parts = schema.get("properties", {})
         needed = {key for key in fields if fields[key].is_required}
-        return parts.keys() == fields.keys() and _needed(schema) == needed and all(
-            key == "status" or self._fits(parts[key], fields[key].written) for key in parts
+        return (
+            parts.keys() == fields.keys()
+            and _needed(schema) == needed
+            and all(key == "status" or self._fits(parts[key], fields[key].written) for key in parts)
         )
 
 
@@ -396,6 +396,28 @@ FILLED_IN = {
 """
 
 
+NEAR = (
+    "batch.v1.JobSpec",
+    "core.v1.Affinity",
+    "core.v1.Container",
+    "core.v1.EphemeralContainer",
+    "core.v1.PodSecurityContext",
+    "core.v1.PodSpec",
+    "core.v1.SecurityContext",
+    "core.v1.Volume",
+    "core.v1.VolumeMount",
+)
+"""The types that a mapping may be but for some fields; what is said of others would not hold with more fields."""
+SMALL = (
+    "batch.v1.JobTemplateSpec",
+    "core.v1.PersistentVolumeClaimTemplate",
+    "core.v1.PodTemplateSpec",
+    "meta.v1.LabelSelector",
+    "networking.v1.IngressTLS",
+    "networking.v1.NetworkPolicyEgressRule",
+    "networking.v1.NetworkPolicyIngressRule",
+)
+"""The types of one or two fields that are also known outside of pods; others may have those fields by chance."""
 _COUNT = {"least": 0, "most": 2**31 - 1}
 ALSO: dict[str, dict[str, Any]] = {
     r"\.each\.restartPolicy$": {"words": ["Always", "OnFailure", "Never", "ExitCode"]},
@@ -417,7 +439,7 @@ mpi-operator 0.8, JobSet 0.12 and KubeRay 1.7, and what Kubernetes says of the p
 
 def _needed(schema: Mapping[str, Any]) -> set[str]:
     """The fields that must be there: those of a mapping that the API server does not fill in."""
-    return {key for key in schema.get("required", ()) if "default" not in schema["properties"].get(key, ())}
+    return {key for key in schema.get("required", ()) if "default" not in schema.get("properties", {}).get(key, ())}
 
 
 @cache
@@ -479,7 +501,9 @@ def merged(parts: list[Types]) -> dict[str, Any]:
             spans[name] = span
         keys = sorted({key for index in have for key in parts[index][name]})
         types[name] = {
-            key: _versions([(index, parts[index].get(name, {}).get(key, _ABSENT)) for index in range(span[0], span[1] + 1)])
+            key: _versions(
+                [(index, parts[index].get(name, {}).get(key, _ABSENT)) for index in range(span[0], span[1] + 1)]
+            )
             for key in keys
         }
     return {"spans": spans, "types": types}
@@ -511,10 +535,20 @@ def shared(data: dict[str, Any]) -> dict[str, Any]:
         is_unique = name in REPLICA_TYPES or name.count(".") < 2
         content = json.dumps([types[name], spans.get(name), is_unique and name])
         called[name] = first.setdefault(content, name)
-    short = {name: min((other for other in called if called[other] == name), key=lambda n: (n.count("."), len(n), n)) for name in first.values()}
+    short = {
+        name: min((other for other in called if called[other] == name), key=lambda n: (n.count("."), len(n), n))
+        for name in first.values()
+    }
+    found = {short[name]: {key: _renamed(field, short) for key, field in types[name].items()} for name in short}
+    reached, ahead = set(), [name for name in found if "." not in name]
+    while ahead:
+        name = ahead.pop()
+        if name in found and name not in reached:
+            reached.add(name)
+            ahead += re.findall(r"[\w./-]+", json.dumps(list(found[name].values())))
     return {
-        "spans": {short[name]: span for name, span in spans.items() if name in short},
-        "types": {short[name]: {key: _renamed(field, short) for key, field in types[name].items()} for name in short},
+        "spans": {short[name]: span for name, span in spans.items() if name in short and short[name] in reached},
+        "types": {name: found[name] for name in found if name in reached},
     }
 
 

@@ -9,10 +9,10 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from kubectl_tas import kubernetes, quantities
+from kubectl_tas import kubernetes
 from kubectl_tas.check import combinations, objectfields
 from kubectl_tas.check.conflicts import Fields
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
 from kubectl_tas.kubernetes import Bound, OperatorShapes, Shape, Shapes
 from kubectl_tas.load.schema import (
     UNKNOWN_FIELD,
@@ -30,7 +30,7 @@ from kubectl_tas.words import did_you_mean
 KUBERNETES_VERSION = Rule(
     "kubernetes-version",
     Severity.WARNING,
-    "The fields of a backend's Kubernetes release are not known.",
+    "The fields of a release of Kubernetes, or of an operator, are not known.",
     "Workloads are checked by the fields of the nearest release that is known: one that the cluster does not have may "
     "pass, and a new one is refused. Update kubectl-tas.",
 )
@@ -38,9 +38,10 @@ KUBERNETES_VERSION = Rule(
 OPERATOR_FIELD = Rule(
     "operator-field",
     Severity.ERROR,
-    "A field of an operator's kind is one that no known release of the operator has.",
-    "An API server refuses it, or drops it without a word. Correct its spelling or its indentation; where a newer "
-    "release of the operator has it, waive the rule.",
+    "The operator of a kind has no such field.",
+    "An API server refuses it, or drops it without a word. Correct its spelling or its indentation. spec.operators of "
+    "the Config names the releases of operators; without it, a field of any known release passes. Where a release that "
+    "is newer than all known ones has the field, waive the rule.",
     protects=Waiving.ANYBODY,
 )
 
@@ -51,7 +52,7 @@ _SPEAKS = {
 }
 """Types without anything to say of mappings that have none of these fields; there are many of them."""
 _SET = ("apiVersion", "kind", "metadata", "spec", "status")
-"""Fields of a PodCliqueSet."""
+"""Fields of a PodCliqueSet; its model has all others, and those that are translated for Grove's release."""
 
 
 def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -81,7 +82,8 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
     sets = {id(item.declared): item.backend for item in fleet.pod_clique_sets}
     for item in fleet.repository.pod_clique_sets:
         backend = sets.get(id(item))
-        shapes = _shapes(kubernetes.nearest(backend.spec.kubernetes if backend else None), is_custom=True)
+        release = kubernetes.nearest(backend.spec.kubernetes if backend else None)
+        shapes = _operator_shapes("grove", backend.spec.grove.version if backend else None, release)
         yield from _below(item.origin, ("metadata",), item.origin.value(("metadata",)), shapes.of("meta.v1.ObjectMeta"))
         yield from (unknown_field(item.origin, (), key, _SET) for key in item.origin.data if key not in _SET)
         shape = shapes.of("core.v1.PodSpec")
@@ -92,13 +94,15 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
 
 def check_pod(origin: Origin, release: str | None) -> Iterator[Diagnostic]:
     """A Pod that is made here, by the Kubernetes release that it is for."""
-    yield from _below(origin, ("spec",), origin.value(("spec",)), _shapes(kubernetes.nearest(release)).of("core.v1.PodSpec"))
+    yield from _below(
+        origin, ("spec",), origin.value(("spec",)), _shapes(kubernetes.nearest(release)).of("core.v1.PodSpec")
+    )
 
 
 @cache
-def _shapes(release: int, *, is_custom: bool = False) -> Shapes:
-    """The types of a release; ``is_custom``: as a CRD has them."""
-    return Shapes(release, objectfields.BOUNDS, quantities.refused_by_crds if is_custom else quantities.refused)
+def _shapes(release: int) -> Shapes:
+    """The types of a release."""
+    return Shapes(release, objectfields.BOUNDS)
 
 
 @cache
@@ -115,6 +119,7 @@ def _below(origin: Origin, path: KeyPath, value: Any, shape: Shape) -> Iterator[
             field = fields.get(key)
             if field is None:
                 found = unknown_field(origin, path, key, tuple(fields), otherwise=_elsewhere(key, path, fields))
+                found = replace(found, hint=shape.elsewhere(key) or found.hint)
                 yield replace(found, rule=OPERATOR_FIELD) if shape.is_foreign else found
             elif type(part) in (dict, list) or (part is not None and field.accepts and type(part) not in field.accepts):
                 yield from _below(origin, (*path, key), part, field)
@@ -158,16 +163,28 @@ def _elsewhere(key: str, path: KeyPath, fields: dict[str, Shape]) -> str:
 
 
 def check_kubernetes(fleet: Fleet) -> Iterator[Diagnostic]:
-    """The Kubernetes releases that the Config names."""
+    """The releases of Kubernetes and of operators that the Config names."""
     config = fleet.repository.config
+    if config is None:
+        return
     for backend in fleet.backends:
         version = backend.spec.kubernetes
-        if config is None or version is None:
-            continue
-        used = kubernetes.nearest(version)
-        if used != kubernetes.minor(version):
-            known = kubernetes.releases()
-            message = f"the fields of Kubernetes {version} are not known, those of 1.{known[0]} to 1.{known[-1]} are"
+        if version is not None and (minor := kubernetes.nearest(version)) != kubernetes.minor(version):
+            known = [f"1.{release}" for release in kubernetes.releases()]
             place = config.at("spec", "backends", backend.index, "kubernetes")
-            hint = f"Workloads are checked by the fields of 1.{used}."
-            yield Diagnostic(KUBERNETES_VERSION, message, place, hint=hint)
+            yield _unknown_release(f"Kubernetes {version}", known, f"1.{minor}", place)
+    operators = {name: about["releases"] for name, about in kubernetes.operators().items() if name != "grove"}
+    for name, version in fleet.config.operators.items():
+        if name not in operators:
+            hint = "Write grove.version of the backend." if name == "grove" else f"Known are {', '.join(operators)}."
+            yield unknown_field(config.origin, ("spec", "operators"), name, tuple(operators), otherwise=hint)
+            continue
+        known = operators[name]
+        used = known[kubernetes.nearest_of(name, version)]
+        if not kubernetes.is_of(version, used):
+            yield _unknown_release(f"{name} {version}", known, used, config.at("spec", "operators", name))
+
+
+def _unknown_release(what: str, known: list[str], used: str, place: Location) -> Diagnostic:
+    message = f"the fields of {what} are not known, those of {known[0]} to {known[-1]} are"
+    return Diagnostic(KUBERNETES_VERSION, message, place, hint=f"Workloads are checked by the fields of {used}.")
