@@ -384,7 +384,8 @@ class Shapes:
         if not spans or self._index is None:
             return ""
         first, last = known[spans[0][0]], known[spans[-1][1]]
-        which = f"has it from {first} on" if last == known[-1] else f"had it from {first} to {last}"
+        until = f"had it in {first} alone" if first == last else f"had it from {first} to {last}"
+        which = f"has it from {first} on" if last == known[-1] else until
         project = "Kubernetes" if self.packed_in == "kubernetes" else self.packed_in
         return f"{project} {which}; {self._here}."
 
@@ -441,7 +442,7 @@ class OperatorShapes(Shapes):
 
 def _field(versions: list[str | dict[str, Any] | None], *, always: bool) -> Field:
     """A field as any of its versions has it; ``always``: every release has it. None in their place: it is left out."""
-    parts = [item if isinstance(item, dict) else {"type": item or ""} for item in versions]
+    parts: list[dict[str, Any]] = [item if isinstance(item, dict) else {"type": item or ""} for item in versions]
     written = [part["type"].rstrip("*") for part in parts]
     loose = next((word for word in written if word in ("any", "object", "int-or-string", "")), written[-1])
     is_required = always and all(part["type"].endswith("*") for part in parts)
@@ -473,15 +474,15 @@ def nearest_of(operator: str, version: str) -> int:
     oldest.
     """
     known = operators()[operator]["releases"]
-    return max((index for index, release in enumerate(known) if _numbers(release) <= _numbers(version)), default=0)
+    return max((index for index, release in enumerate(known) if numbers(release) <= numbers(version)), default=0)
 
 
 def is_of(version: str, release: str) -> bool:
     """Whether a version such as ``v1.5.2`` is of a release such as ``1.5``."""
-    return _numbers(version)[: len(_numbers(release))] == _numbers(release)
+    return numbers(version)[: len(numbers(release))] == numbers(release)
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def numbers(version: str) -> tuple[int, ...]:
     """The numbers of ``1.5``, ``v1.5.2`` or ``0.1.0-alpha.11``."""
     return tuple(map(int, re.findall(r"[0-9]+", version)))
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from kubectl_tas.kubernetes import Shapes, read_packed, releases
+from kubectl_tas.kubernetes import Shapes, numbers, read_packed, releases
 from tools.goldens import ROOT
 
 PACKED = ROOT / "kubectl_tas" / "packed"
@@ -38,118 +38,62 @@ _ALMOST = 0.7
 
 
 class Project(NamedTuple):
-    """Where a project publishes its CRDs: the file of each kind, at the tags of its releases."""
+    """Where a project publishes the CRDs of its kinds."""
 
     repository: str
-    first: tuple[int, ...]
-    """The first release that is packed."""
-    kinds: tuple[str, ...]
-    paths: tuple[str, ...]
-    """Where they may be; the first that a release has counts."""
-    last: tuple[int, ...] = (9999,)
-    tag: str = r"v(?P<release>[0-9]+(\.[0-9]+)*)"
+    """On GitHub."""
+    releases: str
+    """The first release that is packed, and behind ``..`` the first that is not."""
+    kinds: str
+    paths: str
+    """Where the file of a kind may be, ``{}`` being its name; the first that a release has counts."""
 
 
+_TRAINING_KINDS = "PyTorchJob TFJob XGBoostJob JAXJob MPIJob PaddleJob"
+_CHARTS = "deployments/helm/"
+_COMPUTE_DOMAIN = "/crds/resource.nvidia.com_{}s.yaml"
+_CHARTS_OF_DRA = ("dra-driver-nvidia-gpu", "nvidia-dra-driver-gpu", "k8s-dra-driver-gpu", "k8s-dra-driver")
+_FULL = "manifests/base/crds/full/argoproj.io_{}s.yaml"
+_KUBEVIRT = "pkg/virt-operator/resource/generate/components/validations_generated.go"
+_NOTEBOOKS = "components/notebook-controller/config/crd/bases/kubeflow.org_{}s.yaml"
+_SCHEDULED = "manifests/kustomize/base/pipeline/cluster-scoped/scheduled-workflow-crd.yaml"
+_SELDON = "operator/config/crd_v1/bases/machinelearning.seldon.io_{}s.yaml"
+_SPARK = "config/crd/bases/sparkoperator.k8s.io_{}s.yaml"
+_RAY = "ray-operator/config/crd/bases/ray.io_{}s.yaml"
 PROJECTS = {
-    "argo-workflows": Project(
-        "argoproj/argo-workflows",
-        (3, 5),
-        ("Workflow", "CronWorkflow"),
-        ("manifests/base/crds/full/argoproj.io_{}s.yaml",),
-    ),
-    "devworkspace": Project("devfile/api", (2, 1), ("DevWorkspace",), ("crds/workspace.devfile.io_{}s.yaml",)),
+    "argo-workflows": Project("argoproj/argo-workflows", "3.5", "Workflow CronWorkflow", _FULL),
+    "devworkspace": Project("devfile/api", "2.1", "DevWorkspace", "crds/workspace.devfile.io_{}s.yaml"),
     "grove": Project(
-        "ai-dynamo/grove",
-        (0, 1, 0, 8),
-        ("PodCliqueSet",),
-        ("operator/api/core/v1alpha1/crds/grove.io_{}s.yaml",),
-        tag=r"v(?P<release>[0-9.]+-alpha\.[0-9]+)",
+        "ai-dynamo/grove", "0.1.0-alpha.8", "PodCliqueSet", "operator/api/core/v1alpha1/crds/grove.io_{}s.yaml"
     ),
     "jobset": Project(
-        "kubernetes-sigs/jobset", (0, 5), ("JobSet",), ("config/components/crd/bases/jobset.x-k8s.io_{}s.yaml",)
+        "kubernetes-sigs/jobset", "0.5", "JobSet", "config/components/crd/bases/jobset.x-k8s.io_{}s.yaml"
     ),
-    "kserve": Project(
-        "kserve/kserve",
-        (0, 13),
-        ("InferenceService",),
-        ("config/crd/full/serving.kserve.io_{}s.yaml", "config/crd/serving.kserve.io_{}s.yaml"),
-    ),
-    "kuberay": Project(
-        "ray-project/kuberay",
-        (1, 2),
-        ("RayCluster", "RayJob", "RayService", "RayCronJob"),
-        ("ray-operator/config/crd/bases/ray.io_{}s.yaml",),
-    ),
-    "kubevirt": Project(
-        "kubevirt/kubevirt",
-        (1, 4),
-        ("VirtualMachineInstance",),
-        ("pkg/virt-operator/resource/generate/components/validations_generated.go",),
-    ),
+    "kserve": Project("kserve/kserve", "0.13", "InferenceService", "config/crd/full/serving.kserve.io_{}s.yaml"),
+    "kuberay": Project("ray-project/kuberay", "1.2", "RayCluster RayJob RayService RayCronJob", _RAY),
+    "kubevirt": Project("kubevirt/kubevirt", "1.4", "VirtualMachineInstance", _KUBEVIRT),
     "lws": Project(
-        "kubernetes-sigs/lws",
-        (0, 5),
-        ("LeaderWorkerSet",),
-        ("config/crd/bases/leaderworkerset.x-k8s.io_{}s.yaml",),
+        "kubernetes-sigs/lws", "0.5", "LeaderWorkerSet", "config/crd/bases/leaderworkerset.x-k8s.io_{}s.yaml"
     ),
-    "mpi-operator": Project("kubeflow/mpi-operator", (0, 4), ("MPIJob",), ("deploy/v2beta1/mpi-operator.yaml",)),
-    "notebooks": Project(
-        "kubeflow/kubeflow",
-        (1, 7),
-        ("Notebook",),
-        ("components/notebook-controller/config/crd/bases/kubeflow.org_{}s.yaml",),
-    ),
+    "mpi-operator": Project("kubeflow/mpi-operator", "0.4", "MPIJob", "deploy/v2beta1/mpi-operator.yaml"),
+    "notebooks": Project("kubeflow/kubeflow", "1.7", "Notebook", _NOTEBOOKS),
     "nvidia-dra": Project(
         "NVIDIA/k8s-dra-driver-gpu",
-        (25, 3),
-        ("ComputeDomain",),
-        (
-            "deployments/helm/dra-driver-nvidia-gpu/crds/resource.nvidia.com_{}s.yaml",
-            "deployments/helm/nvidia-dra-driver-gpu/crds/resource.nvidia.com_{}s.yaml",
-            "deployments/helm/k8s-dra-driver-gpu/crds/resource.nvidia.com_{}s.yaml",
-            "deployments/helm/k8s-dra-driver/crds/resource.nvidia.com_{}s.yaml",
-        ),
+        "25.3",
+        "ComputeDomain",
+        " ".join(f"{_CHARTS}{chart}{_COMPUTE_DOMAIN}" for chart in _CHARTS_OF_DRA),
     ),
-    "pipelines": Project(
-        "kubeflow/pipelines",
-        (2, 0),
-        ("ScheduledWorkflow",),
-        ("manifests/kustomize/base/pipeline/cluster-scoped/scheduled-workflow-crd.yaml",),
-        tag=r"(?P<release>[0-9]+(\.[0-9]+)*)",
-    ),
-    "seldon-core": Project(
-        "SeldonIO/seldon-core",
-        (1, 15),
-        ("SeldonDeployment",),
-        ("operator/config/crd_v1/bases/machinelearning.seldon.io_{}s.yaml",),
-        last=(2,),
-    ),
-    "spark-operator": Project(
-        "kubeflow/spark-operator",
-        (2, 0),
-        ("SparkApplication", "ScheduledSparkApplication"),
-        ("config/crd/bases/sparkoperator.k8s.io_{}s.yaml",),
-    ),
+    "pipelines": Project("kubeflow/pipelines", "2.0", "ScheduledWorkflow", _SCHEDULED),
+    "seldon-core": Project("SeldonIO/seldon-core", "1.15..2", "SeldonDeployment", _SELDON),
+    "spark-operator": Project("kubeflow/spark-operator", "2.0", "SparkApplication ScheduledSparkApplication", _SPARK),
     "tekton": Project(
-        "tektoncd/pipeline",
-        (0, 60),
-        ("PipelineRun", "TaskRun"),
-        ("config/300-crds/300-{}.yaml", "config/300-{}.yaml"),
+        "tektoncd/pipeline", "0.60", "PipelineRun TaskRun", "config/300-crds/300-{}.yaml config/300-{}.yaml"
     ),
-    "trainer": Project(
-        "kubeflow/trainer",
-        (2, 0),
-        ("TrainJob",),
-        ("manifests/base/crds/trainer.kubeflow.org_{}s.yaml",),
-    ),
+    "trainer": Project("kubeflow/trainer", "2.0", "TrainJob", "manifests/base/crds/trainer.kubeflow.org_{}s.yaml"),
     "training-operator": Project(
-        "kubeflow/trainer",
-        (1, 7),
-        ("PyTorchJob", "TFJob", "XGBoostJob", "JAXJob", "MPIJob", "PaddleJob"),
-        ("manifests/base/crds/kubeflow.org_{}s.yaml",),
-        last=(2,),
+        "kubeflow/trainer", "1.7..2", _TRAINING_KINDS, "manifests/base/crds/kubeflow.org_{}s.yaml"
     ),
-    "volcano": Project("volcano-sh/volcano", (1, 8), ("Job",), ("config/crd/volcano/bases/batch.volcano.sh_{}s.yaml",)),
+    "volcano": Project("volcano-sh/volcano", "1.8", "Job", "config/crd/volcano/bases/batch.volcano.sh_{}s.yaml"),
 }
 
 
@@ -191,20 +135,17 @@ def _own(schema: Mapping[str, Any], named: Mapping[str, Any]) -> str:
 def operator(name: str, clone: Path) -> dict[str, Any]:
     """The types of an operator's kinds by release."""
     project = PROJECTS[name]
-    newest: dict[tuple[int, ...], tuple[tuple[int, ...], str, str]] = {}
+    first, _, last = project.releases.partition("..")
+    form = r"v?([0-9.]+-alpha\.[0-9]+)" if "alpha" in first else r"v?([0-9]+\.[0-9]+)\.[0-9]+"
+    newest: dict[str, tuple[tuple[int, ...], str]] = {}
     for tag in _git(clone, "tag").split():
-        found = re.fullmatch(project.tag, tag)
-        if found is None:
-            continue
-        numbers = tuple(map(int, re.findall(r"\d+", found["release"])))
-        if project.first <= numbers < project.last:
-            short = numbers if "-" in found["release"] else numbers[:2]
-            known = newest.get(short)
-            written = found["release"] if "-" in found["release"] else ".".join(map(str, short))
-            if known is None or known[0] < numbers:
-                newest[short] = (numbers, tag, written)
-    parts, kinds, pods, names = [], {}, [], []
-    for _, tag, release in sorted(newest.values()):
+        found = re.fullmatch(form, tag)
+        if found is not None and numbers(first) <= numbers(tag) < numbers(last or "9999"):
+            newest[found[1]] = max(newest.get(found[1], ((), "")), (numbers(tag), tag))
+    parts: list[Types] = []
+    kinds: dict[str, str] = {}
+    pods, names = [], []
+    for release, (_, tag) in sorted(newest.items(), key=lambda item: item[1]):
         crds = list(_crds(clone, tag, project))
         if crds:
             made = min((Crds(crds, pod) for pod in _nearest(crds)), key=lambda crds: (len(crds.types), -crds.release))
@@ -222,8 +163,8 @@ def _git(clone: Path, *arguments: str) -> str:
 
 def _crds(clone: Path, tag: str, project: Project) -> Iterator[dict[str, Any]]:
     """The CRDs of a project's kinds at a tag."""
-    for kind in project.kinds:
-        for path in project.paths:
+    for kind in project.kinds.split():
+        for path in project.paths.split():
             try:
                 text = _git(clone, "show", f"{tag}:{path.format(kind.lower())}")
             except subprocess.CalledProcessError:  # it is elsewhere, or this release has no such kind
@@ -313,7 +254,7 @@ class Crds:
         if word == "array":
             return "[]" + self._type(schema.get("items", {}), place)
         if word != "object":
-            return schema["format"] if schema.get("format") in ("int32", "int64") else word
+            return str(schema["format"] if schema.get("format") in ("int32", "int64") else word)
         if schema.get("x-kubernetes-preserve-unknown-fields"):
             return "object"
         if isinstance(schema.get("additionalProperties"), dict):
