@@ -324,19 +324,13 @@ REPLICA_TYPES = {
     "TFJob.spec.tfReplicaSpecs": ("Chief", "Master", "PS", "Worker", "Evaluator"),
     "XGBoostJob.spec.xgbReplicaSpecs": ("Master", "Worker"),
 }
-"""Mappings whose keys the CRD leaves open and the operator does not: validateV1ReplicaSpecs of training-operator 1.9's
-webhooks, and pkg/apis/kubeflow/v1 of its kinds; pkg/apis/kubeflow/validation of mpi-operator 0.8.
+"""Mappings whose keys the CRD leaves open and the operator does not: pkg/webhooks and mpi_validation.go of
+training-operator 1.9, pkg/apis/kubeflow/validation of mpi-operator 0.8. tfjob_types.go lists those of TFJob.
 """
-FILLED_IN = {
-    "JobSet.spec.failurePolicy.rules.name",
-    "PodCliqueSet.spec.template.cliques.spec.roleName",
-    "RayJob.spec.rayClusterSpec",
-}
-"""Fields that a CRD demands although they may be absent. The webhooks of JobSet 0.12 (jobset_webhook.go) and Grove
-0.1.0-alpha (defaulting of PodCliqueSet) fill theirs in; a RayJob has clusterSelector instead (validation of KubeRay).
+FILLED_IN = ("JobSet.spec.failurePolicy.rules.name", "RayJob.spec.rayClusterSpec")
+"""Fields that a CRD demands although they may be absent: jobset_webhook.go of JobSet 0.12 fills its one in; a RayJob
+has clusterSelector instead (validation.go of KubeRay 1.7).
 """
-
-
 NEAR = (
     "batch.v1.JobSpec",
     "core.v1.Affinity",
@@ -373,8 +367,9 @@ ALSO: dict[str, dict[str, Any]] = {
         "words": ["K8sJobMode", "HTTPMode", "InteractiveMode", "SidecarMode"]
     },
 }
-"""What fields take, by their place, where the CRD says less than the operator: the validation of training-operator 1.9,
-mpi-operator 0.8, JobSet 0.12 and KubeRay 1.7, and what Kubernetes says of the pods that they make.
+"""What fields take, by their place, where the CRD says less than the operator: the validation and the Go types of
+training-operator 1.9, mpi-operator 0.8, JobSet 0.12 and KubeRay 1.7, and what Kubernetes says of the Jobs and pods that
+they make.
 """
 
 
