@@ -379,8 +379,13 @@ class Shapes:
 
     def elsewhere(self, name: str, key: str) -> str:
         """Which releases have a field of a type that this one lacks; empty where none has it."""
-        part, known = self._types.get(name, {}).get(key), self._packed["releases"]
-        spans = [item for item in part if item[2]] if isinstance(part, list) else []
+        part = self._types.get(name, {}).get(key)
+        spans = [(since, until) for since, until, field in part if field] if isinstance(part, list) else []
+        return self._other_releases(spans)
+
+    def _other_releases(self, spans: list[tuple[int, int]]) -> str:
+        """Which releases have what this one lacks, by the first and last index of each span of releases."""
+        known = self._packed["releases"]
         if not spans or self._index is None:
             return ""
         first, last = known[spans[0][0]], known[spans[-1][1]]
@@ -414,6 +419,11 @@ class OperatorShapes(Shapes):
     def kind(self, api_version: str, kind: str) -> Shape:
         """What a kind of the operator's holds."""
         return self.of(self._packed["kinds"][f"{api_version} {kind}"])
+
+    def kind_elsewhere(self, api_version: str, kind: str) -> str:
+        """Which releases have a kind that this one lacks; empty where this one has it."""
+        name = self._packed["kinds"][f"{api_version} {kind}"]
+        return "" if self.fields(name) is not None else self._other_releases([self._spans[name]])
 
     def name(self, written: str) -> str:
         """A type that differs from one of Kubernetes' own in some fields is called as that is."""

@@ -14,6 +14,7 @@ from kubectl_tas import kubernetes
 from kubectl_tas.kubernetes import OperatorShapes, Shapes
 from tools import packfields
 
+SCHEMA = "openAPIV3Schema"
 NEWEST = kubernetes.releases()[-1]
 TEXT, OBJECT = {"type": "string", "description": "Never packed."}, {"type": "object"}
 
@@ -48,7 +49,7 @@ def pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[
         git("init", "--quiet")
         for index, spec in enumerate(specs):
             properties = {"spec": {"type": "object", **spec}, "metadata": OBJECT, "status": OBJECT}
-            version = {"name": "v1", "storage": True, "schema": {"openAPIV3Schema": {"properties": properties}}}
+            version = {"name": "v1", "storage": True, "schema": {SCHEMA: {"properties": properties}}}
             about = {"group": "example.com", "names": {"kind": "Train"}, "versions": [version]}
             (tmp_path / "trains.yaml").write_text(json.dumps({"kind": "CustomResourceDefinition", "spec": about}))
             git("add", ".")

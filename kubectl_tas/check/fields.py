@@ -38,7 +38,7 @@ KUBERNETES_VERSION = Rule(
 OPERATOR_FIELD = Rule(
     "operator-field",
     Severity.ERROR,
-    "The operator of a kind has no such field.",
+    "The operator has no such field, or no such kind.",
     "An API server refuses it, or drops it without a word. Correct its spelling or its indentation. spec.operators of "
     "the Config names the releases of operators; without it, a field of any known release passes. Where a release that "
     "is newer than all known ones has the field, waive the rule.",
@@ -68,7 +68,11 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
         if operator is None:
             shape = _shapes(release).of(kubernetes.definition(api_version, kind))
         else:
-            shape = _operator_shapes(operator, named.get(operator), release).kind(api_version, kind)
+            of_operator = _operator_shapes(operator, named.get(operator), release)
+            if hint := of_operator.kind_elsewhere(api_version, kind):
+                message = f"{operator} {named[operator]} has no {kind} of {api_version}"
+                yield Diagnostic(OPERATOR_FIELD, message, declared.at("kind"), hint=hint)
+            shape = of_operator.kind(api_version, kind)
         yield from _below(declared.origin, (), declared.origin.data, shape)
     clusters = {id(item.declared): item.backend.spec.kubernetes for item in fleet.companions}
     for companion in fleet.repository.companions:
@@ -83,10 +87,12 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
     for item in fleet.repository.pod_clique_sets:
         backend = sets.get(id(item))
         release = kubernetes.nearest(backend.spec.kubernetes if backend else None)
-        shapes = _operator_shapes("grove", backend.spec.grove.version if backend else None, release)
-        yield from _below(item.origin, ("metadata",), item.origin.value(("metadata",)), shapes.of("meta.v1.ObjectMeta"))
+        of_grove = _operator_shapes("grove", backend.spec.grove.version if backend else None, release)
+        yield from _below(
+            item.origin, ("metadata",), item.origin.value(("metadata",)), of_grove.of("meta.v1.ObjectMeta")
+        )
         yield from (unknown_field(item.origin, (), key, _SET) for key in item.origin.data if key not in _SET)
-        shape = shapes.of("core.v1.PodSpec")
+        shape = of_grove.of("core.v1.PodSpec")
         for index in range(len(item.spec.spec.template.cliques)):
             path: KeyPath = ("spec", "template", "cliques", index, "spec", "podSpec")
             yield from _below(item.origin, path, item.origin.value(path), shape)

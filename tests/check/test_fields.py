@@ -166,6 +166,23 @@ def test_pods_are_those_of_the_operators_release(repository: Path) -> None:
         assert finding["hint"] == "Kubernetes has it from 1.34 on; kuberay 1.4 takes the pods of 1.33."
 
 
+def test_a_kind_of_another_release(repository: Path) -> None:
+    text = """\
+apiVersion: kubeflow.org/v1
+kind: JAXJob
+metadata:
+  name: x
+  labels: {kubectl-tas/pool: team}
+spec:
+  jaxReplicaSpecs: {Worker: {template: {spec: {containers: [{name: jax, image: "a:1"}]}}}}
+"""
+    assert found(repository, text, **{"training-operator": "1.9"}) == []
+    (finding,) = found(repository, text, **{"training-operator": "1.8"})
+    assert (finding["rule"], finding["location"]["line"]) == ("operator-field", 2)
+    assert finding["message"] == "training-operator 1.8 has no JAXJob of kubeflow.org/v1"
+    assert finding["hint"] == "training-operator has it from 1.9 on; the Config names 1.8."
+
+
 def test_words_of_a_release(repository: Path) -> None:
     text = """\
 apiVersion: jobset.x-k8s.io/v1alpha2
