@@ -1,15 +1,16 @@
-"""The fields of Kubernetes' own kinds, by release: names and types alone, as ``tools.packfields`` packs them of the
-published schemas.
+"""The fields of Kubernetes' own kinds and of operators', by release: names and types alone, as ``tools.packfields``
+packs them of the published schemas and CRDs.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kubectl_tas import addresses, quantities, schedules, spellings
 from kubectl_tas.yaml import LargeNumber
@@ -38,8 +39,6 @@ _TYPES = {
     "quantity": ("string", "number"),
 }
 """What a type may be that has no fields; JSON Schema's names."""
-_GROUPS = ("core.v1", "meta.v1", "batch.v1", "apps.v1", "autoscaling.v2", "networking.v1")
-"""Where a type is looked for that is named without its group."""
 _MAY_BE_ABSENT = {
     "StatefulSetSpec": {"serviceName"},
     "PodFailurePolicyOnPodConditionsPattern": {"status"},
@@ -265,7 +264,7 @@ class Shape:
     """
 
     def __init__(self, written: str, shapes: Shapes, bound: Bound | None = None) -> None:
-        self._shapes = shapes
+        self._written, self._shapes = written, shapes
         self._below = written[2:] if written.startswith(("[]", "{}")) else ""
         self._fields = shapes.fields(written)
         is_mapping = self._fields is not None or written.startswith("{}")
@@ -273,16 +272,19 @@ class Shape:
         """JSON Schema's names of the types; none: anything."""
         self.accepts = tuple(python for word in self.types for python in _PYTHON[word])
         """Python's types of such values."""
-        self.is_foreign = written in shapes.more
-        """Whether it is a type of a kind that Kubernetes does not have itself."""
-        self.name = written if self.is_foreign else written.rpartition(".")[2]
-        """Of its type, without its group."""
+        self.name = shapes.name(written)
+        """Of its type: Kubernetes' own without its group, an operator's as its place, such as ``RayJob.spec``."""
         absent, must = _MAY_BE_ABSENT.get(self.name, ()), _MUST_BE_THERE.get(self.name, ())
-        needed = [key for key, text in (self._fields or {}).items() if text.endswith("*") and key not in absent]
+        needed = [key for key, field in (self._fields or {}).items() if field.is_required and key not in absent]
         self.required = (*needed, *must) if self._fields else ()
         """Fields that must be there."""
         self.bound = bound or (shapes.quantity if written == "quantity" else _FORMATS.get(written))
         """The values that it takes; None: all of its types."""
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it is a type of a kind that Kubernetes does not have itself."""
+        return "." in self.name or self._shapes.is_kind(self.name)
 
     @cached_property
     def fields(self) -> dict[str, Shape] | None:
@@ -290,7 +292,9 @@ class Shape:
         if self._fields is None:
             return None
         bounds = self._shapes.bounds.get(self.name, {})
-        return {key: self._shapes.of(text.rstrip("*"), bounds.get(key)) for key, text in self._fields.items()}
+        return {
+            key: self._shapes.of(field.written, bounds.get(key) or field.bound) for key, field in self._fields.items()
+        }
 
     @cached_property
     def items(self) -> Shape | None:
@@ -299,27 +303,42 @@ class Shape:
         """
         return self._shapes.of(self._below, self.bound) if self._below else None
 
+    def elsewhere(self, key: str) -> str:
+        """Which other releases have a field that this one lacks; empty where none has it."""
+        return self._shapes.elsewhere(self._written, key)
+
+
+class Field(NamedTuple):
+    """A field of a type."""
+
+    written: str
+    """Its type."""
+    is_required: bool = False
+    bound: Bound | None = None
+    """The values that it takes, as far as its schema says."""
+
 
 class Shapes:
-    """All types of a release, and those of ``more``: types of kinds that Kubernetes does not have itself. ``bounds`` is
-    which values the fields of these take, ``required`` which of them must be there, ``quantity`` which amounts.
+    """All types of a Kubernetes release. ``bounds`` is which values their fields take beyond ``BOUNDS``, ``quantity``
+    which amounts.
     """
+
+    packed_in = "kubernetes"
+    """The file that has them."""
 
     def __init__(
         self,
         release: int,
-        more: Mapping[str, Mapping[str, str]],
         bounds: Mapping[str, Mapping[str, Bound]] | None = None,
-        required: Mapping[str, tuple[str, ...]] | None = None,
         quantity: Bound = quantities.refused,
+        here: str = "this cluster has",
     ) -> None:
-        packed = read_packed("kubernetes")
-        self._index = packed["releases"].index(f"1.{release}")
-        self._types, self._spans = packed["types"], packed["spans"]
-        self.more = more
         self.quantity = quantity
-        self._required = required or {}
+        self._here = f"{here} 1.{release}"
         self.bounds: Mapping[str, Mapping[str, Bound]] = {**BOUNDS, **(bounds or {})}
+        self._packed = read_packed(self.packed_in)
+        self._types, self._spans = self._packed["types"], self._packed["spans"]
+        self._index: int | None = release - releases()[0]
         self._known: dict[str, Shape] = {}
 
     def of(self, written: str, bound: Bound | None = None) -> Shape:
@@ -332,25 +351,150 @@ class Shapes:
             self._known[written] = Shape(written, self)
         return self._known[written]
 
-    def fields(self, name: str) -> dict[str, str] | None:
-        """The type of each field of a type, with * behind it where it must be there; None: the release has no such
-        type.
-        """
-        if name in self.more:
-            needed = self._required.get(name, ())
-            return {key: text + "*" * (key in needed) for key, text in self.more[name].items()}
-        if "." not in name:
-            name = next((full for group in _GROUPS if (full := f"{group}.{name}") in self._types), name)
-        first, last = self._spans.get(name, (0, self._index))
-        if name not in self._types or not first <= self._index <= last:
+    def name(self, written: str) -> str:
+        """What a type is called where bounds and checks are listed."""
+        return written.rpartition(".")[2]
+
+    def is_kind(self, _name: str) -> bool:
+        """Whether that is a kind of an operator."""
+        return False
+
+    def fields(self, name: str) -> dict[str, Field] | None:
+        """The fields of a type; None: the release has no such type."""
+        parts = self._types.get(name)
+        span = self._spans.get(name, (0, len(self._packed["releases"]) - 1))
+        if parts is None or (self._index is not None and not span[0] <= self._index <= span[1]):
             return None
         found = {}
-        for key, text in self._types[name].items():
-            if isinstance(text, str):
-                found[key] = text
-            else:
-                found |= [(key, part) for since, until, part in text if since <= self._index <= until]
+        for key, part in parts.items():
+            versions = part if isinstance(part, list) else [(*span, part)]
+            now = [item for since, until, item in versions if self._index is None or since <= self._index <= until]
+            if now:
+                always = (
+                    self._index is not None
+                    or sum(until + 1 - since for since, until, _ in versions) > span[1] - span[0]
+                )
+                found[key] = _field(now, always=always)
         return found
+
+    def elsewhere(self, name: str, key: str) -> str:
+        """Which releases have a field of a type that this one lacks; empty where none has it."""
+        part = self._types.get(name, {}).get(key)
+        spans = [(since, until) for since, until, field in part if field] if isinstance(part, list) else []
+        return self._other_releases(spans)
+
+    def _other_releases(self, spans: list[tuple[int, int]]) -> str:
+        """Which releases have what this one lacks, by the first and last index of each span of releases."""
+        known = self._packed["releases"]
+        if not spans or self._index is None:
+            return ""
+        first, last = known[spans[0][0]], known[spans[-1][1]]
+        until = f"had it in {first} alone" if first == last else f"had it from {first} to {last}"
+        which = f"has it from {first} on" if last == known[-1] else until
+        project = "Kubernetes" if self.packed_in == "kubernetes" else self.packed_in
+        return f"{project} {which}; {self._here}."
+
+
+class OperatorShapes(Shapes):
+    """All types of an operator's kinds: of one of its releases, or of any. The types of pods are those of the
+    Kubernetes release that its CRDs were made with, or of the cluster's if that is older.
+    """
+
+    def __init__(
+        self, operator: str, version: str | None, release: int, bounds: Mapping[str, Mapping[str, Bound]] | None = None
+    ) -> None:
+        self.packed_in = operator
+        super().__init__(release, bounds, quantities.refused_by_crds)
+        self._here = f"the Config names {version}"
+        self._index = None if version is None else nearest_of(operator, version)
+        pods = release if self._index is None else min(release, self._packed["kubernetes"][self._index])
+        here = "this cluster has" if pods == release else f"{operator} {version} takes the pods of"
+        self._own = Shapes(pods, bounds, self.quantity, here)
+
+    def of(self, written: str, bound: Bound | None = None) -> Shape:
+        """The shape of a type of the operator's, or of Kubernetes' own."""
+        bare = written.lstrip("[]{}")
+        return super().of(written, bound) if bare in self._types or "." not in bare else self._own.of(written, bound)
+
+    def kind(self, api_version: str, kind: str) -> Shape:
+        """What a kind of the operator's holds."""
+        return self.of(self._packed["kinds"][f"{api_version} {kind}"])
+
+    def kind_elsewhere(self, api_version: str, kind: str) -> str:
+        """Which releases have a kind that this one lacks; empty where this one has it."""
+        name = self._packed["kinds"][f"{api_version} {kind}"]
+        return "" if self.fields(name) is not None else self._other_releases([self._spans[name]])
+
+    def name(self, written: str) -> str:
+        """A type that differs from one of Kubernetes' own in some fields is called as that is."""
+        base = self._base(written)
+        return written if base is None else self._own.name(base)
+
+    def is_kind(self, name: str) -> bool:
+        """Whether that is a kind of the operator's."""
+        return name in self._types
+
+    def fields(self, name: str) -> dict[str, Field] | None:
+        """The fields of a type: its own, and those of Kubernetes' own type from which it differs."""
+        found, base = super().fields(name), self._base(name)
+        if found is None or base is None:
+            return found
+        other = self._own.fields(base) or {}
+        written = {key: field for key, field in found.items() if key and field.written}
+        left_out = {key for key, field in found.items() if not field.written} if self._index is not None else set()
+        return {key: field for key, field in {**other, **written}.items() if key not in left_out}
+
+    def _base(self, name: str) -> str | None:
+        part = self._types.get(name, {}).get("")
+        base: str | None = part[-1][2] if isinstance(part, list) else part
+        return base
+
+
+def _field(versions: list[str | dict[str, Any] | None], *, always: bool) -> Field:
+    """A field as any of its versions has it; ``always``: every release has it. None in their place: it is left out."""
+    parts: list[dict[str, Any]] = [item if isinstance(item, dict) else {"type": item or ""} for item in versions]
+    written = [part["type"].rstrip("*") for part in parts]
+    loose = next((word for word in written if word in ("any", "object", "int-or-string", "")), written[-1])
+    is_required = always and all(part["type"].endswith("*") for part in parts)
+    bound: Bound | None = None
+    if all("words" in part for part in parts):
+        bound = tuple(dict.fromkeys(word for part in parts for word in part["words"]))
+    elif all("least" in part for part in parts):
+        bound = range(min(part["least"] for part in parts), max(part["most"] for part in parts) + 1)
+    return Field(loose, is_required, bound)
+
+
+@cache
+def operators() -> dict[str, dict[str, list[str]]]:
+    """The operators of which fields are known: their ``releases``, oldest first, and ``kinds`` with the apiVersion."""
+    text = (Path(__file__).parent / "packed/index.json").read_text(encoding="utf-8")
+    found: dict[str, dict[str, list[str]]] = json.loads(text)
+    return found
+
+
+@cache
+def operator_of(api_version: str, kind: str) -> str | None:
+    """The operator that has a kind; None where the kind is Kubernetes' own, or unknown."""
+    written = f"{api_version} {kind}"
+    return next((name for name, about in operators().items() if written in about["kinds"]), None)
+
+
+def nearest_of(operator: str, version: str) -> int:
+    """The index of the known release of an operator that stands for ``version``: the newest that is not newer, or the
+    oldest.
+    """
+    known = operators()[operator]["releases"]
+    return max((index for index, release in enumerate(known) if numbers(release) <= numbers(version)), default=0)
+
+
+def is_of(version: str, release: str) -> bool:
+    """Whether a version such as ``v1.5.2`` is of a release such as ``1.5``."""
+    return numbers(version)[: len(numbers(release))] == numbers(release)
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """The numbers of ``1.5``, ``v1.5.2`` or ``0.1.0-alpha.11``."""
+    return tuple(map(int, re.findall(r"[0-9]+", version)))
 
 
 @cache

@@ -1,8 +1,11 @@
-"""Packs the fields of kinds by release: names, types, what must be there, words and bounds; no texts. By hand, when a
-project has a new release.
+"""Packs the fields of kinds by release: names, types, words and bounds, and which must be there; no texts. By hand,
+when a project has a new release.
 
 ``python -m tools.packfields kubernetes DIR``: DIR holds ``v1.33.0-local/_definitions.json`` of each release, as the
 folder ``kubernetes-json-schema`` of the Python package kubernetes-validate does.
+
+``python -m tools.packfields kuberay REPOSITORY``: a clone, with its tags, of the repository in ``PROJECTS``. Pods in
+CRDs, and all below them, are those of the Kubernetes release that is nearest; only what differs is packed.
 """
 
 from __future__ import annotations
@@ -10,19 +13,88 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import subprocess
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import yaml
+
+from kubectl_tas.kubernetes import Shapes, numbers, read_packed, releases
 from tools.goldens import ROOT
 
 PACKED = ROOT / "kubectl_tas" / "packed"
-Field = str | dict[str, Any]
+Field = str | dict[str, Any] | None
+"""A type, with * behind it where the field must be there; or that as ``type``, with ``words`` or ``least`` and
+``most``; or None: a field that the type below this one has, and this one has not.
+"""
 Types = dict[str, dict[str, Field]]
-"""The fields of each type by its name: a type, with * behind it where the field must be there; or more about it."""
 _PREFIX = re.compile(r"^io\.k8s\.(api\.|apimachinery\.pkg\.(apis\.|api\.|util\.)?|kube-aggregator\.pkg\.apis\.)?")
 _ALIKE = {"resource.Quantity": "quantity", "intstr.IntOrString": "int-or-string"}
+_ALMOST = 0.7
+"""How much of a type of Kubernetes' own a mapping has to have in common with it, to be it but for what differs."""
+
+
+class Project(NamedTuple):
+    """Where a project publishes the CRDs of its kinds."""
+
+    repository: str
+    """On GitHub."""
+    releases: str
+    """The first release that is packed, and behind ``..`` the first that is not."""
+    kinds: str
+    paths: str
+    """Where the file of a kind may be, ``{}`` being its name; the first that a release has counts."""
+
+
+_TRAINING_KINDS = "PyTorchJob TFJob XGBoostJob JAXJob MPIJob PaddleJob"
+_CHARTS = "deployments/helm/"
+_COMPUTE_DOMAIN = "/crds/resource.nvidia.com_{}s.yaml"
+_CHARTS_OF_DRA = ("dra-driver-nvidia-gpu", "nvidia-dra-driver-gpu", "k8s-dra-driver-gpu", "k8s-dra-driver")
+_FULL = "manifests/base/crds/full/argoproj.io_{}s.yaml"
+_KUBEVIRT = "pkg/virt-operator/resource/generate/components/validations_generated.go"
+_NOTEBOOKS = "components/notebook-controller/config/crd/bases/kubeflow.org_{}s.yaml"
+_SCHEDULED = "manifests/kustomize/base/pipeline/cluster-scoped/scheduled-workflow-crd.yaml"
+_SELDON = "operator/config/crd_v1/bases/machinelearning.seldon.io_{}s.yaml"
+_SPARK = "config/crd/bases/sparkoperator.k8s.io_{}s.yaml"
+_RAY = "ray-operator/config/crd/bases/ray.io_{}s.yaml"
+PROJECTS = {
+    "argo-workflows": Project("argoproj/argo-workflows", "3.5", "Workflow CronWorkflow", _FULL),
+    "devworkspace": Project("devfile/api", "2.1", "DevWorkspace", "crds/workspace.devfile.io_{}s.yaml"),
+    "grove": Project(
+        "ai-dynamo/grove", "0.1.0-alpha.8", "PodCliqueSet", "operator/api/core/v1alpha1/crds/grove.io_{}s.yaml"
+    ),
+    "jobset": Project(
+        "kubernetes-sigs/jobset", "0.5", "JobSet", "config/components/crd/bases/jobset.x-k8s.io_{}s.yaml"
+    ),
+    "kserve": Project("kserve/kserve", "0.13", "InferenceService", "config/crd/full/serving.kserve.io_{}s.yaml"),
+    "kuberay": Project("ray-project/kuberay", "1.2", "RayCluster RayJob RayService RayCronJob", _RAY),
+    "kubevirt": Project("kubevirt/kubevirt", "1.4", "VirtualMachineInstance", _KUBEVIRT),
+    "lws": Project(
+        "kubernetes-sigs/lws", "0.5", "LeaderWorkerSet", "config/crd/bases/leaderworkerset.x-k8s.io_{}s.yaml"
+    ),
+    "mpi-operator": Project("kubeflow/mpi-operator", "0.4", "MPIJob", "deploy/v2beta1/mpi-operator.yaml"),
+    "notebooks": Project("kubeflow/kubeflow", "1.7", "Notebook", _NOTEBOOKS),
+    "nvidia-dra": Project(
+        "NVIDIA/k8s-dra-driver-gpu",
+        "25.3",
+        "ComputeDomain",
+        " ".join(f"{_CHARTS}{chart}{_COMPUTE_DOMAIN}" for chart in _CHARTS_OF_DRA),
+    ),
+    "pipelines": Project("kubeflow/pipelines", "2.0", "ScheduledWorkflow", _SCHEDULED),
+    "seldon-core": Project("SeldonIO/seldon-core", "1.15..2", "SeldonDeployment", _SELDON),
+    "spark-operator": Project("kubeflow/spark-operator", "2.0", "SparkApplication ScheduledSparkApplication", _SPARK),
+    "tekton": Project(
+        "tektoncd/pipeline", "0.60", "PipelineRun TaskRun", "config/300-crds/300-{}.yaml config/300-{}.yaml"
+    ),
+    "trainer": Project("kubeflow/trainer", "2.0", "TrainJob", "manifests/base/crds/trainer.kubeflow.org_{}s.yaml"),
+    "training-operator": Project(
+        "kubeflow/trainer", "1.7..2", _TRAINING_KINDS, "manifests/base/crds/kubeflow.org_{}s.yaml"
+    ),
+    "volcano": Project("volcano-sh/volcano", "1.8", "Job", "config/crd/volcano/bases/batch.volcano.sh_{}s.yaml"),
+}
 
 
 def kubernetes(folder: Path) -> dict[str, Any]:
@@ -33,57 +105,352 @@ def kubernetes(folder: Path) -> dict[str, Any]:
         named = {_PREFIX.sub("", name): schema for name, schema in written.items()}
         if len(named) != len(written):
             raise SystemExit(f"two types have one name in {path}")
-        found[int(path.parent.name.split(".")[1])] = {
-            name: {key: _field(part, key in schema.get("required", ()), named) for key, part in fields.items()}
-            for name, schema in named.items()
-            if (fields := schema.get("properties")) is not None
-        }
+        types: Types = {}
+        for name, schema in named.items():
+            if "properties" in schema:
+                needed = schema.get("required", ())
+                fields = schema["properties"].items()
+                types[name] = {key: _own(part, named) + "*" * (key in needed) for key, part in fields}
+        found[int(path.parent.name.split(".")[1])] = types
     order = sorted(found)
-    return {"releases": [f"1.{minor}" for minor in order], **merged([found[minor] for minor in order])}
+    return {"releases": [f"1.{release}" for release in order], **merged([found[release] for release in order])}
 
 
-def _field(schema: Mapping[str, Any], is_required: bool, named: Mapping[str, Any]) -> Field:  # noqa: FBT001
-    return _type(schema, named) + ("*" if is_required else "")
-
-
-def _type(schema: Mapping[str, Any], named: Mapping[str, Any]) -> str:
+def _own(schema: Mapping[str, Any], named: Mapping[str, Any]) -> str:
     """The type of a schema of Kubernetes', by its name; a type that has no fields is what it holds."""
     if "$ref" in schema:
         name = _PREFIX.sub("", schema["$ref"].rpartition("/")[2])
         if name in _ALIKE or "properties" in named[name]:
             return _ALIKE.get(name, name)
-        return _type(named[name], named)
+        return _own(named[name], named)
     words = schema.get("type", "any")
     word: str = next(item for item in words if item != "null") if isinstance(words, list) else words
     if word == "array":
-        return "[]" + _type(schema["items"], named)
+        return "[]" + _own(schema["items"], named)
     if word == "object" and isinstance(schema.get("additionalProperties"), dict):
-        return "{}" + _type(schema["additionalProperties"], named)
+        return "{}" + _own(schema["additionalProperties"], named)
     return schema["format"] if schema.get("format") in ("int32", "int64") else word
 
 
-def merged(releases: list[Types]) -> dict[str, Any]:
+def operator(name: str, clone: Path) -> dict[str, Any]:
+    """The types of an operator's kinds by release."""
+    project = PROJECTS[name]
+    first, _, last = project.releases.partition("..")
+    form = r"v?([0-9.]+-alpha\.[0-9]+)" if "alpha" in first else r"v?([0-9]+\.[0-9]+)\.[0-9]+"
+    newest: dict[str, tuple[tuple[int, ...], str]] = {}
+    for tag in _git(clone, "tag").split():
+        found = re.fullmatch(form, tag)
+        if found is not None and numbers(first) <= numbers(tag) < numbers(last or "9999"):
+            newest[found[1]] = max(newest.get(found[1], ((), "")), (numbers(tag), tag))
+    parts: list[Types] = []
+    kinds: dict[str, str] = {}
+    pods, names = [], []
+    for release, (_, tag) in sorted(newest.items(), key=lambda item: item[1]):
+        crds = list(_crds(clone, tag, project))
+        if crds:
+            made = min((Crds(crds, pod) for pod in _nearest(crds)), key=lambda crds: (len(crds.types), -crds.release))
+            parts.append(made.types)
+            kinds |= made.kinds
+            pods.append(made.release)
+            names.append(release)
+            print(f"{name} {release}: {len(made.types)} types, pods of Kubernetes 1.{made.release}")
+    return {"kinds": kinds, "kubernetes": pods, "releases": names, **shared(merged(parts))}
+
+
+def _git(clone: Path, *arguments: str) -> str:
+    return subprocess.run(["git", "-C", str(clone), *arguments], capture_output=True, text=True, check=True).stdout
+
+
+def _crds(clone: Path, tag: str, project: Project) -> Iterator[dict[str, Any]]:
+    """The CRDs of a project's kinds at a tag."""
+    for kind in project.kinds.split():
+        for path in project.paths.split():
+            try:
+                text = _git(clone, "show", f"{tag}:{path.format(kind.lower())}")
+            except subprocess.CalledProcessError:  # it is elsewhere, or this release has no such kind
+                continue
+            if path.endswith(".go"):
+                yield _in_go(text, kind)
+                break
+            documents = [
+                document
+                for document in yaml.load_all(re.sub(r"(?m)^\{\{.*\}\}$", "", text), yaml.CSafeLoader)
+                if document and document["kind"] == "CustomResourceDefinition"
+            ]
+            yield from (document for document in documents if document["spec"]["names"]["kind"] == kind)
+            break
+
+
+def _in_go(text: str, kind: str) -> dict[str, Any]:
+    """A CRD of KubeVirt, which has them as texts in Go."""
+    found = re.search(rf'"{kind.lower()}": `(.*?)`', text, re.DOTALL)
+    if found is None:
+        raise SystemExit(f"no {kind}")
+    versions = [{"name": "v1", "storage": True, "schema": yaml.load(found[1], yaml.CSafeLoader)}]
+    return {"spec": {"group": "kubevirt.io", "names": {"kind": kind}, "versions": versions}}
+
+
+class Crds:
+    """The types of the CRDs of one release of an operator, each named by its place, such as ``RayJob.spec``."""
+
+    def __init__(self, crds: Iterable[Mapping[str, Any]], release: int) -> None:
+        self.types: Types = {}
+        self.kinds: dict[str, str] = {}
+        self.release = release
+        self._own = _shapes(release)
+        for crd in crds:
+            self._add(crd)
+
+    def _add(self, crd: Mapping[str, Any]) -> None:
+        about = crd["spec"]
+        kind = about["names"]["kind"]
+        for version in sorted(about["versions"], key=lambda item: not item["storage"]):
+            root = kind if kind not in self.types else f"{kind}/{version['name']}"
+            self.kinds[f"{about['group']}/{version['name']} {kind}"] = root
+            fields = {
+                "apiVersion": "string",
+                "kind": "string",
+                "metadata": "meta.v1.ObjectMeta",
+                **self._fields(version["schema"]["openAPIV3Schema"], root),
+                "status": "any",
+            }
+            self.types[root] = {key: fields[key] for key in sorted(fields)}
+
+    def _fields(self, schema: Mapping[str, Any], place: str) -> dict[str, Field]:
+        needed = _needed(schema)
+        left_out = ("apiVersion", "kind", "metadata", "status") if "." not in place else ()
+        parts = schema.get("properties", {"spec": {"type": "object"}}).items()
+        return {
+            key: self._field(part, f"{place}.{key}", key in needed and f"{place}.{key}" not in FILLED_IN)
+            for key, part in parts
+            if key not in left_out
+        }
+
+    def _field(self, schema: Mapping[str, Any], place: str, is_required: bool) -> Field:  # noqa: FBT001
+        written = self._type(schema, place) + "*" * is_required
+        values = schema.get("items", schema) if written.startswith("[]") else schema
+        also = next((bound for pattern, bound in ALSO.items() if re.search(pattern, place)), None)
+        if also is not None:
+            return {"type": written, **also}
+        if "enum" in values:
+            return {"type": written, "words": [word for word in values["enum"] if isinstance(word, str)]}
+        if values.get("type") == "integer" and {"minimum", "maximum"} & values.keys():
+            size = 63 if values.get("format") == "int64" else 31
+            least, most = values.get("minimum", -(2**size)), values.get("maximum", 2**size - 1)
+            return {"type": written, "least": least, "most": most}
+        return written
+
+    def _type(self, schema: Mapping[str, Any], place: str) -> str:
+        """The type of a field at its place; one with fields is added to the types."""
+        if place in REPLICA_TYPES:
+            item = self._type(schema["additionalProperties"], f"{place}.each")
+            self.types[place] = dict.fromkeys(REPLICA_TYPES[place], item)
+            return place
+        if schema.get("x-kubernetes-int-or-string"):
+            return "quantity" if "pattern" in schema else "int-or-string"
+        if place.endswith(".metadata") and "additionalProperties" not in schema:
+            return "meta.v1.ObjectMeta"
+        word = schema.get("type", "any")
+        if word == "array":
+            return "[]" + self._type(schema.get("items", {}), place)
+        if word != "object":
+            return str(schema["format"] if schema.get("format") in ("int32", "int64") else word)
+        if schema.get("x-kubernetes-preserve-unknown-fields"):
+            return "object"
+        if isinstance(schema.get("additionalProperties"), dict):
+            return "{}" + self._type(schema["additionalProperties"], f"{place}.each")
+        if not schema.get("properties"):
+            return "object"
+        own = self._named(schema)
+        if own is not None and self._fits(schema, own):
+            return own
+        base = None if own is None else self._own.fields(own)
+        fields = self._fields(schema, place)
+        if own is None or base is None:
+            self.types[place] = {key: fields[key] for key in sorted(fields)}
+            return place
+        other: dict[str, Field] = {"": own}
+        for key, part in schema["properties"].items():
+            is_same = key in base and self._fits(part, base[key].written)
+            if not is_same or base[key].is_required != (key in _needed(schema)):
+                other[key] = fields[key]
+        other |= dict.fromkeys(base.keys() - fields.keys())
+        self.types[place] = {key: other[key] for key in sorted(other)}
+        return place
+
+    def _named(self, schema: Mapping[str, Any]) -> str | None:
+        """The type of Kubernetes' own that a mapping is, at least almost."""
+        keys = frozenset(schema["properties"])
+        exact = [name for name in _by_fields(self.release).get(keys, ()) if self._fits(schema, name)]
+        if exact and (len(keys) > 2 or exact[0] in SMALL):
+            return exact[0]
+        if len(keys) < 6:
+            return None
+        share, name = max(
+            (len(keys & known) / len(keys | known), name)
+            for known, names in _by_fields(self.release).items()
+            for name in names[:1]
+        )
+        return name if share >= _ALMOST and name in NEAR else None
+
+    def _fits(self, schema: Mapping[str, Any], written: str) -> bool:
+        """Whether a schema is a type of Kubernetes' own."""
+        word = schema.get("type", "any")
+        if written in ("any", "meta.v1.ObjectMeta", "object"):
+            return True
+        if written in ("quantity", "int-or-string"):
+            return bool(schema.get("x-kubernetes-int-or-string"))
+        if written.startswith("[]"):
+            return word == "array" and self._fits(schema.get("items", {}), written[2:])
+        if written.startswith("{}"):
+            return isinstance(part := schema.get("additionalProperties"), dict) and self._fits(part, written[2:])
+        fields = self._own.fields(written)
+        if fields is None:
+            return bool(word == {"int32": "integer", "int64": "integer"}.get(written, written))
+        parts = schema.get("properties", {})
+        needed = {key for key in fields if fields[key].is_required}
+        return (
+            parts.keys() == fields.keys()
+            and _needed(schema) == needed
+            and all(key == "status" or self._fits(parts[key], fields[key].written) for key in parts)
+        )
+
+
+REPLICA_TYPES = {
+    "JAXJob.spec.jaxReplicaSpecs": ("Worker",),
+    "MPIJob.spec.mpiReplicaSpecs": ("Launcher", "Worker"),
+    "PaddleJob.spec.paddleReplicaSpecs": ("Master", "Worker"),
+    "PyTorchJob.spec.pytorchReplicaSpecs": ("Master", "Worker"),
+    "TFJob.spec.tfReplicaSpecs": ("Chief", "Master", "PS", "Worker", "Evaluator"),
+    "XGBoostJob.spec.xgbReplicaSpecs": ("Master", "Worker"),
+}
+"""Mappings whose keys the CRD leaves open and the operator does not: pkg/webhooks and mpi_validation.go of
+training-operator 1.9, pkg/apis/kubeflow/validation of mpi-operator 0.8. tfjob_types.go lists those of TFJob.
+"""
+FILLED_IN = ("JobSet.spec.failurePolicy.rules.name", "RayJob.spec.rayClusterSpec")
+"""Fields that a CRD demands although they may be absent: jobset_webhook.go of JobSet 0.12 fills its one in; a RayJob
+has clusterSelector instead (validation.go of KubeRay 1.7).
+"""
+NEAR = (
+    "batch.v1.JobSpec",
+    "core.v1.Affinity",
+    "core.v1.Container",
+    "core.v1.EphemeralContainer",
+    "core.v1.PodSecurityContext",
+    "core.v1.PodSpec",
+    "core.v1.SecurityContext",
+    "core.v1.Volume",
+    "core.v1.VolumeMount",
+)
+"""The types that a mapping may be but for some fields; what is said of others would not hold with more fields."""
+SMALL = (
+    "batch.v1.JobTemplateSpec",
+    "core.v1.PersistentVolumeClaimTemplate",
+    "core.v1.PodTemplateSpec",
+    "meta.v1.LabelSelector",
+    "networking.v1.IngressTLS",
+    "networking.v1.NetworkPolicyEgressRule",
+    "networking.v1.NetworkPolicyIngressRule",
+)
+"""The types of one or two fields that are also known outside of pods; others may have those fields by chance."""
+_COUNT = {"least": 0, "most": 2**31 - 1}
+ALSO: dict[str, dict[str, Any]] = {
+    r"\.each\.restartPolicy$": {"words": ["Always", "OnFailure", "Never", "ExitCode"]},
+    r"\.runPolicy\.cleanPodPolicy$": {"words": ["None", "Running", "All"]},
+    r"\.runPolicy\.activeDeadlineSeconds$": {"least": 0, "most": 2**63 - 1},
+    r"\.runPolicy\.(backoffLimit|ttlSecondsAfterFinished)$|^MPIJob\.spec\.slotsPerWorker$": _COUNT,
+    r"\.elasticPolicy\.(maxReplicas|minReplicas|nProcPerNode)$": {"least": 1, "most": 2**31 - 1},
+    r"^JobSet\.spec\.failurePolicy\.maxRestarts$": _COUNT,
+    r"\.workerGroupSpecs\.(maxReplicas|minReplicas)$|\.autoscalerOptions\.idleTimeoutSeconds$": _COUNT,
+    r"\.autoscalerOptions\.imagePullPolicy$": {"words": ["Always", "IfNotPresent", "Never"]},
+    r"^Ray(Cron)?Job\.spec\.(jobTemplate\.)?submissionMode$": {
+        "words": ["K8sJobMode", "HTTPMode", "InteractiveMode", "SidecarMode"]
+    },
+}
+"""What fields take, by their place, where the CRD says less than the operator: the validation and the Go types of
+training-operator 1.9, mpi-operator 0.8, JobSet 0.12 and KubeRay 1.7, and what Kubernetes says of the Jobs and pods that
+they make.
+"""
+
+
+def _needed(schema: Mapping[str, Any]) -> set[str]:
+    """The fields that must be there: those of a mapping that the API server does not fill in."""
+    return {key for key in schema.get("required", ()) if "default" not in schema.get("properties", {}).get(key, ())}
+
+
+@cache
+def _shapes(release: int) -> Shapes:
+    return Shapes(release)
+
+
+@cache
+def _by_fields(release: int) -> dict[frozenset[str], list[str]]:
+    """The types of Kubernetes' own that pods and what stands beside them are made of, by the names of their fields."""
+    groups = ("core.v1.", "meta.v1.", "batch.v1.", "apps.v1.", "autoscaling.v2.", "networking.v1.", "rbac.v1.")
+    found: dict[frozenset[str], list[str]] = {}
+    for name in read_packed("kubernetes")["types"]:
+        fields = _shapes(release).fields(name) if name.startswith(groups) else None
+        if fields and not name.startswith("apps.v1.RollingUpdate"):
+            found.setdefault(frozenset(fields), []).append(name)
+    return found
+
+
+def _nearest(crds: Any) -> list[int]:
+    """The Kubernetes releases whose pods have the fields of the largest pod in CRDs, or the most of them."""
+    pods = [part for part in _mappings(crds) if {"containers", "volumes"} <= part.keys()]
+    pod = max(pods, key=len, default={})
+    differ = {release: _differ(pod, release) for release in releases()}
+    return [release for release in differ if differ[release] == min(differ.values())]
+
+
+def _differ(pod: Mapping[str, Any], release: int) -> int:
+    """How many fields a pod's types have and the release's have not, or the other way round."""
+    written = {"core.v1.PodSpec": pod}
+    for key, name in (("containers", "core.v1.Container"), ("volumes", "core.v1.Volume")):
+        written[name] = pod.get(key, {}).get("items", {}).get("properties", {})
+    own = {name: _shapes(release).fields(name) or {} for name in written}
+    return sum(len(written[name].keys() ^ own[name].keys()) for name in own if len(written[name]) > len(own[name]) / 2)
+
+
+def _mappings(schema: Any) -> Iterator[Mapping[str, Any]]:
+    """The ``properties`` of all schemas in what is given."""
+    if isinstance(schema, list):
+        for part in schema:
+            yield from _mappings(part)
+    elif isinstance(schema, dict):
+        if isinstance(schema.get("properties"), dict):
+            yield schema["properties"]
+        for part in schema.values():
+            yield from _mappings(part)
+
+
+def merged(parts: list[Types]) -> dict[str, Any]:
     """The types of several releases, oldest first, as one. A field that differs is a list of what it is, each with the
     first and the last release; so are types, in ``spans``, that some release lacks.
     """
     spans: dict[str, list[int]] = {}
     types: dict[str, dict[str, Any]] = {}
-    for name in sorted({name for release in releases for name in release}):
-        have = [index for index, release in enumerate(releases) if name in release]
+    for name in sorted({name for release in parts for name in release}):
+        have = [index for index, release in enumerate(parts) if name in release]
         span = [have[0], have[-1]]
-        if span != [0, len(releases) - 1]:
+        if span != [0, len(parts) - 1]:
             spans[name] = span
-        keys = dict.fromkeys(key for index in reversed(have) for key in releases[index][name])
+        keys = sorted({key for index in have for key in parts[index][name]})
         types[name] = {
-            key: _versions([(index, releases[index].get(name, {}).get(key)) for index in range(span[0], span[1] + 1)])
-            for key in sorted(keys)
+            key: _versions(
+                [(index, parts[index].get(name, {}).get(key, _ABSENT)) for index in range(span[0], span[1] + 1)]
+            )
+            for key in keys
         }
     return {"spans": spans, "types": types}
 
 
-def _versions(fields: Iterable[tuple[int, Field | None]]) -> Any:
+_ABSENT = "-"
+
+
+def _versions(fields: Iterable[tuple[int, Field]]) -> Any:
     """What a field is by release: itself if it is the same in all of them."""
-    found: list[tuple[Field | None, list[int]]] = []
+    found: list[tuple[Field, list[int]]] = []
     for index, field in fields:
         if found and found[-1][0] == field:
             found[-1][1][1] = index
@@ -91,26 +458,69 @@ def _versions(fields: Iterable[tuple[int, Field | None]]) -> Any:
             found.append((field, [index, index]))
     if len(found) == 1:
         return found[0][0]
-    return [[*span, field] for field, span in found if field is not None]
+    return [[*span, field] for field, span in found if field != _ABSENT]
+
+
+def shared(data: dict[str, Any]) -> dict[str, Any]:
+    """The same, with one type in place of all that are equal: that of the shortest name."""
+    types, spans = data["types"], data["spans"]
+    called: dict[str, str] = {}
+    first: dict[str, str] = {}
+    for name in sorted(types, key=lambda name: (-name.count("."), len(name), name)):
+        types[name] = {key: _renamed(field, called) for key, field in types[name].items()}
+        is_unique = name in REPLICA_TYPES or name.count(".") < 2
+        content = json.dumps([types[name], spans.get(name), is_unique and name])
+        called[name] = first.setdefault(content, name)
+    short = {
+        name: min((other for other in called if called[other] == name), key=lambda n: (n.count("."), len(n), n))
+        for name in first.values()
+    }
+    found = {short[name]: {key: _renamed(field, short) for key, field in types[name].items()} for name in short}
+    reached, ahead = set(), [name for name in found if "." not in name]
+    while ahead:
+        name = ahead.pop()
+        if name in found and name not in reached:
+            reached.add(name)
+            ahead += re.findall(r"[\w./-]+", json.dumps(list(found[name].values())))
+    return {
+        "spans": {short[name]: span for name, span in spans.items() if name in short and short[name] in reached},
+        "types": {name: found[name] for name in found if name in reached},
+    }
+
+
+def _renamed(field: Any, names: Mapping[str, str]) -> Any:
+    """A field with other names for its types."""
+    if isinstance(field, list):
+        return [[since, until, _renamed(part, names)] for since, until, part in field]
+    if isinstance(field, dict):
+        return {**field, "type": _renamed(field["type"], names)}
+    if field is None:
+        return None
+    bare = field.lstrip("[]{}").rstrip("*")
+    return field.replace(bare, names.get(bare, bare)) if bare in names else field
 
 
 def write(name: str, data: Mapping[str, Any]) -> None:
-    """Writes a packed file, and says how large it is."""
+    """Writes a packed file, and what operators have in ``index.json``."""
     text = json.dumps(data, separators=(",", ":"), sort_keys=True).encode()
     path = PACKED / f"{name}.z"
     path.write_bytes(zlib.compress(text, 9))
-    print(
-        f"{path.relative_to(ROOT)}: {path.stat().st_size} bytes of {len(text)}, releases {', '.join(data['releases'])}"
-    )
+    print(f"{path.relative_to(ROOT)}: {path.stat().st_size} bytes of releases {', '.join(data['releases'])}")
+    if "kinds" in data:
+        index = PACKED / "index.json"
+        known = json.loads(index.read_text(encoding="utf-8")) if index.is_file() else {}
+        known[name] = {"releases": data["releases"], "kinds": sorted(data["kinds"])}
+        index.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8", newline="\n")
 
 
 def main() -> None:
     """Packs what the command line names."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("project", choices=["kubernetes"])
+    parser.add_argument("project", choices=["kubernetes", *PROJECTS])
     parser.add_argument("folder", type=Path, metavar="DIR")
     given = parser.parse_args()
-    write(given.project, kubernetes(given.folder))
+    is_own = given.project == "kubernetes"
+    write(given.project, kubernetes(given.folder) if is_own else operator(given.project, given.folder))
 
 
 if __name__ == "__main__":

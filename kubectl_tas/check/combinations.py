@@ -17,7 +17,7 @@ from kubectl_tas.load.document import parse
 from kubectl_tas.load.schema import written
 from kubectl_tas.load.syntax import YAML_SYNTAX
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.operators import CONTAINER_NAMES, LEADERS
+from kubectl_tas.model.kindlists import CONTAINER_NAMES, LEADERS
 from kubectl_tas.words import did_you_mean, shortened
 
 RESOURCE_AMOUNT = Rule(
@@ -417,12 +417,12 @@ COMBINATIONS: Mapping[str, Check] = {
     "DeploymentSpec": jobs.deployment,
     "DeploymentStrategy": jobs.rolling,
     "DownwardAPIVolumeFile": all_of(containers.file_source, one_of("nothing to write", "fieldRef", "resourceFieldRef")),
-    "ElasticPolicy": _span,
+    "PyTorchJob.spec.elasticPolicy": _span,
     "EnvFromSource": one_of("nothing to take variables from", "configMapRef", "secretRef"),
     "EnvVar": _variable,
     "EnvVarSource": all_of(containers.variable_source, one_of("nothing to take a value from", *_SOURCES)),
     "ExecAction": containers.command,
-    "JobSetSpec": _job_set,
+    "JobSet.spec": _job_set,
     "JobSpec": jobs.job,
     "LabelSelectorRequirement": _requirement,
     "LifecycleHandler": one_of("nothing to do", "exec", "httpGet", "sleep", "tcpSocket"),
@@ -434,9 +434,9 @@ COMBINATIONS: Mapping[str, Check] = {
     "PodResourceClaim": one_of("no claim", "resourceClaimName", "resourceClaimTemplateName"),
     "PodSpec": _pod,
     "Probe": all_of(containers.probe, one_of("nothing to probe with", "exec", "grpc", "httpGet", "tcpSocket")),
-    "PyTorchJobSpec": _elastic,
-    "RayJobSpec": _ray_job,
-    "RayServiceSpec": lambda of: _as_yaml(of, "serveConfigV2"),
+    "PyTorchJob.spec": _elastic,
+    "RayJob.spec": _ray_job,
+    "RayService.spec": lambda of: _as_yaml(of, "serveConfigV2"),
     "ResourceRequirements": _resources,
     "RollingUpdateDeployment": jobs.rolling_pods,
     "RollingUpdateStatefulSetStrategy": jobs.rolling_members,
@@ -449,7 +449,11 @@ COMBINATIONS: Mapping[str, Check] = {
     "Volume": _volume,
     "VolumeMount": containers.mount,
     "VolumeProjection": one_of("nothing to project", *_PROJECTED),
-    "WorkerGroupSpec": _ray_group,
-    **{f"{kind.removesuffix('Job')}ReplicaSpecs": _replica_types(kind) for kind in {**CONTAINER_NAMES, **LEADERS}},
+    "RayCluster.spec.workerGroupSpecs": _ray_group,
+    "JAXJob.spec.jaxReplicaSpecs": _replica_types("JAXJob"),
+    "MPIJob.spec.mpiReplicaSpecs": _replica_types("MPIJob"),
+    "PyTorchJob.spec.pytorchReplicaSpecs": _replica_types("PyTorchJob"),
+    "TFJob.spec.tfReplicaSpecs": _replica_types("TFJob"),
+    "XGBoostJob.spec.xgbReplicaSpecs": _replica_types("XGBoostJob"),
 }
 """What checks a mapping, by its type."""

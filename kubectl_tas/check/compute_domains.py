@@ -247,7 +247,7 @@ def _parts(user: _User) -> Iterator[str]:
     """The SubGroups that its pods are in, where these are known by name; of a gang of several workloads none."""
     if isinstance(user.work, FleetWorkload):
         own = () if user.work.gang else user.work.replicas
-        items = [item for item in own if (*item.path, "spec") == user.pod.path]
+        items = [item for item in own if item.spec_path == user.pod.path]
         yield from (name for item in items if (name := sub_group(user.work, item)) is not None)
     elif isinstance(user.work, SubmittedSet):
         item = user.work.set

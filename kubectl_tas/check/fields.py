@@ -9,11 +9,11 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas import kubernetes, quantities
+from kubectl_tas import kubernetes
 from kubectl_tas.check import combinations, objectfields
 from kubectl_tas.check.conflicts import Fields
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
-from kubectl_tas.kubernetes import Bound, Shape, Shapes
+from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.kubernetes import Bound, OperatorShapes, Shape, Shapes
 from kubectl_tas.load.schema import (
     UNKNOWN_FIELD,
     invalid_value,
@@ -23,8 +23,6 @@ from kubectl_tas.load.schema import (
     wrong_type,
 )
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.operators import BOUNDS, REQUIRED, TYPES
-from kubectl_tas.model.podkinds import PLAIN
 from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import did_you_mean
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
 KUBERNETES_VERSION = Rule(
     "kubernetes-version",
     Severity.WARNING,
-    "The fields of a backend's Kubernetes release are not known.",
+    "The fields of a release of Kubernetes, or of an operator, are not known.",
     "Workloads are checked by the fields of the nearest release that is known: one that the cluster does not have may "
     "pass, and a new one is refused. Update kubectl-tas.",
 )
@@ -43,9 +41,10 @@ KUBERNETES_VERSION = Rule(
 OPERATOR_FIELD = Rule(
     "operator-field",
     Severity.ERROR,
-    "A field of an operator's kind is one that no known release of the operator has.",
-    "An API server refuses it, or drops it without a word. Correct its spelling or its indentation; where a newer "
-    "release of the operator has it, waive the rule.",
+    "The operator has no such field, or no such kind.",
+    "An API server refuses it, or drops it without a word. Correct its spelling or its indentation. spec.operators of "
+    "the Config names the releases of operators; without it, a field of any known release passes. Where a release that "
+    "is newer than all known ones has the field, waive the rule.",
     protects=Waiving.ANYBODY,
 )
 
@@ -56,7 +55,7 @@ _SPEAKS = {
 }
 """Types without anything to say of mappings that have none of these fields; there are many of them."""
 _SET = ("apiVersion", "kind", "metadata", "spec", "status")
-"""Fields of a PodCliqueSet."""
+"""Fields of a PodCliqueSet; its model has all others, and those that are translated for Grove's release."""
 
 
 def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -64,22 +63,33 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
     releases = {
         id(item.declared): item.pool.backend.spec.kubernetes for item in fleet.workloads if item.pool is not None
     }
+    named = fleet.config.operators
     for declared in fleet.repository.workloads:
-        kind = declared.spec.kind
-        versioned = f"{declared.spec.apiVersion} {kind}"
-        name = versioned if versioned in TYPES else kind
+        api_version, kind = declared.spec.apiVersion, str(declared.origin.data["kind"])
         release = kubernetes.nearest(releases.get(id(declared)))
-        shapes = _shapes(release, is_custom=name in TYPES)
-        yield from _below(declared.origin, (), declared.origin.data, shapes.of(name))
-        row = getattr(declared.spec, "row", None)
-        if row is not None and row not in PLAIN:
-            yield from _of_templates(declared, shapes)
+        operator = kubernetes.operator_of(api_version, kind)
+        if operator is None:
+            shape = _shapes(release).of(kubernetes.definition(api_version, kind))
+            if hasattr(declared.spec, "row") and shape.fields is None:
+                yield from _of_templates(declared, _shapes(release))
+        else:
+            of_operator = _operator_shapes(operator, named.get(operator), release)
+            if hint := of_operator.kind_elsewhere(api_version, kind):
+                message = f"{operator} {named[operator]} has no {kind} of {api_version}"
+                yield Diagnostic(OPERATOR_FIELD, message, declared.at("kind"), hint=hint)
+            shape = of_operator.kind(api_version, kind)
+        yield from _below(declared.origin, (), declared.origin.data, shape)
     clusters = {id(item.declared): item.backend.spec.kubernetes for item in fleet.companions}
     for companion in fleet.repository.companions:
         origin, shapes = companion.origin, _shapes(kubernetes.nearest(clusters.get(id(companion))))
-        yield from _below(origin, ("metadata",), origin.value(("metadata",)), shapes.of("ObjectMeta"))
-        own = companion.spec.kind
-        shape = shapes.of(own if own in TYPES else kubernetes.definition(companion.spec.apiVersion, own))
+        yield from _below(origin, ("metadata",), origin.value(("metadata",)), shapes.of("meta.v1.ObjectMeta"))
+        api_version, kind = companion.spec.apiVersion, companion.spec.kind
+        operator = kubernetes.operator_of(api_version, kind)
+        if operator is None:
+            shape = shapes.of(kubernetes.definition(api_version, kind))
+        else:
+            release = kubernetes.nearest(clusters.get(id(companion)))
+            shape = _operator_shapes(operator, named.get(operator), release).kind(api_version, kind)
         found = _below(origin, (), {**origin.data, "metadata": {}}, shape)
         yield from found
     for group in fleet.repository.pod_groups:
@@ -87,33 +97,44 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
     sets = {id(item.declared): item.backend for item in fleet.pod_clique_sets}
     for item in fleet.repository.pod_clique_sets:
         backend = sets.get(id(item))
-        shapes = _shapes(kubernetes.nearest(backend.spec.kubernetes if backend else None), is_custom=True)
-        yield from _below(item.origin, ("metadata",), item.origin.value(("metadata",)), shapes.of("ObjectMeta"))
+        release = kubernetes.nearest(backend.spec.kubernetes if backend else None)
+        of_grove = _operator_shapes("grove", backend.spec.grove.version if backend else None, release)
+        yield from _below(
+            item.origin, ("metadata",), item.origin.value(("metadata",)), of_grove.of("meta.v1.ObjectMeta")
+        )
         yield from (unknown_field(item.origin, (), key, _SET) for key in item.origin.data if key not in _SET)
-        shape = shapes.of("PodSpec")
+        shape = of_grove.of("core.v1.PodSpec")
         for index in range(len(item.spec.spec.template.cliques)):
             path: KeyPath = ("spec", "template", "cliques", index, "spec", "podSpec")
             yield from _below(item.origin, path, item.origin.value(path), shape)
 
 
 def _of_templates(declared: Declared[AnyWorkload], shapes: Shapes) -> Iterator[Diagnostic]:
-    """A kind that the Config declares: its metadata and its pod templates are Kubernetes' own."""
-    parts: list[tuple[KeyPath, str]] = [(("metadata",), "ObjectMeta")]
-    parts += [(pods.path, "PodTemplateSpec") for pods in declared.spec.pod_sets]
+    """A kind whose CRD nobody knows here: its metadata and its pod templates are Kubernetes' own."""
+    parts: list[tuple[KeyPath, str]] = [(("metadata",), "meta.v1.ObjectMeta")]
+    pods = [item for item in declared.spec.pod_sets if item.is_pod_spec]
+    parts += [(item.path, "core.v1.PodTemplateSpec") for item in pods]
     for path, name in dict.fromkeys(parts):
         yield from _below(declared.origin, path, declared.origin.value(path), shapes.of(name))
 
 
 def check_pod(origin: Origin, release: str | None) -> Iterator[Diagnostic]:
     """A Pod that is made here, by the Kubernetes release that it is for."""
-    yield from _below(origin, ("spec",), origin.value(("spec",)), _shapes(kubernetes.nearest(release)).of("PodSpec"))
+    yield from _below(
+        origin, ("spec",), origin.value(("spec",)), _shapes(kubernetes.nearest(release)).of("core.v1.PodSpec")
+    )
 
 
 @cache
-def _shapes(release: int, *, is_custom: bool = False) -> Shapes:
-    """The types of a release; ``is_custom``: as a CRD has them."""
-    quantity = quantities.refused_by_crds if is_custom else quantities.refused
-    return Shapes(release, TYPES, {**BOUNDS, **objectfields.BOUNDS}, REQUIRED, quantity)
+def _shapes(release: int) -> Shapes:
+    """The types of a release."""
+    return Shapes(release, objectfields.BOUNDS)
+
+
+@cache
+def _operator_shapes(operator: str, version: str | None, release: int) -> OperatorShapes:
+    """The types of an operator's release, in a cluster with a release of Kubernetes."""
+    return OperatorShapes(operator, version, release, objectfields.BOUNDS)
 
 
 def _below(origin: Origin, path: KeyPath, value: Any, shape: Shape) -> Iterator[Diagnostic]:
@@ -124,6 +145,7 @@ def _below(origin: Origin, path: KeyPath, value: Any, shape: Shape) -> Iterator[
             field = fields.get(key)
             if field is None:
                 found = unknown_field(origin, path, key, tuple(fields), otherwise=_elsewhere(key, path, fields))
+                found = replace(found, hint=shape.elsewhere(key) or found.hint)
                 yield replace(found, rule=OPERATOR_FIELD) if shape.is_foreign else found
             elif type(part) in (dict, list) or (part is not None and field.accepts and type(part) not in field.accepts):
                 yield from _below(origin, (*path, key), part, field)
@@ -167,16 +189,28 @@ def _elsewhere(key: str, path: KeyPath, fields: dict[str, Shape]) -> str:
 
 
 def check_kubernetes(fleet: Fleet) -> Iterator[Diagnostic]:
-    """The Kubernetes releases that the Config names."""
+    """The releases of Kubernetes and of operators that the Config names."""
     config = fleet.repository.config
+    if config is None:
+        return
     for backend in fleet.backends:
         version = backend.spec.kubernetes
-        if config is None or version is None:
-            continue
-        used = kubernetes.nearest(version)
-        if used != kubernetes.minor(version):
-            known = kubernetes.releases()
-            message = f"the fields of Kubernetes {version} are not known, those of 1.{known[0]} to 1.{known[-1]} are"
+        if version is not None and (minor := kubernetes.nearest(version)) != kubernetes.minor(version):
+            known = [f"1.{release}" for release in kubernetes.releases()]
             place = config.at("spec", "backends", backend.index, "kubernetes")
-            hint = f"Workloads are checked by the fields of 1.{used}."
-            yield Diagnostic(KUBERNETES_VERSION, message, place, hint=hint)
+            yield _unknown_release(f"Kubernetes {version}", known, f"1.{minor}", place)
+    operators = {name: about["releases"] for name, about in kubernetes.operators().items() if name != "grove"}
+    for name, version in fleet.config.operators.items():
+        if name not in operators:
+            hint = "Write grove.version of the backend." if name == "grove" else f"Known are {', '.join(operators)}."
+            yield unknown_field(config.origin, ("spec", "operators"), name, tuple(operators), otherwise=hint)
+            continue
+        known = operators[name]
+        used = known[kubernetes.nearest_of(name, version)]
+        if not kubernetes.is_of(version, used):
+            yield _unknown_release(f"{name} {version}", known, used, config.at("spec", "operators", name))
+
+
+def _unknown_release(what: str, known: list[str], used: str, place: Location) -> Diagnostic:
+    message = f"the fields of {what} are not known, those of {known[0]} to {known[-1]} are"
+    return Diagnostic(KUBERNETES_VERSION, message, place, hint=f"Workloads are checked by the fields of {used}.")

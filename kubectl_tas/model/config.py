@@ -32,6 +32,11 @@ Time = Annotated[
     said("must be a time such as 90s, 15m or 1h", hint="Write a number and s, m or h, without a blank."),
 ]
 RuleCode = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+$"), said("must be the code of a rule")]
+OperatorRelease = Annotated[
+    str,
+    StringConstraints(pattern=r"^v?[0-9]+(\.[0-9]+)+(-alpha\.[0-9]+)?$"),
+    said('must be a release such as "1.5"', hint='Write its first two numbers, in quotes, such as "1.5".'),
+]
 Folder = Annotated[Text, AfterValidator(normal)]
 """A folder relative to the repository root, in its one spelling: ``./manifests/`` is ``manifests``."""
 
@@ -257,6 +262,10 @@ class ConfigSpec(Model):
     """
     kinds: Many[DeclaredKind] = ()
     """Kinds of this platform that make pods: all that holds for workloads holds for them."""
+    operators: dict[Text, OperatorRelease] = nothing()
+    """The releases of operators that the clusters have, such as kuberay: "1.5" (in quotes), by whose fields their kinds
+    are checked. Of an operator that is not named, the fields of all known releases pass.
+    """
     given: Many[Given] = ()
     """Objects that work names and others make: an administrator, another repository, an operator."""
     sources: Many[Folder] = DEFAULT_SOURCES

@@ -52,6 +52,10 @@ KUBEFLOW, RAY = (
     for module in ("kubeflow", "ray")
 )
 """The kinds of Kubeflow's training operator, and those of KubeRay."""
+LEADERS = {"MPIJob": "Launcher", "PyTorchJob": "Master", "XGBoostJob": "Master"}
+"""The replica type of a kind of Kubeflow's that has one pod, neither more nor fewer."""
+CONTAINER_NAMES = {"PyTorchJob": "pytorch", "TFJob": "tensorflow", "XGBoostJob": "xgboost", "JAXJob": "jax"}
+"""How the container is called that a kind of Kubeflow's training operator looks for in each pod."""
 
 
 class CompanionKind(Model):

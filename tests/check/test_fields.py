@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,9 @@ import pytest
 
 from kubectl_tas import kubernetes
 from kubectl_tas.check.combinations import COMBINATIONS
-from kubectl_tas.kubernetes import Shapes
-from kubectl_tas.model.operators import TYPES
-from kubectl_tas.model.workload_kinds import WORKLOADS, kind_of
+from kubectl_tas.kubernetes import OperatorShapes, Shapes
+from kubectl_tas.model.kindlists import WORKLOADS as KNOWN
+from kubectl_tas.model.workload_kinds import WORKLOADS
 from tests.slips.repository import FILES
 from tests.support.cli import kubectl_tas, write
 from tests.support.golden import GOLDEN
@@ -84,21 +85,145 @@ def test_the_nearest_release(release: str | None, known: int | None) -> None:
     assert kubernetes.nearest(release) == (known or kubernetes.releases()[-1])
 
 
-def test_every_type_of_operators_is_known() -> None:
-    newest = kubernetes.read_packed("kubernetes")["types"]
-    scalars = ("any", "string", "integer", "number", "boolean", "quantity", "int-or-string")
-    known = {*TYPES, *(name.rpartition(".")[2] for name in newest), *scalars}
-    assert {text.lstrip("[]{}") for fields in TYPES.values() for text in fields.values()} <= known
+def names_in(part: Any) -> set[str]:
+    """The types that a packed field names."""
+    if isinstance(part, list):
+        return {name for _, _, field in part for name in names_in(field)}
+    text = part["type"] if isinstance(part, dict) else part
+    return {text.lstrip("[]{}").rstrip("*")} if text else set()
+
+
+@pytest.mark.parametrize("project", ["kubernetes", *kubernetes.operators()])
+def test_every_type_that_a_field_names_is_known(project: str) -> None:
+    """A type that is misspelled would accept anything."""
+    own, types = kubernetes.read_packed("kubernetes")["types"], kubernetes.read_packed(project)["types"]
+    scalars = ("any", "string", "integer", "int32", "int64", "number", "boolean", "object", "array")
+    named = {name for fields in types.values() for part in fields.values() for name in names_in(part)}
+    assert named <= {*own, *types, *scalars, "quantity", "int-or-string"}
 
 
 def test_every_row_of_the_tables_is_a_field_of_some_release() -> None:
     """A row of a type or of a field that nobody has would check nothing."""
-    releases = [Shapes(release, TYPES) for release in kubernetes.releases()]
+    groups = (
+        "core.v1",
+        "meta.v1",
+        "batch.v1",
+        "apps.v1",
+        "autoscaling.v2",
+        "networking.v1",
+        "policy.v1",
+        "discovery.v1",
+    )
+    releases = [Shapes(release) for release in kubernetes.releases()]
+    types: dict[str, set[str]] = {}
+    for shapes in releases:
+        for group in groups:
+            for name in {*kubernetes.BOUNDS, *COMBINATIONS}:
+                types.setdefault(name, set()).update(shapes.of(f"{group}.{name}").fields or ())
+    for operator in kubernetes.operators():
+        for name in COMBINATIONS:
+            types[name].update(OperatorShapes(operator, None, kubernetes.releases()[-1]).of(name).fields or ())
     for name, fields in kubernetes.BOUNDS.items():
-        known = {field for shapes in releases for field in shapes.of(name).fields or ()}
-        assert fields.keys() <= known, name
+        assert fields.keys() <= types[name], name
     for name in COMBINATIONS:
-        assert any(shapes.of(name).fields for shapes in releases), name
+        assert types[name], name
+
+
+RAY = """\
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata:
+  name: x
+  labels: {kubectl-tas/pool: team}
+spec:
+  headGroupSpec: &group
+    rayStartParams: {}
+    template: {spec: {containers: [{name: head, image: rayproject/ray:2.50.0}]}}
+  workerGroupSpecs:
+  - {<<: *group, groupName: w, replicas: 1, minReplicas: 0, maxReplicas: 1, priority: 5}
+"""
+"""KubeRay has workerGroupSpecs[].priority from 1.7 on."""
+
+
+@pytest.mark.parametrize("version", [None, "1.7", "v1.7.0"])
+def test_a_field_of_the_release_that_is_named(repository: Path, version: str | None) -> None:
+    assert found(repository, RAY, kuberay=version) == []
+
+
+@pytest.mark.parametrize("version", ["1.6", "1.5.2"])
+def test_a_field_of_another_release(repository: Path, version: str) -> None:
+    (finding,) = found(repository, RAY, kuberay=version)
+    assert finding["rule"] == "operator-field"
+    assert finding["message"] == 'unknown field "priority" in spec.workerGroupSpecs[0]'
+    assert finding["hint"] == f"kuberay has it from 1.7 on; the Config names {version}."
+
+
+def test_pods_are_those_of_the_operators_release(repository: Path) -> None:
+    text = RAY.replace(", priority: 5", "").replace("spec: {containers", "spec: {hostnameOverride: a, containers")
+    assert found(repository, text) == []
+    for finding in found(repository, text, kuberay="1.4"):
+        assert finding["rule"] == "unknown-field"
+        assert finding["hint"] == "Kubernetes has it from 1.34 on; kuberay 1.4 takes the pods of 1.33."
+
+
+def test_a_kind_of_another_release(repository: Path) -> None:
+    text = """\
+apiVersion: kubeflow.org/v1
+kind: JAXJob
+metadata:
+  name: x
+  labels: {kubectl-tas/pool: team}
+spec:
+  jaxReplicaSpecs: {Worker: {template: {spec: {containers: [{name: jax, image: "a:1"}]}}}}
+"""
+    assert found(repository, text, **{"training-operator": "1.9"}) == []
+    (finding,) = found(repository, text, **{"training-operator": "1.8"})
+    assert (finding["rule"], finding["location"]["line"]) == ("operator-field", 2)
+    assert finding["message"] == "training-operator 1.8 has no JAXJob of kubeflow.org/v1"
+    assert finding["hint"] == "training-operator has it from 1.9 on; the Config names 1.8."
+
+
+def test_words_of_a_release(repository: Path) -> None:
+    text = """\
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata:
+  name: x
+  labels: {kubectl-tas/pool: team}
+spec:
+  failurePolicy: {restartStrategy: InPlaceRestart}
+  replicatedJobs:
+  - name: a
+    template: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: "a:1"}]}}}}
+"""
+    assert found(repository, text) == []
+    (finding,) = found(repository, text, jobset="0.10")
+    assert "must be one of Recreate, BlockingRecreate" in finding["message"]
+
+
+def test_operators_that_are_not_known(repository: Path) -> None:
+    (finding,) = found(repository, RAY, kubray="1.7")
+    assert (finding["rule"], finding["hint"]) == ("unknown-field", 'Did you mean "kuberay"?')
+    (finding,) = found(repository, RAY, grove="0.1.0-alpha.11")
+    assert finding["hint"] == "Write grove.version of the backend."
+    for version in ("1.99", "0.6"):
+        finding = found(repository, RAY, kuberay=version)[0]
+        assert finding["rule"] == "kubernetes-version"
+        assert finding["message"] == f"the fields of kuberay {version} are not known, those of 1.2 to 1.7 are"
+
+
+def found(repository: Path, text: str, **operators: str | None) -> list[dict[str, Any]]:
+    """What is wrong with a file where the Config names these operators."""
+    named = {name: version for name, version in operators.items() if version}
+    config = {"apiVersion": "tas/v1alpha1", "kind": "Config", "spec": {"operators": named}}
+    (repository / "tas.yaml").write_text(json.dumps(config))
+    (repository / "workflows").mkdir(exist_ok=True)
+    (repository / "workflows/x.yaml").write_text(text)
+    result = kubectl_tas("validate", "-C", repository, "-o", "json")
+    return [item for item in json.loads(result.out)["diagnostics"] if item["rule"] in CODES]
+
+
+CODES = {"operator-field", "unknown-field", "missing-field", "invalid-value", "wrong-type", "kubernetes-version"}
 
 
 def test_sets_of_grove_have_the_roles_that_its_crd_demands(tmp_path: Path) -> None:
@@ -111,10 +236,14 @@ def test_sets_of_grove_have_the_roles_that_its_crd_demands(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("release", kubernetes.releases())
 def test_every_release_has_the_pods_of_all_kinds(release: int) -> None:
-    shapes = Shapes(release, TYPES)
-    for kind in (*map(kind_of, WORKLOADS), "PodSpec"):
-        assert shapes.of(kind).fields
-    assert shapes.of("TrainJobSpec").fields
+    for kind, (_, versions) in KNOWN.items():
+        for version in versions:
+            operator = kubernetes.operator_of(version, kind)
+            shapes = OperatorShapes(operator, None, release) if operator else Shapes(release)
+            own = shapes.of(kubernetes.definition(version, kind))
+            shape = shapes.kind(version, kind) if isinstance(shapes, OperatorShapes) else own
+            assert shape.fields
+            assert shape.fields["spec"].fields
 
 
 def test_no_check_without_workloads_reads_the_schemas(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,6 +43,11 @@ CONFIG: tuple[Row, ...] = (
     ("tas", '      version: "0.17"', "      name: kai-schduler", "kai-schduler kai-scheduler"),
     ("tas", "  gitops: none", "  rules: {no-such: off}", "no-such rule"),
     ("tas", "  gitops: none\n", "  rules: {no-such: off, node: [1]}\n", "no-such node rule"),
+    ("tas", "  gitops: none", '  operators: {kubray: "1.5"}', "kubray kuberay"),
+    ("tas", "  gitops: none", '  operators: {grove: "0.1.0-alpha.11"}', "grove.version backend"),
+    ("tas", "  gitops: none", "  operators: {kuberay: 1.5}", "text quotes 1.5"),
+    ("tas", "  gitops: none", "  operators: {kuberay: latest}", "release 1.5"),
+    ("tas", "  gitops: none", '  operators: {kuberay: "0.4"}', "kuberay 0.4 not known 1.2"),
 )
 POOLS: tuple[Row, ...] = (
     ("pools/team", "kind: Pool", "kind: Pol", "Pol Pool"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from kubectl_tas.model.operators import CONTAINER_NAMES
+from kubectl_tas.model.kindlists import CONTAINER_NAMES
 from tests.support.cli import kubectl_tas, pool, write
 
 Object = dict[str, Any]
