@@ -46,6 +46,8 @@ _MAY_BE_ABSENT = {
     "Sysctl": {"value"},
 }
 """Fields that the schemas of some releases demand and no API server does."""
+_SERVED = "InferenceService."
+"""KServe's containers may lack their image: it is that of the ServingRuntime (pkg/controller/v1beta1, 0.16)."""
 _MUST_BE_THERE = {
     "ConfigMapEnvSource": ("name",),
     "ConfigMapKeySelector": ("name",),
@@ -275,6 +277,8 @@ class Shape:
         self.name = shapes.name(written)
         """Of its type: Kubernetes' own without its group, an operator's as its place, such as ``RayJob.spec``."""
         absent, must = _MAY_BE_ABSENT.get(self.name, ()), _MUST_BE_THERE.get(self.name, ())
+        if written.startswith(_SERVED):
+            must = ()
         needed = [key for key, field in (self._fields or {}).items() if field.is_required and key not in absent]
         self.required = (*needed, *must) if self._fields else ()
         """Fields that must be there."""

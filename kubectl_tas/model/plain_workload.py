@@ -138,7 +138,7 @@ class _Node:
         if LIST in self.parts:
             return Many[self.parts[LIST].made(name)]  # type: ignore[misc]
         if MAPPING in self.parts:
-            return dict[str, self.parts[MAPPING].made(name)]  # type: ignore[misc]
+            return dict[Text, self.parts[MAPPING].made(name)]  # type: ignore[misc]
         if not self.parts:
             return self.type
         fields = {_field(key): part.field(key, name) for key, part in self.parts.items()}
