@@ -329,8 +329,8 @@ training-operator 1.9, pkg/apis/kubeflow/validation of mpi-operator 0.8. tfjob_t
 """
 FILLED_IN = ("JobSet.spec.failurePolicy.rules.name", "RayJob.spec.rayClusterSpec", "ComputeDomain.spec.numNodes")
 """Fields that a CRD demands although they may be absent: jobset_webhook.go of JobSet 0.12 fills its one in; a RayJob
-has clusterSelector instead (validation.go of KubeRay 1.7); a ComputeDomain needs no number from release 0.4 of the driver
-on, which is later than 25.12 (computedomain.go).
+has clusterSelector instead (validation.go of KubeRay 1.7); a ComputeDomain needs no number from release 0.4 of the
+driver on, which is later than 25.12 (computedomain.go).
 """
 NEAR = (
     "batch.v1.JobSpec",
