@@ -254,7 +254,7 @@ class TestDeclared:
     def test_one_for_each_pod(self, repository: Path) -> None:
         sent = training({"name": "a", "replicas": 40, "template": template(1)})
         found = findings(repository, {**sent}, kinds=[{**TRAINING, "podGroups": "each"}])
-        assert "not all at once" in found["quota-shared"]
+        assert "not all of it can run at once" in found["quota-shared"]
         assert "over-quota" not in found
 
     def test_a_gang_of_the_tools_own(self, repository: Path) -> None:

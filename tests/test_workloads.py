@@ -277,7 +277,7 @@ def test_admit_a_workload(repository: Path, tmp_path: Path) -> None:
     write(tmp_path, {"w.yaml": job(gpus=8)})
     refused = kubectl_tas("admit", tmp_path / "w.yaml", "-C", repository)
     assert "Job:" in refused.out
-    assert "a gang of 8 > 4 GPUs, the quota of team, can never be scheduled" in refused.out
+    assert "a gang needs 8 GPUs; the quota of team is 4: it can never start" in refused.out
     other = kubectl_tas("admit", tmp_path / "w.yaml", "--pool", "big", "--priority", "LOW", "-C", repository)
     assert "ADMITTED" in other.out
     assert "osmo-pool-default-big--shared" in other.out

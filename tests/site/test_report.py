@@ -109,7 +109,7 @@ def test_pages_say_what_the_commands_say(site: Path) -> None:
     assert "72 GPUs, 2592 cpu, 16Ti memory" in words(site, "pools/foundation.html")
     assert "1 zone topology.kubernetes.io/zone 2 block example.com/block" in words(site, "topologies/gb200-fabric.html")
     never = words(site, "work/workflow-too-large.html")
-    assert "unschedulable a gang of 16 > 8 GPUs, the quota of foundation--evals, can never be scheduled" in never
+    assert "unschedulable a gang needs 16 GPUs; the quota of foundation--evals is 8: it can never start" in never
     assert "required in one rack (nvidia.com/gpu.clique)" in never
     slip = words(site, "work/workflow-misspelled.html")
     assert 'the topology key "rakc" is unknown' in slip
