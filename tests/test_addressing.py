@@ -29,7 +29,7 @@ def team(repository: Path) -> Path:
 
 
 @pytest.mark.parametrize("words", [["gpu-team", "a"], ["gpu-team--a"], ["GPU_Team", "A"], ["GPU_Team--A"]], ids=str)
-@pytest.mark.parametrize("command", [["update", "--quota", "5"], ["delete", "--used", "3"]], ids=lambda x: x[0])
+@pytest.mark.parametrize("command", [["update", "--quota", "5"], ["retire", "--used", "3"]], ids=lambda x: x[0])
 def test_one_word_or_two(team: Path, command: list[str], words: list[str]) -> None:
     result = kubectl_tas("subpool", command[0], *words, *command[1:], "-C", team)
     assert (result.code, "gpu-team--a" in result.out) == (0, True)
@@ -41,7 +41,7 @@ def test_a_new_subpool_in_one_word(team: Path) -> None:
 
 
 def test_a_pool_alone_is_no_subpool(team: Path) -> None:
-    result = kubectl_tas("subpool", "delete", "gpu-team", "-C", team)
+    result = kubectl_tas("subpool", "retire", "gpu-team", "-C", team)
     assert (result.code, result.out) == (2, "")
     assert "which subpool of gpu-team? Write gpu-team NAME, or gpu-team--NAME" in result.err
 

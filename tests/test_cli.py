@@ -169,8 +169,8 @@ class TestUsage:
             "validate -o yaml",
             "pool",
             "pool describe",
-            "render -o - --backend other",
-            "render -o - --fail-on-change",
+            "render --to - --backend other",
+            "render --to - --fail-on-change",
             "rule wat",
             "schema wat",
             "pool describe wat",
@@ -231,7 +231,7 @@ class TestSchema:
         assert all(kubectl_tas("schema", kind).code == 0 for kind in kinds)
 
 
-@pytest.mark.parametrize("words", [(), ("pool",), ("subpool",), ("topology",), ("workflow",)])
+@pytest.mark.parametrize("words", [("pool",), ("subpool",), ("topology",), ("workflow",)])
 def test_help_without_a_command_is_shown_once(words: tuple[str, ...]) -> None:
     result = kubectl_tas(*words)
     assert (result.code, result.out) == (2, "")

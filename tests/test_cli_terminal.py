@@ -158,7 +158,7 @@ class TestProgress:
 @contextmanager
 def writing(root: Path, **extra: str) -> Iterator[subprocess.Popen[bytes]]:
     """A process that renders more into a pipe than the pipe holds: it waits in the middle of its output."""
-    pipe, command = subprocess.PIPE, [COMMAND, "render", "-C", root, "-o", "-"]
+    pipe, command = subprocess.PIPE, [COMMAND, "render", "-C", root, "--to", "-"]
     process = subprocess.Popen(command, env=environment(**extra), stdout=pipe, stderr=pipe)
     assert process.stdout is not None
     assert process.stderr is not None

@@ -273,7 +273,7 @@ def test_a_state_of_the_cluster_holds_what_fit_reads(
         f'*"get "*) cat {tmp_path}/none ;; esac'
     )
     state = tmp_path / "state.json"
-    result = kubectl_tas("cluster", "state", "--context", "prod", "-n", "team", "-o", state, cwd=tmp_path)
+    result = kubectl_tas("cluster", "state", "--context", "prod", "-n", "team", "--to", state, cwd=tmp_path)
     assert (result.code, f"{len(pods) - 1} Pod" in result.err) == (0, True), result.err
     assert "SECRET" not in state.read_text()
     files = [f"--nodes={case / name}" for name in ("nodes.json", "pods.json")]
@@ -353,7 +353,7 @@ def test_a_level_above_the_only_domain_of_a_finer_one_is_told(tmp_path: Path) ->
 
 @pytest.mark.parametrize("command", ["fit", "workflow why", "workflow explain", "snapshot"])
 def test_a_pool_is_no_workflow(command: str) -> None:
-    more = ("-o", "x.zip") if command == "snapshot" else ()
+    more = ("--to", "x.zip") if command == "snapshot" else ()
     result = kubectl_tas("-C", case_input(CASE), *command.split(), "Team", *more)
     assert (result.code, result.out) == (2, "")
     assert "no workflow" in result.err

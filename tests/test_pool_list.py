@@ -213,7 +213,7 @@ def test_a_chain_of_a_thousand_pools(repository: Path) -> None:
     listed = json.loads(kubectl_tas("pool", "list", "-o", "json", "-C", repository).out)
     assert listed["pools"][-1]["depth"] == 1099
     assert kubectl_tas("validate", "-C", repository).code == 0
-    assert kubectl_tas("render", "-o", "-", "-C", repository).code == 0
+    assert kubectl_tas("render", "--to", "-", "-C", repository).code == 0
 
 
 def test_json_of_declared_usage_names_its_source() -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kubectl_tas.live.live_cluster import Clusters
     from kubectl_tas.resolve.clusters import FleetBackend
     from kubectl_tas.resolve.fleet import Fleet
-    from kubectl_tas.resolve.pools import Submission
+    from kubectl_tas.resolve.pools import Submission, Target
 
 
 def backend_option(help_: str) -> Callable[[F], F]:
@@ -39,6 +39,14 @@ def narrowed(fleet: Fleet, name: str | None) -> Fleet:
     """What is for the backend of that name, or all; a usage error where there is none."""
     chosen_backends(fleet, name)
     return fleet if name is None else fleet.of_backend(name)
+
+
+def target_of(fleet: Fleet, name: str) -> Target:
+    """The pool, or subpool, of that name; a usage error where there is none."""
+    found = fleet.target(name)
+    if found is None:
+        raise click.UsageError(nothing_called("pool", name, fleet.target_names()))
+    return found
 
 
 def named(fleet: Fleet, known: Sequence[Submission], wanted: str) -> list[Submission]:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from kubectl_tas import yaml
-from kubectl_tas.cli.options import FILE, FOLDER, Group, group_directory, kubectl_options
+from kubectl_tas.cli.options import FILE, FOLDER, Group, group_directory, kubectl_options, to_option
 from kubectl_tas.cli.session import Session, check_source, read_named, show_findings
 from kubectl_tas.cli.terminal import say, show
 from kubectl_tas.compile import compile_fleet
@@ -31,29 +31,22 @@ MAX_LISTED = 8
 """Names that one line lists."""
 CLUSTER = "Has no place, and stays in the cluster as it is:"
 OSMO = "Has no place here, and was left out:"
-folder_option = click.option(
-    "-o",
-    "--output",
-    metavar="DIR",
-    type=FOLDER,
-    default=".",
-    help="The folder to write; by default the working folder.",
-)
+folder_option = to_option("DIR", FOLDER, "The folder to write; by default the working folder.", default=".")
 
 
-@click.group("import", cls=Group, epilog="Example: kubectl tas import cluster -o gpu-pools")
+@click.group("import", cls=Group, epilog="Example: kubectl tas import cluster --to gpu-pools")
 def import_group() -> None:
     """Make files of what is elsewhere already."""
 
 
-@import_group.command(epilog="Example: kubectl tas import cluster --context prod -o gpu-pools")
+@import_group.command(epilog="Example: kubectl tas import cluster --context prod --to gpu-pools")
 @folder_option
 @kubectl_options("The context that kubectl is to use.")
 @click.option(
     "--cluster-state", metavar="FILE", type=FILE, help="What `kubectl tas cluster state` wrote, instead of a cluster."
 )
 @click.option("--sums", is_flag=True, help="Guarantee a pool at least what its subpools come to.")
-def cluster(output: str, context: str | None, kubeconfig: str | None, cluster_state: str | None, sums: bool) -> int:
+def cluster(to: str, context: str | None, kubeconfig: str | None, cluster_state: str | None, sums: bool) -> int:
     """Write a repository that renders the queues and topologies that a cluster has.
 
     A queue with leaves below it becomes a pool, its leaves become subpools, or the pool's own queue; all keep their
@@ -68,7 +61,7 @@ def cluster(output: str, context: str | None, kubeconfig: str | None, cluster_st
     found = read(cluster_state) if cluster_state is not None else record(Access(context, kubeconfig))
     imported = import_cluster(found, Wanted(context, sums))
     files = {path: text.encode() for path, text in imported.files.items()}
-    root = Path(group_directory() or ".") / output
+    root = Path(group_directory() or ".") / to
     session = check_source(root, MemorySource(files))
     if _refused(session):
         return 1
@@ -89,7 +82,7 @@ def cluster(output: str, context: str | None, kubeconfig: str | None, cluster_st
     "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(exists=True, dir_okay=False, allow_dash=True)
 )
 @folder_option
-def osmo(files: tuple[str, ...], output: str) -> int:
+def osmo(files: tuple[str, ...], to: str) -> int:
     """Write pools, platforms, pod templates and resource validations of OSMO's configuration.
 
     Each FILE, or - for standard input, is JSON or YAML as `osmo config show POOL` prints it, or BACKEND, ROLE,
@@ -103,7 +96,7 @@ def osmo(files: tuple[str, ...], output: str) -> int:
     if documents is None:
         return 1
     imported = import_osmo(documents)
-    root = Path(group_directory() or ".") / output
+    root = Path(group_directory() or ".") / to
     wanted = {path: text.encode() for path, text in imported.files.items()}
     there = standing(root, wanted)
     others = {path: old for path, old in there.items() if path != CONFIG_FILE and old != wanted[path]}

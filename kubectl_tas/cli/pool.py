@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kubectl_tas import yaml
-from kubectl_tas.cli.backends import chosen_backends, cluster_options, named_clusters
+from kubectl_tas.cli.backends import chosen_backends, cluster_options, named_clusters, target_of
 from kubectl_tas.cli.editing import edit
-from kubectl_tas.cli.options import PICTURES, POOL, TARGET, TEXT, Group, edit_options, output_option, repository_option
+from kubectl_tas.cli.options import (
+    LIST,
+    PICTURES,
+    POOL,
+    TARGET,
+    TEXT,
+    Group,
+    edit_options,
+    output_option,
+    repository_option,
+)
 from kubectl_tas.cli.session import open_session, open_summaries, tell_errors, tell_unread
-from kubectl_tas.cli.terminal import hand_over, say, show, show_figures, show_names
+from kubectl_tas.cli.terminal import hand_over, say, show, show_figures, show_list
 from kubectl_tas.draw import pooltables as pages
 from kubectl_tas.draw.poolfigure import figure
 from kubectl_tas.edit import pool_edits
@@ -22,13 +31,11 @@ from kubectl_tas.report import json
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool, Target
-from kubectl_tas.words import nothing_called
 
 if TYPE_CHECKING:
     from kubectl_tas.live.live_cluster import Cluster, QueueUsage
     from kubectl_tas.place.uncharged import Holdings, Objects, Uncharged
 
-FORMATS = ("table", "wide", "json", "yaml", "csv", "name")
 DECLARED, CLUSTER = "declared", "cluster"
 SOURCES = {
     DECLARED: "declared by the HIGH and NORMAL work of this repository",
@@ -49,7 +56,7 @@ def pool() -> None:
 
 @pool.command("list", epilog="Example: kubectl tas pool list team other--speech -o wide")
 @click.argument("wanted", metavar="[NAME]...", nargs=-1, type=TARGET)
-@output_option(*FORMATS)
+@output_option(*LIST, "csv")
 @click.option("--all", "archived", is_flag=True, help="Show ARCHIVED subpools too; one that is named is shown anyway.")
 @live_option
 @cluster_options
@@ -69,7 +76,7 @@ def list_pools(
     """
     session = open_summaries(directory)
     fleet = session.fleet
-    targets = [_target(fleet, name) for name in wanted]
+    targets = [target_of(fleet, name) for name in wanted]
     backends = [backend.name for backend in chosen_backends(fleet, cluster["backend"])]
     asked = named_clusters(fleet, cluster, live=live)
     own = {pool.backend.name for pool in fleet.pools}
@@ -92,19 +99,18 @@ def list_pools(
         )
     ]
     source = CLUSTER if asked else DECLARED
-    if output == "json":
-        hand_over(json.dump(pages.data(found, source, uncharged if asked else None)))
-    elif output == "yaml":
-        hand_over(yaml.block(pages.data(found, source, uncharged if asked else None)))
-    elif output == "csv":
+    if output == "csv":
         hand_over(pages.comma_separated(found))
-    elif output == "name":
-        show_names(account.name for account in found)
-    elif not fleet.pools:
-        say("There are no pools.", err=True)
-        return tell_errors(session)
     else:
-        show(pages.render(found, wide=output == "wide"))
+        show_list(
+            output,
+            data=lambda: pages.data(found, source, uncharged if asked else None),
+            names=lambda: (account.name for account in found),
+            table=lambda: pages.render(found, wide=output == "wide"),
+            none="There are no pools.",
+        )
+    if output in ("table", "wide") and not found:
+        return tell_errors(session)
     say(f"Used: {SOURCES[source]}.", err=True)
     for name, items in uncharged.items():
         _tell_uncharged(name, items)
@@ -126,7 +132,7 @@ def describe(name: str, output: str, live: bool, directory: str | None, **cluste
     """
     session = open_session(directory)
     fleet = session.fleet
-    target = _target(fleet, name)
+    target = target_of(fleet, name)
     backend = target[0].backend.name
     asked = named_clusters(fleet, cluster, live=live)
     queues, objects = asked.ask(_look, {backend}).found[backend] if asked else (None, None)
@@ -184,21 +190,18 @@ def _at_or_below(rows: Iterable[Account], target: Target) -> list[Account]:
     return [row for row in rows if row.state != "ARCHIVED" and pool.name in (above.name for above in row.pool.chain)]
 
 
-@pool.command("topology-keys", epilog="Example: kubectl tas pool topology-keys team")
+@pool.command("topology-keys", hidden=True)
 @click.argument("name", type=TARGET)
-@output_option("table", "json")
+@output_option(*LIST)
 @repository_option
-def topology_keys(name: str, output: str, directory: str | None) -> int:
-    """List the topology keys that workflows of the pool NAME can use, from the coarsest to the finest."""
-    session = open_summaries(directory)
-    found, _ = _target(session.fleet, name)
-    if output == "json":
-        hand_over(json.dump(pages.keys_data(found)))
-    elif found.levels:
-        show(pages.keys(found))
-    else:
-        say(f"Pool {found.name} has no topology keys.", err=True)
-    return tell_errors(session)
+@click.pass_context
+def topology_keys(context: click.Context, **given: str | None) -> Any:
+    """The old name of `topology list --pool`."""
+    from kubectl_tas.cli.renamed import note_command  # only an old name waits for these
+    from kubectl_tas.cli.topology import list_topologies
+
+    note_command("pool topology-keys")
+    return context.invoke(list_topologies, pool=given.pop("name"), **given)
 
 
 @pool.command(epilog="Example: kubectl tas pool rename team research --dry-run")
@@ -247,11 +250,3 @@ def _tell_what_it_means() -> int:
 
     say(MEANING, err=True)
     return 0
-
-
-def _target(fleet: Fleet, name: str) -> Target:
-    """The pool, or subpool, of that name; a usage error where there is none."""
-    found = fleet.target(name)
-    if found is None:
-        raise click.UsageError(nothing_called("pool", name, fleet.target_names()))
-    return found

@@ -13,7 +13,7 @@ import click
 
 from kubectl_tas.cli.backends import chosen_backends, named
 from kubectl_tas.cli.nodesource import NodeSource, nodes_options
-from kubectl_tas.cli.options import FILE, SUBMISSION, repository_option, template_options
+from kubectl_tas.cli.options import FILE, SUBMISSION, repository_option, template_options, to_option
 from kubectl_tas.cli.session import open_session, refuse_errors, tell_warnings
 from kubectl_tas.cli.terminal import hand_over_bytes, say
 from kubectl_tas.compile.controllers import seen
@@ -32,25 +32,23 @@ MAX_LISTED = 3
 """Names that a message lists."""
 
 
-@click.command("snapshot", epilog="Example: kubectl tas snapshot train --nodes nodes.json -o train.zip")
+@click.command("snapshot", epilog="Example: kubectl tas snapshot train --nodes nodes.json --to train.zip")
 @click.argument("workflows", metavar="[WORKFLOW]...", nargs=-1, type=SUBMISSION)
-@click.option(
-    "-o", "--output", metavar="FILE", type=FILE, required=True, help="The file to write; - writes to standard output."
-)
+@to_option("FILE", FILE, "The file to write; - writes to standard output.", required=True)
 @nodes_options
 @template_options
 @repository_option
 def snapshot_command(
-    workflows: Sequence[str], output: str, files: Sequence[str], live: bool, directory: str | None, **cluster: Any
+    workflows: Sequence[str], to: str, files: Sequence[str], live: bool, directory: str | None, **cluster: Any
 ) -> int:
-    """Write what KAI's scheduler would see once WORKFLOWs, by default all work, are applied to a cluster.
+    """Write what KAI's scheduler would see, for KAI's own tool.
 
-    The file is a snapshot for KAI's own snapshot tool, which answers with the code of the real scheduler. In it are
-    the nodes and pods that there are, the queues and topologies of the repository, and the PodGroups and pods that the
+    KAI's snapshot tool answers with the code of the real scheduler: what becomes of WORK, by default all work of the
+    repository, once it is applied. The file has the nodes and pods that there are, the queues and topologies of the repository, and the PodGroups and pods that the
     work becomes. The same input gives the same bytes.
     """
-    if output == "-" and sys.stdout.isatty():
-        raise click.UsageError("a snapshot is not for people to read: name a file with -o, or hand it to a program")
+    if to == "-" and sys.stdout.isatty():
+        raise click.UsageError("a snapshot is not for people to read: name a file with --to, or hand it to a program")
     session = open_session(directory)
     if refuse_errors(session.without(VERDICTS)):  # the scheduler knows quotas
         return 1
@@ -65,19 +63,19 @@ def snapshot_command(
     scheduler = Scheduler(backend.release, backend.scheduler_name, backend.queue_labels[0], shard)
     there = [*found.elsewhere, *source.scheduled(backend.name)]
     content, doubts = snapshot(scheduler, there, found.objects)
-    if output == "-":
+    if to == "-":
         hand_over_bytes(content)
     else:
-        write_file(Path(output), content)
+        write_file(Path(to), content)
     kinds = Counter(item["kind"] for item in found.objects)
     counts = plural(len(nodes.nodes), "node"), plural(kinds["PodGroup"], "PodGroup"), plural(kinds["Pod"], "pod")
-    say(f"{'Printed' if output == '-' else f'Wrote {output}'}: {counts[0]}; {counts[1]} with {counts[2]}.", err=True)
+    say(f"{'Printed' if to == '-' else f'Wrote {to}'}: {counts[0]}; {counts[1]} with {counts[2]}.", err=True)
     for line in (*(f"Left out: {name}: {why}." for name, why in found.left_out.items()), *_doubts(doubts)):
         say(line, err=True)
     tell_warnings(session)
-    if output != "-":
+    if to != "-":
         say(
-            f"Next: ./snapshot-tool -filename {output} -verbosity 6 (KAI's own; docs/fit.md says how it is built)",
+            f"Next: ./snapshot-tool -filename {to} -verbosity 6 (KAI's own; docs/fit.md says how it is built)",
             err=True,
         )
     return 0

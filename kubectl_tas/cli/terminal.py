@@ -76,6 +76,23 @@ def hand_over_bytes(content: bytes) -> None:
     click.echo(content, nl=False)
 
 
+def show_list(
+    output: str, *, data: Callable[[], object], names: Callable[[], Iterable[str]], table: Callable[[], str], none: str
+) -> None:
+    """Prints a list in one of the formats of LIST; people read ``none`` where it is empty."""
+    if output in ("json", "yaml"):
+        from kubectl_tas import yaml
+        from kubectl_tas.report import json
+
+        hand_over((json.dump if output == "json" else yaml.block)(data()))
+    elif output == "name":
+        show_names(names())
+    elif any(names()):
+        show(table())
+    else:
+        say(none, err=True)
+
+
 def show_figures(figures: Sequence[Figure], output: str) -> None:
     """Prints figures in one of PICTURES."""
     from kubectl_tas.draw.diagrams import FORMATS  # most runs draw nothing

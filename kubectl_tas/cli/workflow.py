@@ -9,16 +9,23 @@ from pathlib import Path, PurePosixPath
 import click
 
 from kubectl_tas.cli.backends import backend_option, narrowed
-from kubectl_tas.cli.options import PICTURES, SUBMISSION, Group, output_option, repository_option, template_options
+from kubectl_tas.cli.options import (
+    LIST,
+    PICTURES,
+    SUBMISSION,
+    Group,
+    output_option,
+    repository_option,
+    template_options,
+)
 from kubectl_tas.cli.session import Session, open_summaries, refuse_errors, tell_errors
-from kubectl_tas.cli.terminal import hand_over, say, show, show_figures, show_names
+from kubectl_tas.cli.terminal import hand_over, show, show_figures, show_list
 from kubectl_tas.diagnostics import Severity
 from kubectl_tas.draw import gangjson, tree
 from kubectl_tas.draw import verdicts as pages
 from kubectl_tas.draw.gangfigure import Picture, figure, picture
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.gangs.workload_gang import PodSegment, segments_of_pods
-from kubectl_tas.report.json import dump
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import files_of, no_work, sent
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
@@ -34,7 +41,7 @@ def workflow() -> None:
 
 
 @workflow.command("list", epilog="Example: kubectl tas workflow list -o wide")
-@output_option("table", "wide", "json", "name")
+@output_option(*LIST)
 @backend_option("List what is for this backend alone, where there are several.")
 @template_options
 @repository_option
@@ -42,14 +49,13 @@ def list_workflows(output: str, backend: str | None, directory: str | None) -> i
     """List every workflow, workload and PodCliqueSet with its queue, the GPUs it asks for and its verdict."""
     session = open_summaries(directory)
     fleet = narrowed(session.fleet, backend)
-    if output == "json":
-        hand_over(dump(pages.data(fleet)))
-    elif output == "name":
-        show_names(pages.names(fleet))
-    elif fleet.submissions:
-        show(pages.render(fleet, wide=output == "wide"))
-    else:
-        say("There are no workflows.", err=True)
+    show_list(
+        output,
+        data=lambda: pages.data(fleet),
+        names=lambda: pages.names(fleet),
+        table=lambda: pages.render(fleet, wide=output == "wide"),
+        none="There are no workflows.",
+    )
     return tell_errors(session)
 
 

@@ -97,11 +97,11 @@ def rename(fleet: Fleet, old: str, new: str) -> list[Edit] | Diagnostic:
 
 
 def _no_pool(fleet: Fleet, name: str, hint: str) -> Diagnostic:
-    """What is said of a name that no pool has; ``hint`` goes before the command that deletes a subpool."""
+    """What is said of a name that no pool has; ``hint`` goes before the command that retires a subpool."""
     _, item = fleet.target(name) or (None, None)
     if item is None:
         return unknown_pool(fleet, name)
-    hint = f"{hint} kubectl tas subpool delete {item.pool} {item.name}"
+    hint = f"{hint} kubectl tas subpool retire {item.pool} {item.name}"
     return Diagnostic(
         SUBPOOL_UNKNOWN, f"{item.canonical} is a subpool", item.declared.at("metadata", "name"), hint=hint
     )

@@ -74,7 +74,7 @@ def test_what_changes(case: Path, tmp_path: Path, snapshot: Any) -> None:
     assert (
         kubectl_tas("validate", "-C", root).out.splitlines()[-1].partition(" in ")[0] == findings.partition(" in ")[0]
     )
-    assert kubectl_tas("render", "-o", "-", "-C", root).code == 0
+    assert kubectl_tas("render", "--to", "-", "-C", root).code == 0
 
 
 class TestRename:
@@ -123,7 +123,7 @@ class TestRename:
         """What is proposed is never the whole pool."""
         said = refused(team, *command)
         assert "error: team--a is a subpool [subpool-unknown]" in said
-        assert said.endswith("se: kubectl tas subpool delete team a\n")
+        assert said.endswith("se: kubectl tas subpool retire team a\n")
 
     @pytest.mark.parametrize(
         ("name", "rule"),
