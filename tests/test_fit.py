@@ -285,10 +285,10 @@ def test_a_state_of_the_cluster_holds_what_fit_reads(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "name workflows, or pass --all"),
-        (["placed", "--all"], "name workflows, or pass --all"),
-        (["place"], 'no workflow "place"; did you mean "placed"?'),
-        (["placed", "--grow", "team", FILES[0]], "name workflows, or a pool behind --grow"),
+        ([], "name WORK, or pass --all"),
+        (["placed", "--all"], "name WORK, or pass --all"),
+        (["place"], 'PodCliqueSet or PodGroup "place"; did you mean "placed"?'),
+        (["placed", "--grow", "team", FILES[0]], "name WORK, or a pool behind --grow"),
         (["--grow", "teem", FILES[0]], 'no pool "teem"; did you mean "team"?'),
         (["placed", FILES[0], "--live"], "--nodes is given instead of a cluster"),
         (["placed", FILES[0], "--context", "c"], "--nodes is given instead of a cluster"),
@@ -356,7 +356,7 @@ def test_a_pool_is_no_workflow(command: str) -> None:
     more = ("--to", "x.zip") if command == "snapshot" else ()
     result = kubectl_tas("-C", case_input(CASE), *command.split(), "Team", *more)
     assert (result.code, result.out) == (2, "")
-    assert "no workflow" in result.err
+    assert "no file, workflow, workload, PodCliqueSet or PodGroup" in result.err
     assert '"Team", which is a pool; of it there is ' in result.err
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from kubectl_tas.cli import renamed
 from kubectl_tas.cli.habits import VERBS
+from kubectl_tas.cli.options import LIST
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, case_input
 from tools.generate import commands
@@ -39,7 +42,7 @@ def test_each_new_name_of_a_command_is_one() -> None:
 def test_where_it_is_written(small: Path, given: list[str]) -> None:
     old, new = (kubectl_tas("render", "-C", small, *words) for words in (given, ["--to", "-"]))
     assert (old.code, old.out) == (new.code, new.out)
-    note = "Note: `-o` is now `--to` here; the next release no longer takes the old name.\n"
+    note = "Note: `render -o` is now `render --to`; the next release no longer takes the old name.\n"
     assert old.err == note + new.err
 
 
@@ -57,7 +60,7 @@ def test_each_command_takes_both(tmp_path: Path, command: str, file: str) -> Non
         folder.mkdir()
         more = [state] if command != "cluster state" else []
         result = kubectl_tas(*command.split(), *where, *more, option, "x", cwd=folder)
-        told.append((result.code, (folder / file).exists(), "is now `--to`" in result.err))
+        told.append((result.code, (folder / file).exists(), " --to`; the next" in result.err))
     assert [item[:2] for item in told[:1]] == [item[:2] for item in told[1:]]
     assert [item[2] for item in told] == [True, False]
 
@@ -134,3 +137,25 @@ def test_a_format_with_an_equals_sign(repository: Path) -> None:
     """As kubectl takes it."""
     write(repository, {"pools/team.yaml": pool(), "subpools/a.yaml": subpool("a", 3)})
     assert kubectl_tas("pool", "list", "-o=name", "-C", repository).out == "team\nteam--a\n"
+
+
+def test_old_commands_do_what_the_new_ones_do(small: Path) -> None:
+    old = kubectl_tas("subpool", "delete", "team", "research", "--used", "0", "--dry-run", "-C", small)
+    new = kubectl_tas("subpool", "retire", "team", "research", "--used", "0", "--dry-run", "-C", small)
+    assert (old.code, old.out) == (new.code, new.out)
+    assert old.err.startswith("Note: `subpool delete` is now `subpool retire`; ")
+    for more in ([], ["-o", "json"]):
+        old = kubectl_tas("pool", "topology-keys", *more, "team", "-C", small)
+        new = kubectl_tas("topology", "list", "--pool", "team", *more, "-C", small)
+        assert (old.code, old.out) == (new.code, new.out)
+        assert old.err.startswith("Note: `pool topology-keys` is now `topology list --pool`; ")
+
+
+@pytest.mark.parametrize("command", ["pool list", "subpool list", "topology list", "workflow list"])
+def test_lists_have_the_same_formats(small: Path, command: str) -> None:
+    shown = {name: kubectl_tas(*command.split(), "-o", name, "-C", small) for name in LIST}
+    assert {result.code for result in shown.values()} == {0}
+    assert json.loads(shown["json"].out) == yaml.safe_load(shown["yaml"].out)
+    table, wide = (shown[name].out.splitlines()[0] for name in ("table", "wide"))
+    assert len(wide.split()) > len(table.split())
+    assert len(shown["name"].out.splitlines()) >= 1

@@ -67,7 +67,10 @@ def test_few_names_are_listed() -> None:
         (("pool", "describe", "tema"), 'no pool "tema"; did you mean "team"?'),
         (("pool", "describe", "team-speech"), 'no pool "team-speech"; did you mean "team--speech"?'),
         (("subpool", "list", "tema"), 'no pool "tema"; did you mean "team"?'),
-        (("workflow", "explain", "tarin"), 'no workflow, workload or file "tarin"; did you mean "train"?'),
+        (
+            ("workflow", "explain", "tarin"),
+            'PodCliqueSet or PodGroup "tarin"; did you mean "train"?',
+        ),
         (("topology", "describe", "rack"), 'no topology "rack"; there is none'),
         (("render", "--to", "-", "--backend", "defualt"), 'no backend "defualt"; did you mean "default"?'),
     ],

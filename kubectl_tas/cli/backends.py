@@ -1,4 +1,4 @@
-"""Which backends and which work a command is about, and which clusters it asks."""
+"""Which backends and which pools a command is about, and which clusters it asks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kubectl_tas.live.live_cluster import Clusters
     from kubectl_tas.resolve.clusters import FleetBackend
     from kubectl_tas.resolve.fleet import Fleet
-    from kubectl_tas.resolve.pools import Submission, Target
+    from kubectl_tas.resolve.pools import Target
 
 
 def backend_option(help_: str) -> Callable[[F], F]:
@@ -46,18 +46,6 @@ def target_of(fleet: Fleet, name: str) -> Target:
     found = fleet.target(name)
     if found is None:
         raise click.UsageError(nothing_called("pool", name, fleet.target_names()))
-    return found
-
-
-def named(fleet: Fleet, known: Sequence[Submission], wanted: str) -> list[Submission]:
-    """What of ``known`` is called so, or is in that file; a usage error where there is none."""
-    from kubectl_tas.resolve.fleet import files_of, no_work
-
-    paths = [*files_of(fleet.repository, wanted), wanted.removeprefix("./")]
-    meant = {id(item) for item in fleet.submissions_in(paths, wanted)}
-    found = [item for item in known if id(item) in meant]
-    if not found:
-        raise click.UsageError(no_work(fleet, known, "workflow", wanted))
     return found
 
 

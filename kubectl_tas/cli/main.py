@@ -32,7 +32,7 @@ COMMANDS = {
     "report": ("kubectl_tas.cli.report:report", "Write a static site of the repository."),
     "pool": ("kubectl_tas.cli.pool:pool", "Show, rename and remove pools."),
     "topology": ("kubectl_tas.cli.topology:topology", "Show topologies, and who uses them."),
-    "workflow": ("kubectl_tas.cli.workflow:workflow", "List and explain workflows, workloads and PodCliqueSets."),
+    "workflow": ("kubectl_tas.cli.workflow:workflow", "List and explain work, and say why it waits."),
     "admit": ("kubectl_tas.cli.admit:admit", "Say whether WORK would be admitted to its queue."),
     "fit": (
         "kubectl_tas.cli.fit:fit_command",

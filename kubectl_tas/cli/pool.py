@@ -197,10 +197,11 @@ def _at_or_below(rows: Iterable[Account], target: Target) -> list[Account]:
 @click.pass_context
 def topology_keys(context: click.Context, **given: str | None) -> Any:
     """The old name of `topology list --pool`."""
-    from kubectl_tas.cli.renamed import note_command  # only an old name waits for these
+    from kubectl_tas.cli.renamed import COMMANDS, note  # only an old name waits for these
     from kubectl_tas.cli.topology import list_topologies
 
-    note_command("pool topology-keys")
+    old = "pool topology-keys"
+    say(note(old, COMMANDS[old]), err=True)
     return context.invoke(list_topologies, pool=given.pop("name"), **given)
 
 

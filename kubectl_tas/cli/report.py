@@ -29,9 +29,9 @@ def report(to: str, title: str, live: bool, directory: str | None, **cluster: An
     """Write a static site of the repository.
 
     It shows clusters, pools, topologies, work with its verdicts, and findings. It needs no server and no network: open
-    index.html. The same input gives the same bytes; what is right already is not written, and pages of an earlier run that nothing declares any more are removed. The folder must be empty
-    or a site that this command wrote; what others put there is left alone. A repository with errors gets a site
-    that shows them; the command exits 1 then.
+    index.html. The same input gives the same bytes; what is right already is not written, and pages of an earlier run
+    that nothing declares any more are removed. The folder must be empty or a site that this command wrote; what others
+    put there is left alone. A repository with errors gets a site that shows them; the command exits 1 then.
     """
     if not title.strip():
         raise click.UsageError("--title is empty")
