@@ -51,7 +51,7 @@ def work_arguments(*, many: bool = False, required: bool = True) -> Callable[[F]
         metavar = "[WORK]..." if many else "WORK"
         option = "-f", "--filename", "filenames"
         found = click.option(*option, metavar="FILE", type=FILE, multiple=True, help="A FILE, as WORK names it.")(call)
-        return click.argument("work", metavar=metavar, nargs=-1, type=SUBMISSION)(found)  # type: ignore[no-any-return]
+        return click.argument("work", metavar=metavar, nargs=-1, type=SUBMISSION)(found)  # type: ignore[return-value]
 
     return add
 

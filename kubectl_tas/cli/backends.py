@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from kubectl_tas.resolve.fleet import Fleet
     from kubectl_tas.resolve.pools import Target
 
+_STDIN = f"{__name__}.stdin"
+"""In what a run's contexts share: what standard input had."""
+
 
 def backend_option(help_: str) -> Callable[[F], F]:
     """Adds ``--backend``, which names one of several clusters."""
@@ -55,7 +58,8 @@ cluster_options = together(
         metavar="[BACKEND=]FILE",
         type=FILE,
         multiple=True,
-        help="What `kubectl tas cluster state` wrote, instead of a cluster; may be given for each backend.",
+        help="What `kubectl tas cluster state` wrote, instead of a cluster; - reads standard input. "
+        "May be given for each backend.",
     ),
     click.option("-n", "--namespace", metavar="NAME", help="Read what this namespace has, not all of them."),
     kubectl_options("The context that kubectl is to use, instead of the backend's."),
@@ -117,8 +121,22 @@ def _files(backends: Sequence[FleetBackend], given: Sequence[str]) -> dict[str, 
             raise click.UsageError(f"--cluster-state {written}: whose is it? Write BACKEND=FILE; {_choice(backends)}")
         if name in files:
             raise click.UsageError(f"--cluster-state is given twice for the backend {name}")
-        files[name] = file
+        files[name] = state_file(file)
     return files
+
+
+def state_file(file: str) -> str:
+    """A file for ``--cluster-state``; - stands for standard input, which a command reads once. Raises TasError."""
+    if file != "-":
+        return file
+    from kubectl_tas.cli.session import read_stdin
+    from kubectl_tas.live.kubectl import MAX_STATE, Given
+
+    noted = click.get_current_context().meta
+    if _STDIN not in noted:
+        noted[_STDIN] = Given.of("standard input", read_stdin(MAX_STATE))
+    given: str = noted[_STDIN]
+    return given
 
 
 def _choice(backends: Sequence[FleetBackend]) -> str:

@@ -54,7 +54,7 @@ def diff(output: str, base: str, directory: str | None) -> int:
     if refuse_errors(session):
         return 3
     there, wrong = found_beside(session, before)
-    found = (*compare(session.fleet, before, None, complete=session.complete), *wrong)
+    found = (*compare(session.fleet, before, None, complete=session.complete).found, *wrong)
     judged = session.with_findings(found, Base(before.revision, before.fleet.config.rules))
     rules = {item.rule.code for item in found} - {OUTPUT_FOREIGN.code}
     told = [item for item in judged.shown if item.rule.code in rules]

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from kubectl_tas import yaml
+from kubectl_tas import spellings, yaml
 from kubectl_tas.cli.backends import cluster_options, given_clusters, named_clusters, target_of
 from kubectl_tas.cli.nodesource import refuse_several
 from kubectl_tas.cli.options import LIST, POOL, TARGET, TOPOLOGY, Group, output_option, repository_option
@@ -84,11 +84,25 @@ def describe(name: str, directory: str | None) -> int:
     return tell_errors(session)
 
 
+def _named(context: click.Context, option: click.Parameter, given: str) -> str:
+    """A name that the API server takes; a usage error where it is none."""
+    refused = spellings.subdomain(given)
+    if refused:
+        raise click.BadParameter(f"{given!r} {refused[0]}")
+    return given
+
+
 @topology.command(epilog="Example: kubectl tas topology suggest --context prod")
 @output_option("table", "yaml", "json")
 @click.option("--pool", metavar="POOL", type=POOL, help="Look only at the nodes that pods of this pool may use.")
 @click.option("--label", "labels", metavar="LABEL", multiple=True, help="Use this node label; may be repeated.")
-@click.option("--name", default="cluster", show_default=True, help="The name of the topology that -o yaml prints.")
+@click.option(
+    "--name",
+    default="cluster",
+    show_default=True,
+    callback=_named,
+    help="The name of the topology that -o yaml prints.",
+)
 @cluster_options
 @repository_option
 def suggest(

@@ -106,14 +106,13 @@ def validate(
     if before is not None or asked is not None:
         from kubectl_tas.compare.transitions import compare  # neither git nor a cluster is needed without
 
-        found += compare(session.fleet, before, asked, complete=session.complete)
+        compared = compare(session.fleet, before, asked, complete=session.complete)
+        found += compared.found
         if asked is not None:
-            from kubectl_tas.compare.transitions import CLUSTER_UNREAD, NODES_UNREAD
+            from kubectl_tas.compare.transitions import NODES_UNREAD
             from kubectl_tas.place.uncharged import check_holdings
 
-            told = [item.message for item in found if item.rule in (CLUSTER_UNREAD, NODES_UNREAD)]
-            unread = {name for name in asked.names if any(f"backend {name}" in text.split(":")[0] for text in told)}
-            found += check_holdings(session.fleet, asked, unread, NODES_UNREAD)
+            found += check_holdings(session.fleet, asked, compared.unread, NODES_UNREAD)
         session = session.since(before.fleet if before else None, _past(session, before, asked))
     if found or before is not None:
         session = session.with_findings(found, Base(before.revision, before.fleet.config.rules) if before else None)

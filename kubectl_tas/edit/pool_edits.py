@@ -83,8 +83,14 @@ def rename(fleet: Fleet, old: str, new: str) -> list[Edit] | Diagnostic:
     there = fleet.pool_by_name.get(names.fold(new))
     if there is not None:
         place = there.declared.at("metadata", "name")
-        message = f"pool {old} is called so already" if there is pool else f"there is a pool {there.name} already"
-        return Diagnostic(SUBPOOL_UNKNOWN, message, place, hint="Choose another name.")
+        if there is pool:
+            message, hint = (
+                f'"{new}" is the name that pool {old} has',
+                "Choose another; case does not count.",
+            )
+        else:
+            message, hint = f"there is a pool {there.name} already", "Choose another name."
+        return Diagnostic(SUBPOOL_UNKNOWN, message, place, hint=hint)
     renaming = _Renaming(old, new, dict(zip(_generated(fleet, pool, old), _generated(fleet, pool, new), strict=True)))
     found: dict[tuple[str, int], tuple[Declared[Any], list[tuple[KeyPath, Value, str | None]]]] = {}
     for declared, path, text in _named(fleet.repository, renaming):

@@ -157,7 +157,9 @@ def ask(fleet: Fleet, clusters: Clusters, subpools: Sequence[FleetSubpool]) -> U
         queues |= found
         for item in by_backend[name]:
             running[item.canonical] = [group for group in state.running if group.queue == item.queue]
-        if not found:
+        if state.lacks:
+            failed[name] = _untold(state.lacks.message, f"{state.lacks.hint} ")
+        elif not found:
             wanted = " or ".join(item.queue for item in by_backend[name])
             failed[name] = _untold(f"the cluster has no queue {wanted}", "Name the right cluster with --context. ")
     if len(meant) == 1 and failed:

@@ -76,8 +76,23 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "HOME": home if os.path.isabs(home) else os.sep}  # noqa: PTH117
 
 
+class Given(str):
+    """What stands for the name of a file in messages, with the content that was given for it."""
+
+    content: bytes
+
+    @classmethod
+    def of(cls, name: str, content: bytes) -> Given:
+        """The content that bears this name."""
+        found = cls(name)
+        found.content = content
+        return found
+
+
 def read_file(path: str) -> list[dict[str, Any]]:
     """The objects in a file: one JSON list or object, or several behind each other. Raises TasError."""
+    if isinstance(path, Given):
+        return list(parse(path.content, path))
     return list(parse(read_plain(path, MAX_STATE, hint="Name a file with JSON."), path))
 
 
