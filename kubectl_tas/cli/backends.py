@@ -83,6 +83,7 @@ def given_clusters(fleet: Fleet, options: Mapping[str, Any], *, live: bool = Fal
     Those of which there is a file are not asked, and with a file of any of them the others only where they are
     ``live``.
     """
+    from kubectl_tas.cli.terminal import waiting
     from kubectl_tas.errors import TasError
     from kubectl_tas.live.kubectl import Access
     from kubectl_tas.live.live_cluster import Cluster, Clusters  # most runs of most commands ask no cluster
@@ -94,7 +95,7 @@ def given_clusters(fleet: Fleet, options: Mapping[str, Any], *, live: bool = Fal
     known, unknown = {}, {}
     for backend in meant:
         context = options["context"] or backend.spec.context
-        access = Access(context, options["kubeconfig"], options["namespace"])
+        access = Access(context, options["kubeconfig"], options["namespace"], waiting)
         if backend.name in files:
             known[backend.name] = Cluster(access, files[backend.name])
         elif files and not live:

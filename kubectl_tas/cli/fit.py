@@ -13,7 +13,7 @@ from kubectl_tas.cli.backends import chosen_backends
 from kubectl_tas.cli.nodesource import NodeSource, nodes_options, refuse_several
 from kubectl_tas.cli.options import PICTURES, POOL, TEXT, output_option, repository_option, template_options
 from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_errors
-from kubectl_tas.cli.terminal import hand_over, say, show, show_figures
+from kubectl_tas.cli.terminal import hand_over, progress, say, show, show_figures, waiting
 from kubectl_tas.compile.queue_objects import compile_queues
 from kubectl_tas.draw import fitpages as pages
 from kubectl_tas.draw import growthpages as growth_pages
@@ -109,9 +109,11 @@ def fit_command(
     if is_all:
         return _all(session, gangs, left_out, source, output)
     asked = [(item, source.nodes(item.sent.pool.backend.name)) for item in found]
-    known = [
-        (item, settled(item.orders, nodes) if isinstance(item, LeftOut) else fit(item, nodes)) for item, nodes in asked
-    ]
+    known = []
+    with progress("Placing") as tick:
+        for item, nodes in asked:
+            known.append((item, settled(item.orders, nodes) if isinstance(item, LeftOut) else fit(item, nodes)))
+            tick(len(known), len(asked))
     answers = [answer for _, answer in known if answer is not None]
     left_out = [item for item, answer in known if isinstance(item, LeftOut) and answer is None]
     if output == "json":
@@ -153,7 +155,8 @@ def _all(
         found = schedulers(backend, own, Seen(nodes, objects, queues, names))
         for scheduler in found:
             _tell_unknown(scheduler)
-            answers.append((scheduler, pending(scheduler.start, scheduler.jobs)))
+            with waiting("Placing"):
+                answers.append((scheduler, pending(scheduler.start, scheduler.jobs)))
     if output == "json":
         hand_over(json.dump(queue_pages.data(answers, left_out)))
     elif answers:
@@ -188,7 +191,8 @@ def _grow(
     for (backend, _), own in shards.items():
         nodes = source.nodes(backend)
         copies = [(item, max(0, item.copies - len(running_of(item, nodes)))) for item in own]
-        found += [(backend, growth) for growth in growth_of(copies, nodes_of(own[0], nodes))]
+        with waiting("Placing"):
+            found += [(backend, growth) for growth in growth_of(copies, nodes_of(own[0], nodes))]
     if output == "json":
         hand_over(json.dump(growth_pages.data(found, left_out)))
     elif found:

@@ -14,7 +14,7 @@ from kubectl_tas import yaml
 from kubectl_tas.cli.backends import state_file
 from kubectl_tas.cli.options import FILE, FOLDER, Group, group_directory, kubectl_options, to_option
 from kubectl_tas.cli.session import Session, check_source, read_named, show_findings
-from kubectl_tas.cli.terminal import say, show
+from kubectl_tas.cli.terminal import say, show, waiting
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import Diagnostic, Severity
 from kubectl_tas.emit.create_only import standing, write_new
@@ -59,7 +59,11 @@ def cluster(to: str, context: str | None, kubeconfig: str | None, cluster_state:
     """
     if cluster_state is not None and (context or kubeconfig):
         raise click.UsageError("--cluster-state stands for a cluster; it does not go with --context and --kubeconfig")
-    found = read(state_file(cluster_state)) if cluster_state is not None else record(Access(context, kubeconfig))
+    found = (
+        read(state_file(cluster_state))
+        if cluster_state is not None
+        else record(Access(context, kubeconfig, watch=waiting))
+    )
     imported = import_cluster(found, Wanted(context, sums))
     files = {path: text.encode() for path, text in imported.files.items()}
     root = Path(group_directory() or ".") / to

@@ -269,11 +269,12 @@ def open_change(directory: str | None, revision: str) -> tuple[Session, Earlier,
     root = find_root(directory)
     with _effort(root, "Reading") as effort:
         after = survey(Parts(FolderSource(root)), settings(), effort)
-        with _tidied_when_ended(), checked_out(_as_named(root, directory), revision) as source:
-            before = survey(Parts(source), settings(), replace(effort, tick=lambda done, total: None), like=after)
-            earlier, now = judged_both(before, after)
-            elsewhere = () if earlier.fleet.repository.files else source.moved()
-            kept = source.contents(earlier.fleet.config.outputKeeps)
+    with _tidied_when_ended(), checked_out(_as_named(root, directory), revision) as source:
+        with _effort(root, "Reading the base") as effort:
+            before = survey(Parts(source), settings(), effort, like=after)
+        earlier, now = judged_both(before, after)
+        elsewhere = () if earlier.fleet.repository.files else source.moved()
+        kept = source.contents(earlier.fleet.config.outputKeeps)
     known = _earlier(earlier.fleet, revision, earlier.loaded, (source.submodules, elsewhere, kept))
     return _opened(_of_run(root, now)), known, earlier
 

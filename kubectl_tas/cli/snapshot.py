@@ -16,7 +16,7 @@ from kubectl_tas.cli.backends import chosen_backends
 from kubectl_tas.cli.nodesource import NodeSource, nodes_options
 from kubectl_tas.cli.options import FILE, repository_option, template_options, to_option
 from kubectl_tas.cli.session import Session, refuse_errors, tell_warnings
-from kubectl_tas.cli.terminal import hand_over_bytes, say
+from kubectl_tas.cli.terminal import hand_over_bytes, say, waiting
 from kubectl_tas.compile.controllers import seen
 from kubectl_tas.emit.disk import write_file
 from kubectl_tas.errors import TasError
@@ -63,7 +63,8 @@ def snapshot_command(
     assert backend.release is not None
     scheduler = Scheduler(backend.release, backend.scheduler_name, backend.queue_labels[0], shard)
     there = [*found.elsewhere, *source.scheduled(backend.name)]
-    content, doubts = snapshot(scheduler, there, found.objects)
+    with waiting("Writing the snapshot"):
+        content, doubts = snapshot(scheduler, there, found.objects)
     if to == "-":
         hand_over_bytes(content)
     else:

@@ -159,7 +159,13 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
             if update is None and sys.stderr.isatty() and time.monotonic() - start >= DELAY:
                 steps = max(1, total // STEPS)
                 bar = click.progressbar(
-                    length=total, label=label, file=sys.stderr, show_eta=False, show_pos=True, update_min_steps=steps
+                    length=total,
+                    label=label,
+                    file=sys.stderr,
+                    show_eta=False,
+                    show_pos=True,
+                    item_show_func=lambda _: f"{time.monotonic() - start:.0f} s",
+                    update_min_steps=steps,
                 )
                 update = shown.enter_context(bar).update
             if update is not None:
@@ -167,3 +173,28 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
                 before = done
 
         yield tick
+
+
+@contextmanager
+def waiting(label: str) -> Iterator[None]:
+    """The same for work whose steps nobody counts: what it is, and in the end how long it took."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from threading import Event, Timer  # only people wait
+
+    start, is_shown = time.monotonic(), Event()
+
+    def begin() -> None:
+        is_shown.set()
+        click.echo(f"{printable(label)} ...", nl=False, err=True)
+
+    timer = Timer(DELAY, begin)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        if is_shown.is_set():
+            click.echo(f" {time.monotonic() - start:.0f} s", err=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import field
 from typing import Any
 
 from kubectl_tas.errors import TasError
@@ -43,6 +45,8 @@ class Access:
     kubeconfig: str | None = None
     namespace: str | None = None
     """The only namespace to read; None: all of them."""
+    watch: Callable[[str], AbstractContextManager[object]] = field(default=nullcontext, compare=False, repr=False)
+    """What is entered while the cluster is asked, with the words for that."""
 
     def flags(self) -> list[str]:
         """The flags for kubectl."""
@@ -60,7 +64,8 @@ def get(access: Access, resource: str, *, namespaced: bool = False) -> list[dict
     timeout = f"--request-timeout={REQUEST_SECONDS}s"
     try:
         command = [program, *access.flags(), timeout, "get", resource, *scope, "-o", "json"]
-        done = run(command, environment=_environment(), limits=LIMITS)
+        with access.watch(f"Reading {resource}"):
+            done = run(command, environment=_environment(), limits=LIMITS)
     except LimitError as error:
         raise TasError(f"the cluster cannot be read: {error.message}", hint=_GIVE) from error
     if done.code != 0:

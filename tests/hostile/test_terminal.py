@@ -220,7 +220,7 @@ def test_commands(command: str, root: Path) -> None:
         words = [{"{evil}": EVIL, "{file}": str(file)}.get(word, word) for word in line.split(" ")]
         folder = () if command in ("schema", "rule", "init") else ("-C", root)
         result = kubectl_tas(*filter(None, words), *folder, cwd=root)
-        assert_is_text(result, is_data="-o -" in line)
+        assert_is_text(result, is_data="--to -" in line)
 
 
 def test_the_sound_repository_is_sound(repository: Path) -> None:
