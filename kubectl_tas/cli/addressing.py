@@ -74,13 +74,15 @@ class Place:
         return self.name is None or is_called(kind, name, self.name)
 
 
-def place_of(root: Path, word: str) -> Place | None:
-    """The file that a word names, from the working folder or from the root of the repository; None: it is a name."""
+def place_of(root: Path, word: str, *, bare: bool = False) -> Place | None:
+    """The file that a word names, from the working folder or from the root of the repository; None: it is a name. Only
+    where it may be ``bare``, a word without a suffix and a folder is one.
+    """
     if word == "-":
         return Place(STDIN, word, is_new=True)
-    if os.sep not in word and not word.endswith(SUFFIXES):
+    if not bare and os.sep not in word and not word.endswith(SUFFIXES):
         return None
-    for full in (Path(word).absolute(), root / word):
+    for full in (Path(word), root / word):
         if full.exists() and not full.is_dir():
             real = full.resolve()
             is_inside = real.is_relative_to(root)

@@ -22,7 +22,7 @@ from kubectl_tas.load.source import FolderSource, OverlaySource
 from kubectl_tas.load.splice import sent_elsewhere
 from kubectl_tas.model.osmo_workflow import Priority
 from kubectl_tas.report import json
-from kubectl_tas.resolve.fleet import Fleet, replaced
+from kubectl_tas.resolve.fleet import Fleet, files_of, replaced
 from kubectl_tas.resolve.pools import Submission
 
 if TYPE_CHECKING:
@@ -83,8 +83,13 @@ def admit(
 
 
 def _declared(directory: str | None, word: str) -> Place:
-    """Where the repository has the work of that NAME or KIND/NAME; a usage error where that is not one file."""
+    """Where the repository has the work of that NAME or KIND/NAME, else the file that is called so; a usage error where
+    that is not one file.
+    """
     session = open_work(directory, [word])
+    bare = None if files_of(session.fleet.repository, word) else place_of(session.root, word, bare=True)
+    if bare is not None:
+        return bare
     paths = files_meant(session, word)
     if len(paths) > 1:
         called = sorted(f"{item.kind}/{item.name}" for item in session.fleet.submissions_in(paths, word))

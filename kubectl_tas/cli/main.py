@@ -15,7 +15,8 @@ from typing import Any, NoReturn
 import click
 
 from kubectl_tas import __version__
-from kubectl_tas.cli.options import COLOURS, FOLDER, Group
+from kubectl_tas.cli import COLOURS
+from kubectl_tas.cli.options import FOLDER, Group
 from kubectl_tas.late import imported
 
 COMMANDS = {

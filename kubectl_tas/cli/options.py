@@ -13,9 +13,6 @@ from kubectl_tas.late import imported
 if TYPE_CHECKING:
     from kubectl_tas.model.config import Setting
 
-COLOURS = AUTO, ALWAYS, NEVER = "auto", "always", "never"
-"""When to use colours."""
-
 
 class Word(click.ParamType):  # type: ignore[type-arg]
     """A word of any text, of which ``cli/complete.py`` knows what it may be by this name."""
@@ -87,13 +84,14 @@ class Group(click.Group):
         """The same with the new name of a command of this group for its old one, which is noted."""
         if args[0] in self.commands or args[0] in self._later or args[0].startswith("-"):
             return args
-        from kubectl_tas.cli.renamed import COMMANDS, note  # only an old name waits for it
+        from kubectl_tas.cli.renamed import COMMANDS, note  # only an old name waits for these
+        from kubectl_tas.cli.terminal import say
 
         old = f"{ctx.info_name} {args[0]}"
         group, _, new = COMMANDS.get(old, "").partition(" ")
         if group != ctx.info_name:
             return args
-        click.echo(note(old, COMMANDS[old]), err=True)
+        say(note(old, COMMANDS[old]), err=True)
         return [new, *args[1:]]
 
     def sections(self, ctx: click.Context) -> Mapping[str, Sequence[str]]:
@@ -145,11 +143,12 @@ class _To(click.Option):
 
     def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> Any:
         if self._OLD in opts:
-            from kubectl_tas.cli.renamed import note  # only an old name waits for it
+            from kubectl_tas.cli.renamed import note  # only an old name waits for these
+            from kubectl_tas.cli.terminal import say
 
             if self.name in opts:
                 raise click.UsageError("-o is the old name of --to: give one of them", ctx)
-            click.echo(note(f"{ctx.info_name} -o", f"{ctx.info_name} --to"), err=True)
+            say(note(f"{ctx.info_name} -o", f"{ctx.info_name} --to"), err=True)
             opts = {**opts, str(self.name): opts[self._OLD]}
         return super().consume_value(ctx, opts)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from kubectl_tas.cli.options import ALWAYS, NEVER
+from kubectl_tas.cli import ALWAYS, NEVER
 from kubectl_tas.report.style import printable, printable_lines
 
 if TYPE_CHECKING:

@@ -321,13 +321,6 @@ class TestFiles:
             "error: cannot read large.json: it has 10240 MiB; at most 4 are read",
         }
 
-    def test_standard_input_is_not_read(self, team: Path) -> None:
-        """Not as the state of a cluster; admit alone reads a file from there."""
-        for command in self.COMMANDS[:2]:
-            result = kubectl_tas(*command, "-", cwd=team)
-            assert (result.code, result.out) == (3, "")
-            assert result.err.startswith("error: cannot read -: No such file or directory\n")
-
 
 DEEP = 200_000
 LIES = {
