@@ -151,6 +151,10 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
     Yields what is to be told how many of how many steps are done.
     """
     start, before = time.monotonic(), 0
+
+    def took(_: int | None) -> str:
+        return f"{time.monotonic() - start:.0f} s"
+
     update: Callable[[int], None] | None = None
     with ExitStack() as shown:
 
@@ -164,7 +168,7 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
                     file=sys.stderr,
                     show_eta=False,
                     show_pos=True,
-                    item_show_func=lambda _: f"{time.monotonic() - start:.0f} s",
+                    item_show_func=took,
                     update_min_steps=steps,
                 )
                 update = shown.enter_context(bar).update

@@ -72,12 +72,7 @@ LEAVES = {
     "subpool retire": ["subpool retire team a --dry-run --used 0", "subpool retire team a", "subpool retire {evil} x"],
     "subpool drain": ["subpool drain --dry-run", "subpool drain --context {evil}"],
     "subpool list": ["subpool list", "subpool list -o json", "subpool list {evil}"],
-    "topology list": [
-        "topology list",
-        "topology list -o json",
-        "topology list --pool team",
-        "topology list --pool {evil}",
-    ],
+    "topology list": [f"topology list {flags}" for flags in ("", "-o json", "--pool team", "--pool {evil}")],
     "topology describe": ["topology describe t", "topology describe {evil}"],
     "topology suggest": ["topology suggest --live", "topology suggest --live --pool {evil}"],
     "topology usage": [f"topology usage {flags}" for flags in ("", "--check", "--live", "--live --check", "-o json")],
