@@ -108,6 +108,10 @@ class TestValidate:
     def test_strict_without_problems(self, clean: Path) -> None:
         assert kubectl_tas("validate", "-C", clean, "--strict").code == 0
 
+    def test_paths_as_kubectl_takes_them(self, broken: Path) -> None:
+        named = kubectl_tas("validate", "subpools", "pools", "-C", broken)
+        assert kubectl_tas("validate", "-f", "subpools", "-f", "pools", "-C", broken) == named
+
     @pytest.mark.parametrize("path", ["subpools", "subpools/a.yaml", "subpools/"])
     def test_only_what_is_named(self, broken: Path, path: str) -> None:
         for result in (kubectl_tas("validate", path, cwd=broken), kubectl_tas("validate", path, "-C", broken)):

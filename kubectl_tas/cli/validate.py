@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 @click.command(epilog="Example: kubectl tas validate workflows --base main --strict")
 @click.argument("paths", nargs=-1, type=click.Path())
+@click.option("-f", "--filename", "filenames", metavar="PATH", type=MANIFEST, multiple=True, help="The same as PATHS.")
 @output_option(TEXT, *FINDINGS)
 @click.option(
     "--stdin-filename",
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
 @repository_option
 def validate(
     paths: tuple[str, ...],
+    filenames: tuple[str, ...],
     output: str,
     stdin_filename: str | None,
     strict: bool,
@@ -92,6 +94,7 @@ def validate(
     what runs there decides what may change. The cluster of a
     backend is the one of its context in tas.yaml; one of several that cannot be read is an error.
     """
+    paths = (*paths, *filenames)
     needs_all = live or any(cluster.values())
     earlier: Earlier | None = None
     if base is not None and not needs_all and "-" not in paths:
