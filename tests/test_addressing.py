@@ -135,6 +135,7 @@ class TestWork:
         """The folder that the commands run in, beside the repository."""
         folder = team.parent / "beside"
         write(folder, {"nodes.json": json.dumps(NODES), "new.yaml": WORKFLOW.format("fresh", "gpu-team--a", 8)})
+        write(team, {"draft.yaml": WORKFLOW.format("fresh", "gpu-team--a", 8)})
         return write(folder, {"train.yaml": WORKFLOW.format("Train", "gpu-team--a", 3)})
 
     @pytest.mark.parametrize(
@@ -148,6 +149,7 @@ class TestWork:
             ("./workflows/w.yaml", "train"),
             ("{root}/workflows/w.yaml", "train"),
             ("../repository/workflows/w.yaml", "train"),
+            ("draft.yaml", "fresh"),
             ("new.yaml", "fresh"),
             ("./new.yaml", "fresh"),
             ("{beside}/new.yaml", "fresh"),
@@ -172,6 +174,16 @@ class TestWork:
         assert "name-duplicate" not in result.err
         if command == "admit":
             assert "3 GPUs" in result.out
+
+    @pytest.mark.parametrize("command", ASK)
+    def test_a_link(self, team: Path, asked: Path, command: str) -> None:
+        """As the repository reads it."""
+        (team / "work").mkdir()
+        (team / "workflows/w.yaml").rename(team / "work/w.yaml")
+        (team / "workflows/w.yaml").symlink_to("../work/w.yaml")
+        result = kubectl_tas(*ASK[command], "workflows/w.yaml", "-C", team, cwd=asked)
+        assert result.code in (0, 1), result.err
+        assert "name-duplicate" not in result.err
 
     @pytest.mark.parametrize("word", ["nobody", "job/train", "gone.yaml", "./gone.yaml"])
     @pytest.mark.parametrize("command", ASK)

@@ -84,26 +84,25 @@ def place_of(root: Path, word: str, *, bare: bool = False) -> Place | None:
         return None
     for full in (Path(word), root / word):
         if full.exists() and not full.is_dir():
-            real = full.resolve()
-            is_inside = real.is_relative_to(root)
-            path = (real.relative_to(root) if is_inside else real).as_posix()
+            named = full.parent.resolve() / full.name  # a link stays one
+            is_inside = named.is_relative_to(root)
+            path = (named.relative_to(root) if is_inside else named).as_posix()
             return Place(path, str(full), is_new=not is_inside)
     return None
 
 
 def open_work(directory: str | None, words: Sequence[str], *, whole: bool = False) -> Session:
-    """The repository with what ``words`` name in full, and with those of their files that lie elsewhere; of all else
+    """The repository with what ``words`` name in full, and with those of their files that it does not read; of all else
     there are summaries, unless it is to be ``whole``.
 
     Raises TasError as ``open_session`` does, and where a file cannot be read.
     """
     root = find_root(directory)
     places = {word: place for word in words if (place := place_of(root, word))}
-    new = (place for place in places.values() if place.is_new)
-    added = {place.path: read_named(place.full, hint="Name a file with work.") for place in new}
+    added = {place.path: read_named(place.full, hint="Name a file with work.") for place in places.values()}
     if whole:
         return open_session(directory, added=added)
-    return open_summaries(directory, words, {place.path for place in places.values()}, added)
+    return open_summaries(directory, words, added)
 
 
 def files_meant(session: Session, word: str, known: Sequence[Submission] | None = None) -> list[str]:

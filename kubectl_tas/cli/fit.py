@@ -72,10 +72,10 @@ def fit_command(
 ) -> int:
     """Say whether the nodes have a placement for WORK, and whether KAI finds it.
 
-    Each is taken alone, on
-    what the pods of the cluster leave free; quotas are what `admit` answers. Without --nodes, nodes and pods are
-    asked of the backends' clusters. Where nothing fits, the first constraint that fails is shown, and changes with
-    which KAI places it. Exits 1 where KAI finds no placement of one, and always where one has no answer.
+    Each is taken alone, on what the pods of the cluster leave free; quotas are what `admit` answers. Without --nodes,
+    nodes and pods are asked of the backends' clusters. Where nothing fits, the first constraint that fails is shown,
+    and changes with which KAI places it. Exits 1 where KAI finds no placement of one, and always where one has no
+    answer.
 
     With --all, all that does not run yet is taken in KAI's order, by queue and priority, against the same nodes and
     quotas: what starts, what waits for what, and which pods of LOW work go or move for it. Exits 1 where one waits, or

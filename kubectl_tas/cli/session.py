@@ -35,7 +35,7 @@ from kubectl_tas.model.config import DEFAULT_SOURCES
 from kubectl_tas.model.repository import Repository
 from kubectl_tas.records import dataclass
 from kubectl_tas.report import text
-from kubectl_tas.report.findings import Findings
+from kubectl_tas.report.findings import STDIN, Findings
 from kubectl_tas.resolve.fleet import Fleet, replaced, resolve
 from kubectl_tas.store.cache import Store, default_folder
 from kubectl_tas.work.run import Effort, Parts, Run, judged, judged_both, survey
@@ -179,11 +179,10 @@ def check_source(root: Path, source: Source, adjust: Callable[[Repository], Repo
 def open_summaries(
     directory: str | None,
     words: Sequence[str] = (),
-    paths: Collection[str] = (),
     added: Mapping[str, bytes] = MappingProxyType({}),
 ) -> Session:
-    """The repository with summaries of its work. What ``words`` call by name or KIND/NAME, and what is in the files at
-    ``paths``, is there in full; so is what is ``added``.
+    """The repository with summaries of its work. What ``words`` call by name or KIND/NAME, and what is ``added``, is
+    there in full.
 
     Raises TasError as ``open_session`` does.
     """
@@ -191,19 +190,21 @@ def open_summaries(
     source, adjust = _with(root, added)
     with _effort(root, "Reading") as effort:
         found = survey(Parts(source), settings(), effort)
-        done = judged(found, found.files_called(words) | set(paths), adjust)
+        done = judged(found, found.files_called(words) | added.keys(), adjust)
     return _opened(_of_run(root, done))
 
 
 def _with(root: Path, added: Mapping[str, bytes]) -> tuple[Source, Callable[[Repository], Repository] | None]:
-    """A repository with more files; what they declare takes the place of what it has of that kind and name."""
-    if not added:
-        return FolderSource(root), None
+    """A repository with more files. What is declared in those that lie elsewhere takes the place of what it has of that
+    kind and name.
+    """
+    elsewhere = [path for path in added if path == STDIN or os.path.isabs(path)]  # noqa: PTH117
 
     def adjust(repository: Repository) -> Repository:
-        return reduce(lambda found, path: replaced(path, found, workflows=True), added, repository)
+        return reduce(lambda found, path: replaced(path, found, workflows=True), elsewhere, repository)
 
-    return OverlaySource(FolderSource(root), added), adjust
+    source = FolderSource(root)
+    return OverlaySource(source, added) if added else source, adjust if elsewhere else None
 
 
 def check_added(root: Path, source: Source, path: str, adjust: Callable[[Repository], Repository] | None) -> Session:
