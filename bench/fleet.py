@@ -243,7 +243,7 @@ ROWS = (
     Row("render, one pool changed", "render", 0.0, "pool"),
     Row("diff --base, cold", "diff --base HEAD~1", 1.5, "cold"),
     Row("diff --base, one workflow changed", "diff --base HEAD~1", 0.2, "workflow"),
-    Row("report", "report -o {site}", 1.0, "cold"),
+    Row("report", "report --to {site}", 1.0, "cold"),
     Row("validate of six files", "validate -C {small}", 15.0, is_start=True),
     Row("--version", "--version", 4.0, is_start=True),
     Row("rule CODE", "rule quota-shared", 8.0, is_start=True),

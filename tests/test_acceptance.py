@@ -59,7 +59,7 @@ def submit(root: Path, workflow: str, *arguments: str) -> dict[str, Any]:
 
 def rendered(root: Path, kind: str) -> list[dict[str, Any]]:
     """The objects of one kind that are applied."""
-    result = kubectl_tas("render", "-o", "-", "-C", root)
+    result = kubectl_tas("render", "--to", "-", "-C", root)
     assert result.code == 0, result.err
     return [item for item in yaml.safe_load_all(result.out) if item["kind"] == kind]
 

@@ -33,7 +33,7 @@ def _named(items: Iterator[Item], kind: str) -> dict[str, Item]:
 
 def _applied(*arguments: str | Path) -> dict[tuple[str, str], Item]:
     """The objects that ``render`` prints."""
-    result = kubectl_tas("render", "-o", "-", *arguments)
+    result = kubectl_tas("render", "--to", "-", *arguments)
     assert result.code == 0, result.err
     return {(item["kind"], item["metadata"]["name"]): item for item in yaml.safe_load_all(result.out)}
 
@@ -67,7 +67,7 @@ def test_everything_is_there() -> None:
 
 def test_what_was_imported(tmp_path: Path) -> None:
     """The pools of serve-us are those that ``import cluster`` writes, below a department; their queues stay."""
-    assert kubectl_tas("import", "cluster", "--cluster-state", STATE, "-o", tmp_path).code == 0
+    assert kubectl_tas("import", "cluster", "--cluster-state", STATE, "--to", tmp_path).code == 0
     for kind in ("Pool", "Subpool", "ClusterTopology"):
         here = _named(_written(COMPANY), kind)
         for name, spec in _named(_written(tmp_path), kind).items():

@@ -24,12 +24,12 @@ Item = dict[str, Any]
 def imported(folder: Path, *items: Item, arguments: tuple[str, ...] = ()) -> Result:
     """What the command says; the repository is ``folder/work``."""
     state = saved(folder, *items)
-    return kubectl_tas("import", "cluster", "--cluster-state", state, "-o", folder / "work", *arguments)
+    return kubectl_tas("import", "cluster", "--cluster-state", state, "--to", folder / "work", *arguments)
 
 
 def rendered(folder: Path) -> dict[tuple[str, str], Item]:
     """What the repository renders."""
-    result = kubectl_tas("render", "-C", folder / "work", "-o", "-")
+    result = kubectl_tas("render", "-C", folder / "work", "--to", "-")
     assert result.code == 0, result.err
     return {(item["kind"], item["metadata"]["name"]): item for item in yaml.safe_load_all(result.out)}
 
@@ -334,13 +334,13 @@ class TestCommand:
     def test_from_a_cluster(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         kubectl = FakeKubectl(tmp_path, monkeypatch)
         kubectl.knows("prod", *TEAM, kai())
-        result = kubectl_tas("import", "cluster", "--context", "prod", "-o", tmp_path / "work")
+        result = kubectl_tas("import", "cluster", "--context", "prod", "--to", tmp_path / "work")
         assert result.code == 0, result.err
         assert unchanged(tmp_path, *TEAM) == {"research", "research-nlp", "research.vision"}
         assert "context: prod" in (tmp_path / "work/tas.yaml").read_text()
         state = tmp_path / "state.json"
-        assert kubectl_tas("cluster", "state", "--context", "prod", "-o", state, cwd=tmp_path).code == 0
-        again = kubectl_tas("import", "cluster", "--cluster-state", state, "-o", tmp_path / "again")
+        assert kubectl_tas("cluster", "state", "--context", "prod", "--to", state, cwd=tmp_path).code == 0
+        again = kubectl_tas("import", "cluster", "--cluster-state", state, "--to", tmp_path / "again")
         assert again.out.replace("/again/", "/work/") == result.out
 
     def test_a_file_and_a_context(self, tmp_path: Path) -> None:
@@ -376,7 +376,7 @@ def test_a_name_that_is_kept_is_used_everywhere(tmp_path: Path) -> None:
     (work / "workflows/w.yaml").write_text(
         f"workflow:\n  name: w\n  pool: research--nlp\n  resources: {{default: {{gpu: 2}}}}\n  tasks: [{task}]\n"
     )
-    found = kubectl_tas("render", "-C", work, "-o", "-", "--guard").out
+    found = kubectl_tas("render", "-C", work, "--to", "-", "--guard").out
     items = list(yaml.safe_load_all(found))
     (group,) = (item for item in items if item["kind"] == "PodGroup")
     (pod,) = (item for item in items if item["kind"] == "Pod")

@@ -46,7 +46,7 @@ def findings(root: Path, *workloads: Object, **config: Any) -> dict[str, str]:
 
 
 def rendered(root: Path, *workloads: Object, **config: Any) -> list[Object]:
-    result = kubectl_tas("render", "-o", "-", "-C", declare(root, *workloads, **config))
+    result = kubectl_tas("render", "--to", "-", "-C", declare(root, *workloads, **config))
     assert result.code == 0, result.err
     return list(yaml.safe_load_all(result.out))
 
@@ -303,7 +303,7 @@ class TestDeclared:
         declare(repository, training(), guard="warn", kinds=[{**TRAINING, "plural": "trainingz"}])
         text = (repository / "pools/p.yaml").read_text()
         write(repository, {"pools/p.yaml": text + "  access: {submit: [ml]}\n"})
-        objects = list(yaml.safe_load_all(kubectl_tas("render", "-o", "-", "-C", repository).out))
+        objects = list(yaml.safe_load_all(kubectl_tas("render", "--to", "-", "-C", repository).out))
         rules = [rule for item in objects if item["kind"] == "Role" for rule in item["rules"]]
         assert ["trainingz"] in [rule["resources"] for rule in rules if rule["apiGroups"] == ["ml.example.com"]]
         policies = [item for item in objects if item["kind"] == "ValidatingAdmissionPolicy"]

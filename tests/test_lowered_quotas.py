@@ -116,7 +116,7 @@ class TestUpdate:
 
     def test_a_deleted_subpool_lists_what_drains(self, team: Path) -> None:
         run(team, "subpool", "update", "team--a", "--quota", "30")
-        assert run(team, "subpool", "delete", "team--a", "--used", "40")[0] == 0
+        assert run(team, "subpool", "retire", "team--a", "--used", "40")[0] == 0
         text = (team / "subpools/a.yaml").read_text()
         assert ("overQuota" in text, "draining" in text, found(team)) == (False, True, [])
 

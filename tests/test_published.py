@@ -64,7 +64,7 @@ def test_nothing_is_wrong(tmp_path: Path, name: str) -> None:
 
 def rendered(root: Path) -> list[Object]:
     """What ``render`` writes."""
-    result = kubectl_tas("render", "-o", "-", "-C", root)
+    result = kubectl_tas("render", "--to", "-", "-C", root)
     assert result.code == 0, result.err
     return [item for item in yaml.safe_load_all(result.out) if item]
 

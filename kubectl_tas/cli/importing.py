@@ -13,9 +13,10 @@ from typing import Any, NoReturn
 import click
 
 from kubectl_tas import yaml
-from kubectl_tas.cli.options import FILE, FOLDER, Group, group_directory, kubectl_options
+from kubectl_tas.cli.backends import state_file
+from kubectl_tas.cli.options import FILE, FOLDER, Group, group_directory, kubectl_options, to_option
 from kubectl_tas.cli.session import Session, check_source, read_named, show_findings
-from kubectl_tas.cli.terminal import say, show
+from kubectl_tas.cli.terminal import say, show, waiting
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import Diagnostic, Severity
 from kubectl_tas.emit.create_only import standing, write_new
@@ -40,29 +41,22 @@ MAX_LISTED = 8
 CLUSTER = "Has no place, and stays in the cluster as it is:"
 OSMO = "Has no place here, and was left out:"
 KUEUE = "What KAI does otherwise, and what is missing:"
-folder_option = click.option(
-    "-o",
-    "--output",
-    metavar="DIR",
-    type=FOLDER,
-    default=".",
-    help="The folder to write; by default the working folder.",
-)
+folder_option = to_option("DIR", FOLDER, "The folder to write; by default the working folder.", default=".")
 
 
-@click.group("import", cls=Group, epilog="Example: kubectl tas import cluster -o gpu-pools")
+@click.group("import", cls=Group, epilog="Example: kubectl tas import cluster --to gpu-pools")
 def import_group() -> None:
     """Make files of what is elsewhere already."""
 
 
-@import_group.command(epilog="Example: kubectl tas import cluster --context prod -o gpu-pools")
+@import_group.command(epilog="Example: kubectl tas import cluster --context prod --to gpu-pools")
 @folder_option
 @kubectl_options("The context that kubectl is to use.")
 @click.option(
     "--cluster-state", metavar="FILE", type=FILE, help="What `kubectl tas cluster state` wrote, instead of a cluster."
 )
 @click.option("--sums", is_flag=True, help="Guarantee a pool at least what its subpools come to.")
-def cluster(output: str, context: str | None, kubeconfig: str | None, cluster_state: str | None, sums: bool) -> int:
+def cluster(to: str, context: str | None, kubeconfig: str | None, cluster_state: str | None, sums: bool) -> int:
     """Write a repository that renders the queues and topologies that a cluster has.
 
     A queue with leaves below it becomes a pool, its leaves become subpools, or the pool's own queue; all keep their
@@ -74,10 +68,14 @@ def cluster(output: str, context: str | None, kubeconfig: str | None, cluster_st
     """
     if cluster_state is not None and (context or kubeconfig):
         raise click.UsageError("--cluster-state stands for a cluster; it does not go with --context and --kubeconfig")
-    found = read(cluster_state) if cluster_state is not None else record(Access(context, kubeconfig))
+    found = (
+        read(state_file(cluster_state))
+        if cluster_state is not None
+        else record(Access(context, kubeconfig, watch=waiting))
+    )
     imported = import_cluster(found, Wanted(context, sums))
     files = {path: text.encode() for path, text in imported.files.items()}
-    root = Path(group_directory() or ".") / output
+    root = Path(group_directory() or ".") / to
     session = check_source(root, MemorySource(files))
     if _refused(session):
         return 1
@@ -98,7 +96,7 @@ def cluster(output: str, context: str | None, kubeconfig: str | None, cluster_st
     "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(exists=True, dir_okay=False, allow_dash=True)
 )
 @folder_option
-def osmo(files: tuple[str, ...], output: str) -> int:
+def osmo(files: tuple[str, ...], to: str) -> int:
     """Write pools, platforms, pod templates and resource validations of OSMO's configuration.
 
     Each FILE, or - for standard input, is JSON or YAML as `osmo config show POOL` prints it, or BACKEND, ROLE,
@@ -111,14 +109,14 @@ def osmo(files: tuple[str, ...], output: str) -> int:
     documents = _documents(files)
     if documents is None:
         return 1
-    return _written(Path(group_directory() or ".") / output, import_osmo(documents), OSMO)
+    return _written(Path(group_directory() or ".") / to, import_osmo(documents), OSMO)
 
 
-@import_group.command(epilog="Example: kubectl tas import kueue kueue.yaml -o gpu-pools")
+@import_group.command(epilog="Example: kubectl tas import kueue kueue.yaml --to gpu-pools")
 @click.argument("files", nargs=-1, metavar="[FILE...]", type=click.Path(exists=True, allow_dash=True))
 @folder_option
 @kubectl_options("The context that kubectl is to use. Without FILE the cluster is read.")
-def kueue(files: tuple[str, ...], output: str, context: str | None, kubeconfig: str | None) -> int:
+def kueue(files: tuple[str, ...], to: str, context: str | None, kubeconfig: str | None) -> int:
     """Write a repository that shares a cluster as Kueue's objects do.
 
     Each FILE, or folder, or - for standard input, is YAML or JSON: ClusterQueues, Cohorts, LocalQueues,
@@ -137,7 +135,7 @@ def kueue(files: tuple[str, ...], output: str, context: str | None, kubeconfig: 
         show_findings([*problems, *found])
         say("Nothing was written.", err=True)
         return 1
-    return _written(Path(group_directory() or ".") / output, imported, KUEUE)
+    return _written(Path(group_directory() or ".") / to, imported, KUEUE)
 
 
 def _kueue_files(files: Sequence[str]) -> tuple[list[Document], list[Diagnostic]]:

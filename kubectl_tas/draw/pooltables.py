@@ -218,13 +218,19 @@ def _amounts_of(row: Account, resource: ResourceName) -> dict[str, Amount | str 
     return {field: None if part is None else as_data(resource, part.of(resource)) for field, part in named.items()}
 
 
-def subpools(items: Sequence[FleetSubpool]) -> str:
+def subpools(items: Sequence[FleetSubpool], *, wide: bool = False) -> str:
     """Subpools as a table."""
-    rows = [
-        (item.pool, item.name, item.state, item.declared.spec.spec.quota_text, _all(item.quota), _file(item))
-        for item in items
-    ]
-    return table.render(("POOL", "NAME", "STATE", "DECLARED", "QUOTA", "FILE"), rows)
+    header = ("POOL", "NAME", "STATE", "DECLARED", "QUOTA", "FILE")
+    rows = []
+    for item in items:
+        more = (_all(item.maximum), weight(item.weight), _queue(item) or "-") if wide else ()
+        declared = item.declared.spec.spec.quota_text
+        rows.append((item.pool, item.name, item.state, declared, _all(item.quota), _file(item), *more))
+    return table.render((*header, *(("LIMIT", "WEIGHT", "QUEUE") if wide else ())), rows)
+
+
+def _queue(item: FleetSubpool) -> str | None:
+    return item.queue if item.state != "ARCHIVED" else None
 
 
 def subpools_data(items: Sequence[FleetSubpool]) -> dict[str, Any]:
@@ -237,7 +243,7 @@ def subpools_data(items: Sequence[FleetSubpool]) -> dict[str, Any]:
             "declaredQuota": _declared_quota(item),
             "quota": item.quota.gpu,
             **{name: as_data(name, item.quota.of(name)) for name in OTHERS},
-            "queue": item.queue if item.state != "ARCHIVED" else None,
+            "queue": _queue(item),
             "file": _file(item),
         }
         for item in items
@@ -256,9 +262,11 @@ def _all(amounts: Amounts) -> str:
     return ", ".join((show("gpu", amounts.gpu), *others))
 
 
-def keys(pool: FleetPool) -> str:
+def keys(pool: FleetPool, *, wide: bool = False) -> str:
     """The topology keys of a pool as a table."""
-    return table.render(("KEY", "LABEL"), [(level.key, level.label) for level in pool.levels])
+    more = (pool.topology.name if pool.topology else "-",) if wide else ()
+    rows = [(level.key, level.label, *more) for level in pool.levels]
+    return table.render(("KEY", "LABEL", *(("TOPOLOGY",) if wide else ())), rows)
 
 
 def keys_data(pool: FleetPool) -> dict[str, Any]:

@@ -36,7 +36,7 @@ MAX_NODES = 5
 NONE = "-"
 
 
-def render(fleet: Fleet) -> str:
+def render(fleet: Fleet, *, wide: bool = False) -> str:
     """All topologies with their levels and who uses them."""
     rows = [
         (
@@ -45,10 +45,12 @@ def render(fleet: Fleet) -> str:
             " > ".join(level.key for level in topology.levels),
             ", ".join(_pools(fleet, topology)) or NONE,
             ", ".join(_set_names(fleet, topology)) or NONE,
+            *((" > ".join(level.label for level in topology.levels), topology.declared.origin.path) if wide else ()),
         )
         for topology in fleet.topologies
     ]
-    return table.render(("NAME", "FROM", "LEVELS", "POOLS", "PODCLIQUESETS"), rows)
+    header = ("NAME", "FROM", "LEVELS", "POOLS", "PODCLIQUESETS")
+    return table.render((*header, *(("LABELS", "FILE") if wide else ())), rows)
 
 
 def data(fleet: Fleet) -> dict[str, Any]:

@@ -83,8 +83,14 @@ def rename(fleet: Fleet, old: str, new: str) -> list[Edit] | Diagnostic:
     there = fleet.pool_by_name.get(names.fold(new))
     if there is not None:
         place = there.declared.at("metadata", "name")
-        message = f"pool {old} is called so already" if there is pool else f"there is a pool {there.name} already"
-        return Diagnostic(SUBPOOL_UNKNOWN, message, place, hint="Choose another name.")
+        if there is pool:
+            message, hint = (
+                f'"{new}" is the name that pool {old} has',
+                "Choose another; case does not count.",
+            )
+        else:
+            message, hint = f"there is a pool {there.name} already", "Choose another name."
+        return Diagnostic(SUBPOOL_UNKNOWN, message, place, hint=hint)
     renaming = _Renaming(old, new, dict(zip(_generated(fleet, pool, old), _generated(fleet, pool, new), strict=True)))
     found: dict[tuple[str, int], tuple[Declared[Any], list[tuple[KeyPath, Value, str | None]]]] = {}
     for declared, path, text in _named(fleet.repository, renaming):
@@ -97,11 +103,11 @@ def rename(fleet: Fleet, old: str, new: str) -> list[Edit] | Diagnostic:
 
 
 def _no_pool(fleet: Fleet, name: str, hint: str) -> Diagnostic:
-    """What is said of a name that no pool has; ``hint`` goes before the command that deletes a subpool."""
+    """What is said of a name that no pool has; ``hint`` goes before the command that retires a subpool."""
     _, item = fleet.target(name) or (None, None)
     if item is None:
         return unknown_pool(fleet, name)
-    hint = f"{hint} kubectl tas subpool delete {item.pool} {item.name}"
+    hint = f"{hint} kubectl tas subpool retire {item.pool} {item.name}"
     return Diagnostic(
         SUBPOOL_UNKNOWN, f"{item.canonical} is a subpool", item.declared.at("metadata", "name"), hint=hint
     )

@@ -404,7 +404,7 @@ class SubpoolSpec(Model):
     state: SubpoolState = "ACTIVE"
     """ACTIVE; DELETING: its queue is kept at quota 0 until it is empty; ARCHIVED: only the record is left."""
     draining: Many[WorkName] = ()
-    """While it is DELETING: the work, each as Kind/name, that may finish there, as `subpool delete` has listed it."""
+    """While it is DELETING: the work, each as Kind/name, that may finish there, as `subpool retire` has listed it."""
     overQuota: OverQuota = nothing()
     """While it is ACTIVE: the work that may run on although the quota was lowered below what the work asks for: each as
     Kind/name, with what it may ask for at most, as `subpool update` has listed it.
