@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.check.node_labels import node_label
 from kubectl_tas.check.object_names import label_problems
+from kubectl_tas.check.workflow_fields import LABEL_RESERVED
 from kubectl_tas.check.versions import VERSION_UNSUPPORTED, needs_kai, unsupported
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.kai import Feature
-from kubectl_tas.model.pool_kinds import Pool, Subpool
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.labels import NODE_POOL, setter
+from kubectl_tas.model.pool_kinds import Pool, QueueMeta, Subpool
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
@@ -181,6 +184,28 @@ def check_namespaces(fleet: Fleet) -> Iterator[Diagnostic]:
                     place = subpool.declared.at("spec", "namespaces", index)
                     hint = did_you_mean(name, pool.namespaces, other)
                     yield Diagnostic(NAMESPACE_WIDENED, f'{message} "{name}"', place, hint=hint)
+
+
+def check_queue_labels(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Labels and annotations of all queues."""
+    repository, found = fleet.repository, list[tuple[Declared[Any], KeyPath, QueueMeta]]()
+    if repository.config is not None:
+        for index, backend in enumerate(repository.config.spec.spec.backends):
+            if isinstance(backend.rootQueue, QueueMeta):
+                found.append((repository.config, ("spec", "backends", index, "rootQueue"), backend.rootQueue))
+    for pool in repository.pools:
+        found += ((pool, ("spec", "queue"), pool.spec.spec.queue), (pool, ("spec", "sharedQueue"), pool.spec.spec.sharedQueue))
+    found += ((subpool, ("spec", "queue"), subpool.spec.spec.queue) for subpool in repository.subpools)
+    for declared, path, queue in found:
+        for field, keys in (("labels", queue.labels), ("annotations", queue.annotations)):
+            for key in keys:
+                if (tool := setter(key)) is not None:
+                    place = declared.origin.locate((*path, field, key), key=True)
+                    what = f'the {field[:-1]} "{key}" is set by {tool}'
+                    hint = "Remove it."
+                    if key == NODE_POOL:
+                        hint = "Remove it, and name the shard in spec.nodePool of the pool."
+                    yield Diagnostic(LABEL_RESERVED, what, place, hint=hint)
 
 
 def _of_system(name: str, place: Location) -> Iterator[Diagnostic]:
