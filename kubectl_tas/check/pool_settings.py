@@ -194,7 +194,10 @@ def check_queue_labels(fleet: Fleet) -> Iterator[Diagnostic]:
             if isinstance(backend.rootQueue, QueueMeta):
                 found.append((repository.config, ("spec", "backends", index, "rootQueue"), backend.rootQueue))
     for pool in repository.pools:
-        found += ((pool, ("spec", "queue"), pool.spec.spec.queue), (pool, ("spec", "sharedQueue"), pool.spec.spec.sharedQueue))
+        found += (
+            (pool, ("spec", "queue"), pool.spec.spec.queue),
+            (pool, ("spec", "sharedQueue"), pool.spec.spec.sharedQueue),
+        )
     found += ((subpool, ("spec", "queue"), subpool.spec.spec.queue) for subpool in repository.subpools)
     for declared, path, queue in found:
         for field, keys in (("labels", queue.labels), ("annotations", queue.annotations)):

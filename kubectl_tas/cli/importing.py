@@ -205,6 +205,14 @@ def _tell(objects: Sequence[Compared], imported: Imported) -> None:
         say("Would change:")
         for item, found in changed:
             say(f"  {item.kind} {item.name}: {found.path}: {found.before} -> {found.after}")
+    marks: dict[tuple[str, str], list[Compared]] = {}
+    for item in objects:
+        for mark in item.marks:
+            marks.setdefault(mark, []).append(item)
+    if marks:
+        say("Not kept, since these tools set them for their own use:")
+    for (mark, tool), bearers in sorted(marks.items()):
+        say(f"  {tool}: {mark} of {', '.join(_named(bearers))}")
     new = [item for item in objects if item.differences is None]
     if new:
         say("New:")
@@ -227,8 +235,13 @@ def _tell_unplaced(unplaced: Iterable[Unplaced], heading: str) -> None:
 
 
 def _list(objects: Iterable[Compared]) -> None:
+    for line in _named(objects):
+        say(f"  {line}")
+
+
+def _named(objects: Iterable[Compared]) -> list[str]:
+    """The objects of each kind, in one phrase."""
     by_kind: dict[str, list[str]] = {}
     for item in objects:
         by_kind.setdefault(item.kind, []).append(item.name)
-    for kind, names in by_kind.items():
-        say(f"  {kind} {shortened(names, MAX_LISTED)}")
+    return [f"{kind} {shortened(names, MAX_LISTED)}" for kind, names in by_kind.items()]

@@ -95,7 +95,9 @@ def _pool(fleet: Fleet, pool: FleetPool, parent: str | None, phase: int) -> Iter
     )
     yield _queue(fleet, backend, phase, (pool.queue, parent), whole, labels, source)
     display = f"{pool.name}{names.SEPARATOR}_{names.SHARED}"
-    shared = _Shape(spec.sharedQueue, display, pool.shared_quota, pool.maximum, pool.weight, spec.priority, sums=_sums(pool))
+    shared = _Shape(
+        spec.sharedQueue, display, pool.shared_quota, pool.maximum, pool.weight, spec.priority, sums=_sums(pool)
+    )
     yield _queue(fleet, backend, Phase.LEAF_QUEUE, (pool.shared_queue, pool.queue), shared, labels, source)
     for subpool in pool.subpools:
         if subpool.state != "ARCHIVED":

@@ -10,10 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from pydantic import ValidationError
+
 from kubectl_tas.errors import TasError
 from kubectl_tas.live.kubectl import shown, text_of
-from kubectl_tas.model.labels import NODE_POOL
-from kubectl_tas.model.pool_kinds import MEMORY
+from kubectl_tas.model.labels import NODE_POOL, setter
+from kubectl_tas.model.pool_kinds import MEMORY, QueueMeta
 from kubectl_tas.quantities import (
     NO_LIMIT,
     RESOURCES,
@@ -29,6 +31,8 @@ from kubectl_tas.quantities import (
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 
+MARKS = ("labels", "annotations")
+"""What objects bear beside their names."""
 _PART = Fraction(1, 10**6)
 """Less than this is lost where a number has more digits than KAI's own: of memory, a byte."""
 
@@ -47,6 +51,8 @@ class LiveQueue:
     spec: Mapping[str, Any]
     shard: str | None
     """The shard of KAI's scheduler that sees it."""
+    marks: Mapping[str, Mapping[str, str]]
+    """Its labels and annotations that a file can have, by these two words."""
 
     @property
     def quota(self) -> Amounts:
@@ -121,10 +127,24 @@ def live_queue(item: Mapping[str, Any]) -> LiveQueue:
             str(display) if display else None,
             dict(spec),
             text_of(labels[NODE_POOL]) if labels.get(NODE_POOL) else None,
+            {part: kept for part in MARKS if (kept := _kept(part, metadata.get(part) or {}))},
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         hint = "It must be what `kubectl get queues.scheduling.run.ai -o json` prints."
         raise TasError("a Queue of the cluster cannot be read: it is not built as KAI builds it", hint=hint) from error
+
+
+def _kept(part: str, written: Mapping[str, Any]) -> dict[str, str]:
+    """What a file can say of the labels, or of the annotations, of a Queue."""
+    return {key: value for key, value in written.items() if setter(key) is None and _is_valid(part, key, value)}
+
+
+def _is_valid(part: str, key: str, value: object) -> bool:
+    try:
+        QueueMeta.model_validate({part: {key: value}})
+    except ValidationError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +201,18 @@ def forest(queues: Iterable[LiveQueue], *, has_root: bool, sums: bool) -> Forest
         children.setdefault(queue.parent, []).append(queue)
     tree = _Tree(by_name, {name: tuple(found) for name, found in children.items()}, sums)
     roots = [queue for queue in tree.children.get(None, ()) if has_root and _may_be_root(tree, queue)]
-    return max((_with_root(tree, root) for root in (*roots, None)), key=lambda found: -len(found.unplaced))
+    best = max(roots, key=lambda root: _placed_below(tree, root), default=None)
+    candidates = (best, None) if best else (None,)
+    return max((_with_root(tree, root) for root in candidates), key=lambda found: -len(found.unplaced))
+
+
+def _placed_below(tree: _Tree, root: LiveQueue) -> int:
+    """How many queues have a place where this one is above all pools."""
+    pools: list[LivePool] = []
+    for child in tree.below(root):
+        if tree.below(child):
+            _take(tree, child, pools, {})
+    return sum(len(pool.queues) for pool in pools)
 
 
 def _may_be_root(tree: _Tree, queue: LiveQueue) -> bool:
@@ -258,6 +289,8 @@ def _pool(tree: _Tree, container: LiveQueue) -> LivePool:
     shared = _shared(container, below)
     leaves = tuple(queue for queue in below if queue != shared)
     guarantee = each(lambda name: _guaranteed(tree, container, leaves, name)) if leaves else container.quota
+    for queue, quota in ((container, guarantee), *((queue, queue.quota) for queue in below)):
+        _must_hold(queue, quota)
     return LivePool(container, shared, leaves, guarantee)
 
 
@@ -278,16 +311,18 @@ def _must_be_whole(tree: _Tree, container: LiveQueue, queue: LiveQueue) -> None:
     if len(queue.name) > names.MAX_LABEL:
         raise NoPlaceError(f"the name {queue.name} has more than {names.MAX_LABEL} characters")
     try:
-        amounts, weight = (queue.quota, queue.limit), queue.weight
+        _ = queue.quota, queue.limit, queue.weight
     except NoPlaceError as error:
         raise NoPlaceError(f"{queue.name}: {error}" if is_leaf else str(error)) from None
-    assert weight is not None
+
+
+def _must_hold(queue: LiveQueue, guarantee: Amounts) -> None:
+    """Raises NoPlaceError where a queue may hold less than it is guaranteed."""
     for name in RESOURCES:
-        quota, limit = (amount.of(name) for amount in amounts)
-        if limit < quota and quota != NO_LIMIT:
-            raise NoPlaceError(
-                f"{queue.name} may hold {said(name, limit)} at the most, less than its quota, {said(name, quota)}"
-            )
+        quota, limit = guarantee.of(name), queue.limit.of(name)
+        if limit < quota:
+            has = f"no limit to its quota of {name}" if quota == NO_LIMIT else f"a quota of {said(name, quota)}"
+            raise NoPlaceError(f"{queue.name} has {has}, but may hold at most {said(name, limit)}")
 
 
 def _shared(container: LiveQueue, below: Sequence[LiveQueue]) -> LiveQueue | None:

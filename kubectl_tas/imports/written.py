@@ -33,9 +33,11 @@ class Imported:
     notes: tuple[str, ...]
     """What reads otherwise here, or was not told."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Those of the Config, as they stand there, of OSMO's configuration."""
+    """Those of the Config, as they stand there."""
     missing: tuple[str, ...] = ()
     """What pools of OSMO name and was not given, as sentences."""
+    clashes: tuple[str, ...] = ()
+    """What is called otherwise than its name is, since another has it; as phrases."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,6 +47,7 @@ class Making:
     files: dict[str, str] = field(default_factory=dict)
     unplaced: list[Unplaced] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    clashes: list[str] = field(default_factory=list)
 
     def write(self, path: str, about: str, data: Mapping[str, Any]) -> None:
         """Makes a file with one document, below a comment."""
@@ -53,7 +56,8 @@ class Making:
     def done(self, settings: Mapping[str, Any] | None = None, missing: Iterable[str] = ()) -> Imported:
         """All of it, the Config first."""
         files = dict(sorted(self.files.items(), key=lambda item: (item[0] != "tas.yaml", item[0])))
-        return Imported(files, tuple(self.unplaced), tuple(self.notes), settings or {}, tuple(missing))
+        found = (tuple(self.unplaced), tuple(self.notes), settings or {}, tuple(missing), tuple(self.clashes))
+        return Imported(files, *found)
 
 
 def document(kind: str, name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -71,12 +75,16 @@ def plain_name(wanted: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", wanted.lower()).strip("-") or "pool"
 
 
-def distinct(wanted: Iterable[str]) -> list[str]:
-    """The names, of which the second of a kind gets a number."""
-    given: list[str] = []
+def distinct(wanted: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
+    """The names, of which the second of a kind gets a number; ``taken`` are names that others have."""
+    given: dict[str, int] = dict.fromkeys(taken, 1)
+    found = []
     for name in wanted:
-        number, free = 2, name
+        number, free = given.get(name, 0), name
         while free in given:
-            number, free = number + 1, f"{name}-{number}"
-        given.append(free)
-    return given
+            number += 1
+            free = f"{name}-{number}"
+        given[name] = max(number, 1)
+        given[free] = 1
+        found.append(free)
+    return found
