@@ -23,6 +23,7 @@ from kubectl_tas.check.placement_rules import check_placement, check_pod_placeme
 from kubectl_tas.check.pod_templates import check_pods
 from kubectl_tas.check.pool_settings import (
     check_access,
+    check_default_namespaces,
     check_departments,
     check_namespaces,
     check_nodes,
@@ -80,6 +81,7 @@ FLEET_CHECKS: tuple[Check, ...] = (
 """What is shared, and all work together: they read no more of a submission than ``Submission`` has."""
 WORK_CHECKS: tuple[Check, ...] = (
     check_work_names,
+    check_default_namespaces,
     check_unique_work,
     check_workflows,
     check_mounts,

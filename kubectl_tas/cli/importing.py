@@ -211,8 +211,8 @@ def _tell(objects: Sequence[Compared], imported: Imported) -> None:
             marks.setdefault(mark, []).append(item)
     if marks:
         say("Not kept, since these tools set them for their own use:")
-    for (mark, tool), bearers in sorted(marks.items()):
-        say(f"  {tool}: {mark} of {', '.join(_named(bearers))}")
+    for (what, tool), bearers in sorted(marks.items()):
+        say(f"  {tool}: {what} of {', '.join(_named(bearers))}")
     new = [item for item in objects if item.differences is None]
     if new:
         say("New:")
