@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,14 @@ from kubectl_tas.cli.session import Session, check_source, read_named, show_find
 from kubectl_tas.cli.terminal import say, show
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import Diagnostic, Severity
+from kubectl_tas.edit.apply import as_edited, lock, spliced, write
 from kubectl_tas.emit.create_only import standing, write_new
+from kubectl_tas.errors import TasError
 from kubectl_tas.imports.from_cluster import Compared, Wanted, compared, import_cluster
 from kubectl_tas.imports.from_osmo import Given, import_osmo
+from kubectl_tas.imports.second_cluster import additions, new_elsewhere
 from kubectl_tas.imports.written import Imported, Unplaced
-from kubectl_tas.live.cluster_state import read, record
+from kubectl_tas.live.cluster_state import Record, read, record
 from kubectl_tas.live.kubectl import Access
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.source import CONFIG_FILE, FolderSource, MemorySource, OverlaySource, decode
@@ -53,7 +57,15 @@ def import_group() -> None:
     "--cluster-state", metavar="FILE", type=FILE, help="What `kubectl tas cluster state` wrote, instead of a cluster."
 )
 @click.option("--sums", is_flag=True, help="Guarantee a pool at least what its subpools come to.")
-def cluster(output: str, context: str | None, kubeconfig: str | None, cluster_state: str | None, sums: bool) -> int:
+@click.option("--backend", metavar="NAME", help="Name the cluster so, and add it to the repository in DIR.")
+def cluster(
+    output: str,
+    context: str | None,
+    kubeconfig: str | None,
+    cluster_state: str | None,
+    sums: bool,
+    backend: str | None,
+) -> int:
     """Write a repository that renders the queues and topologies that a cluster has.
 
     A queue with leaves below it becomes a pool, its leaves become subpools, or the pool's own queue; all keep their
@@ -62,24 +74,79 @@ def cluster(output: str, context: str | None, kubeconfig: str | None, cluster_st
 
     With --sums a pool whose subpools are guaranteed more than it is itself, or that has no limit, is given their
     sum, which changes its queue. Files that are there are never overwritten: where one would be, nothing is written.
+
+    With --backend a cluster is added to a repository: its backend to tas.yaml, its pools beside those that are there.
+    Nothing is renamed; a pool of a name that is taken is called after its cluster, too. All is written or nothing.
     """
     if cluster_state is not None and (context or kubeconfig):
         raise click.UsageError("--cluster-state stands for a cluster; it does not go with --context and --kubeconfig")
     found = read(cluster_state) if cluster_state is not None else record(Access(context, kubeconfig))
-    imported = import_cluster(found, Wanted(context, sums))
-    files = {path: text.encode() for path, text in imported.files.items()}
     root = Path(group_directory() or ".") / output
+    wanted = Wanted(context, sums, backend or "default")
+    if backend is not None and root.is_dir() and (code := _added(root, found, wanted)) is not None:
+        return code
+    imported = import_cluster(found, wanted)
+    files = {path: text.encode() for path, text in imported.files.items()}
+    if backend is None and standing(root, [CONFIG_FILE]):
+        message = f"{root / CONFIG_FILE} is there already; nothing was written"
+        raise TasError(message, hint="Choose an empty folder, or add the cluster to the repository: --backend NAME.")
     session = check_source(root, MemorySource(files))
     if _refused(session):
         return 1
     if not session.fleet.pools and not session.fleet.topologies:
-        _tell_unplaced(imported.unplaced, CLUSTER)
-        say("Nothing was written: nothing that the cluster has could be declared.", err=True)
-        return 1
+        return _nothing(imported)
     write_new(root, files)
     for path in files:
         say(f"wrote {(root / path).as_posix()}")
     _tell(compared(compile_fleet(session.fleet), found), imported)
+    _tell_next(root)
+    return 0
+
+
+def _added(root: Path, found: Record, wanted: Wanted) -> int | None:
+    """Adds a cluster to a repository; None where there is none."""
+    with lock(root):
+        there = check_source(root, FolderSource(root))
+        if not there.files:
+            return None
+        if _refused(there):
+            return 1
+        if any(item.name == wanted.backend for item in there.fleet.backends):
+            message = f"the backend {wanted.backend} is there already; nothing was written"
+            raise TasError(message, hint="Name the cluster otherwise. An import adds one; it does not change one.")
+        imported = import_cluster(found, replace(wanted, repository=there.fleet))
+        if not imported.has_objects:
+            return _nothing(imported)
+        edits = list(additions(there.fleet, imported))
+        files = spliced(root, edits)
+        session = check_source(root, as_edited(root, files))
+        if _refused(session):
+            return 1
+        unread = {item.path for item in edits} - set(session.fleet.repository.files)
+        if unread:
+            message = f"{', '.join(sorted(unread))} would not be read; nothing was written"
+            raise TasError(message, hint=f"Add their folders to spec.sources of {CONFIG_FILE}.")
+        after = compile_fleet(session.fleet)
+        objects = compared((item for item in after if item.backend == wanted.backend), found)
+        if clashes := [(item, x) for item in objects if item.is_clash for x in item.differences or ()]:
+            say("The cluster and the repository mean different objects by one name:", err=True)
+            for item, x in clashes:
+                say(f"  {item.kind} {item.name}: {x.path}: {x.before} there, {x.after} here", err=True)
+            say("Nothing was written. Rename them in the cluster or in the repository, and import again.", err=True)
+            return 1
+        write(root, files)
+    for edit in edits:
+        say(f"{edit.summary} {(root / edit.path).as_posix()}")
+    _tell(objects, imported)
+    elsewhere = new_elsewhere(compile_fleet(there.fleet), after, wanted.backend)
+    if elsewhere:
+        say("New on other clusters too, since the repository declares these for all:")
+    for name, kind, called in elsewhere:
+        say(f"  {name}: {kind} {called}")
+    if len(there.fleet.backends) == 1:
+        output = there.fleet.config.output
+        folders = " and ".join(f"{output}/{item.name}" for item in session.fleet.backends)
+        say(f"Each cluster has its own folder of manifests now: {folders}. Change what applies them.", err=True)
     _tell_next(root)
     return 0
 
@@ -130,6 +197,12 @@ def osmo(files: tuple[str, ...], output: str) -> int:
         return 1
     _tell_next(root)
     return 0 if has_all else 1
+
+
+def _nothing(imported: Imported) -> int:
+    _tell_unplaced(imported.unplaced, CLUSTER)
+    say("Nothing was written: nothing that the cluster has could be declared.", err=True)
+    return 1
 
 
 def _documents(files: Sequence[str]) -> list[Given] | None:
@@ -205,6 +278,10 @@ def _tell(objects: Sequence[Compared], imported: Imported) -> None:
         say("Would change:")
         for item, found in changed:
             say(f"  {item.kind} {item.name}: {found.path}: {found.before} -> {found.after}")
+    if imported.clashes:
+        say("Called otherwise here, since their names are taken; their queues keep their names:")
+    for clash in imported.clashes:
+        say(f"  {clash}")
     marks: dict[tuple[str, str], list[Compared]] = {}
     for item in objects:
         for mark in item.marks:

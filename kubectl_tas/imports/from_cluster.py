@@ -381,9 +381,12 @@ class Compared:
 
     @property
     def is_clash(self) -> bool:
-        """Whether it is another object of one name: nobody can change its fields in place."""
-        return self.kind != "Queue" and any(
-            not item.is_same and not item.path.startswith("metadata.") for item in self.differences or ()
+        """Whether it is another object of one name: a Topology with other levels, a PriorityClass with another value.
+        Nobody can change these in place.
+        """
+        return any(
+            not item.is_same and item.path.startswith({"Topology": "spec", "PriorityClass": "value"}[self.kind])
+            for item in (self.differences or () if self.kind != "Queue" else ())
         )
 
 

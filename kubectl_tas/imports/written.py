@@ -8,6 +8,7 @@ from dataclasses import field
 from typing import Any
 
 from kubectl_tas import yaml
+from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.base import API_VERSION
 from kubectl_tas.records import dataclass
 
@@ -38,6 +39,11 @@ class Imported:
     """What pools of OSMO name and was not given, as sentences."""
     clashes: tuple[str, ...] = ()
     """What is called otherwise than its name is, since another has it; as phrases."""
+
+    @property
+    def has_objects(self) -> bool:
+        """Whether any file declares more than settings."""
+        return bool(self.files.keys() - {CONFIG_FILE})
 
 
 @dataclass(slots=True, kw_only=True)
