@@ -157,7 +157,7 @@ class TestUnchanged:
         assert imported(tmp_path, *TEAM, *groups, kai()).code == 0
         assert "  namespaces:\n  - extra\n  - nlp\n" in (tmp_path / "work/pools/research.yaml").read_text()
 
-    @settings(max_examples=1500, deadline=None)
+    @settings(max_examples=40, deadline=None)
     @given(data=st.data())
     def test_any_cluster(self, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
         """Whatever queues there are: each is rendered as it is, or is named with the reason."""

@@ -428,17 +428,20 @@ def _differences(live: Mapping[str, Any], manifest: Mapping[str, Any]) -> Iterat
                 yield Difference(f"metadata.{part}[{key}]", shown(there[key]), shown(value), is_same=False)
         for key, value in there.items():
             if key not in manifest["metadata"].get(part, {}) and setter(str(key)) in (None, "kubectl-tas"):
-                yield Difference(f"metadata.{part}[{shown(key)}]", shown(value), "not there", is_same=False)
+                yield Difference(f"metadata.{part}[{key}]", shown(value), "not there", is_same=False)
     for name, value in manifest.items():
         if name not in _ABOUT:
             yield from _between(name, live.get(name), value)
 
 
 def _between(path: str, before: Any, after: Any) -> Iterator[Difference]:
-    """What an object says otherwise at a path. What only the cluster has stays there, and is no difference."""
+    """What an object says otherwise at a path."""
     if isinstance(after, dict) and isinstance(before, dict | None):
         for key, value in after.items():
             yield from _between(f"{path}.{key}", (before or {}).get(key), value)
+        for key, value in (before or {}).items():
+            if key not in after and value not in (None, "", {}, []):
+                yield Difference(f"{path}.{key}", _text(value), "not there", is_same=False)
     elif isinstance(after, list) and isinstance(before, list) and len(after) == len(before):
         for index, (old, new) in enumerate(zip(before, after, strict=True)):
             yield from _between(f"{path}[{index}]", old, new)

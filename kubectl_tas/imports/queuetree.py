@@ -10,12 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from kubectl_tas.errors import TasError
 from kubectl_tas.live.kubectl import shown, text_of
+from kubectl_tas.model.base import MAX_COUNT
 from kubectl_tas.model.labels import NODE_POOL, setter
-from kubectl_tas.model.pool_kinds import MEMORY, QueueMeta
+from kubectl_tas.model.pool_kinds import MEMORY, PoolSpec, QueueMeta, SubpoolSpec
 from kubectl_tas.quantities import (
     NO_LIMIT,
     RESOURCES,
@@ -87,6 +88,8 @@ class LiveQueue:
         value = (share or {}).get(field, 0) if isinstance(share or {}, dict) else None
         if isinstance(value, bool) or not isinstance(value, int | float) or value != value or abs(value) > 10**18:
             raise NoPlaceError(f"the {field} of its {name} is {shown(value)}, which is no amount")
+        if value > MAX_COUNT * {"gpu": 1, "cpu": 1000, "memory": 10**8}[name]:
+            raise NoPlaceError(f"the {field} of its {name} is {shown(value)}, more than files count to")
         return Fraction(repr(value))
 
     def _amount(self, name: ResourceName, field: str) -> Amount:
@@ -136,12 +139,14 @@ def live_queue(item: Mapping[str, Any]) -> LiveQueue:
 
 def _kept(part: str, written: Mapping[str, Any]) -> dict[str, str]:
     """What a file can say of the labels, or of the annotations, of a Queue."""
-    return {key: value for key, value in written.items() if setter(key) is None and _is_valid(part, key, value)}
+    return {
+        key: value for key, value in written.items() if setter(key) is None and _is_valid(QueueMeta, part, {key: value})
+    }
 
 
-def _is_valid(part: str, key: str, value: object) -> bool:
+def _is_valid(model: type[BaseModel], field: str, value: object) -> bool:
     try:
-        QueueMeta.model_validate({part: {key: value}})
+        model.model_validate({field: value})
     except ValidationError:
         return False
     return True
@@ -302,6 +307,7 @@ def _must_be_whole(tree: _Tree, container: LiveQueue, queue: LiveQueue) -> None:
             f"{queue.name} below {container.name} has queues of its own: departments are not imported, but declared by "
             "hand, with spec.parent"
         )
+    _must_be_said(queue, PoolSpec if not is_leaf else SubpoolSpec)
     if is_leaf and (queue.runtime("preemptMinRuntime") or queue.runtime("reclaimMinRuntime")):
         raise NoPlaceError(f"{queue.name} has a least runtime of its own; here it is that of the pool")
     if queue.shard != container.shard:
@@ -314,6 +320,16 @@ def _must_be_whole(tree: _Tree, container: LiveQueue, queue: LiveQueue) -> None:
         _ = queue.quota, queue.limit, queue.weight
     except NoPlaceError as error:
         raise NoPlaceError(f"{queue.name}: {error}" if is_leaf else str(error)) from None
+
+
+def _must_be_said(queue: LiveQueue, spec: type[BaseModel]) -> None:
+    """Raises NoPlaceError where a field has a value that no file can have."""
+    for field in ("priority", "preemptMinRuntime", "reclaimMinRuntime"):
+        value = queue.spec.get(field)
+        if value in (None, "") or field not in spec.model_fields:
+            continue
+        if not _is_valid(PoolSpec, field, value):
+            raise NoPlaceError(f"the {field} of {queue.name} is {shown(value)}, which no file can say")
 
 
 def _must_hold(queue: LiveQueue, guarantee: Amounts) -> None:
