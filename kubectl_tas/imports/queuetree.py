@@ -86,7 +86,8 @@ class LiveQueue:
         shares = self.spec.get("resources") or {}
         share = shares.get(name) if isinstance(shares, dict) else None
         value = (share or {}).get(field, 0) if isinstance(share or {}, dict) else None
-        if isinstance(value, bool) or not isinstance(value, int | float) or value != value or abs(value) > 10**18:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not (0 <= value < 10**18 or value == -1):
             raise NoPlaceError(f"the {field} of its {name} is {shown(value)}, which is no amount")
         if value > MAX_COUNT * {"gpu": 1, "cpu": 1000, "memory": 10**8}[name]:
             raise NoPlaceError(f"the {field} of its {name} is {shown(value)}, more than files count to")
@@ -99,7 +100,7 @@ class LiveQueue:
         found = int(number) if name != "memory" else round(number * 10**6)
         unit = {"gpu": "GPUs", "cpu": "thousandths of a core", "memory": "bytes that can be written with a unit"}[name]
         is_near = abs(Fraction(kai_number(name, found)) - number) < _PART and (name != "memory" or _is_writable(found))
-        if number < 0 or not is_near:
+        if not is_near:
             raise NoPlaceError(f"the {field} of its {name} is {_plain(number)}, which is not in whole {unit}")
         return found
 
