@@ -86,8 +86,7 @@ class LiveQueue:
         shares = self.spec.get("resources") or {}
         share = shares.get(name) if isinstance(shares, dict) else None
         value = (share or {}).get(field, 0) if isinstance(share or {}, dict) else None
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not (0 <= value < 10**18 or value == -1):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not (0 <= value < 10**18 or value == -1):
             raise NoPlaceError(f"the {field} of its {name} is {shown(value)}, which is no amount")
         if value > MAX_COUNT * {"gpu": 1, "cpu": 1000, "memory": 10**8}[name]:
             raise NoPlaceError(f"the {field} of its {name} is {shown(value)}, more than files count to")
