@@ -109,7 +109,7 @@ def _added(root: Path, found: Record, wanted: Wanted) -> int | None:
         there = check_source(root, FolderSource(root))
         if not there.files:
             return None
-        if _refused(there):
+        if _refused(there, "has"):
             return 1
         if any(item.name == wanted.backend for item in there.fleet.backends):
             message = f"the backend {wanted.backend} is there already; nothing was written"
@@ -247,12 +247,12 @@ def _text(content: bytes) -> str:
     return content.decode("utf-8", "surrogateescape")
 
 
-def _refused(session: Session) -> bool:
-    """Whether the repository would have errors, which are said then."""
+def _refused(session: Session, has: str = "would have") -> bool:
+    """Whether the repository has errors, or would have them, which are said then."""
     errors = [item for item in session.diagnostics if item.severity is Severity.ERROR]
     if errors:
         show_findings(errors)
-        say("Nothing was written: the repository would have these errors.", err=True)
+        say(f"Nothing was written: the repository {has} these errors.", err=True)
     return bool(errors)
 
 

@@ -161,9 +161,10 @@ def _pool_names(making: _Making, pools: Sequence[LivePool]) -> list[str]:
     there = {pool.spec.metadata.name for pool in repository.repository.pools} if repository else set()
     wanted, found = [], []
     for pool in pools:
-        name = plain_name(pool.container.name.removeprefix(scheme))
-        found.append(names.shorten(name, max(room, names.HASH + 2)))
-        own = f"{name}-{plain_name(making.wanted.backend)}" if found[-1] in there else name
+        full = plain_name(pool.container.name.removeprefix(scheme))
+        name = names.shorten(full, max(room, names.HASH + 2))
+        own = f"{full}-{plain_name(making.wanted.backend)}" if name in there else full
+        found.append(name)
         wanted.append(names.shorten(own, max(room, names.HASH + 2)))
     called = distinct(wanted, there)
     for pool, name, new in zip(pools, found, called, strict=True):

@@ -16,7 +16,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.live.kubectl import shown, text_of
 from kubectl_tas.model.base import MAX_COUNT
 from kubectl_tas.model.labels import NODE_POOL, setter
-from kubectl_tas.model.pool_kinds import MEMORY, PoolSpec, QueueMeta, SubpoolSpec
+from kubectl_tas.model.pool_kinds import MEMORY, PoolSpec, QueueMeta
 from kubectl_tas.quantities import (
     NO_LIMIT,
     RESOURCES,
@@ -307,7 +307,7 @@ def _must_be_whole(tree: _Tree, container: LiveQueue, queue: LiveQueue) -> None:
             f"{queue.name} below {container.name} has queues of its own: departments are not imported, but declared by "
             "hand, with spec.parent"
         )
-    _must_be_said(queue, PoolSpec if not is_leaf else SubpoolSpec)
+    _must_be_said(queue)
     if is_leaf and (queue.runtime("preemptMinRuntime") or queue.runtime("reclaimMinRuntime")):
         raise NoPlaceError(f"{queue.name} has a least runtime of its own; here it is that of the pool")
     if queue.shard != container.shard:
@@ -322,13 +322,11 @@ def _must_be_whole(tree: _Tree, container: LiveQueue, queue: LiveQueue) -> None:
         raise NoPlaceError(f"{queue.name}: {error}" if is_leaf else str(error)) from None
 
 
-def _must_be_said(queue: LiveQueue, spec: type[BaseModel]) -> None:
+def _must_be_said(queue: LiveQueue) -> None:
     """Raises NoPlaceError where a field has a value that no file can have."""
     for field in ("priority", "preemptMinRuntime", "reclaimMinRuntime"):
         value = queue.spec.get(field)
-        if value in (None, "") or field not in spec.model_fields:
-            continue
-        if not _is_valid(PoolSpec, field, value):
+        if value not in (None, "") and not _is_valid(PoolSpec, field, value):
             raise NoPlaceError(f"the {field} of {queue.name} is {shown(value)}, which no file can say")
 
 
