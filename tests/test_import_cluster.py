@@ -155,7 +155,7 @@ class TestUnchanged:
         for group, namespace in zip(groups, ("nlp", "nlp", "extra"), strict=True):
             group["metadata"]["namespace"] = namespace
         assert imported(tmp_path, *TEAM, *groups, kai()).code == 0
-        assert "  namespaces:\n  - nlp\n  - extra\n" in (tmp_path / "work/pools/research.yaml").read_text()
+        assert "  namespaces:\n  - extra\n  - nlp\n" in (tmp_path / "work/pools/research.yaml").read_text()
 
     @settings(max_examples=40, deadline=None)
     @given(data=st.data())
@@ -226,7 +226,7 @@ REFUSED: dict[str, tuple[tuple[Item, ...], str]] = {
     "weight": ((live_queue("p", None, (8, -1, 1.5)), live_queue("a", "p", (8, -1, 1))), "the weight of its gpu is 1.5"),
     "below-quota": (
         (live_queue("p", None, (8, 4, 1)), live_queue("a", "p", (8, 4, 1))),
-        "p may hold 4 GPUs at the most, less than its quota, 8 GPUs",
+        "p has a quota of 8 GPUs, but may hold at most 4 GPUs",
     ),
     "runtime": (
         (live_queue("p", None, (8, -1, 1)), live_queue("a", "p", (4, -1, 1), preemptMinRuntime="5m")),

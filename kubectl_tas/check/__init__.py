@@ -22,7 +22,14 @@ from kubectl_tas.check.osmo_service import check_osmo_only, check_tokens
 from kubectl_tas.check.owned import check_gangs
 from kubectl_tas.check.placement_rules import check_placement, check_pod_placement
 from kubectl_tas.check.pod_templates import check_pods
-from kubectl_tas.check.pool_settings import check_access, check_departments, check_namespaces, check_nodes
+from kubectl_tas.check.pool_settings import (
+    check_access,
+    check_default_namespaces,
+    check_departments,
+    check_namespaces,
+    check_nodes,
+    check_queue_labels,
+)
 from kubectl_tas.check.quota import check_admission, check_quotas
 from kubectl_tas.check.references import check_references
 from kubectl_tas.check.replicas import check_replicas
@@ -52,6 +59,7 @@ FLEET_CHECKS: tuple[Check, ...] = (
     check_namespaces,
     check_access,
     check_nodes,
+    check_queue_labels,
     check_unique,
     check_references,
     check_named,
@@ -74,6 +82,7 @@ FLEET_CHECKS: tuple[Check, ...] = (
 """What is shared, and all work together: they read no more of a submission than ``Submission`` has."""
 WORK_CHECKS: tuple[Check, ...] = (
     check_work_names,
+    check_default_namespaces,
     check_unique_work,
     check_workflows,
     check_mounts,

@@ -7,6 +7,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -19,6 +20,7 @@ from kubectl_tas.cli.session import Session, check_source, read_named, show_find
 from kubectl_tas.cli.terminal import say, show, waiting
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import Diagnostic, Severity
+from kubectl_tas.edit.apply import as_edited, lock, spliced, write
 from kubectl_tas.emit.create_only import standing, write_new
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import is_hidden
@@ -27,8 +29,9 @@ from kubectl_tas.imports.from_kueue import import_kueue
 from kubectl_tas.imports.from_osmo import Given, import_osmo
 from kubectl_tas.imports.kueueobjects import CLUSTER as KUEUE_CLUSTER
 from kubectl_tas.imports.kueueobjects import RESOURCE_NAMES
+from kubectl_tas.imports.second_cluster import additions, new_elsewhere
 from kubectl_tas.imports.written import Imported, Unplaced
-from kubectl_tas.live.cluster_state import read, record
+from kubectl_tas.live.cluster_state import Record, read, record
 from kubectl_tas.live.kubectl import Access, NoSuchResourceError, get
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.schema import items_of
@@ -56,7 +59,15 @@ def import_group() -> None:
     "--cluster-state", metavar="FILE", type=FILE, help="What `kubectl tas cluster state` wrote, instead of a cluster."
 )
 @click.option("--sums", is_flag=True, help="Guarantee a pool at least what its subpools come to.")
-def cluster(to: str, context: str | None, kubeconfig: str | None, cluster_state: str | None, sums: bool) -> int:
+@click.option("--backend", metavar="NAME", help="Name the cluster so, and add it to the repository in DIR.")
+def cluster(
+    to: str,
+    context: str | None,
+    kubeconfig: str | None,
+    cluster_state: str | None,
+    sums: bool,
+    backend: str | None,
+) -> int:
     """Write a repository that renders the queues and topologies that a cluster has.
 
     A queue with leaves below it becomes a pool, its leaves become subpools, or the pool's own queue; all keep their
@@ -65,6 +76,9 @@ def cluster(to: str, context: str | None, kubeconfig: str | None, cluster_state:
 
     With --sums a pool whose subpools are guaranteed more than it is itself, or that has no limit, is given their
     sum, which changes its queue. Files that are there are never overwritten: where one would be, nothing is written.
+
+    With --backend a cluster is added to a repository: its backend to tas.yaml, its pools beside those that are there.
+    Nothing is renamed; a pool of a name that is taken is called after its cluster, too. All is written or nothing.
     """
     if cluster_state is not None and (context or kubeconfig):
         raise click.UsageError("--cluster-state stands for a cluster; it does not go with --context and --kubeconfig")
@@ -73,20 +87,72 @@ def cluster(to: str, context: str | None, kubeconfig: str | None, cluster_state:
         if cluster_state is not None
         else record(Access(context, kubeconfig, watch=waiting))
     )
-    imported = import_cluster(found, Wanted(context, sums))
-    files = {path: text.encode() for path, text in imported.files.items()}
     root = Path(group_directory() or ".") / to
+    wanted = Wanted(context, sums, backend or "default")
+    if backend is not None and root.is_dir() and (code := _added(root, found, wanted)) is not None:
+        return code
+    imported = import_cluster(found, wanted)
+    files = {path: text.encode() for path, text in imported.files.items()}
+    if backend is None and standing(root, [CONFIG_FILE]):
+        message = f"{root / CONFIG_FILE} is there already; nothing was written"
+        raise TasError(message, hint="Choose an empty folder, or add the cluster to the repository: --backend NAME.")
     session = check_source(root, MemorySource(files))
     if _refused(session):
         return 1
     if not session.fleet.pools and not session.fleet.topologies:
-        _tell_unplaced(imported.unplaced, CLUSTER)
-        say("Nothing was written: nothing that the cluster has could be declared.", err=True)
-        return 1
+        return _nothing(imported)
     write_new(root, files)
     for path in files:
         say(f"wrote {(root / path).as_posix()}")
     _tell(compared(compile_fleet(session.fleet), found), imported)
+    _tell_next(root)
+    return 0
+
+
+def _added(root: Path, found: Record, wanted: Wanted) -> int | None:
+    """Adds a cluster to a repository; None where there is none."""
+    with lock(root):
+        there = check_source(root, FolderSource(root))
+        if not there.files:
+            return None
+        if _refused(there, "has"):
+            return 1
+        if any(item.name == wanted.backend for item in there.fleet.backends):
+            message = f"the backend {wanted.backend} is there already; nothing was written"
+            raise TasError(message, hint="Name the cluster otherwise. An import adds one; it does not change one.")
+        imported = import_cluster(found, replace(wanted, repository=there.fleet))
+        if not imported.has_objects:
+            return _nothing(imported)
+        edits = list(additions(there.fleet, imported))
+        files = spliced(root, edits)
+        session = check_source(root, as_edited(root, files))
+        if _refused(session):
+            return 1
+        unread = {item.path for item in edits} - set(session.fleet.repository.files)
+        if unread:
+            message = f"{', '.join(sorted(unread))} would not be read; nothing was written"
+            raise TasError(message, hint=f"Add their folders to spec.sources of {CONFIG_FILE}.")
+        after = compile_fleet(session.fleet)
+        objects = compared((item for item in after if item.backend == wanted.backend), found)
+        if clashes := [(item, x) for item in objects if item.is_clash for x in item.differences or ()]:
+            say("The cluster and the repository mean different objects by one name:", err=True)
+            for item, x in clashes:
+                say(f"  {item.kind} {item.name}: {x.path}: {x.before} there, {x.after} here", err=True)
+            say("Nothing was written. Rename them in the cluster or in the repository, and import again.", err=True)
+            return 1
+        write(root, files)
+    for edit in edits:
+        say(f"{edit.summary} {(root / edit.path).as_posix()}")
+    _tell(objects, imported)
+    elsewhere = new_elsewhere(compile_fleet(there.fleet), after, wanted.backend)
+    if elsewhere:
+        say("New on other clusters too, since the repository declares these for all:")
+    for name, kind, called in elsewhere:
+        say(f"  {name}: {kind} {called}")
+    if len(there.fleet.backends) == 1:
+        output = there.fleet.config.output
+        folders = " and ".join(f"{output}/{item.name}" for item in session.fleet.backends)
+        say(f"Each cluster has its own folder of manifests now: {folders}. Change what applies them.", err=True)
     _tell_next(root)
     return 0
 
@@ -215,6 +281,12 @@ def _written(root: Path, imported: Imported, heading: str) -> int:
     return 0 if has_all else 1
 
 
+def _nothing(imported: Imported) -> int:
+    _tell_unplaced(imported.unplaced, CLUSTER)
+    say("Nothing was written: nothing that the cluster has could be declared.", err=True)
+    return 1
+
+
 def _documents(files: Sequence[str]) -> list[Given] | None:
     """What all files hold; None where one cannot be read as YAML, which has been said then."""
     found: list[Given] = []
@@ -257,12 +329,12 @@ def _text(content: bytes) -> str:
     return content.decode("utf-8", "surrogateescape")
 
 
-def _refused(session: Session) -> bool:
-    """Whether the repository would have errors, which are said then."""
+def _refused(session: Session, has: str = "would have") -> bool:
+    """Whether the repository has errors, or would have them, which are said then."""
     errors = [item for item in session.diagnostics if item.severity is Severity.ERROR]
     if errors:
         show_findings(errors)
-        say("Nothing was written: the repository would have these errors.", err=True)
+        say(f"Nothing was written: the repository {has} these errors.", err=True)
     return bool(errors)
 
 
@@ -288,6 +360,18 @@ def _tell(objects: Sequence[Compared], imported: Imported) -> None:
         say("Would change:")
         for item, found in changed:
             say(f"  {item.kind} {item.name}: {found.path}: {found.before} -> {found.after}")
+    if imported.clashes:
+        say("Called otherwise here, since their names are taken; their queues keep their names:")
+    for clash in imported.clashes:
+        say(f"  {clash}")
+    marks: dict[tuple[str, str], list[Compared]] = {}
+    for item in objects:
+        for mark in item.marks:
+            marks.setdefault(mark, []).append(item)
+    if marks:
+        say("Not kept, since these tools set them for their own use:")
+    for (what, tool), bearers in sorted(marks.items()):
+        say(f"  {tool}: {what} of {', '.join(_named(bearers))}")
     new = [item for item in objects if item.differences is None]
     if new:
         say("New:")
@@ -310,8 +394,13 @@ def _tell_unplaced(unplaced: Iterable[Unplaced], heading: str) -> None:
 
 
 def _list(objects: Iterable[Compared]) -> None:
+    for line in _named(objects):
+        say(f"  {line}")
+
+
+def _named(objects: Iterable[Compared]) -> list[str]:
+    """The objects of each kind, in one phrase."""
     by_kind: dict[str, list[str]] = {}
     for item in objects:
         by_kind.setdefault(item.kind, []).append(item.name)
-    for kind, names in by_kind.items():
-        say(f"  {kind} {shortened(names, MAX_LISTED)}")
+    return [f"{kind} {shortened(names, MAX_LISTED)}" for kind, names in by_kind.items()]

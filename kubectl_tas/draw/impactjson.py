@@ -87,6 +87,8 @@ def _queue(state: QueueState | None) -> dict[str, Any] | None:
         "limit": _amounts(state.limit),
         "weight": {"gpu": state.weight.gpu, "cpu": state.weight.cpu, "memory": state.weight.memory},
         "priority": state.priority,
+        "labels": dict(state.labels),
+        "annotations": dict(state.annotations),
     }
 
 

@@ -55,7 +55,7 @@ def spliced(root: Path, edits: Sequence[Edit]) -> tuple[FileEdit, ...]:
             before = known.before if known else _read(disk, root, edit.path)
             if isinstance(edit, NewFile):
                 if before is not None or os.path.lexists(root / edit.path):
-                    raise TasError(f"{edit.path} already exists", hint="Rename it, or write the subpool into it.")
+                    raise TasError(f"{edit.path} already exists", hint="Rename it, and run again.")
                 after = edit.text
             else:
                 _check_unchanged(edit, before or b"")

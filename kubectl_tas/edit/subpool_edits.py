@@ -16,7 +16,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.gangs.admission import OVER_QUOTA_RUNNING, Admission, kept, needless
 from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.load.rights import is_within
-from kubectl_tas.load.splice import Value
+from kubectl_tas.load.splice import Appended, Value
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.pool_kinds import SubpoolState
 from kubectl_tas.model.repository import Origin
@@ -54,7 +54,7 @@ Quota = Mapping[str, int | str]
 """What a subpool is to be guaranteed: ``gpu``, ``cpu`` and ``memory``, each an amount, or a share of the parent such as
 ``33%``. A share of GPUs holds for what is not named too, as it does in the files.
 """
-Values = tuple[tuple[KeyPath, Value, str | None], ...]
+Values = tuple[tuple[KeyPath, Value | Appended, str | None], ...]
 """Key path, new value, and the key behind which a missing one is added; without a value the key goes."""
 
 

@@ -49,7 +49,7 @@ class Renamed(NamedTuple):
 class Appended(NamedTuple):
     """What a list ends in afterwards, which need not be there yet."""
 
-    items: Sequence[Mapping[str, str | int]]
+    items: Sequence[Mapping[str, Value]]
 
 
 Change = Value | Renamed | Appended
@@ -287,7 +287,7 @@ class _Editor:
                 new = f" {new}"
         return _Cut(start, end, new)
 
-    def _append(self, path: KeyPath, node: Any, items: Sequence[Mapping[str, str | int]]) -> _Cut:
+    def _append(self, path: KeyPath, node: Any, items: Sequence[Mapping[str, Value]]) -> _Cut:
         """Adds items behind the last one of a list."""
         if node.flow_style:
             text = ", ".join(yaml.flow(item) for item in items)
