@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import traceback
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,7 +20,7 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Severity
 from kubectl_tas.editor import hover, project
 from kubectl_tas.editor.definition import definitions, reference_at
 from kubectl_tas.editor.positions import Text, fix
-from kubectl_tas.editor.project import Judgement, find_root, judged, shown, text_of
+from kubectl_tas.editor.project import Judgement, find_root, judged, looked_at, shown, text_of
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.source import CONFIG_FILE
@@ -31,6 +31,8 @@ from kubectl_tas.report.style import printable, printable_lines, unlinked
 R = TypeVar("R")
 PAUSE = 0.25
 """Seconds without a change after which what is typed is judged."""
+REST = 2.0
+"""At most so many more, before all files are judged that a change may concern."""
 SOURCE = "kubectl-tas"
 _SEVERITIES = {
     Severity.ERROR: types.DiagnosticSeverity.Error,
@@ -46,11 +48,23 @@ class _Project:
 
     root: Path
     due: float = 0
-    """When it is to be judged, by the clock of the event loop."""
-    is_stale: bool = False
-    """Whether anything has changed since it was judged."""
+    """When it is to be looked at, by the clock of the event loop."""
+    changes: int = 0
+    """How often anything has changed."""
+    looked: int = 0
+    """The changes after which the files that somebody types in were looked at."""
+    spoken: int = 0
+    """Those after which something could be said of these."""
+    judged: int = 0
+    """Those after which all of it was judged."""
+    took: float = 0
+    """Seconds that this took."""
+    look: asyncio.Task[None] | None = None
     task: asyncio.Task[None] | None = None
+    whole: Judgement | None = None
+    """What was known when all of it was judged."""
     judgement: Judgement | None = None
+    """The same, with what was said since of files that somebody types in."""
     shown: set[str] = field(default_factory=set)
     """The files for which findings are published."""
 
@@ -124,47 +138,69 @@ class Server(LanguageServer):
         if root is None:
             return
         found = self._projects.setdefault(root, _Project(root))
-        found.is_stale = True
+        found.changes += 1
         found.due = asyncio.get_running_loop().time() + pause
+        if found.look is None or found.look.done():
+            found.look = asyncio.create_task(self._look(found))
         if found.task is None or found.task.done():
             found.task = asyncio.create_task(self._judge(found))
 
+    async def _look(self, item: _Project) -> None:
+        """Says at once what can be said of files that somebody types in, until nothing is newer."""
+        while item.looked != item.changes and item.whole is not None:
+            await _reached(lambda: item.due)
+            changes, typed = item.changes, self._typed(item.root)
+            try:
+                found = await asyncio.to_thread(looked_at, item.whole, typed)
+                if found is not None and item.judged < changes == item.changes:
+                    item.judgement, item.spoken = found, changes
+                    self._publish(item, found, typed)
+            except Exception as error:
+                self.failed(error)
+            item.looked = changes
+
     async def _judge(self, item: _Project) -> None:
-        """Judges a repository until nothing is newer than what was judged."""
+        """Judges a repository until nothing is newer than what was judged. What takes long waits as long for the next
+        change.
+        """
         clock = asyncio.get_running_loop().time
-        while item.is_stale:
-            while (wait := item.due - clock()) > 0:
-                await asyncio.sleep(wait)
+        while item.judged != item.changes:
+            await _reached(lambda: item.due + min(item.took, REST) * (item.whole is not None))
             async with self._turn:
-                item.is_stale = False
+                changes, started = item.changes, clock()
                 try:
-                    judgement = await asyncio.to_thread(judged, item.root, self._typed(item.root), item.judgement)
-                    if not item.is_stale:
+                    judgement = await asyncio.to_thread(judged, item.root, self._typed(item.root), item.whole)
+                    item.whole = judgement
+                    if changes == item.changes:
                         item.judgement = judgement
                         self._publish(item, judgement)
                 except Exception as error:
                     self.failed(error)
+                item.judged, item.took = changes, clock() - started
 
     def _typed(self, root: Path) -> dict[str, bytes]:
         """What stands in the editor of the files of a repository, by their paths in it."""
         own = ((path, document) for path, document in self._open.items() if document.root == root)
         return {path.relative_to(root).as_posix(): item.text.encode("utf-8", "surrogatepass") for path, item in own}
 
-    def _publish(self, item: _Project, judgement: Judgement) -> None:
-        """Publishes all findings of a repository, and takes back those of files that have none any more."""
+    def _publish(self, item: _Project, judgement: Judgement, only: Collection[str] | None = None) -> None:
+        """Publishes the findings of a repository, in all files or in some ``only``, and takes back those of files that
+        have none any more.
+        """
         texts = self.texts(judgement)
         found: dict[str, list[types.Diagnostic]] = {}
         for finding, place in shown(judgement.found):
-            found.setdefault(place.path, []).append(_published(finding, place, texts))
+            if only is None or place.path in only:
+                found.setdefault(place.path, []).append(_published(finding, place, texts))
         if find_root(item.root / CONFIG_FILE, self._open) != item.root:  # it is no repository any more
             found = {}
             self._projects.pop(item.root, None)
-        for path in sorted(found.keys() | item.shown):
+        for path in sorted(found.keys() | item.shown if only is None else only):
             document = self._open.get(item.root / path)
             version = document.version if document else None
             params = types.PublishDiagnosticsParams(texts.uri(path), found.get(path, []), version)
             self.text_document_publish_diagnostics(params)
-        item.shown = set(found)
+        item.shown = set(found) if only is None else item.shown.difference(only).union(found)
 
     async def known(self, uri: str) -> tuple[Judgement, str] | None:
         """What is known of the repository of a document, as it stands now, and the document's path in it."""
@@ -173,7 +209,9 @@ class Server(LanguageServer):
         item = self._projects.get(root) if root is not None else None
         if path is None or item is None:
             return None
-        if item.task is not None:
+        if item.look is not None:
+            await asyncio.shield(item.look)
+        while item.task is not None and max(item.spoken, item.judged) != item.changes:
             await asyncio.shield(item.task)
         return (item.judgement, path.relative_to(item.root).as_posix()) if item.judgement else None
 
@@ -244,6 +282,12 @@ def _published(finding: Diagnostic, place: Location, texts: _Texts) -> types.Dia
         source=SOURCE,
         related_information=related,
     )
+
+
+async def _reached(due: Callable[[], float]) -> None:
+    """Waits until a time has come that may be put off meanwhile."""
+    while (wait := due() - asyncio.get_running_loop().time()) > 0:
+        await asyncio.sleep(wait)
 
 
 def _path(uri: str) -> Path | None:
