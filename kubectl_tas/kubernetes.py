@@ -273,6 +273,7 @@ class Shape:
         """JSON Schema's names of the types; none: anything."""
         self.accepts = tuple(python for word in self.types for python in _PYTHON[word])
         """Python's types of such values."""
+        self.about: str = schema.get("description", "")
         self.is_foreign = name in shapes.more
         """Whether it is a type of a kind that Kubernetes does not have itself."""
         self.name = name if self.is_foreign else name.rpartition(".")[2]

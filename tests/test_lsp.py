@@ -43,6 +43,10 @@ def place(text: str, word: str) -> tuple[int, int]:
     return before.count("\n"), len(line.encode("utf-16-le")) // 2
 
 
+def span(line: int, start: int, end: int) -> types.Range:
+    return types.Range(types.Position(line, start), types.Position(line, end))
+
+
 def test_a_slip_is_found_and_mended(root: Path) -> None:
     text = (root / WORKFLOW).read_text()
 
@@ -154,6 +158,28 @@ def test_hovers(root: Path) -> None:
         verdict = await it.hover(WORKFLOW, *place(workflow, "train"))
         assert "ADMITTED" in verdict
         assert await it.hover(WORKFLOW, 0, 0) == ""
+
+    run(root, session)
+
+
+def test_completion(root: Path) -> None:
+    """Of what stands in the editor at that moment, even where it cannot be read."""
+    text = (root / WORKFLOW).read_text()
+
+    async def session(it: Editor) -> None:
+        it.open(WORKFLOW)
+        await it.hover(WORKFLOW, 0, 0)
+        it.type(WORKFLOW, typed := text.replace("pool: team--research", "pool: te") + "\tx: [")
+        line, column = place(typed, "te\n")
+        found = await it.offered(WORKFLOW, line, column + 2)
+        assert list(found) == ["team", "team--research"]
+        assert found["team"].text_edit == types.TextEdit(span(line, column, column + 2), "team")
+        assert found["team"].documentation == "Pool. Shared training pool"
+        assert [item.kind for item in found.values()] == [types.CompletionItemKind.Value] * 2
+        assert [item.sort_text for item in found.values()] == ["0000", "0001"]
+        keys = await it.offered(WORKFLOW, *place(typed, "pool:"))
+        assert keys["pool"].kind == types.CompletionItemKind.Property
+        assert await it.offered("other.txt", 0, 0) == {}
 
     run(root, session)
 

@@ -61,11 +61,8 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
         id(item.declared): item.pool.backend.spec.kubernetes for item in fleet.workloads if item.pool is not None
     }
     for declared in fleet.repository.workloads:
-        kind = declared.spec.kind
-        versioned = f"{declared.spec.apiVersion} {kind}"
-        name = versioned if versioned in TYPES else kind
-        shapes = _shapes(kubernetes.nearest(releases.get(id(declared))), is_custom=name in TYPES)
-        yield from _below(declared.origin, (), declared.origin.data, shapes.named(name))
+        shape = shape_of(declared.spec.apiVersion, declared.spec.kind, kubernetes.nearest(releases.get(id(declared))))
+        yield from _below(declared.origin, (), declared.origin.data, shape)
     clusters = {id(item.declared): item.backend.spec.kubernetes for item in fleet.companions}
     for companion in fleet.repository.companions:
         origin, shapes = companion.origin, _shapes(kubernetes.nearest(clusters.get(id(companion))))
@@ -90,6 +87,13 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
 def check_pod(origin: Origin, release: str | None) -> Iterator[Diagnostic]:
     """A Pod that is made here, by the Kubernetes release that it is for."""
     yield from _below(origin, ("spec",), origin.value(("spec",)), _shapes(kubernetes.nearest(release)).named("PodSpec"))
+
+
+def shape_of(api_version: str, kind: str, release: int) -> Shape:
+    """What a kind of workload has in a release; any other kind may have anything."""
+    versioned = f"{api_version} {kind}"
+    name = versioned if versioned in TYPES else kind
+    return _shapes(release, is_custom=name in TYPES).named(name)
 
 
 @cache

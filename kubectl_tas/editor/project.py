@@ -152,11 +152,10 @@ class _Lines:
         """
         for item in found:
             place = item.location
-            if place is None or place.path != self._path or not place.line:
+            is_own = place is not None and place.path == self._path and place.line > 0
+            if place is None or not is_own or (place.line <= self._first and item not in gone):
                 yield item
-            elif item not in gone and place.line <= self._first:
-                yield item
-            elif item not in gone and place.line > self._last:
+            elif place.line > self._last and item not in gone:
                 yield replace(item, location=replace(place, line=place.line + self._more))
 
 
@@ -185,6 +184,11 @@ def documents(path: str, text: str) -> list[Document]:
     """The documents of a file, items of lists too; none where it cannot be read as it is, or is a template."""
     if template_root(text) is not None:
         return []
+    return parsed(path, text)
+
+
+def parsed(path: str, text: str) -> list[Document]:
+    """The documents of a text, items of lists too; none where it is no YAML."""
     found, _ = parse(path, text)
     items = [item for document in found for item in items_of(document)]
     return [item for item in items if isinstance(item, Document)]

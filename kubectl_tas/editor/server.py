@@ -18,6 +18,7 @@ from pygls.lsp.server import LanguageServer
 from kubectl_tas import __version__
 from kubectl_tas.diagnostics import Diagnostic, Location, Severity
 from kubectl_tas.editor import hover, project
+from kubectl_tas.editor.completion import completion
 from kubectl_tas.editor.definition import definitions, reference_at
 from kubectl_tas.editor.positions import Text, fix
 from kubectl_tas.editor.project import Judgement, find_root, judged, looked_at, shown, text_of
@@ -202,23 +203,37 @@ class Server(LanguageServer):
             self.text_document_publish_diagnostics(params)
         item.shown = set(found) if only is None else item.shown.difference(only).union(found)
 
-    async def known(self, uri: str) -> tuple[Judgement, str] | None:
-        """What is known of the repository of a document, as it stands now, and the document's path in it."""
+    async def known(self, uri: str, *, waits: bool = True) -> tuple[Judgement, str] | None:
+        """What is known of the repository of a document, as it stands now, and the document's path in it. Without
+        ``waits`` it may be what was known a moment before.
+        """
         path = _path(uri)
         root = find_root(path, self._open) if path is not None else None
         item = self._projects.get(root) if root is not None else None
         if path is None or item is None:
             return None
+        if not waits and item.judgement is not None:
+            return item.judgement, path.relative_to(item.root).as_posix()
         if item.look is not None:
             await asyncio.shield(item.look)
         while item.task is not None and max(item.spoken, item.judged) != item.changes:
             await asyncio.shield(item.task)
         return (item.judgement, path.relative_to(item.root).as_posix()) if item.judgement else None
 
+    def typed_text(self, uri: str) -> Text | None:
+        """What stands in the editor of a file, at this moment; None where it is not open."""
+        path = _path(uri)
+        item = self._open.get(path) if path is not None else None
+        return Text(item.text, self._encoding) if item else None
+
+    @property
+    def _encoding(self) -> str:
+        return self.workspace.position_encoding or types.PositionEncodingKind.Utf16
+
     def texts(self, judgement: Judgement) -> _Texts:
         """The texts of a repository's files, as the client counts in them."""
         spelled = {path: document.uri for path, document in self._open.items()}
-        return _Texts(judgement, self.workspace.position_encoding or types.PositionEncodingKind.Utf16, spelled)
+        return _Texts(judgement, self._encoding, spelled)
 
     def failed(self, error: Exception) -> None:
         """Says that something could not be done; each once, and the server goes on."""
@@ -302,7 +317,7 @@ def make_server() -> Server:
     logging.getLogger("pygls").propagate = False
     server = Server()
     for name, handler in _HANDLERS.items():
-        server.feature(name, *_OPTIONS.get(name, ()))(_guarded(server, handler))
+        server.feature(name, _OPTIONS.get(name))(_guarded(server, handler))
     return server
 
 
@@ -422,6 +437,29 @@ async def _code_action(server: Server, params: types.CodeActionParams) -> list[t
     return actions
 
 
+async def _completion(server: Server, params: types.CompletionParams) -> types.CompletionList | None:
+    found = await server.known(params.text_document.uri, waits=False)
+    text = server.typed_text(params.text_document.uri)
+    if found is None or text is None:
+        return None
+    judgement, path = found
+    asked = completion(path, text.text, text.offset(params.position), judgement.fleet)
+    place = types.Range(text.position(asked.start), text.position(asked.end))
+    return types.CompletionList(
+        is_incomplete=False,
+        items=[
+            types.CompletionItem(
+                item.word,
+                kind=types.CompletionItemKind.Property if item.is_key else types.CompletionItemKind.Value,
+                documentation=item.about or None,
+                sort_text=f"{number:04}",
+                text_edit=types.TextEdit(place, item.text),
+            )
+            for number, item in enumerate(asked.choices)
+        ],
+    )
+
+
 _HANDLERS: dict[str, Callable[[Server, Any], Awaitable[Any]]] = {
     types.INITIALIZED: _initialized,
     types.TEXT_DOCUMENT_DID_OPEN: _opened,
@@ -432,5 +470,9 @@ _HANDLERS: dict[str, Callable[[Server, Any], Awaitable[Any]]] = {
     types.TEXT_DOCUMENT_HOVER: _hover,
     types.TEXT_DOCUMENT_DEFINITION: _definition,
     types.TEXT_DOCUMENT_CODE_ACTION: _code_action,
+    types.TEXT_DOCUMENT_COMPLETION: _completion,
 }
-_OPTIONS = {types.TEXT_DOCUMENT_CODE_ACTION: (types.CodeActionOptions([types.CodeActionKind.QuickFix]),)}
+_OPTIONS: dict[str, Any] = {
+    types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions([types.CodeActionKind.QuickFix]),
+    types.TEXT_DOCUMENT_COMPLETION: types.CompletionOptions(trigger_characters=[" ", "/"]),
+}

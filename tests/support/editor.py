@@ -105,6 +105,13 @@ class Editor:
             for item in places
         ]
 
+    async def offered(self, path: str, line: int, column: int) -> dict[str, types.CompletionItem]:
+        """What may stand at a place, by its word."""
+        where = types.Position(line, column)
+        params = types.CompletionParams(types.TextDocumentIdentifier(self.uri(path)), where)
+        found = await asyncio.wait_for(self.client.text_document_completion_async(params), TIMEOUT)
+        return {item.label: item for item in found.items} if isinstance(found, types.CompletionList) else {}
+
     async def actions(self, path: str, line: int, column: int) -> list[types.CodeAction]:
         where = types.Position(line, column)
         document = types.TextDocumentIdentifier(self.uri(path))
