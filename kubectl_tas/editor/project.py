@@ -13,6 +13,7 @@ from kubectl_tas.check.references import check_references
 from kubectl_tas.check.run_checks import settled
 from kubectl_tas.diagnostics import Diagnostic, Location, Severity
 from kubectl_tas.errors import TasError
+from kubectl_tas.gangs.admission import Verdict
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.ignored_files import unread
 from kubectl_tas.load.loading import load_work
@@ -21,6 +22,7 @@ from kubectl_tas.load.schema import items_of
 from kubectl_tas.load.source import CONFIG_FILE, FolderSource, OverlaySource, RawFile, decode, is_read
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet, resolve_work
+from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.work import run
 from kubectl_tas.work.outcome import work_alone
 from kubectl_tas.work.run import Effort, Parts, Run, survey
@@ -54,6 +56,10 @@ class Judgement:
     unread: tuple[Diagnostic, ...]
     """The findings on files that are not read."""
 
+    def verdict(self, item: Submission) -> Verdict:
+        """The verdict on a submission, as it was when all files were judged."""
+        return self.run.admission.verdict(item)
+
     def shown_in(self, path: str) -> list[tuple[Diagnostic, Location]]:
         """The findings that are shown in a file, each with its place there."""
         return [(item, place) for item, place in shown(self.found) if place.path == path]
@@ -68,14 +74,17 @@ def find_root(file: Path, typed: Iterable[Path] = ()) -> Path | None:
     return next((x for x in above if x / CONFIG_FILE in configs or os.path.isfile(x / CONFIG_FILE)), None)  # noqa: PTH113
 
 
-def judged(root: Path, typed: Mapping[str, bytes], before: Judgement | None = None) -> Judgement:
-    """The repository at ``root``, read with ``typed`` in place of files; ``before`` is what was known of it.
+def judged(
+    root: Path, typed: Mapping[str, bytes], before: Judgement | None = None, also: Iterable[str] = ()
+) -> Judgement:
+    """The repository at ``root``, read with ``typed`` in place of files; ``before`` is what was known of it. What is
+    typed, and the files ``also``, are known in full; of all else there are summaries.
 
     Raises TasError where it cannot be read.
     """
     like = before.run.survey if before else None
     each = survey(Parts(Buffers(root, typed)), (), Effort(processes=1), like=like)
-    result = run.judged(each, typed)
+    result = run.judged(each, {*typed, *also})
     config = result.fleet.config
     ignored = tuple(unread(root, config.sources, config.output))
     counted, _ = settled((*result.found, *ignored), result.fleet, None, complete=result.loaded.complete)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import sys
+import tempfile
 import traceback
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import field
@@ -13,21 +15,24 @@ from typing import Any, TypeVar
 
 from lsprotocol import types
 from pygls import uris
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
-from kubectl_tas import __version__
+from kubectl_tas import __version__, process
 from kubectl_tas.diagnostics import Diagnostic, Location, Severity
-from kubectl_tas.editor import hover, project
+from kubectl_tas.editor import hover, outlines, project
 from kubectl_tas.editor.completion import completion
 from kubectl_tas.editor.definition import definitions, reference_at
 from kubectl_tas.editor.positions import Text, fix
 from kubectl_tas.editor.project import Judgement, find_root, judged, looked_at, shown, text_of
+from kubectl_tas.editor.renaming import Renamed, renamed, renamed_at
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.records import dataclass
 from kubectl_tas.report.style import printable, printable_lines, unlinked
+from kubectl_tas.resolve.pools import Submission
 
 R = TypeVar("R")
 PAUSE = 0.25
@@ -35,11 +40,15 @@ PAUSE = 0.25
 REST = 2.0
 """At most so many more, before all files are judged that a change may concern."""
 SOURCE = "kubectl-tas"
+SHOW_TREE, SHOW_FIT = "tas.showTree", "tas.showFit"
+"""Commands, of a file and of Kind/name in it."""
 _SEVERITIES = {
     Severity.ERROR: types.DiagnosticSeverity.Error,
     Severity.WARNING: types.DiagnosticSeverity.Warning,
     Severity.INFO: types.DiagnosticSeverity.Information,
 }
+_SUFFIX = {"tree": "txt", "mermaid": "mmd"}
+"""Of files with answers, where it is another word than that of the format."""
 _WATCHED = "**/*.{yaml,yml,json}"
 
 
@@ -91,6 +100,8 @@ class Server(LanguageServer):
         self._open: dict[Path, _Document] = {}
         self._turn = asyncio.Lock()
         self._told: set[str] = set()
+        self._answers: tempfile.TemporaryDirectory[str] | None = None
+        self.is_shown_by_client = False
 
     def opened(self, uri: str, version: int, text: str, *, pause: float = 0) -> None:
         """A document was opened, or has another text: its repository is judged after ``pause`` seconds."""
@@ -201,11 +212,14 @@ class Server(LanguageServer):
             version = document.version if document else None
             params = types.PublishDiagnosticsParams(texts.uri(path), found.get(path, []), version)
             self.text_document_publish_diagnostics(params)
+        able = self.client_capabilities.workspace
+        if only is None and able and able.inlay_hint and able.inlay_hint.refresh_support:
+            self.workspace_inlay_hint_refresh(None)
         item.shown = set(found) if only is None else item.shown.difference(only).union(found)
 
-    async def known(self, uri: str, *, waits: bool = True) -> tuple[Judgement, str] | None:
+    async def known(self, uri: str, *, waits: bool = True, whole: bool = False) -> tuple[Judgement, str] | None:
         """What is known of the repository of a document, as it stands now, and the document's path in it. Without
-        ``waits`` it may be what was known a moment before.
+        ``waits`` it may be what was known a moment before; with ``whole`` all files are judged.
         """
         path = _path(uri)
         root = find_root(path, self._open) if path is not None else None
@@ -216,7 +230,7 @@ class Server(LanguageServer):
             return item.judgement, path.relative_to(item.root).as_posix()
         if item.look is not None:
             await asyncio.shield(item.look)
-        while item.task is not None and max(item.spoken, item.judged) != item.changes:
+        while item.task is not None and item.changes != (item.judged if whole else max(item.spoken, item.judged)):
             await asyncio.shield(item.task)
         return (item.judgement, path.relative_to(item.root).as_posix()) if item.judgement else None
 
@@ -229,6 +243,16 @@ class Server(LanguageServer):
     @property
     def _encoding(self) -> str:
         return self.workspace.position_encoding or types.PositionEncodingKind.Utf16
+
+    def show(self, text: str, output: str) -> None:
+        """Has the client open a text, unless it says that it shows answers by itself."""
+        able = self.client_capabilities.window
+        if able and able.show_document and able.show_document.support and not self.is_shown_by_client:
+            if self._answers is None:
+                self._answers = tempfile.TemporaryDirectory(prefix="kubectl-tas-")
+            file = Path(self._answers.name, f"answer.{_SUFFIX.get(output, output)}")
+            file.write_text(text, encoding="utf-8")
+            self.window_show_document(types.ShowDocumentParams(file.as_uri()))
 
     def texts(self, judgement: Judgement) -> _Texts:
         """The texts of a repository's files, as the client counts in them."""
@@ -250,8 +274,9 @@ class Server(LanguageServer):
             self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"kubectl-tas: {shown}"))
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """What goes wrong outside of our own code is said likewise."""
-        self.failed(error)
+        """What goes wrong outside of our own code is said likewise; what a request is refused for is its answer."""
+        if not isinstance(error, JsonRpcException):
+            self.failed(error)
 
 
 class _Texts:
@@ -318,6 +343,8 @@ def make_server() -> Server:
     server = Server()
     for name, handler in _HANDLERS.items():
         server.feature(name, _OPTIONS.get(name))(_guarded(server, handler))
+    for command in (SHOW_TREE, SHOW_FIT):
+        server.command(command)(_command(server, command))
     return server
 
 
@@ -327,11 +354,27 @@ def _guarded(server: Server, handler: Callable[[Server, Any], Awaitable[R]]) -> 
     async def answer(params: Any) -> R | None:
         try:
             return await handler(server, params)
+        except JsonRpcException:
+            raise
         except Exception as error:
             server.failed(error)
             return None
 
     return answer
+
+
+def _command(server: Server, name: str) -> Callable[..., Awaitable[str | None]]:
+    execute = _guarded(server, _execute)
+
+    async def run(*arguments: str) -> str | None:
+        return await execute(types.ExecuteCommandParams(name, list(arguments)))
+
+    return run
+
+
+async def _initialize(server: Server, params: types.InitializeParams) -> None:
+    options = params.initialization_options
+    server.is_shown_by_client = bool(options.get("showsAnswers")) if isinstance(options, dict) else False
 
 
 async def _initialized(server: Server, _params: types.InitializedParams) -> None:
@@ -367,7 +410,7 @@ async def _files(server: Server, _params: types.DidChangeWatchedFilesParams) -> 
 
 
 async def _at(
-    server: Server, params: types.HoverParams | types.DefinitionParams
+    server: Server, params: types.HoverParams | types.DefinitionParams | types.PrepareRenameParams | types.RenameParams
 ) -> tuple[Judgement, str, Text, tuple[Document, KeyPath] | None] | None:
     """The repository, the file, its text, and the document and key path of the scalar at a position."""
     known = await server.known(params.text_document.uri)
@@ -460,7 +503,145 @@ async def _completion(server: Server, params: types.CompletionParams) -> types.C
     )
 
 
+async def _documents(server: Server, uri: str) -> tuple[Judgement, str, Text, list[Document]] | None:
+    """The repository of a file, its path there, its text, and its documents."""
+    known = await server.known(uri)
+    if known is None:
+        return None
+    judgement, path = known
+    text = server.texts(judgement).of(path)
+    return judgement, path, text, project.documents(path, text.text)
+
+
+async def _symbols(server: Server, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol] | None:
+    found = await _documents(server, params.text_document.uri)
+    if found is None:
+        return None
+    _, _, text, documents = found
+    return [_symbol(document, outlines.symbol(document), text) for document in documents]
+
+
+def _symbol(document: Document, item: outlines.Symbol, text: Text) -> types.DocumentSymbol:
+    start, end = document.span(item.path)
+    place = text.range(document.locate(item.named, key=item.named == item.path))
+    whole = types.Range(text.position(start), text.position(end))
+    if not whole.start <= place.start <= place.end <= whole.end:
+        place = types.Range(whole.start, whole.start)
+    kind = types.SymbolKind.Field if item.path else types.SymbolKind.Object
+    children = [_symbol(document, child, text) for child in item.children]
+    return types.DocumentSymbol(
+        printable(item.name) or "-", kind, whole, place, printable(item.about), children=children
+    )
+
+
+async def _work(server: Server, uri: str) -> list[tuple[Judgement, Submission, types.Position]]:
+    """What a file sends to queues, each with where its name ends."""
+    found = await _documents(server, uri)
+    work = []
+    if found is not None:
+        judgement, path, text, documents = found
+        for document in documents:
+            item = outlines.sent_by(judgement, path, document)
+            if item is not None:
+                place = text.range(document.locate(outlines.identity(document)[2]))
+                work.append((judgement, item, place.end))
+    return work
+
+
+async def _hints(server: Server, params: types.InlayHintParams) -> list[types.InlayHint]:
+    found = await _work(server, params.text_document.uri)
+    return [
+        types.InlayHint(place, printable(outlines.hint(judgement, item)), padding_left=True)
+        for judgement, item, place in found
+        if params.range.start <= place <= params.range.end
+    ]
+
+
+async def _lenses(server: Server, params: types.CodeLensParams) -> list[types.CodeLens]:
+    found = await _work(server, params.text_document.uri)
+    return [
+        types.CodeLens(
+            types.Range(place, place),
+            types.Command(title, command, arguments=[params.text_document.uri, f"{item.kind}/{item.name}"]),
+        )
+        for _, item, place in found
+        for title, command in (("Show its tree", SHOW_TREE), ("Does it fit?", SHOW_FIT))
+    ]
+
+
+async def _links(server: Server, params: types.DocumentLinkParams) -> list[types.DocumentLink] | None:
+    found = await _documents(server, params.text_document.uri)
+    if found is None:
+        return None
+    judgement, path, text, documents = found
+    return [
+        types.DocumentLink(text.range(document.locate(where)), (judgement.root / target).resolve().as_uri())
+        for document in documents
+        for where, target in outlines.linked(judgement, path, document)
+    ]
+
+
+async def _prepare_rename(server: Server, params: types.PrepareRenameParams) -> types.Range | None:
+    found = await _renamed(server, params)
+    return found[2] if found else None
+
+
+async def _rename(server: Server, params: types.RenameParams) -> types.WorkspaceEdit | None:
+    found = await _renamed(server, params)
+    if found is None:
+        return None
+    judgement, item, _ = found
+    try:
+        files = await asyncio.to_thread(renamed, judgement, item, params.new_name)
+    except TasError as error:
+        raise JsonRpcException(f"{error.message}. {error.hint}", types.LSPErrorCodes.RequestFailed) from error
+    texts = server.texts(judgement)
+    return types.WorkspaceEdit({texts.uri(path): texts.of(path).edits(after) for path, (_, after) in files.items()})
+
+
+async def _renamed(
+    server: Server, params: types.PrepareRenameParams | types.RenameParams
+) -> tuple[Judgement, Renamed, types.Range] | None:
+    """What is renamed at a position, and the range of its name."""
+    found = await _at(server, params)
+    if found is None or found[3] is None:
+        return None
+    judgement, _, text, (document, path) = found
+    start, end = text.span(document.locate(path))
+    written = text.text[start:end]
+    start += written[:1] in ("'", '"')
+    item = renamed_at(document, path, text.offset(params.position) - start, judgement.fleet)
+    if item is None or not text.text.startswith(item.old, start + item.start):
+        return None
+    start += item.start
+    return judgement, item, types.Range(text.position(start), text.position(start + len(item.old)))
+
+
+async def _execute(server: Server, params: types.ExecuteCommandParams) -> str | None:
+    """The answer to a command in text; where the client does not show it by itself, it opens a file with it."""
+    uri, wanted, *more = [str(argument) for argument in params.arguments or ()]
+    output = more[0] if more else "tree"
+    known = await server.known(uri, whole=True)
+    if known is None:
+        return None
+    judgement, path = known
+    if params.command == SHOW_TREE:
+        text = await asyncio.to_thread(outlines.drawn, judgement, path, wanted, output)
+    else:
+        text = await asyncio.to_thread(_fit, judgement.root, wanted, output)
+    server.show(text, output)
+    return text
+
+
+def _fit(root: Path, wanted: str, output: str) -> str:
+    """What the command says, of the files on the disk and the cluster of the kubeconfig."""
+    command = [sys.executable, "-m", "kubectl_tas", "fit", "-C", str(root), "-o", output, "--", wanted]
+    done = process.run(command)
+    return done.out.decode("utf-8", "replace") or done.err
+
+
 _HANDLERS: dict[str, Callable[[Server, Any], Awaitable[Any]]] = {
+    types.INITIALIZE: _initialize,
     types.INITIALIZED: _initialized,
     types.TEXT_DOCUMENT_DID_OPEN: _opened,
     types.TEXT_DOCUMENT_DID_CHANGE: _changed,
@@ -471,8 +652,15 @@ _HANDLERS: dict[str, Callable[[Server, Any], Awaitable[Any]]] = {
     types.TEXT_DOCUMENT_DEFINITION: _definition,
     types.TEXT_DOCUMENT_CODE_ACTION: _code_action,
     types.TEXT_DOCUMENT_COMPLETION: _completion,
+    types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: _symbols,
+    types.TEXT_DOCUMENT_INLAY_HINT: _hints,
+    types.TEXT_DOCUMENT_CODE_LENS: _lenses,
+    types.TEXT_DOCUMENT_DOCUMENT_LINK: _links,
+    types.TEXT_DOCUMENT_PREPARE_RENAME: _prepare_rename,
+    types.TEXT_DOCUMENT_RENAME: _rename,
 }
 _OPTIONS: dict[str, Any] = {
     types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions([types.CodeActionKind.QuickFix]),
     types.TEXT_DOCUMENT_COMPLETION: types.CompletionOptions(trigger_characters=[" ", "/"]),
+    types.TEXT_DOCUMENT_RENAME: types.RenameOptions(prepare_provider=True),
 }

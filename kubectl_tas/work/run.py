@@ -15,6 +15,7 @@ from functools import cache, cached_property
 from kubectl_tas.check import check_all, check_fleet, check_work
 from kubectl_tas.diagnostics import Diagnostic, Location, has_errors
 from kubectl_tas.folders import is_below, misspelled
+from kubectl_tas.gangs.admission import Admission
 from kubectl_tas.gangs.summary import Kept, Summary
 from kubectl_tas.load.loading import Loaded, config_of, load_repository, load_work
 from kubectl_tas.load.source import CONFIG_FILE, RawFile, Source
@@ -64,6 +65,11 @@ class Run:
         """Those for which a file is read, or a rule looks at one piece of work."""
         own = (to_diagnostic(plain) for item in self.outcomes.values() for plain in item.findings)
         return (*self.loaded.diagnostics, *check_work(self.fleet), *own)
+
+    @cached_property
+    def admission(self) -> Admission:
+        """What quotas say of all work."""
+        return Admission(self.fleet)
 
     @property
     def is_empty(self) -> bool:
