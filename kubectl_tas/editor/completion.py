@@ -145,7 +145,7 @@ def _all() -> dict[str, Any]:
 @cache
 def _kinds() -> dict[str, str]:
     """The name of the schema of each kind."""
-    found = {}
+    found: dict[str, str] = {}
     for rule in _all()["allOf"]:
         listed = rule["if"].get("properties", {}).get("kind", {}).get("enum", ())
         found |= {kind: rule["then"]["$ref"].rpartition("/")[2] for kind in listed if "$ref" in rule.get("then", {})}

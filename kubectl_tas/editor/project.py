@@ -136,10 +136,10 @@ def _places(item: Diagnostic, path: str, *, own: bool) -> Iterator[Diagnostic]:
         yield item
         return
     every = (item.location, *(other.location for other in item.related))
-    first, *others = [place for place in every if place is not None and (place.path == path) == own] or [None]
-    if first is not None:
-        related = tuple(other for other in item.related if other.location in others)
-        yield replace(item, location=first, related=related)
+    meant = [place for place in every if place is not None and (place.path == path) == own]
+    if meant:
+        related = tuple(other for other in item.related if other.location in meant[1:])
+        yield replace(item, location=meant[0], related=related)
 
 
 class _Lines:

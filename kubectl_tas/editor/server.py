@@ -604,9 +604,11 @@ async def _renamed(
 ) -> tuple[Judgement, Renamed, types.Range] | None:
     """What is renamed at a position, and the range of its name."""
     found = await _at(server, params)
-    if found is None or found[3] is None:
+    word = found[3] if found else None
+    if found is None or word is None:
         return None
-    judgement, _, text, (document, path) = found
+    judgement, _, text, _ = found
+    document, path = word
     start, end = text.span(document.locate(path))
     written = text.text[start:end]
     start += written[:1] in ("'", '"')
