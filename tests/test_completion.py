@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from kubectl_tas.editor.completion import completion
-from kubectl_tas.editor.project import judged
+from kubectl_tas.editor.definition import definitions, reference_at
+from kubectl_tas.editor.project import judged, parsed
 from kubectl_tas.resolve.fleet import Fleet
 from tests.support.cli import pool, subpool, write
 
@@ -157,3 +158,43 @@ def test_nothing_that_a_terminal_would_obey(tmp_path: Path) -> None:
     write(tmp_path, {"tas.yaml": "apiVersion: tas/v1alpha1\nkind: Config\n"})
     evil = f'{WORKFLOW}  tasks: [{{name: t, resource: |}}]\nresources: {{"\\e[2J": {{}}, right: {{}}}}\n'
     assert list(offered(evil, judged(tmp_path, {}).fleet)) == ["right"]
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("workflow: {pool: te|am}", ["pools/team.yaml:4:9"]),
+        ("workflow: {pool: team--research|}", ["subpools/a.yaml:4:9"]),
+        ("workflow: {pool: TEAM--nobody|}", ["pools/team.yaml:4:9"]),
+        ("workflow: {pool: nobody|}", []),
+        ("workflow: {pool: team, backend: west|}", ["tas.yaml:3:40"]),
+        ("workflow: {pool: team}\nresources: {r: {platform: h1|00}}", ["pools/team.yaml:14:15"]),
+        ("workflow: {pool: other}\nresources: {r: {platform: h1|00}}", []),
+        ("workflow: {pool: team}\nresources: {r: {topology: [{key: ra|ck}]}}", ["pools/team.yaml:13:5"]),
+        ("workflow: {pool: other}\nresources: {r: {topology: [{key: ra|ck}]}}", ["topologies/t.yaml:4:17"]),
+        ("apiVersion: tas/v1alpha1\nkind: Pool\nspec: {topology: rac|ks}", ["topologies/t.yaml:3:18"]),
+        (f"{GROUP}spec: {{queue: osmo-pool-default-team--re|search}}", ["subpools/a.yaml:4:9"]),
+        (f"{GROUP}spec: {{queue: osmo-pool-default-te|am}}", ["pools/team.yaml:4:9"]),
+        (f"{GROUP}spec: {{queue: osmo-pool-default-team--sh|ared}}", ["pools/team.yaml:4:9"]),
+        (f"{JOB}spec: {{template: {{metadata: {{annotations: {{pod-group-name: g|}}}}}}}}", ["workflows/g.yaml:3:18"]),
+        (
+            f"{JOB}metadata: {{annotations: {{kai.scheduler/topology: racks, "
+            "kai.scheduler/topology-required-placement: example.com/ra|ck}}",
+            ["topologies/t.yaml:4:17"],
+        ),
+        (f"{WORKFLOW}  tasks: [{{name: t}}, {{name: u, inputs: [{{task: t|}}]}}]", ["workflows/x.yaml:4:18"]),
+        (f"{WORKFLOW}  tasks: [{{name: t, resource: b|}}]\nresources: {{a: {{}}, b: {{}}}}", ["workflows/x.yaml:5:20"]),
+        (f"{WORKFLOW}  resources: {{b: {{}}}}\n  tasks: [{{resource: b|}}]", ["workflows/x.yaml:4:15"]),
+        (
+            f"{SET}spec: {{template: {{cliques: [{{name: a}}, {{spec: {{startsAfter: [a|]}}}}]}}}}",
+            ["workflows/x.yaml:3:36"],
+        ),
+    ],
+)
+def test_definitions(text: str, places: list[str], fleet: Fleet) -> None:
+    before, _, after = text.partition("|")
+    (document,) = parsed("workflows/x.yaml", before + after)
+    path = document.path_around(len(before))
+    reference = reference_at(document, path) if path is not None else None
+    assert reference is not None
+    assert [str(place) for place in definitions(reference, fleet)] == places

@@ -480,6 +480,7 @@ def test_hints_lenses_and_what_these_show(root: Path) -> None:
         expected = kubectl_tas("workflow", "explain", "Workflow/train", cwd=root).out
         assert await it.run(tree.command, *tree.arguments) == expected
         assert (await it.run(tree.command, *tree.arguments, "svg")).startswith("<svg")
+        assert await it.run(tree.command, *tree.arguments, "../x") is None
         assert it.opened_by_server == []
         assert "error" in await it.run(fit.command, *fit.arguments)
         assert it.messages == []

@@ -85,7 +85,7 @@ def drawn(judgement: Judgement, path: str, wanted: str, output: str) -> str:
     Raises TasError where there is none.
     """
     found = judgement.fleet.submissions_in([path], wanted)
-    if not found or output not in FORMATS:
+    if not found:
         raise TasError(f"nothing is drawn of {wanted}", hint="Mend what the file has errors in.")
     return FORMATS[output]([figure(picture(judgement.fleet, item)) for item in found])
 

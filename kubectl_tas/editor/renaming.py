@@ -13,6 +13,7 @@ from kubectl_tas.editor.definition import Reference, reference_at, topologies_ne
 from kubectl_tas.editor.project import Judgement, judged
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.document import Document
+from kubectl_tas.load.source import decode
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
@@ -104,4 +105,4 @@ def renamed(before: Judgement, item: Renamed, new: str) -> Mapping[str, tuple[st
         raise TasError(
             f'"{item.old}" is not renamed, since {error.location or "a file"} would be wrong: {error.message}'
         )
-    return {path: (raws[path].content.decode(), text.decode()) for path, text in found.items()}
+    return {path: (decode(path, raws[path].content)[0], decode(path, text)[0]) for path, text in found.items()}

@@ -20,6 +20,7 @@ from pygls.lsp.server import LanguageServer
 
 from kubectl_tas import __version__, process
 from kubectl_tas.diagnostics import Diagnostic, Location, Severity
+from kubectl_tas.draw.diagrams import FORMATS
 from kubectl_tas.editor import hover, outlines, project
 from kubectl_tas.editor.completion import completion
 from kubectl_tas.editor.definition import definitions, reference_at
@@ -292,8 +293,12 @@ class _Texts:
         """The text of one."""
         if path not in self._known:
             text = text_of(self._judgement.root, path, self._judgement.typed)
-            self._known[path] = Text(text, self._encoding)
+            self._known[path] = self.counted(text)
         return self._known[path]
+
+    def counted(self, text: str) -> Text:
+        """A text as the client counts in it."""
+        return Text(text, self._encoding)
 
     def uri(self, path: str) -> str:
         """What the client calls a file."""
@@ -596,7 +601,7 @@ async def _rename(server: Server, params: types.RenameParams) -> types.Workspace
     except TasError as error:
         raise JsonRpcException(f"{error.message}. {error.hint}", types.LSPErrorCodes.RequestFailed) from error
     texts = server.texts(judgement)
-    return types.WorkspaceEdit({texts.uri(path): texts.of(path).edits(after) for path, (_, after) in files.items()})
+    return types.WorkspaceEdit({texts.uri(path): texts.counted(old).edits(new) for path, (old, new) in files.items()})
 
 
 async def _renamed(
@@ -624,7 +629,7 @@ async def _execute(server: Server, params: types.ExecuteCommandParams) -> str | 
     uri, wanted, *more = [str(argument) for argument in params.arguments or ()]
     output = more[0] if more else "tree"
     known = await server.known(uri, whole=True)
-    if known is None:
+    if known is None or output not in FORMATS:
         return None
     judgement, path = known
     if params.command == SHOW_TREE:
