@@ -64,6 +64,7 @@ def offered(text: str, fleet: Fleet) -> dict[str, tuple[str, str]]:
             ["priority", "labels", "timeout", "backend", "groups", "resources"],
         ),
         (f"{WORKFLOW}  tasks:\n  - name: t\n    resource: |\nresources: {{big: {{gpu: 1}}, s: {{}}}}\n", ["big", "s"]),
+        ("workflow: {resources: {b: {}}, tasks: [{name: t, resource: |}]}\n", ["b"]),
         (f"{WORKFLOW}  tasks:\n  - name: t\n  - name: u\n    inputs: [{{task: |}}]\n", ["t", "u"]),
         (f"{WORKFLOW}resources:\n  big:\n    topology: [{{key: |}}]\n", ["zone", "rack"]),
         (f"{WORKFLOW}resources:\n  big:\n    topology:\n    - |\n", ["key", "group", "requirementType"]),

@@ -13,6 +13,7 @@ from lsprotocol.types import ClientCapabilities, InitializeParams, Position, Pub
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.editor import server
 from kubectl_tas.editor.definition import reference_at
+from kubectl_tas.editor.outlines import symbol
 from kubectl_tas.editor.positions import Text, fix
 from kubectl_tas.editor.project import Judgement, judged, looked_at, shown
 from kubectl_tas.load.document import parse
@@ -265,6 +266,7 @@ def test_what_can_be_said_at_once_does_not_wait(tmp_path: Path, monkeypatch: pyt
             return await asyncio.wait_for(news.get(), TIMEOUT)
 
         it.opened(uri, 1, work("a"))
+        assert it._projects[tmp_path].due <= asyncio.get_running_loop().time()  # it does not wait for more
         assert await told() == ("b.yaml", None, ["pool-unknown"])
         it.opened(uri, 2, work("a", "teem"))
         assert await told() == ("a.yaml", 2, ["pool-unknown"])
@@ -281,3 +283,26 @@ def test_what_can_be_said_at_once_does_not_wait(tmp_path: Path, monkeypatch: pyt
         assert len(runs) == 3
 
     asyncio.run(session())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a: 1", ("document", "", [])),
+        ("- a", ("document", "", [])),
+        ("kind: Job\nmetadata: {name: [a]}", ("Job", "Job", [])),
+        (
+            "kind: Pool\nmetadata: {name: a}\nspec: {platforms: {p: {}}, resources: {gpu: 1}}",
+            ("a", "Pool", ["p platforms"]),
+        ),
+        ("kind: ClusterTopology\nspec: {levels: [{domain: d}, {x: 1}]}", ("ClusterTopology",) * 2 + (["d levels"],)),
+        (
+            "workflow: {name: w, resources: {r: {}}}\nresources: {s: {}}",
+            ("w", "Workflow", ["r resources", "s resources"]),
+        ),
+    ],
+)
+def test_symbols(text: str, expected: tuple[str, str, list[str]]) -> None:
+    (document,), _ = parse("x", text)
+    found = symbol(document)
+    assert (found.name, found.about, [f"{item.name} {item.about}" for item in found.children]) == expected

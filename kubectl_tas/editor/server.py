@@ -123,7 +123,7 @@ class Server(LanguageServer):
         path = _path(uri)
         gone = self._open.pop(path, None) if path is not None else None
         if path is not None and gone is not None:
-            self._judge_soon(gone.root, 0)
+            self._judge_soon(gone.root)
             self._find_roots()
 
     def changed_on_disk(self) -> None:
@@ -143,11 +143,11 @@ class Server(LanguageServer):
         for path, document in self._open.items():
             root = find_root(path, self._open)
             if root != document.root:
-                self._judge_soon(document.root, 0)
-                self._judge_soon(root, 0)
+                self._judge_soon(document.root)
+                self._judge_soon(root)
                 document.root = root
 
-    def _judge_soon(self, root: Path | None, pause: float) -> None:
+    def _judge_soon(self, root: Path | None, pause: float = 0) -> None:
         if root is None:
             return
         found = self._projects.setdefault(root, _Project(root))
