@@ -45,6 +45,18 @@ def place(text: str, word: str) -> tuple[int, int]:
     return before.count("\n"), len(line.encode("utf-16-le")) // 2
 
 
+def test_a_hover_says_what_a_name_is_and_what_is_wrong_there(root: Path) -> None:
+    text = (root / WORKFLOW).read_text().replace("gpu: 4", "gpu: 400")
+
+    async def session(it: Editor) -> None:
+        it.open(WORKFLOW, text)
+        known, wrong = (await it.hover(WORKFLOW, *place(text, "team--research"))).split("\n\n---\n\n")
+        assert known.startswith("```text\nPool:")
+        assert wrong.startswith("# over-quota\n")
+
+    run(root, session)
+
+
 def span(line: int, start: int, end: int) -> types.Range:
     return types.Range(types.Position(line, start), types.Position(line, end))
 
