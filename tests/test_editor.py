@@ -15,7 +15,7 @@ from kubectl_tas.editor import server
 from kubectl_tas.editor.definition import reference_at
 from kubectl_tas.editor.outlines import symbol
 from kubectl_tas.editor.positions import Text, fix
-from kubectl_tas.editor.project import Judgement, judged, looked_at, shown
+from kubectl_tas.editor.project import Judgement, judged, looked_at, shown, text_of
 from kubectl_tas.load.document import parse
 from kubectl_tas.words import question
 from tests.support.cli import pool, write
@@ -228,6 +228,11 @@ def test_what_only_all_files_tell(before: dict[str, str], typed: dict[str, str],
     known = judged(tmp_path, {path: text.encode() for path, text in before.items()})
     now = {**before, **typed} if typed else {}
     assert looked_at(known, {path: text.encode() for path, text in now.items()}) is None
+
+
+def test_a_file_that_is_gone_has_no_text(tmp_path: Path) -> None:
+    assert text_of(tmp_path, "gone.yaml", {}) == ""
+    assert text_of(tmp_path, "gone.yaml", {"gone.yaml": b"a: 1"}) == "a: 1"
 
 
 def test_a_file_that_is_open_and_the_same_is_no_change(tmp_path: Path) -> None:

@@ -264,15 +264,15 @@ class Server(LanguageServer):
         """Says that something could not be done; each once, and the server goes on."""
         message = f"internal error: {type(error).__name__}: {error}"
         if isinstance(error, TasError):
-            message = f"{error.message}. {error.hint}".strip()
+            message = _said(error)
         elif os.environ.get("KUBECTL_TAS_DEBUG"):
             where = "".join(traceback.format_exception(error))
             self.window_log_message(types.LogMessageParams(types.MessageType.Error, where))
         self.window_log_message(types.LogMessageParams(types.MessageType.Error, message))
         if message not in self._told:
             self._told.add(message)
-            shown = unlinked(printable_lines(message))  # VS Code runs commands that links name
-            self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"kubectl-tas: {shown}"))
+            shown = f"kubectl-tas: {_notified(message)}"
+            self.window_show_message(types.ShowMessageParams(types.MessageType.Error, shown))
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """What goes wrong outside of our own code is said likewise; what a request is refused for is its answer."""
@@ -327,6 +327,15 @@ def _published(finding: Diagnostic, place: Location, texts: _Texts) -> types.Dia
         source=SOURCE,
         related_information=related,
     )
+
+
+def _said(error: TasError) -> str:
+    return f"{error.message}. {error.hint}" if error.hint else error.message
+
+
+def _notified(message: str) -> str:
+    """A message as it is shown: VS Code runs commands that links in notifications name."""
+    return unlinked(printable_lines(message))
 
 
 async def _reached(due: Callable[[], float]) -> None:
@@ -599,7 +608,7 @@ async def _rename(server: Server, params: types.RenameParams) -> types.Workspace
     try:
         files = await asyncio.to_thread(renamed, judgement, item, params.new_name)
     except TasError as error:
-        raise JsonRpcException(f"{error.message}. {error.hint}", types.LSPErrorCodes.RequestFailed) from error
+        raise JsonRpcException(_notified(_said(error)), types.LSPErrorCodes.RequestFailed) from error
     texts = server.texts(judgement)
     return types.WorkspaceEdit({texts.uri(path): texts.counted(old).edits(new) for path, (old, new) in files.items()})
 
