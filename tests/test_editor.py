@@ -16,6 +16,7 @@ from kubectl_tas.editor.definition import reference_at
 from kubectl_tas.editor.outlines import symbol
 from kubectl_tas.editor.positions import Text, fix
 from kubectl_tas.editor.project import Judgement, judged, looked_at, shown, text_of
+from kubectl_tas.editor.renaming import renamed, renamed_at
 from kubectl_tas.load.document import parse
 from kubectl_tas.words import question
 from tests.support.cli import pool, write
@@ -311,3 +312,33 @@ def test_symbols(text: str, expected: tuple[str, str, list[str]]) -> None:
     (document,), _ = parse("x", text)
     found = symbol(document)
     assert (found.name, found.about, [f"{item.name} {item.about}" for item in found.children]) == expected
+
+
+def test_a_level_of_a_cluster_topology_is_renamed(tmp_path: Path) -> None:
+    """By its domain, also where PodCliqueSets name it; the node label, and another topology's level, stay."""
+    topology = "apiVersion: grove.io/v1alpha1\nkind: ClusterTopology\nmetadata: {name: NAME}\nspec:\n  levels:\n"
+    topology += "  - {domain: rack, key: example.com/rack}\n"
+    sets = (
+        "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: {name: s, labels: {kubectl-tas/pool: team}}\n"
+        "spec: {replicas: 1, template: {topologyConstraint: {topologyName: NAME, packDomain: rack},\n"
+        "  cliques: [{name: c, spec: {roleName: c, replicas: 1, minAvailable: 1,\n"
+        "  podSpec: {containers: [{name: a, image: i}]}}}]}}\n"
+    )
+    files = {
+        "tas.yaml": CONFIG,
+        "pools/team.yaml": pool(),
+        "topologies/a.yaml": topology.replace("NAME", "one"),
+        "topologies/b.yaml": topology.replace("NAME", "two"),
+        "workflows/a.yaml": sets.replace("NAME", "one"),
+        "workflows/b.yaml": sets.replace("NAME", "two").replace("name: s", "name: t"),
+    }
+    known = judged(write(tmp_path, files), {})
+    (document,), _ = parse("topologies/a.yaml", files["topologies/a.yaml"])
+    item = renamed_at(document, ("spec", "levels", 0, "domain"), 0, known.fleet)
+    assert item is not None
+    assert item.old == "rack"
+    assert renamed_at(document, ("spec", "levels", 0, "key"), 0, known.fleet) is None
+    assert renamed(known, item, "row") == {
+        path: (files[path], files[path].replace("rack,", "row,").replace("packDomain: rack", "packDomain: row"))
+        for path in ("topologies/a.yaml", "workflows/a.yaml")
+    }
