@@ -342,3 +342,18 @@ def test_a_level_of_a_cluster_topology_is_renamed(tmp_path: Path) -> None:
         path: (files[path], files[path].replace("rack,", "row,").replace("packDomain: rack", "packDomain: row"))
         for path in ("topologies/a.yaml", "workflows/a.yaml")
     }
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "edits"),
+    [
+        ("a\nb\nc\n", "a\nx\nc\n", [(1, 2, "x\n")]),
+        ("a\nb", "xy\nb", [(0, 1, "xy\n")]),
+        ("a\nb", "a\nxy", [(1, 1, "xy")]),
+        ("a\n", "a\nb\n", [(0, 1, "a\nb\n")]),
+        ("a", "a", []),
+    ],
+)
+def test_edits_from_one_text_to_another(before: str, after: str, edits: list[tuple[int, int, str]]) -> None:
+    found = Text(before).edits(after)
+    assert [(item.range.start.line, item.range.end.line, item.new_text) for item in found] == edits
