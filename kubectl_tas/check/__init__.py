@@ -130,11 +130,16 @@ NEED_ALL = (
 
 
 def check_fleet(fleet: Fleet, *, complete: bool) -> tuple[Diagnostic, ...]:
-    """What all rules find. Where loading was not ``complete``, a name that nothing defines is not reported:
-    it may stand in the document that could not be read.
+    """What all rules find."""
+    return (*check_all(fleet, complete=complete), *check_work(fleet))
+
+
+def check_all(fleet: Fleet, *, complete: bool) -> tuple[Diagnostic, ...]:
+    """What the rules find that look at what is shared, or at all work. Where loading was not ``complete``, a name that
+    nothing defines is not reported: it may stand in the document that could not be read.
     """
     checks = (check for check in FLEET_CHECKS if complete or check not in NEED_ALL)
-    return (*(found for check in checks for found in check(fleet)), *check_work(fleet))
+    return tuple(found for check in checks for found in check(fleet))
 
 
 def check_work(fleet: Fleet) -> tuple[Diagnostic, ...]:

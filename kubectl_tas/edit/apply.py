@@ -67,6 +67,12 @@ def spliced(root: Path, edits: Sequence[Edit]) -> tuple[FileEdit, ...]:
     return tuple(files[path] for path in dict.fromkeys(edit.path for edit in edits))
 
 
+def applied(edit: SetValues, content: bytes) -> bytes:
+    """A file with one edit. Raises TasError where it is a template, or is not what the edit was planned on."""
+    _check_unchanged(edit, content)
+    return _edited(edit, content).encode()
+
+
 def _last_documents_first(edit: Edit) -> int:
     """Documents go after all else is done in their file, the last one first: that leaves the numbers of the others."""
     return -edit.origin.index if isinstance(edit, RemoveDocument) else -MAX_NODES
