@@ -261,24 +261,26 @@ def queues(draw: st.DrawFn, start: str = "q") -> list[Item]:
     count = draw(st.integers(1, 7))
     names = [f"{start}{number}" for number in range(count)]
     for index, name in enumerate(names):
-        parent = draw(st.sampled_from([None, *names[:index][:2]]))
-        gpu = draw(st.sampled_from([(8, -1, 1), (8, 8, 1), (0, -1, 2), (2, 96, 1), (64, 96, 0)]))
-        if not draw(st.integers(0, 4)):
+        parent = draw(st.sampled_from([*names[:index][:1] * 4, None, *names[:index][:2]]))
+        shares = [(64, -1, 1), (96, 96, 2)] if parent is None else [(8, -1, 1), (8, 8, 2), (0, 96, 0)]
+        gpu = draw(st.sampled_from(shares))
+        if not draw(st.integers(0, 12)):
             gpu = (draw(AMOUNTS), draw(AMOUNTS), draw(st.sampled_from([0, 1, 1.5])))
-        if not draw(st.integers(0, 9)):
+        if not draw(st.integers(0, 19)):
             gpu = (draw(ODD), draw(ODD), draw(ODD))
-        cpu = draw(st.sampled_from([FREE, FREE, (1000, -1, 1), (0, 1000, 1)]))
+        cpu = draw(st.sampled_from([*[FREE] * 6, (1000, -1, 1), (0, 1000, 1)]))
         extra: Item = draw(
             st.fixed_dictionaries(
                 {"labels": LABELS},
                 optional={
-                    "priority": st.sampled_from([0, 7, -3, 2**31 - 1, 2**31, "7", 1.5]),
+                    "priority": st.sampled_from([0, 7, 7, -3, 100, 2**31 - 1, 2**31, "7"]),
                     "displayName": st.sampled_from(["x", "Team A", "true", "é ü"]),
-                    "preemptMinRuntime": st.sampled_from(["5m", "1h30m0s", "1d", "90", "", 5]),
-                    "reclaimMinRuntime": st.sampled_from(["5m", "0s", "1.5h"]),
                 },
             )
         )
+        if parent is None:
+            extra["preemptMinRuntime"] = draw(st.sampled_from(["5m", "1h30m0s", "1h30m0s", "1d", "90", "", 5, None]))
+            extra["reclaimMinRuntime"] = draw(st.sampled_from(["5m", "0s", "1h", "", None, "1.5h"]))
         item = live_queue(name, parent, gpu, cpu, **extra)
         item["metadata"]["annotations"] = draw(ANNOTATIONS)
         found.append(item)
