@@ -148,7 +148,7 @@ def test_fields_of_kubernetes(fleet: Fleet) -> None:
     text = f"{JOB}spec:\n  template:\n    spec:\n      containers:\n      - name: a\n        im|\n"
     found = offered(text, fleet)
     assert found["image"] == (text.replace("im|", "image: "), found["image"][1])
-    assert found["image"][1].startswith("Container image name.")
+    assert found["image"][1] == "string"
     assert "name" not in found
     assert next(iter(offered(f"{JOB}spec:\n  |\n", fleet))) == "template"  # what must be there comes first
     head = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nspec: {"

@@ -14,6 +14,7 @@ from kubectl_tas.editor import project
 from kubectl_tas.editor.definition import Reference, items, reference_at, topologies_near
 from kubectl_tas.kubernetes import Shape
 from kubectl_tas.load.document import Document
+from kubectl_tas.load.kinds import KINDS
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.labelkeys import KEYS
 from kubectl_tas.records import dataclass
@@ -125,7 +126,11 @@ def _values(place: _Place, fleet: Fleet) -> Iterator[tuple[object, str]]:
     if reference is not None:
         yield from _NAMED[reference.what](reference, fleet)
     if place.path == ("kind",):
-        yield from ((kind, str(_all()["$defs"][name].get("description", ""))) for kind, name in _kinds().items())
+        yield from (
+            (kind, str(_all()["$defs"][name].get("description", "")))
+            for kind, name in _kinds().items()
+            if " " not in kind
+        )
     for schema in _below(_schemas(place.document), place.path):
         about = str(schema.get("description", ""))
         words = [*schema.get("enum", ()), *([schema["const"]] if "const" in schema else ())]
@@ -144,18 +149,23 @@ def _all() -> dict[str, Any]:
 
 @cache
 def _kinds() -> dict[str, str]:
-    """The name of the schema of each kind."""
+    """The name of the schema of each kind; where two have one name, that of the first, and behind each apiVersion that
+    of the other.
+    """
     found: dict[str, str] = {}
     for rule in _all()["allOf"]:
-        listed = rule["if"].get("properties", {}).get("kind", {}).get("enum", ())
-        found |= {kind: rule["then"]["$ref"].rpartition("/")[2] for kind in listed if "$ref" in rule.get("then", {})}
+        told = rule["if"].get("properties", {})
+        for kind in told.get("kind", {}).get("enum", ()) if "$ref" in rule.get("then", {}) else ():
+            for name in (kind, *(f"{version} {kind}" for version in told.get("apiVersion", {}).get("enum", ()))):
+                found.setdefault(name, rule["then"]["$ref"].rpartition("/")[2])
     return found
 
 
 def _schemas(document: Document) -> list[dict[str, Any]]:
     """The schema of a document; one that does not say yet what it is may be any."""
     data = document.data if isinstance(document.data, dict) else {}
-    name = _kinds().get(str(data.get("kind")))
+    kind = str(data.get("kind"))
+    name = _kinds().get(f"{data.get('apiVersion')} {kind}") or _kinds().get(kind)
     if "workflow" in data:
         name = f"kind.{_WORKFLOW}"
     if name is not None:
@@ -193,7 +203,9 @@ def _said(schema: Mapping[str, Any]) -> Iterator[str]:
 def _shape(document: Document, path: KeyPath) -> Shape | None:
     """What Kubernetes, or an operator, knows of the value at a path; None where nothing is known."""
     data = document.data if isinstance(document.data, dict) else {}
-    shape: Shape | None = shape_of(str(data.get("apiVersion")), str(data.get("kind")), kubernetes.nearest(None))
+    kind = str(data.get("kind"))
+    version = data.get("apiVersion") or next((item.api_version for item in KINDS if item.name == kind), "")
+    shape: Shape | None = shape_of(str(version), kind, kubernetes.nearest(None))
     for step in path:
         if shape is not None:
             shape = shape.items if isinstance(step, int) or shape.fields is None else shape.fields.get(step)
