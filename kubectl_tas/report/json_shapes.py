@@ -449,7 +449,7 @@ class GrowthCluster(TypedDict):
     missingLabel: str | None
     gangs: int
     more: int | None
-    atOnce: int | None
+    atOnce: bool
     waiting: list[GrowthGang]
 
 
