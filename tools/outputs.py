@@ -31,7 +31,7 @@ def output_texts() -> dict[str, str]:
             shape.__pydantic_config__ = ConfigDict(use_attribute_docstrings=True)
     return {
         f"{command.replace(' ', '-')}.json": json.dumps(_schema(command, kinds), indent=2) + "\n"
-        for command, kinds in shapes.OUTPUTS.items()
+        for command, kinds in (shapes.OUTPUTS | shapes.ANSWERS).items()
     }
 
 

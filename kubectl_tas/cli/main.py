@@ -62,6 +62,10 @@ COMMANDS = {
         "kubectl_tas.cli.lsp:lsp",
         "Serve editors by the Language Server Protocol, on standard input and output.",
     ),
+    "mcp": (
+        "kubectl_tas.cli.mcp:mcp",
+        "Serve agents by the Model Context Protocol, on standard input and output: answers, and no edits.",
+    ),
     "rule": ("kubectl_tas.cli.manual:rule", "Explain the rule CODE; without CODE, list all rules."),
     "version": (
         "kubectl_tas.cli.manual:version",

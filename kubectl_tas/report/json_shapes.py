@@ -6,7 +6,7 @@ Type checkers hold each writer to its shape, so that a program imports this file
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired
+from typing import Annotated, NotRequired
 
 from pydantic import WithJsonSchema
 from typing_extensions import TypedDict
@@ -1067,13 +1067,13 @@ class Version(TypedDict):
 class Patch(TypedDict):
     """The smallest change that helps."""
 
-    version: Literal[1]
+    version: int
     patch: str | None
     """A unified diff, for git apply in the repository; null where no edit of a file is known to help."""
     message: str
     """What the patch does, or why there is none."""
     others: list[str]
-    """Other changes that help; nobody has made a patch of them."""
+    """What else helps, or is to be mended, in words."""
 
 
 OUTPUTS: dict[str, tuple[type, ...]] = {
@@ -1098,3 +1098,5 @@ OUTPUTS: dict[str, tuple[type, ...]] = {
     "version": (Version,),
 }
 """The shapes of the JSON of each command that prints some."""
+ANSWERS: dict[str, tuple[type, ...]] = {"suggest": (Patch,)}
+"""The shapes of answers to agents that no command prints."""
