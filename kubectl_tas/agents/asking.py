@@ -82,9 +82,8 @@ class Call:
     def within(self, path: str) -> str:
         """A path of the repository, in full. Raises TasError where it leads out."""
         if PurePosixPath(path).is_absolute() or PureWindowsPath(path).drive or ".." in Path(path).parts:
-            raise TasError(
-                f"{path} is not a path in the repository", hint="Write it relative to the folder of tas.yaml."
-            )
+            message = f"{path} is not a path in the repository"
+            raise TasError(message, hint="Write it relative to the folder of tas.yaml.")
         inside(self.server.root, path)
         return str(self.server.root / path)
 

@@ -52,7 +52,7 @@ def mcp(seconds: int, files: Sequence[str], live: bool, directory: str | None, *
 
 
 def _words(cluster: dict[str, Any], *, live: bool) -> tuple[str, ...]:
-    """The options that name a cluster, for the commands that ask it; none where only a backend or namespace is named."""
+    """The options that name a cluster, for commands that ask it; none where they name a backend or namespace alone."""
     words = ["--live"] if live else []
     for name, value in cluster.items():
         words += [f"--{name.replace('_', '-')}={one}" for one in ([value] if isinstance(value, str) else value or ())]
