@@ -296,6 +296,32 @@ def test_a_patch_makes_room(tmp_path: Path) -> None:
     speak(root, talk, *NODES)
 
 
+def test_a_copy_with_a_link_writes_nothing(tmp_path: Path) -> None:
+    """A folder that links to where it lies really, by a whole path, is the same folder in a copy."""
+    root = shutil.copytree(case_input(FIT), tmp_path / "repository")
+    (root / "workflows").rename(root / "real")
+    (root / "workflows").symlink_to(root / "real")
+    before = state(root)
+
+    async def talk(client: Any, ask: Ask) -> None:
+        for name in ("missed", "mended", "too-large"):
+            result = await ask("suggest", work=name)
+            assert result.is_error or result.structured_content["patch"] is None
+        assert state(root) == before
+
+    speak(root, talk, *NODES)
+
+
+def test_nothing_of_the_repository_is_imported(root: Path) -> None:
+    """A server that starts in the repository has it as its working folder."""
+    write(root, {f"{name}.py": "raise SystemExit('imported')\n" for name in ("json", "click", "kubectl_tas")})
+
+    async def talk(client: Any, ask: Ask) -> None:
+        assert (await ask("validate")).structured_content["summary"]["error"] == 0
+
+    speak(root, talk, cwd=root, isolated=True)
+
+
 def _reversed(patch: str) -> list[str]:
     """The patch that takes another back."""
     turned = {"-": "+", "+": "-"}

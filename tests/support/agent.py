@@ -15,10 +15,17 @@ Ask = Callable[..., Awaitable[Result]]
 
 
 def speak(
-    root: Path, talk: Callable[[Any, Ask], Awaitable[None]], *options: str | Path, cwd: Path | None = None
+    root: Path,
+    talk: Callable[[Any, Ask], Awaitable[None]],
+    *options: str | Path,
+    cwd: Path | None = None,
+    isolated: bool = False,
 ) -> None:
-    """Starts a server for ``root``, and has ``talk`` speak to it: by the client, or by ``ask(tool, **arguments)``."""
-    arguments = ["-m", "kubectl_tas", "-C", str(root), "mcp", *map(str, options)]
+    """Starts a server for ``root``, and has ``talk`` speak to it: by the client, or by ``ask(tool, **arguments)``.
+
+    With ``isolated`` Python imports nothing of the working folder, as where the script ``kubectl-tas`` starts it.
+    """
+    arguments = [*(["-P"] if isolated else []), "-m", "kubectl_tas", "-C", str(root), "mcp", *map(str, options)]
     cache = {"KUBECTL_TAS_CACHE": str(root.parent / "agent-cache")}
     parameters = StdioServerParameters(command=sys.executable, args=arguments, cwd=cwd or root.parent, env=cache)
 
