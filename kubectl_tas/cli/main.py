@@ -55,6 +55,10 @@ COMMANDS = {
         "kubectl_tas.cli.lsp:lsp",
         "Serve editors by the Language Server Protocol, on standard input and output.",
     ),
+    "mcp": (
+        "kubectl_tas.cli.mcp:mcp",
+        "Serve agents by the Model Context Protocol, on standard input and output: answers, and no edits.",
+    ),
     "version": (
         "kubectl_tas.cli.manual:version",
         "Show the version of the tool, and the releases of KAI Scheduler and Grove that it knows.",

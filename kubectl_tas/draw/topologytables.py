@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.compare.cluster_nodes import Coverage
 from kubectl_tas.compare.nodelevels import Domains, Suggestion
@@ -26,6 +26,9 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.topologies import FleetTopology
 from kubectl_tas.words import shortened
+
+if TYPE_CHECKING:
+    from kubectl_tas.report import json_shapes as shapes
 
 HEADER = ("TOPOLOGY", "PODCLIQUESET", CONDITION, "REASON", "MISSING")
 DRIFT_HEADER = ("TOPOLOGY", "IN THE REPOSITORY", "IN THE CLUSTER")
@@ -53,9 +56,9 @@ def render(fleet: Fleet, *, wide: bool = False) -> str:
     return table.render((*header, *(("LABELS", "FILE") if wide else ())), rows)
 
 
-def data(fleet: Fleet) -> dict[str, Any]:
+def data(fleet: Fleet) -> shapes.TopologyList:
     """The same for programs."""
-    found = [
+    found: list[shapes.ListedTopology] = [
         {
             "name": topology.name,
             "kind": topology.declared.spec.kind,
@@ -204,7 +207,7 @@ def suggested_topology(found: Suggestion, name: str) -> dict[str, Any]:
     }
 
 
-def suggested_data(found: Suggestion) -> dict[str, Any]:
+def suggested_data(found: Suggestion) -> shapes.SuggestedTopology:
     """The same for programs."""
     return {
         "version": 1,
@@ -215,7 +218,7 @@ def suggested_data(found: Suggestion) -> dict[str, Any]:
     }
 
 
-def _domains_data(item: Domains) -> dict[str, Any]:
+def _domains_data(item: Domains) -> shapes.SuggestedLevel:
     return {
         "key": item.key,
         "label": item.label,
@@ -235,9 +238,9 @@ def _between(sizes: tuple[int, int]) -> str:
 
 def uses_data(
     found: Sequence[Use], source: str, drifts: Sequence[Drift] | None, nodes: Sequence[Coverage] | None
-) -> dict[str, Any]:
+) -> shapes.TopologyUses:
     """The same for programs; ``drifts`` is None where nothing was compared, ``nodes`` where none are known."""
-    data: dict[str, Any] = {
+    data: shapes.TopologyUses = {
         "version": 1,
         "from": source,
         "podCliqueSets": [
@@ -282,7 +285,7 @@ def _in_order(found: Sequence[Use]) -> list[Use]:
     return sorted(found, key=lambda use: (use.topology is None, use.label, use.full_name))
 
 
-def _condition(found: Condition | None) -> dict[str, Any] | None:
+def _condition(found: Condition | None) -> shapes.Condition | None:
     if found is None:
         return None
     return {"type": CONDITION, "status": found.status, "reason": found.reason, "missing": list(found.missing)}
@@ -292,5 +295,5 @@ def _levels(levels: Levels | None) -> str:
     return NONE if levels is None else " > ".join(f"{domain} ({key})" for domain, key in levels)
 
 
-def _data(levels: Levels | None) -> list[dict[str, str]] | None:
+def _data(levels: Levels | None) -> list[shapes.DomainKey] | None:
     return None if levels is None else [{"domain": domain, "key": key} for domain, key in levels]
