@@ -26,7 +26,7 @@ from kubectl_tas.words import MAX_LISTED, Misspellings, did_you_mean, question, 
 COMPANION_NAMESPACE = Rule(
     "companion-namespace",
     Severity.ERROR,
-    "An object that stands beside workloads is in a namespace in which no work of its cluster runs.",
+    "A companion of workloads is in a namespace without work of its cluster.",
     "No workload of this repository can use it there, and it could change what others have there. Leave the namespace "
     "out, or write that of the workloads.",
     protects=Waiving.CONFIG,

@@ -105,7 +105,7 @@ ACCESS_REPEATED = Rule(
 ACCESS_UNGUARDED = Rule(
     "access-unguarded",
     Severity.WARNING,
-    "Pools name who may submit, but nothing keeps others out of their queues.",
+    "Pools name groups that may submit, but nothing keeps others out of their queues.",
     "Roles say who may create work in a namespace. KAI does not ask who names a queue: anybody who may create a Pod, "
     "in any namespace, may use any queue. spec.guard of the Config adds the policies that refuse that.",
     protects=Waiving.CONFIG,

@@ -57,7 +57,7 @@ MAXIMUM_ABOVE_PARENT = Rule(
 QUOTA_RESOURCE_MISSING = Rule(
     "quota-resource-missing",
     Severity.WARNING,
-    "The quota of a subpool does not name GPUs, cpu or memory, of which its pool is guaranteed a number.",
+    "The quota of a subpool lacks GPUs, cpu or memory that its pool guarantees.",
     "A bare number is GPUs only, and of what a quota does not name the subpool is guaranteed nothing: HIGH and NORMAL "
     "pods that ask for any of it never run there. Name each resource, with 0 where you mean none, or give the subpool "
     "a share of all that the pool is guaranteed.",

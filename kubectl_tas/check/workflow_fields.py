@@ -63,7 +63,7 @@ LABEL_POLICY_WARNING = Rule(
 RESOURCE_UNNAMED = Rule(
     "resource-unnamed",
     Severity.WARNING,
-    "A task names no resource, and its workflow has resources of which none is called default.",
+    "A task names no resource, and none of its workflow's resources is called default.",
     "A task that names no resource uses the one called default. Where there is none it has neither GPUs nor a "
     "topology, and OSMO refuses it. Name one in the task, or define default, empty where nothing is asked for.",
 )

@@ -72,19 +72,16 @@ def fit_command(
 ) -> int:
     """Say whether the nodes have a placement for WORK, and whether KAI finds it.
 
-    Each is taken alone, on what the pods of the cluster leave free; quotas are what `admit` answers. Without --nodes,
-    nodes and pods are asked of the backends' clusters. Where nothing fits, the first constraint that fails is shown,
-    and changes with which KAI places it. Exits 1 where KAI finds no placement of one, and always where one has no
-    answer.
+    Each gang is taken alone, on what the pods of the cluster leave free; for quotas ask `admit`. Without --nodes, fit
+    asks the clusters of the backends. If nothing fits, it shows the first constraint that fails, and changes with which
+    KAI places the gang. Exits 1 if KAI finds no placement of one, or if one has no answer.
 
-    With --all, all that does not run yet is taken in KAI's order, by queue and priority, against the same nodes and
-    quotas: what starts, what waits for what, and which pods of LOW work go or move for it. Exits 1 where one waits, or
-    where KAI looks at more than was looked at here.
+    --all takes everything that does not run yet in KAI's order, against the same nodes and quotas: what starts, what
+    waits for what, and which pods of LOW work go or move for it. Exits 1 if one waits, or if KAI looks at more than fit.
 
-    With --grow, racks like those that there are most of are added until KAI has placed all; quotas are not looked at.
-    Exits 1 where one waits for room.
+    --grow adds racks, like the most common one, until KAI has placed all; it ignores quotas. Exits 1 if one waits.
 
-    As a picture, each answer shows the domains with what their nodes have, and where its pods go.
+    A picture shows the domains with what their nodes have, and where the pods go.
     """
     if output in PICTURES and (is_all or grow is not None):
         raise click.UsageError(f"-o {output} draws answers for WORK that is named, not those of --all or --grow")

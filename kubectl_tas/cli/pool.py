@@ -269,8 +269,8 @@ def rename(old: str, new: str, dry_run: bool, render_after: bool, directory: str
 def remove(name: str, dry_run: bool, render_after: bool, directory: str | None) -> int:
     """Remove the pool NAME with its subpools, as one change.
 
-    Its work, and pools of which it is the parent, must go first: where any is declared, it is listed and nothing is
-    written. Subpools that are ARCHIVED stay, for the record. A file goes with its last document.
+    Its work and the pools below it must go first: if any is declared, the command lists it and writes nothing. ARCHIVED
+    subpools stay, for the record. A file goes with its last document.
     """
     plan = partial(pool_edits.remove, name=names.fold(name))
     code = edit(directory, plan, dry_run=dry_run, render_after=render_after, rename=str)

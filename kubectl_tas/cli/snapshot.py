@@ -45,7 +45,7 @@ def snapshot_command(
     """Write what KAI's scheduler would see, for KAI's own tool.
 
     KAI's snapshot tool answers with the code of the real scheduler: what becomes of WORK, by default all work of the
-    repository, once it is applied. The file has the nodes and pods that there are, the queues and topologies of the
+    repository, once it is applied. The file has the cluster's nodes and pods, the queues and topologies of the
     repository, and the PodGroups and pods that the work becomes. The same input gives the same bytes.
     """
     if to == "-" and sys.stdout.isatty():

@@ -226,7 +226,7 @@ def drain(
 @output_option(*LIST)
 @repository_option
 def list_subpools(parent: str | None, output: str, directory: str | None) -> int:
-    """List all subpools, or those of PARENT, ARCHIVED ones included, also those of which the pool is gone."""
+    """List all subpools, or those of PARENT, ARCHIVED ones and those whose pool is gone included."""
     session = open_summaries(directory)
     known = [*(item for pool in session.fleet.pools for item in pool.subpools), *session.fleet.records]
     found = [item for item in known if parent is None or item.pool == names.fold(parent)]

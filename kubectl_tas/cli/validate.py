@@ -79,10 +79,9 @@ def validate(
 ) -> int:
     """Check every document of the repository, and all of them against each other.
 
-    The whole repository is read in any case. With PATHS, only what is found in those files and folders is
-    reported, and what has no place in any file. With - it is standard input that is judged, as if it were a file of the
-    repository: the one that --stdin-filename names, else one more, of which a workflow or workload takes the place of
-    the repository's of that kind and name.
+    The whole repository is read in any case. PATHS limit the report to those files and folders, and to findings
+    without a place. - judges standard input as a file of the repository: the one that --stdin-filename names, else a
+    new one, whose workflows and workloads replace those of the same kind and name.
 
     With --base, changes that must not be made are found too: topologies that are removed or change while they are
     used, constraints of PodCliqueSets that change, steps that a subpool may not take, pools in folders that did not

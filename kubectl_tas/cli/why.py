@@ -24,7 +24,7 @@ from kubectl_tas.resolve.pools import Submission
 @click.command("why", epilog="Example: kubectl tas workflow why train")
 @work_arguments()
 @output_option("text", "json")
-@click.option("--live", is_flag=True, help="Ask the clusters of which there is no file too.")
+@click.option("--live", is_flag=True, help="Also ask the clusters without a file.")
 @cluster_options
 @template_options
 @repository_option

@@ -25,7 +25,7 @@ OUTSIDE_ADMIN_SOURCES = Rule(
 ADMIN_SOURCE_UNREAD = Rule(
     "admin-source-unread",
     Severity.WARNING,
-    "spec.adminSources names a folder of which no file is read.",
+    "spec.adminSources names a folder without a file that is read.",
     "No Pool or Subpool of that folder is rendered. Correct its name, or add it to spec.sources.",
 )
 if TYPE_CHECKING:
