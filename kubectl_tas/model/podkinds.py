@@ -151,7 +151,7 @@ PLAIN: tuple[PodKind, ...] = (
     PodKind("SparkApplication", ("sparkoperator.k8s.io/v1beta2",), _SPARK),
     PodKind(
         "SeldonDeployment",
-        ("machinelearning.seldon.io/v1",),
+        tuple(f"machinelearning.seldon.io/{version}" for version in ("v1", "v1alpha3", "v1alpha2")),
         (PodPart("spec.predictors[].componentSpecs[]", "spec.predictors[].replicas"),),
     ),
 )
