@@ -191,8 +191,9 @@ Fault = tuple[KeyPath, str, str]
 """Where a Karta says what is not read, what it is, and what to do."""
 _STRUCTURE: KeyPath = ("spec", "structureDefinition")
 _GROUPS: KeyPath = ("spec", "optimizationInstructions", "gangScheduling", "podGroup", "subGroups")
-_OTHERWISE = "Describe the kind in spec.kinds of the Config, and move the Karta out of the folders that are read."
-_PATHS = f"Write a path such as .spec.template or .spec.roles[].template. {_OTHERWISE}"
+_OTHERWISE = "describe the kind in spec.kinds of the Config, and move the Karta out of the folders that are read."
+_ELSE = f"Instead, {_OTHERWISE}"
+_PATHS = f"Write a path such as .spec.template or .spec.roles[].template. If none fits: {_OTHERWISE}"
 
 
 class Karta(Open):
@@ -294,7 +295,7 @@ class _Read:
                 yield (*path, "ownerRef"), f'the Karta has no component "{owner}"', f"Known are {', '.join(self._known)}."
             elif owner is not None and owner in self._owner:
                 what = f'"{owner}" is a component below another one: kubectl-tas reads components of the root alone'
-                yield (*path, "ownerRef"), what, _OTHERWISE
+                yield (*path, "ownerRef"), what, _ELSE
         if self._owner and self._karta.root.specDefinition is not None:
             what = "the root has pods and components: KAI counts those of the components alone"
             yield (*self._parts[0].path, "specDefinition"), what, "Make its pods a component of their own."
@@ -308,7 +309,7 @@ class _Read:
         if written is None:
             other = "podSpecPath" if component.specDefinition.podSpecPath else "fragmentedPodSpecDefinition"
             what = f'kubectl-tas reads podTemplateSpecPath alone, not the {other} of "{component.name}"'
-            self._fault((*at, other), what, _OTHERWISE)
+            self._fault((*at, other), what, _ELSE)
         elif template is None:
             self._fault((*at, "podTemplateSpecPath"), f"kubectl-tas does not read the jq expression {written}", _PATHS)
         elif "[]" in written and component.instanceIdPath is None:
@@ -317,7 +318,7 @@ class _Read:
         own = self._scale(item, template[1] if template else "")
         root = self._scale(self._parts[0], "") if item is not self._parts[0] else ("", "", "", False)
         if self._is_scaled and item is not self._parts[0] and root[1]:
-            self._fault((*_STRUCTURE, "rootComponent", "scaleDefinition", "minReplicasPath"), "KAI would multiply a minimum", _OTHERWISE)
+            self._fault((*_STRUCTURE, "rootComponent", "scaleDefinition", "minReplicasPath"), "KAI would multiply a minimum", _ELSE)
         return PodPart(
             template[1] if template else "",
             count=own[0],
@@ -345,7 +346,7 @@ class _Read:
                 self._fault((*item.path, "scaleDefinition", key), what, _PATHS)
             elif "[]" in path and not template.startswith(path[: path.rindex("[]") + 2]):
                 what = f"{written} counts items of a list that the pod templates are not in"
-                self._fault((*item.path, "scaleDefinition", key), what, _OTHERWISE)
+                self._fault((*item.path, "scaleDefinition", key), what, _ELSE)
             if key == "replicasPath" and number is not None:
                 is_counted = bool(number[2] or number[3])
             found.append(path)
