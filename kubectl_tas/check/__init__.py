@@ -14,6 +14,7 @@ from kubectl_tas.check.gitops import check_exported, check_finished, check_suspe
 from kubectl_tas.check.grove_api import check_grove_fields, check_grove_versions
 from kubectl_tas.check.growth import check_growth, check_scale_targets
 from kubectl_tas.check.hierarchy import check_bindings, check_topologies
+from kubectl_tas.check.kartas import check_kartas
 from kubectl_tas.check.keys import check_documents
 from kubectl_tas.check.mounts import check_mounts
 from kubectl_tas.check.node_labels import check_level_labels
@@ -74,6 +75,7 @@ FLEET_CHECKS: tuple[Check, ...] = (
     check_default_lifetimes,
     check_unused_platforms,
     check_operator,
+    check_kartas,
     check_grove_versions,
     check_default_topology,
     check_versions,

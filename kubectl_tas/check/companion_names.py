@@ -215,7 +215,7 @@ def _kinds(fleet: Fleet) -> Iterator[Diagnostic]:
             off = f"set {COMPANION_KIND.code}: off in spec.rules"
             hint = f"Remove it. If controllers make no pods and no other objects of it, {off}."
             yield Diagnostic(COMPANION_KIND, message, config.at("spec", "companions", index), hint=hint)
-    for index, declared in enumerate(fleet.config.kinds if config else ()):
+    for index, declared in enumerate(config.spec.spec.kinds if config else ()):
         reason = _declared_reason(declared)
         if config is not None and reason is not None:
             message = f"{declared.kind} of {declared.apiVersion} is no kind to declare: {reason[0]}"

@@ -47,12 +47,24 @@ class PlainWorkload(Workload):
         count = self.number(part.count, path, 1)
         most = self.number(part.most, path, count)
         pods = max(count, most) * self.number(part.times, path, 1)
-        name, written = self._name(path)
+        name, written = (part.name, None) if part.name else self._name(path)
         own = pod_set(name, pods, path, template)
         if not isinstance(found, PodTemplate):
             metadata, spec = (*path, *found.metadata_at), (*path, *found.spec_at)
             own = replace(own, metadata_path=metadata, spec_path=spec, is_pod_spec=found.is_pod_spec)
         yield replace(own, written=written)
+
+    @property
+    def least(self) -> list[int]:
+        """How many pods of each part start together."""
+        found = []
+        for part in self.row.pods:
+            for path, pods in _found(self, _steps(part.path)):
+                if isinstance(pods, PodTemplate) or pods.template is not None:
+                    least = self.number(part.least, path, int(part.is_counted)) if part.least else int(part.is_counted)
+                    wanted = least or self.number(part.count, path, int(part.is_counted))
+                    found.append(wanted * self.number(part.times, path, 1))
+        return found
 
     def number(self, wanted: str, path: KeyPath = (), otherwise: int = 1) -> int:
         """The number at a path of the row, for the item that ``path`` is in."""
@@ -162,9 +174,9 @@ def model_of(row: PodKind) -> type[PlainWorkload]:
     root = _Node()
     for part in row.pods:
         root.at(part.path).type = imported(f"kubectl_tas.model.{part.form}")
-        for path in filter(None, (part.count, part.most, part.times)):
+        for path in filter(None, (part.count, part.most, part.times, part.least)):
             root.at(path).type = Count
-    if isinstance(row.minimum, str) and row.minimum != "all":
+    if isinstance(row.minimum, str) and row.minimum not in ("all", "least"):
         root.at(row.minimum).type = Count
     fields = {_field(key): part.field(key, row.model_name) for key, part in root.parts.items()}
     fields |= {

@@ -39,6 +39,12 @@ class PodPart:
     """Of a number that multiplies theirs: the nodes of each."""
     most: str = ""
     """Of the number up to which a controller adds pods, where that is more than their number."""
+    least: str = ""
+    """Of the number that starts together, where the kind says ``least``."""
+    is_counted: bool = True
+    """Whether KAI counts 1 where the object leaves that number out."""
+    name: str = ""
+    """What the pods are called; empty: by where their template stands."""
     form: str = "podtemplate:PodTemplate"
     """The model that reads what is there, ``module:class``."""
 
@@ -55,7 +61,11 @@ class PodKind:
     each: bool = False
     """Whether each pod has a PodGroup of its own; else all of an object have one."""
     minimum: int | str = 1
-    """Pods that start together: a number, ``all``, or the path of a number."""
+    """Pods that start together: a number, ``all``, the path of a number, or ``least``, which each part says."""
+    sub_groups: bool = False
+    """Whether each part is a SubGroup."""
+    group_name: str = ""
+    """What follows on the UID in the name of its PodGroup, which then has no name before it."""
     unpredicted: str = ""
     """Why the file does not say what its PodGroup will be; empty where it does."""
     plural: str = ""
@@ -151,7 +161,7 @@ PLAIN: tuple[PodKind, ...] = (
     PodKind("SparkApplication", ("sparkoperator.k8s.io/v1beta2",), _SPARK),
     PodKind(
         "SeldonDeployment",
-        ("machinelearning.seldon.io/v1",),
+        tuple(f"machinelearning.seldon.io/{version}" for version in ("v1", "v1alpha3", "v1alpha2")),
         (PodPart("spec.predictors[].componentSpecs[]", "spec.predictors[].replicas"),),
     ),
 )

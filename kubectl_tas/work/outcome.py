@@ -34,7 +34,7 @@ from kubectl_tas.work.plain import Plain, from_diagnostic, from_location, from_s
 if TYPE_CHECKING:
     from kubectl_tas.model.workload_kinds import AnyWorkload
 
-_SHARED = ("pools", "subpools", "topologies", "pod_templates", "resource_validations", "operators")
+_SHARED = ("pools", "subpools", "topologies", "pod_templates", "resource_validations", "operators", "kartas")
 """What a file may declare that others depend on."""
 _WITH_OTHERS = ("pod_groups", "pod_clique_sets")
 """What is judged together with what other files declare."""
