@@ -77,7 +77,7 @@ def fit_command(
     KAI places the gang. Exits 1 if KAI finds no placement of one, or if one has no answer.
 
     --all takes everything that does not run yet in KAI's order, against the same nodes and quotas: what starts, what
-    waits for what, and which pods of LOW work go or move for it. Exits 1 if one waits, or if KAI looks at more than fit.
+    waits for what, and which pods of LOW work go or move for it. Exits 1 if one waits, or if KAI looks at more.
 
     --grow adds racks, like the most common one, until KAI has placed all; it ignores quotas. Exits 1 if one waits.
 

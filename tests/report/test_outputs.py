@@ -39,14 +39,14 @@ def keeps_to(command: str, text: str) -> None:
 
 
 def test_no_command_is_without_a_schema() -> None:
-    """But those whose JSON is another's format."""
+    """But those whose JSON is another's format; `topology list --pool` prints what its hidden old name does."""
     printing = {
         item.command_path.removeprefix("kubectl tas ")
         for item in commands()
         for option in item.command.params
         if option.name == "output" and isinstance(option.type, click.Choice) and "json" in option.type.choices
     }
-    assert printing == OUTPUTS.keys()
+    assert printing | {"pool topology-keys"} == OUTPUTS.keys()
 
 
 @pytest.mark.parametrize(
