@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from mcp import MCPError
 
+from kubectl_tas.agents.paging import page_of
+from kubectl_tas.errors import TasError
 from tests.support.agent import Ask, speak, words
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, ROOT, case_input
@@ -279,19 +281,32 @@ def test_a_patch_makes_room(tmp_path: Path) -> None:
     before = state(root)
 
     async def talk(client: Any, ask: Ask) -> None:
-        patched = []
+        patched = {}
         for name in ("missed", "mended", "too-large", "too-many", "placed"):
             answer = (await ask("suggest", work=name)).structured_content
             assert state(root) == before
             if answer["patch"] is None:
                 assert answer["message"].startswith("There is no patch: ")
                 continue
-            patched.append(name)
+            patched[name] = [line for line in answer["patch"].splitlines()[2:] if line.startswith("+")]
             applied(root, answer["patch"])
             fit = (await ask("fit", work=[name])).structured_content
             assert all(gang["outcome"] == "fits" for gang in fit["gangs"])
             applied(root, "\n".join(_reversed(answer["patch"])))
-        assert patched
+        soft = "+    - {key: rack, group: red, requirementType: preferred}"
+        assert patched == {"missed": [soft], "too-large": [soft.replace("group: red", "group: blue")]}
+        for old, new in (
+            ("- {key: rack, group: blue}", "- key: rack\n      group: blue"),
+            ("- {key: rack, group: blue}", "- group: blue\n      key: rack"),
+            ("- {key: rack, group: blue}", "- {key: rack, group: blue, requirementType: required}"),
+        ):
+            path = root / "workflows/too-large.yaml"
+            text = path.read_text()
+            path.write_text(text.replace(old, new))
+            answer = (await ask("suggest", work="too-large")).structured_content
+            assert "requirementType: preferred" in answer["patch"]
+            applied(root, answer["patch"])
+            path.write_text(text)
 
     speak(root, talk, *NODES)
 
@@ -338,3 +353,12 @@ def test_without_the_extra(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stdout) == (3, "")
     assert "pip install 'kubectl-tas[mcp]'" in done.stderr
+
+
+def test_an_item_that_is_too_large_is_cut_or_refused() -> None:
+    item = {"name": "x", "pods": [f"pod-{number:05}" for number in range(20_000)]}
+    found = page_of({"version": 1, "gangs": [item, item]}, 0, 50)
+    assert found["page"] == {"offset": 0, "limit": 1, "next": 1, "leftOut": {"gangs": 1}, "cutTo": 200}
+    assert len(found["gangs"][0]["pods"]) == 200
+    with pytest.raises(TasError, match="one item of the answer alone has more than 60000 characters"):
+        page_of({"version": 1, "patch": "x" * 70_000}, 0, 50)

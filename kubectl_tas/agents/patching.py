@@ -28,6 +28,15 @@ _SOFTER = (
     (re.compile(r"\brequired(TopologyLevel:)"), r"preferred\1"),
 )
 """How a line requires a level, and how it prefers it."""
+_UNSAID = (
+    (
+        r"(\{{(?![^{{}}]*requirementType)[^{{}}]*\bkey:\s*[\"']?(?:{0})\b[^{{}}]*?)(\s*\}})",
+        r"\1, requirementType: preferred\2",
+    ),
+    (r"^(\s*)- key:\s*[\"']?(?:{0})[\"']?\s*$", r"\g<0>\n\1  requirementType: preferred"),
+    (r"^(\s+)key:\s*[\"']?(?:{0})[\"']?\s*$", r"\g<0>\n\1requirementType: preferred"),
+)
+"""How a workflow requires one of these levels by default, and how it says that it prefers it."""
 _LEVEL = r"((?:key|[\w./-]*required-placement|requiredTopologyLevel)[\"']?:\s*[\"']?){}(?=[\"'\s,}}]|$)"
 
 
@@ -82,7 +91,7 @@ def _of_work(call: Call, work: str) -> Said:
     kinds = list(dict.fromkeys(change["kind"] for gang in gangs for change in gang["changes"]))
     candidates = list(_candidates(before, kinds, gangs[0]["levels"]))
     if not candidates:
-        return _patch(None, "There is no patch: nobody has made an edit of the changes that help.", changes)
+        return _patch(None, "There is no patch: no change of one line helps. Choose from `others`.", changes)
     with tempfile.TemporaryDirectory(prefix="kubectl-tas-") as folder:
         root = _copied(call.server.root, Path(folder) / "repository")
         for after in candidates[:MAX_TRIED]:
@@ -97,7 +106,9 @@ def _candidates(text: str, kinds: Sequence[str], levels: Sequence[str]) -> Itera
     """Texts in which one line differs, then those in which all such lines do; by the order of ``kinds``."""
     for kind in kinds:
         if kind == "preferred":
-            yield from _edited(text, _SOFTER)
+            names = "|".join(map(re.escape, levels))
+            unsaid = [(re.compile(pattern.format(names)), meant) for pattern, meant in _UNSAID]
+            yield from _edited(text, (*_SOFTER, *unsaid))
         elif kind == "level":
             for finer, coarser in reversed(list(zip(levels[1:], levels, strict=False))):
                 yield from _edited(text, ((re.compile(_LEVEL.format(re.escape(finer))), rf"\g<1>{coarser}"),))
@@ -107,11 +118,11 @@ def _edited(text: str, edits: Sequence[tuple[re.Pattern[str], str]]) -> Iterator
     lines = text.split("\n")
     changed = {}
     for number, line in enumerate(lines):
-        new = line
         for pattern, meant in edits:
-            new = pattern.sub(meant, new)
-        if new != line:
-            changed[number] = new
+            new = pattern.sub(meant, line)
+            if new != line:
+                changed[number] = new
+                break
     for number, line in changed.items():
         yield "\n".join((*lines[:number], line, *lines[number + 1 :]))
     if len(changed) > 1:
