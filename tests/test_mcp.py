@@ -7,12 +7,15 @@ import json
 import shutil
 import subprocess
 import sys
+import time
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import MCPError
 
+from kubectl_tas.agents import patching
 from kubectl_tas.agents.paging import page_of
 from kubectl_tas.errors import TasError
 from tests.support.agent import Ask, speak, words
@@ -353,6 +356,23 @@ def test_without_the_extra(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stdout) == (3, "")
     assert "pip install 'kubectl-tas[mcp]'" in done.stderr
+
+
+@pytest.mark.parametrize("line", ["- {" + "key: rack, " * 50_000, "- key: rack\n" * 50_000, "required" * 100_000])
+def test_edits_of_a_hostile_file_are_few_and_fast(line: str) -> None:
+    start = time.monotonic()
+    found = list(islice(patching._candidates(line, ["preferred", "level"], ["zone", "rack"]), patching.MAX_TRIED))
+    assert len(found) <= patching.MAX_TRIED
+    assert time.monotonic() - start < 5
+
+
+def test_a_repository_that_is_too_large_is_not_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = shutil.copytree(case_input(FIT), tmp_path / "repository")
+    assert (patching._copied(root, tmp_path / "copy") / "workflows/missed.yaml").is_file()
+    monkeypatch.setattr(patching, "MAX_FILES", 2)
+    with pytest.raises(TasError, match="too many to try an edit"):
+        patching._copied(root, tmp_path / "other")
+    assert not (tmp_path / "other").exists()
 
 
 def test_an_item_that_is_too_large_is_cut_or_refused() -> None:
