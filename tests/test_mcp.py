@@ -7,12 +7,17 @@ import json
 import shutil
 import subprocess
 import sys
+import time
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import MCPError
 
+from kubectl_tas.agents import patching
+from kubectl_tas.agents.paging import page_of
+from kubectl_tas.errors import TasError
 from tests.support.agent import Ask, speak, words
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, ROOT, case_input
@@ -279,19 +284,32 @@ def test_a_patch_makes_room(tmp_path: Path) -> None:
     before = state(root)
 
     async def talk(client: Any, ask: Ask) -> None:
-        patched = []
+        patched = {}
         for name in ("missed", "mended", "too-large", "too-many", "placed"):
             answer = (await ask("suggest", work=name)).structured_content
             assert state(root) == before
             if answer["patch"] is None:
                 assert answer["message"].startswith("There is no patch: ")
                 continue
-            patched.append(name)
+            patched[name] = [line for line in answer["patch"].splitlines()[2:] if line.startswith("+")]
             applied(root, answer["patch"])
             fit = (await ask("fit", work=[name])).structured_content
             assert all(gang["outcome"] == "fits" for gang in fit["gangs"])
             applied(root, "\n".join(_reversed(answer["patch"])))
-        assert patched
+        soft = "+    - {key: rack, group: red, requirementType: preferred}"
+        assert patched == {"missed": [soft], "too-large": [soft.replace("group: red", "group: blue")]}
+        for old, new in (
+            ("- {key: rack, group: blue}", "- key: rack\n      group: blue"),
+            ("- {key: rack, group: blue}", "- group: blue\n      key: rack"),
+            ("- {key: rack, group: blue}", "- {key: rack, group: blue, requirementType: required}"),
+        ):
+            path = root / "workflows/too-large.yaml"
+            text = path.read_text()
+            path.write_text(text.replace(old, new))
+            answer = (await ask("suggest", work="too-large")).structured_content
+            assert "requirementType: preferred" in answer["patch"]
+            applied(root, answer["patch"])
+            path.write_text(text)
 
     speak(root, talk, *NODES)
 
@@ -338,3 +356,29 @@ def test_without_the_extra(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stdout) == (3, "")
     assert "pip install 'kubectl-tas[mcp]'" in done.stderr
+
+
+@pytest.mark.parametrize("line", ["- {" + "key: rack, " * 50_000, "- key: rack\n" * 50_000, "required" * 100_000])
+def test_edits_of_a_hostile_file_are_few_and_fast(line: str) -> None:
+    start = time.monotonic()
+    found = list(islice(patching._candidates(line, ["preferred", "level"], ["zone", "rack"]), patching.MAX_TRIED))
+    assert len(found) <= patching.MAX_TRIED
+    assert time.monotonic() - start < 5
+
+
+def test_a_repository_that_is_too_large_is_not_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = shutil.copytree(case_input(FIT), tmp_path / "repository")
+    assert (patching._copied(root, tmp_path / "copy") / "workflows/missed.yaml").is_file()
+    monkeypatch.setattr(patching, "MAX_FILES", 2)
+    with pytest.raises(TasError, match="too many to try an edit"):
+        patching._copied(root, tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+
+
+def test_an_item_that_is_too_large_is_cut_or_refused() -> None:
+    item = {"name": "x", "pods": [f"pod-{number:05}" for number in range(20_000)]}
+    found = page_of({"version": 1, "gangs": [item, item]}, 0, 50)
+    assert found["page"] == {"offset": 0, "limit": 1, "next": 1, "leftOut": {"gangs": 1}, "cutTo": 200}
+    assert len(found["gangs"][0]["pods"]) == 200
+    with pytest.raises(TasError, match="one item of the answer alone has more than 60000 characters"):
+        page_of({"version": 1, "patch": "x" * 70_000}, 0, 50)

@@ -6,6 +6,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,12 @@ from kubectl_tas.report.unifieddiff import unified
 VERSION = 1
 MAX_TRIED = 8
 """Edits that are tried."""
+MAX_LINES = 4
+"""Lines of one kind of edit that are tried one by one."""
+MAX_LINE = 500
+"""Characters of a line that is edited: a pattern may take as long as the square of them."""
+MAX_FILES = 20_000
+"""Files and folders of a repository that is copied."""
 MAX_COPIED = 64 * MEBIBYTE
 """Bytes of a repository that is copied to try an edit of its work."""
 _HINT = "Name a file of the repository."
@@ -28,6 +35,15 @@ _SOFTER = (
     (re.compile(r"\brequired(TopologyLevel:)"), r"preferred\1"),
 )
 """How a line requires a level, and how it prefers it."""
+_UNSAID = (
+    (
+        r"(\{{(?![^{{}}]*requirementType)[^{{}}]*\bkey:\s*[\"']?(?:{0})\b[^{{}}]*?)(\s*\}})",
+        r"\1, requirementType: preferred\2",
+    ),
+    (r"^(\s*)- key:\s*[\"']?(?:{0})[\"']?\s*$", r"\g<0>\n\1  requirementType: preferred"),
+    (r"^(\s+)key:\s*[\"']?(?:{0})[\"']?\s*$", r"\g<0>\n\1requirementType: preferred"),
+)
+"""How a workflow requires one of these levels by default, and how it says that it prefers it."""
 _LEVEL = r"((?:key|[\w./-]*required-placement|requiredTopologyLevel)[\"']?:\s*[\"']?){}(?=[\"'\s,}}]|$)"
 
 
@@ -80,12 +96,12 @@ def _of_work(call: Call, work: str) -> Said:
         return _patch(None, "There is no patch: several files have work of that name. Write KIND/NAME.", changes)
     before = _read(call.within(path))
     kinds = list(dict.fromkeys(change["kind"] for gang in gangs for change in gang["changes"]))
-    candidates = list(_candidates(before, kinds, gangs[0]["levels"]))
+    candidates = list(islice(_candidates(before, kinds, gangs[0]["levels"]), MAX_TRIED))
     if not candidates:
-        return _patch(None, "There is no patch: nobody has made an edit of the changes that help.", changes)
+        return _patch(None, "There is no patch: no change of one line helps. Choose from `others`.", changes)
     with tempfile.TemporaryDirectory(prefix="kubectl-tas-") as folder:
         root = _copied(call.server.root, Path(folder) / "repository")
-        for after in candidates[:MAX_TRIED]:
+        for after in candidates:
             (root / inside(root, path)).write_bytes(after.encode())  # a link may lead back to the repository
             tried = call.ask(words, root=root)
             if tried.answer is not None and _is_placed(tried.answer):
@@ -97,7 +113,9 @@ def _candidates(text: str, kinds: Sequence[str], levels: Sequence[str]) -> Itera
     """Texts in which one line differs, then those in which all such lines do; by the order of ``kinds``."""
     for kind in kinds:
         if kind == "preferred":
-            yield from _edited(text, _SOFTER)
+            names = "|".join(map(re.escape, levels))
+            unsaid = [(re.compile(pattern.format(names)), meant) for pattern, meant in _UNSAID]
+            yield from _edited(text, (*_SOFTER, *unsaid))
         elif kind == "level":
             for finer, coarser in reversed(list(zip(levels[1:], levels, strict=False))):
                 yield from _edited(text, ((re.compile(_LEVEL.format(re.escape(finer))), rf"\g<1>{coarser}"),))
@@ -107,12 +125,12 @@ def _edited(text: str, edits: Sequence[tuple[re.Pattern[str], str]]) -> Iterator
     lines = text.split("\n")
     changed = {}
     for number, line in enumerate(lines):
-        new = line
-        for pattern, meant in edits:
-            new = pattern.sub(meant, new)
-        if new != line:
-            changed[number] = new
-    for number, line in changed.items():
+        for pattern, meant in edits if len(line) <= MAX_LINE else ():
+            new = pattern.sub(meant, line)
+            if new != line:
+                changed[number] = new
+                break
+    for number, line in islice(changed.items(), MAX_LINES):
         yield "\n".join((*lines[:number], line, *lines[number + 1 :]))
     if len(changed) > 1:
         yield "\n".join(changed.get(number, line) for number, line in enumerate(lines))
@@ -153,10 +171,15 @@ def _read(file: str) -> str:
 
 def _copied(root: Path, target: Path) -> Path:
     """The repository, without its history. Raises TasError where it is too large."""
-    size = sum(path.stat().st_size for path in root.rglob("*") if path.is_file() and ".git" not in path.parts)
-    if size > MAX_COPIED:
-        message = f"the repository has more than {MAX_COPIED >> 20} MiB, too many to try an edit"
-        raise TasError(message, hint="Ask `fit`, which names the changes that help.")
+    size = 0
+    paths = (path for path in root.rglob("*") if ".git" not in path.relative_to(root).parts)
+    for count, path in enumerate(paths):
+        size += path.lstat().st_size
+        if size > MAX_COPIED or count >= MAX_FILES:
+            message = (
+                f"the repository has more than {MAX_COPIED >> 20} MiB or {MAX_FILES} files, too many to try an edit"
+            )
+            raise TasError(message, hint="Ask `fit`, which names the changes that help.")
     shutil.copytree(root, target, symlinks=True, ignore=shutil.ignore_patterns(".git"))
     return target
 
