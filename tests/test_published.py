@@ -41,7 +41,9 @@ IMAGE = "          image: trainer:1\n"
 WITH_MOUNT = RAYCLUSTER.replace(IMAGE, f"{IMAGE}          volumeMounts: [{{name: ray-token, mountPath: /token}}]\n")
 NULL_LABELS = FILES["workflows/job.yaml"].replace("      labels: {app: x}\n", "      labels:\n")
 NULL_METADATA = RAYCLUSTER.replace("        labels: {app: x}\n", "")
-ARGO = head("argoproj.io/v1alpha1", "Workflow", "argo") + """\
+ARGO = (
+    head("argoproj.io/v1alpha1", "Workflow", "argo")
+    + """\
 spec:
   entrypoint: main
   arguments: {parameters: [{name: tag, value: "3"}]}
@@ -52,7 +54,10 @@ spec:
       image: "python:{{workflow.parameters.tag}}"
       resources: {limits: {nvidia.com/gpu: 1}}
 """
-KSERVE = head("serving.kserve.io/v1beta1", "InferenceService", "kserve") + """\
+)
+KSERVE = (
+    head("serving.kserve.io/v1beta1", "InferenceService", "kserve")
+    + """\
 spec:
   predictor:
     model:
@@ -60,7 +65,10 @@ spec:
       storageUri: gs://models/iris
       resources: {limits: {nvidia.com/gpu: 1}}
 """
-SELDON = head("machinelearning.seldon.io/v1alpha2", "SeldonDeployment", "seldon") + """\
+)
+SELDON = (
+    head("machinelearning.seldon.io/v1alpha2", "SeldonDeployment", "seldon")
+    + """\
 spec:
   predictors:
   - name: default
@@ -71,6 +79,7 @@ spec:
         - name: classifier
           resources: {limits: {nvidia.com/gpu: 1}}
 """
+)
 SILENT = {
     "Argo's Workflow, an image with a parameter": ARGO,
     "InferenceService, whose runtime has the image": KSERVE,

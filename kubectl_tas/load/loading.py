@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.folders import is_hidden, misspelled
-from kubectl_tas.late import imported
 from kubectl_tas.jinja.bounds import TEMPLATE_UNSUPPORTED
+from kubectl_tas.late import imported
 from kubectl_tas.load.document import Document, Lines, parse
 from kubectl_tas.load.filetext import lookalikes, waivers
 from kubectl_tas.load.kinds import COMPANION, Kind, recognise

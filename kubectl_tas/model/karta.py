@@ -35,12 +35,19 @@ PLUGINS = frozenset(
 )
 """Kinds besides those that are read for which KAI 0.17 has a plugin (hub.go), by group and name."""
 WITHOUT_PLUGIN = frozenset(
-    {"CronWorkflow", "InferenceService", "Job.batch.volcano.sh", "PaddleJob", "ReplicationController", "SparkApplication"}
+    {
+        "CronWorkflow",
+        "InferenceService",
+        "Job.batch.volcano.sh",
+        "PaddleJob",
+        "ReplicationController",
+        "SparkApplication",
+    }
 )
 """Kinds that are read and for which KAI has none: it would group them by a Karta."""
 
 _PLAIN = re.compile(r"\.([A-Za-z_][\w-]*(?:\[\]|\.[A-Za-z_][\w-]*)*)")
-_NUMBER = re.compile(rf"{_PLAIN.pattern}(?: // (1))?|(1)")
+_NUMBER = re.compile(rf"{_PLAIN.pattern}(?:( // 1)?| \| {_PLAIN.pattern} // 1)|1")
 
 
 class KindName(Open):
@@ -292,7 +299,11 @@ class _Read:
             seen.add(name)
             owner = self._owner.get(name)
             if owner is not None and owner not in self._known:
-                yield (*path, "ownerRef"), f'the Karta has no component "{owner}"', f"Known are {', '.join(self._known)}."
+                yield (
+                    (*path, "ownerRef"),
+                    f'the Karta has no component "{owner}"',
+                    f"Known are {', '.join(self._known)}.",
+                )
             elif owner is not None and owner in self._owner:
                 what = f'"{owner}" is a component below another one: kubectl-tas reads components of the root alone'
                 yield (*path, "ownerRef"), what, _ELSE
@@ -318,13 +329,17 @@ class _Read:
         own = self._scale(item, template[1] if template else "")
         root = self._scale(self._parts[0], "") if item is not self._parts[0] else ("", "", "", False)
         if self._is_scaled and item is not self._parts[0] and root[1]:
-            self._fault((*_STRUCTURE, "rootComponent", "scaleDefinition", "minReplicasPath"), "KAI would multiply a minimum", _ELSE)
+            self._fault(
+                (*_STRUCTURE, "rootComponent", "scaleDefinition", "minReplicasPath"),
+                "KAI would multiply a minimum",
+                _ELSE,
+            )
         return PodPart(
             template[1] if template else "",
             count=own[0],
             times=root[0],
             most=own[2],
-            least=own[1] or own[0],
+            least=own[1],
             is_counted=own[3] or not self._is_scaled,
             name="" if "[]" in (written or "") else component.name,
         )
@@ -340,15 +355,19 @@ class _Read:
         for key in ("replicasPath", "minReplicasPath", "maxReplicasPath"):
             written = getattr(scale, key, None)
             number = _NUMBER.fullmatch(written or "")
-            path = (number[1] or "") if number else ""
-            if written is not None and number is None:
+            path = ".".join(filter(None, (number[1], number[3]))) if number else ""
+            if written is not None and number is not None and "[]" in path and number[2]:
+                what = f"of {written} jq leaves out the items without that number, and KAI then makes no PodGroup"
+                hint = f"Write .{path.replace('[].', '[] | .')} // 1."
+                self._fault((*item.path, "scaleDefinition", key), what, hint)
+            elif written is not None and number is None:
                 what = f"kubectl-tas does not read the jq expression {written}"
                 self._fault((*item.path, "scaleDefinition", key), what, _PATHS)
             elif "[]" in path and not template.startswith(path[: path.rindex("[]") + 2]):
                 what = f"{written} counts items of a list that the pod templates are not in"
                 self._fault((*item.path, "scaleDefinition", key), what, _ELSE)
             if key == "replicasPath" and number is not None:
-                is_counted = bool(number[2] or number[3])
+                is_counted = not number[1] or "//" in written
             found.append(path)
         return found[0], found[1], found[2], is_counted
 
@@ -400,7 +419,9 @@ class KartaKind(DeclaredKind):
 def with_kartas(config: ConfigSpec, found: Iterable[Karta]) -> ConfigSpec:
     """The settings with the kinds that Kartas declare, after its own."""
     known = {(version, kind) for kind, (_, versions) in WORKLOADS.items() for version in versions}
-    known |= KINDS | {(version, kind) for kind, version, _ in OWN} | {(item.apiVersion, item.kind) for item in config.kinds}
+    known |= (
+        KINDS | {(version, kind) for kind, version, _ in OWN} | {(item.apiVersion, item.kind) for item in config.kinds}
+    )
     more = []
     for karta in found:
         own = karta.root.kind
