@@ -172,13 +172,15 @@ def test_work_of_which_kai_makes_no_gang(tmp_path: Path, spec: Object, said: str
     scale = {"replicasPath": ".spec.worker.replicas", "minReplicasPath": ".spec.worker.least"}
     own = karta(component("head"), component("worker", scale=scale))
     (found,) = findings(tmp_path, own, work=training(**spec))
-    assert found[0] == "workload-minimum" and said in found[1]
+    assert found[0] == "workload-minimum"
+    assert said in found[1]
 
 
 def test_before_kai_reads_it(tmp_path: Path) -> None:
     assert preview(tmp_path, karta(), release="0.16")["minMember"] == 1
     (found,) = findings(tmp_path, karta(), release="0.16")
-    assert found[0] == "karta-unread" and "0.16" in found[1]
+    assert found[0] == "karta-unread"
+    assert "0.16" in found[1]
 
 
 def test_the_older_form_has_no_preview(tmp_path: Path) -> None:

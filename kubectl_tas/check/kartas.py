@@ -21,10 +21,10 @@ KARTA_UNREAD = Rule(
     "karta-unread",
     Severity.WARNING,
     "KAI does not read a Karta.",
-    "KAI reads Kartas from 0.17 on, of kinds for which it has no plugin of its own. Before, it makes one PodGroup of an "
-    "object and starts it with one pod.",
+    "KAI reads Kartas from 0.17 on, of kinds for which it has no plugin of its own. Before, it makes one PodGroup of "
+    "an object and starts it with one pod.",
 )
-_FAILS = "KAI 0.17.0 makes no PodGroup of a kind of which it finds neither a plugin nor a Karta."
+_FAILS = "KAI 0.17.0 makes no PodGroup for a kind that has neither a plugin nor a Karta."
 """GetPodGrouperPlugin of pkg/podgrouper/podgrouper/plugins/karta/hub.go: it returns a nil grouper as if it were one."""
 _ROOT = ("spec", "structureDefinition", "rootComponent", "kind", "kind")
 

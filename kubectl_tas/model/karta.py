@@ -286,6 +286,10 @@ class _Read:
             unpredicted=unpredicted,
         )
 
+    @property
+    def _names(self) -> str:
+        return f"Known are {', '.join(self._known)}."
+
     def _fault(self, path: KeyPath, message: str, hint: str) -> None:
         self.faults.append((path, message, hint))
 
@@ -299,11 +303,7 @@ class _Read:
             seen.add(name)
             owner = self._owner.get(name)
             if owner is not None and owner not in self._known:
-                yield (
-                    (*path, "ownerRef"),
-                    f'the Karta has no component "{owner}"',
-                    f"Known are {', '.join(self._known)}.",
-                )
+                yield (*path, "ownerRef"), f'the Karta has no component "{owner}"', self._names
             elif owner is not None and owner in self._owner:
                 what = f'"{owner}" is a component below another one: kubectl-tas reads components of the root alone'
                 yield (*path, "ownerRef"), what, _ELSE
@@ -328,12 +328,9 @@ class _Read:
             self._fault((*at, "podTemplateSpecPath"), what, "Add instanceIdPath, and the selector that belongs to it.")
         own = self._scale(item, template[1] if template else "")
         root = self._scale(self._parts[0], "") if item is not self._parts[0] else ("", "", "", False)
-        if self._is_scaled and item is not self._parts[0] and root[1]:
-            self._fault(
-                (*_STRUCTURE, "rootComponent", "scaleDefinition", "minReplicasPath"),
-                "KAI would multiply a minimum",
-                _ELSE,
-            )
+        if root[1]:
+            what = "kubectl-tas does not read a minimum of the root: KAI multiplies those of the components by it"
+            self._fault((*self._parts[0].path, "scaleDefinition", "minReplicasPath"), what, _ELSE)
         return PodPart(
             template[1] if template else "",
             count=own[0],
@@ -367,17 +364,17 @@ class _Read:
                 what = f"{written} counts items of a list that the pod templates are not in"
                 self._fault((*item.path, "scaleDefinition", key), what, _ELSE)
             if key == "replicasPath" and number is not None:
-                is_counted = not number[1] or "//" in written
+                is_counted = not number[1] or "//" in number[0]
             found.append(path)
         return found[0], found[1], found[2], is_counted
 
     def _sub_groups(self) -> Iterator[Fault]:
-        """SubGroups that KAI cannot make (constructSubgroup of grouper.go), or puts no pod in (component_matching.go)."""
+        """SubGroups that KAI refuses (constructSubgroup of grouper.go), or puts no pod in (component_matching.go)."""
         gang = self._karta.gang.podGroup
         for index, item in enumerate(gang.subGroups if gang else ()):
             at = (*_GROUPS, index, "componentName")
             if item.componentName not in self._known:
-                yield at, f'the Karta has no component "{item.componentName}"', f"Known are {', '.join(self._known)}."
+                yield at, f'the Karta has no component "{item.componentName}"', self._names
                 continue
             below = self._below(item.componentName)
             if self._is_scaled and not any(part.scaleDefinition for part in below):
@@ -427,6 +424,6 @@ def with_kartas(config: ConfigSpec, found: Iterable[Karta]) -> ConfigSpec:
         own = karta.root.kind
         named = (own.apiVersion, own.kind)
         if named not in known and (own.group, own.kind) not in PLUGINS and not karta.read.faults:
-            more.append(KartaKind.model_construct(apiVersion=own.apiVersion, kind=own.kind, plural=None, karta=karta))
+            more.append(KartaKind.model_construct(apiVersion=own.apiVersion, kind=own.kind, pods=(), karta=karta))
         known.add(named)
     return config.model_copy(update={"kinds": (*config.kinds, *more)}) if more else config
