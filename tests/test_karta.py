@@ -110,7 +110,6 @@ def test_its_pods_are_those_of_a_workload(tmp_path: Path) -> None:
     ("children", "gang", "spec", "expected"),
     [
         ((), {"podGroup": {"name": "x"}}, {}, 4),
-        ((), {}, {}, 1),
         ((component("head"),), {"podGroup": {"name": "x"}}, {}, 1),
         (
             (
@@ -128,7 +127,7 @@ def test_its_pods_are_those_of_a_workload(tmp_path: Path) -> None:
                 component(
                     "roles",
                     specDefinition={"podTemplateSpecPath": ".spec.roles[].template"},
-                    scale={"replicasPath": ".spec.roles[].replicas // 1"},
+                    scale={"replicasPath": ".spec.roles[] | .replicas // 1"},
                     instanceIdPath=".spec.roles[].name",
                 ),
             ),
@@ -148,10 +147,40 @@ def test_replicas_of_the_root_multiply(tmp_path: Path) -> None:
     assert preview(tmp_path, own, work=work)["minMember"] == 8
 
 
+def test_replicas_of_the_root_are_not_in_sub_groups(tmp_path: Path) -> None:
+    """As KAI 0.17.0 counts: CalculateSubtreeScale looks below the component alone."""
+    own = karta(scaleDefinition={"replicasPath": ".spec.replicas"})
+    found = preview(tmp_path, own, work=training(replicas=2))
+    assert [(item["name"], item["minMember"]) for item in found["subGroups"]] == [("head", 1), ("worker", 3)]
+
+
+def test_a_minimum_that_is_left_out(tmp_path: Path) -> None:
+    scale = {"replicasPath": ".spec.worker.replicas", "minReplicasPath": ".spec.least"}
+    own = karta(component("worker", scale=scale), gang={"podGroup": {"name": "x"}})
+    assert preview(tmp_path, own)["minMember"] == 3
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ({"head": {"template": template(0)}}, "reads 0 pods for head"),
+        ({"worker": {"replicas": 0, "template": template(0)}}, "reads 0 pods for worker"),
+        ({"worker": {"replicas": 2, "least": 3, "template": template(0)}}, "needs 3 pods of worker"),
+    ],
+)
+def test_work_of_which_kai_makes_no_gang(tmp_path: Path, spec: Object, said: str) -> None:
+    scale = {"replicasPath": ".spec.worker.replicas", "minReplicasPath": ".spec.worker.least"}
+    own = karta(component("head"), component("worker", scale=scale))
+    (found,) = findings(tmp_path, own, work=training(**spec))
+    assert found[0] == "workload-minimum"
+    assert said in found[1]
+
+
 def test_before_kai_reads_it(tmp_path: Path) -> None:
     assert preview(tmp_path, karta(), release="0.16")["minMember"] == 1
     (found,) = findings(tmp_path, karta(), release="0.16")
-    assert found[0] == "karta-unread" and "0.16" in found[1]
+    assert found[0] == "karta-unread"
+    assert "0.16" in found[1]
 
 
 def test_the_older_form_has_no_preview(tmp_path: Path) -> None:
@@ -199,8 +228,9 @@ CHILD = "structureDefinition/childComponents/1/"
         (karta(kind="TaskRun", group="tekton.dev"), "karta-unread", "plugin of its own"),
         (karta(kind="InferenceService", group="serving.kserve.io"), "name-duplicate", "group them by this Karta"),
         (karta(kind="Role", group="rbac.authorization.k8s.io"), "kind-elsewhere", "who may use"),
-        ({**karta(), "metadata": {"name": "training"}}, "karta-unread", "by its labels"),
-        (karta(gang={}), "karta-unread", "no podGroup"),
+        ({**karta(), "metadata": {"name": "training"}}, "missing-field", "by its labels"),
+        (karta(gang={}), "missing-field", "no gangScheduling.podGroup"),
+        (changed(f"{CHILD}scaleDefinition", {"replicasPath": ".spec.a[].b // 1"}), "invalid-value", "leaves out"),
     ],
 )
 def test_what_is_not_read(tmp_path: Path, own: Object, rule: str, said: str) -> None:

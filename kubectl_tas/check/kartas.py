@@ -9,7 +9,7 @@ from kubectl_tas.check.unique import NAME_DUPLICATE
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.kai import Feature
 from kubectl_tas.load.kinds import KIND_ELSEWHERE, KINDS
-from kubectl_tas.load.schema import INVALID_VALUE
+from kubectl_tas.load.schema import INVALID_VALUE, MISSING_FIELD
 from kubectl_tas.model.kindlists import belongs_elsewhere
 from kubectl_tas.resolve.fleet import Fleet
 
@@ -21,9 +21,11 @@ KARTA_UNREAD = Rule(
     "karta-unread",
     Severity.WARNING,
     "KAI does not read a Karta.",
-    "KAI reads Kartas from 0.17 on, of kinds for which it has no plugin of its own, and finds them by three labels. "
-    "Without a Karta, KAI makes one PodGroup of an object and starts it with one pod.",
+    "KAI reads Kartas from 0.17 on, of kinds for which it has no plugin of its own. Before, it makes one PodGroup of "
+    "an object and starts it with one pod.",
 )
+_FAILS = "KAI 0.17.0 makes no PodGroup for a kind that has neither a plugin nor a Karta."
+"""GetPodGrouperPlugin of pkg/podgrouper/podgrouper/plugins/karta/hub.go: it returns a nil grouper as if it were one."""
 _ROOT = ("spec", "structureDefinition", "rootComponent", "kind", "kind")
 
 
@@ -74,13 +76,14 @@ def _unread(fleet: Fleet, declared: Declared[Karta]) -> Iterator[Diagnostic]:
     """Why KAI does not read a Karta that nothing is wrong with."""
     karta = declared.spec
     if karta.gang.podGroup is None and not karta.gang.podGroups:
-        message = f"the Karta has no podGroup, so KAI starts {karta.root.kind.kind} with one pod"
-        hint = "Add spec.optimizationInstructions.gangScheduling.podGroup."
-        yield Diagnostic(KARTA_UNREAD, message, declared.at("spec"), hint=hint)
+        message = "the Karta has no gangScheduling.podGroup"
+        hint = f"Add it to spec.optimizationInstructions. {_FAILS}"
+        yield Diagnostic(MISSING_FIELD, message, declared.at("spec"), hint=hint)
     elif not karta.is_found:
         wanted = ", ".join(f"{key}: {value}" for key, value in karta.labels.items())
         message = "KAI finds a Karta by its labels, and this one lacks them"
-        yield Diagnostic(KARTA_UNREAD, message, declared.at("metadata", "labels"), hint=f"Add labels {wanted}.")
+        hint = f"Add labels {wanted}. {_FAILS}"
+        yield Diagnostic(MISSING_FIELD, message, declared.at("metadata", "labels"), hint=hint)
     old = [item for item in fleet.backends if item.is_kai and not item.has(Feature.KARTA)]
     if old and karta.is_found:
         message = f"KAI {old[0].spec.scheduler.version} of backend {old[0].name} does not read Kartas"

@@ -272,9 +272,9 @@ class ConfigSpec(Model):
     """Folders, relative to the repository root, that are read."""
     adminSources: Many[Folder] = DEFAULT_ADMIN_SOURCES
     """Folders in which documents count that decide for others: Pool, Subpool, PodTemplate, ResourceValidation,
-    ClusterTopology, ClusterTopologyBinding, OperatorConfiguration and Karta. In another folder each is an error, so that the
-    owners of these folders (CODEOWNERS) review all of them. ".": any folder. They are read only if sources has them
-    too.
+    ClusterTopology, ClusterTopologyBinding, OperatorConfiguration and Karta. In another folder each is an error, so
+    that the owners of these folders (CODEOWNERS) review all of them. ".": any folder. They are read only if sources
+    has them too.
     """
 
     values: dict[Text, Values] = nothing()

@@ -47,7 +47,7 @@ WITHOUT_PLUGIN = frozenset(
 """Kinds that are read and for which KAI has none: it would group them by a Karta."""
 
 _PLAIN = re.compile(r"\.([A-Za-z_][\w-]*(?:\[\]|\.[A-Za-z_][\w-]*)*)")
-_NUMBER = re.compile(rf"{_PLAIN.pattern}(?: // (1))?|(1)")
+_NUMBER = re.compile(rf"{_PLAIN.pattern}(?:( // 1)?| \| {_PLAIN.pattern} // 1)|1")
 
 
 class KindName(Open):
@@ -286,6 +286,10 @@ class _Read:
             unpredicted=unpredicted,
         )
 
+    @property
+    def _names(self) -> str:
+        return f"Known are {', '.join(self._known)}."
+
     def _fault(self, path: KeyPath, message: str, hint: str) -> None:
         self.faults.append((path, message, hint))
 
@@ -299,11 +303,7 @@ class _Read:
             seen.add(name)
             owner = self._owner.get(name)
             if owner is not None and owner not in self._known:
-                yield (
-                    (*path, "ownerRef"),
-                    f'the Karta has no component "{owner}"',
-                    f"Known are {', '.join(self._known)}.",
-                )
+                yield (*path, "ownerRef"), f'the Karta has no component "{owner}"', self._names
             elif owner is not None and owner in self._owner:
                 what = f'"{owner}" is a component below another one: kubectl-tas reads components of the root alone'
                 yield (*path, "ownerRef"), what, _ELSE
@@ -328,18 +328,15 @@ class _Read:
             self._fault((*at, "podTemplateSpecPath"), what, "Add instanceIdPath, and the selector that belongs to it.")
         own = self._scale(item, template[1] if template else "")
         root = self._scale(self._parts[0], "") if item is not self._parts[0] else ("", "", "", False)
-        if self._is_scaled and item is not self._parts[0] and root[1]:
-            self._fault(
-                (*_STRUCTURE, "rootComponent", "scaleDefinition", "minReplicasPath"),
-                "KAI would multiply a minimum",
-                _ELSE,
-            )
+        if root[1]:
+            what = "kubectl-tas does not read a minimum of the root: KAI multiplies those of the components by it"
+            self._fault((*self._parts[0].path, "scaleDefinition", "minReplicasPath"), what, _ELSE)
         return PodPart(
             template[1] if template else "",
             count=own[0],
             times=root[0],
             most=own[2],
-            least=own[1] or own[0],
+            least=own[1],
             is_counted=own[3] or not self._is_scaled,
             name="" if "[]" in (written or "") else component.name,
         )
@@ -355,25 +352,29 @@ class _Read:
         for key in ("replicasPath", "minReplicasPath", "maxReplicasPath"):
             written = getattr(scale, key, None)
             number = _NUMBER.fullmatch(written or "")
-            path = (number[1] or "") if number else ""
-            if written is not None and number is None:
+            path = ".".join(filter(None, (number[1], number[3]))) if number else ""
+            if written is not None and number is not None and "[]" in path and number[2]:
+                what = f"of {written} jq leaves out the items without that number, and KAI then makes no PodGroup"
+                hint = f"Write .{path.replace('[].', '[] | .')} // 1."
+                self._fault((*item.path, "scaleDefinition", key), what, hint)
+            elif written is not None and number is None:
                 what = f"kubectl-tas does not read the jq expression {written}"
                 self._fault((*item.path, "scaleDefinition", key), what, _PATHS)
             elif "[]" in path and not template.startswith(path[: path.rindex("[]") + 2]):
                 what = f"{written} counts items of a list that the pod templates are not in"
                 self._fault((*item.path, "scaleDefinition", key), what, _ELSE)
             if key == "replicasPath" and number is not None:
-                is_counted = bool(number[2] or number[3])
+                is_counted = not number[1] or "//" in number[0]
             found.append(path)
         return found[0], found[1], found[2], is_counted
 
     def _sub_groups(self) -> Iterator[Fault]:
-        """SubGroups that KAI cannot make (constructSubgroup of grouper.go), or puts no pod in (component_matching.go)."""
+        """SubGroups that KAI refuses (constructSubgroup of grouper.go), or puts no pod in (component_matching.go)."""
         gang = self._karta.gang.podGroup
         for index, item in enumerate(gang.subGroups if gang else ()):
             at = (*_GROUPS, index, "componentName")
             if item.componentName not in self._known:
-                yield at, f'the Karta has no component "{item.componentName}"', f"Known are {', '.join(self._known)}."
+                yield at, f'the Karta has no component "{item.componentName}"', self._names
                 continue
             below = self._below(item.componentName)
             if self._is_scaled and not any(part.scaleDefinition for part in below):
@@ -423,6 +424,6 @@ def with_kartas(config: ConfigSpec, found: Iterable[Karta]) -> ConfigSpec:
         own = karta.root.kind
         named = (own.apiVersion, own.kind)
         if named not in known and (own.group, own.kind) not in PLUGINS and not karta.read.faults:
-            more.append(KartaKind.model_construct(apiVersion=own.apiVersion, kind=own.kind, plural=None, karta=karta))
+            more.append(KartaKind.model_construct(apiVersion=own.apiVersion, kind=own.kind, pods=(), karta=karta))
         known.add(named)
     return config.model_copy(update={"kinds": (*config.kinds, *more)}) if more else config

@@ -60,10 +60,9 @@ class PlainWorkload(Workload):
         found = []
         for part in self.row.pods:
             for path, pods in _found(self, _steps(part.path)):
-                if isinstance(pods, PodTemplate) or pods.template is not None:
-                    least = self.number(part.least, path, int(part.is_counted)) if part.least else int(part.is_counted)
-                    wanted = least or self.number(part.count, path, int(part.is_counted))
-                    found.append(wanted * self.number(part.times, path, 1))
+                if isinstance(pods, PodTemplate):
+                    least = self.number(part.least, path, 0) or self.number(part.count, path, int(part.is_counted))
+                    found.append(least if self.row.sub_groups else least * (self.number(part.times) or 1))
         return found
 
     def number(self, wanted: str, path: KeyPath = (), otherwise: int = 1) -> int:
