@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from kubectl_tas.model.base import KeyPath, LabelKey, LabelValue, Many, Text, nothing
+from kubectl_tas.model.base import AnyText, KeyPath, LabelKey, LabelValue, Many, Text, nothing
 from kubectl_tas.model.kindlists import OWN, WORKLOADS
 from kubectl_tas.model.podkinds import KINDS, DeclaredKind, PodKind, PodPart
 from kubectl_tas.model.podtemplate import Open
@@ -53,7 +53,7 @@ _NUMBER = re.compile(rf"{_PLAIN.pattern}(?:( // 1)?| \| {_PLAIN.pattern} // 1)|1
 class KindName(Open):
     """A kind of Kubernetes."""
 
-    group: str = ""
+    group: AnyText = ""
     """Its API group."""
     version: Text
     """Its version."""
@@ -73,7 +73,7 @@ class SpecDefinition(Open):
     """The path of a pod template."""
     podSpecPath: Text | None = None
     """The path of a pod without metadata."""
-    fragmentedPodSpecDefinition: dict[str, Any] | None = None
+    fragmentedPodSpecDefinition: dict[AnyText, Any] | None = None
     """Paths of single fields of pods."""
 
 
@@ -91,7 +91,7 @@ class ScaleDefinition(Open):
 class PodSelector(Open):
     """How KAI finds the pods of a component."""
 
-    componentTypeSelector: dict[str, Any] | None = None
+    componentTypeSelector: dict[AnyText, Any] | None = None
     """By a key of the pod."""
 
 
@@ -102,7 +102,7 @@ class Root(Open):
     """Its name in the Karta."""
     kind: KindName
     """Its kind."""
-    statusDefinition: dict[str, Any]
+    statusDefinition: dict[AnyText, Any]
     """What its status means; KAI skips a Karta without it."""
     specDefinition: SpecDefinition | None = None
     """Its pods."""
@@ -136,7 +136,7 @@ class SubGroupMapping(Open):
 
     componentName: Text
     """Its name."""
-    topology: dict[str, Any] | None = None
+    topology: dict[AnyText, Any] | None = None
     """Where its pods run."""
 
 
@@ -147,7 +147,7 @@ class PodGroupMapping(Open):
     """The end of its name."""
     subGroups: Many[SubGroupMapping] = ()
     """Its SubGroups, which all have to start."""
-    topology: dict[str, Any] | None = None
+    topology: dict[AnyText, Any] | None = None
     """Where its pods run."""
 
 
@@ -156,7 +156,7 @@ class GangScheduling(Open):
 
     podGroup: PodGroupMapping | None = None
     """One PodGroup."""
-    podGroups: Many[dict[str, Any]] = ()
+    podGroups: Many[dict[AnyText, Any]] = ()
     """The older form: PodGroups by labels of pods."""
 
 
