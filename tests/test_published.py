@@ -120,9 +120,8 @@ def workload(root: Path, text: str) -> Object:
 
 def test_servers_of_seldon_that_no_template_describes(tmp_path: Path) -> None:
     text = SELDON.partition("    componentSpecs:")[0]
-    (found,) = findings(tmp_path, {**SHARED, "workflows/one.yaml": text})
-    assert found["rule"] == "workload-scheduler"
-    assert "no pod template" in found["message"]
+    result = kubectl_tas("validate", "-C", write(tmp_path, {**SHARED, "workflows/one.yaml": text}))
+    assert "this SeldonDeployment has no pod template" in result.out
 
 
 def test_failure_rules_get_the_names_of_jobsets_webhook(tmp_path: Path) -> None:
