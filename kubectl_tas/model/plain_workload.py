@@ -46,7 +46,7 @@ class PlainWorkload(Workload):
             return
         count = self.number(part.count, path, 1)
         most = self.number(part.most, path, count)
-        pods = max(count, most) * self.number(part.times, path, 1)
+        pods = max(count, most, part.at_least) * self.number(part.times, path, 1)
         name, written = (part.name, None) if part.name else self._name(path)
         own = pod_set(name, pods, path, template)
         if not isinstance(found, PodTemplate):

@@ -39,6 +39,8 @@ class PodPart:
     """Of a number that multiplies theirs: the nodes of each."""
     most: str = ""
     """Of the number up to which a controller adds pods, where that is more than their number."""
+    at_least: int = 0
+    """The number that a controller makes of a lower one."""
     least: str = ""
     """Of the number that starts together, where the kind says ``least``."""
     is_counted: bool = True
@@ -153,7 +155,11 @@ PLAIN: tuple[PodKind, ...] = (
         ("serving.kserve.io/v1beta1",),
         tuple(
             PodPart(
-                f"spec.{part}", f"spec.{part}.minReplicas", most=f"spec.{part}.maxReplicas", form="podforms:Predictor"
+                f"spec.{part}",
+                f"spec.{part}.minReplicas",
+                most=f"spec.{part}.maxReplicas",
+                at_least=1,  # hpa_reconciler.go; Knative makes one pod again with the first request
+                form="podforms:Predictor",
             )
             for part in ("predictor", "transformer", "explainer")
         ),
