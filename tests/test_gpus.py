@@ -67,4 +67,4 @@ def test_parts_in_every_answer(repository: Path) -> None:
     assert "1.5" in kubectl_tas("pool", "list", "-C", repository).out
     explained = json.loads(kubectl_tas("workflow", "explain", "notebooks", "-o", "json", "-C", repository).out)
     assert explained["gpus"] == 1.5
-    assert "1.5 asked" in kubectl_tas("admit", repository / "workflows/job.yaml", "-C", repository).out
+    assert "it asks for 1.5" in kubectl_tas("admit", repository / "workflows/job.yaml", "-C", repository).out

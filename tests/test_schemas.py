@@ -35,13 +35,17 @@ DOCUMENTS: dict[str, Any] = {
 """A valid document of every kind, with every field that it may have."""
 TEXTS = schema_texts()
 SCHEMAS = {model.__name__: json.loads(TEXTS[f"{model.__name__.lower()}.json"]) for model in MODELS}
-OPEN = (*(model.__name__ for model in (*WORKLOADS, *PLAIN)), "Companion", "Karta")
+OPEN = (*(model.__name__ for model in (*WORKLOADS, *PLAIN)), "Companion")
 """Kinds of which a part is read."""
 NAMED_FREELY = ("Values", "Instance")
 """Parts whose fields each template names."""
 PARTLY = {
     "PodCliqueSet": {"PackConstraint", "Pack"},
     "OperatorConfiguration": {"TopologyAwareScheduling", "DomainLevel"},
+    "Karta": {
+        *("KartaSpec", "Structure", "Root", "Child", "KindName", "SpecDefinition", "ScaleDefinition", "PodSelector"),
+        *("Instructions", "GangScheduling", "PodGroupMapping", "SubGroupMapping"),
+    },
 }
 """Kinds of which a part is read, with those parts whose fields are all known."""
 KIND_OF = {kind.model.__name__: kind for kind in reversed((*KINDS, WORKFLOW, kinds.VALUES))}

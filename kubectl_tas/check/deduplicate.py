@@ -36,7 +36,8 @@ FOLLOWS_IN_FILE: dict[str, tuple[str, ...]] = {
 _NAMES = ("parent-unknown", "parent-invalid", "backend-unknown", "name-invalid", "name-delimiter", "name-reserved")
 FOLLOWS: dict[str, tuple[str, ...]] = {
     "companion-namespace": (UNREAD, *_NAMES),
-    "compute-domain": (UNREAD,),
+    "compute-domain": (UNREAD, *_NAMES, "pool-unknown"),
+    "compute-domain-spread": ("domain-order", "level-duplicate", "level-label-unknown"),
     "gpus-unknown": (UNREAD,),
     "podgroup-unknown": (UNREAD,),
     "podgroup-priority": (UNREAD,),

@@ -146,9 +146,8 @@ def _positive_refused(amount: Any) -> Refusal:
 
 BOUNDS: Mapping[str, Mapping[str, Bound]] = {
     "ClientIPConfig": {"timeoutSeconds": range(1, 86401)},
-    "ComputeDomainChannelSpec": {"allocationMode": ("Single", "All")},
-    "ComputeDomainResourceClaimTemplate": {"name": _name_refused},
-    "ComputeDomainSpec": {"numNodes": _COUNT},
+    "ComputeDomain.spec": {"numNodes": _COUNT},
+    "ComputeDomain.spec.channel.resourceClaimTemplate": {"name": _name_refused},
     "ConfigMap": {"binaryData": _base64_refused},
     "EndpointPort": {"appProtocol": _qualified_refused, "name": _port_label_refused, "protocol": _PROTOCOLS},
     "EndpointSlice": {"addressType": ("IPv4", "IPv6", "FQDN")},

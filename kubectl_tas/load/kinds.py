@@ -199,7 +199,9 @@ def recognise(document: Document, config: ConfigSpec | None = None) -> Kind | Di
     for item in (*COMPANIONS, *(config.companions if config is not None else ())):
         if (item.apiVersion, item.kind) == (api_version, kind):
             return Kind(kind, item.apiVersion, COMPANION, _workload)
-    same = [candidate for candidate in KINDS if candidate.name == kind] or _other_versions(api_version, kind)
+    group = group_of(api_version) if isinstance(api_version, str) else ""
+    own = [item for item in KINDS if item.row is None or not item.row.called or group_of(item.api_version) == group]
+    same = [candidate for candidate in own if candidate.name == kind] or _other_versions(api_version, kind)
     if same:
         found = f'not "{api_version}"' if "apiVersion" in data else "and this document has none"
         versions = " or ".join(dict.fromkeys(candidate.api_version for candidate in same))

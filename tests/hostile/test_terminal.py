@@ -52,6 +52,7 @@ LEAVES = {
         "snapshot w --to - --live",
     ],
     "nodes generate": ["nodes generate --racks 1 --pool {evil}", "nodes generate --topology {evil}"],
+    "mcp": [],  # likewise: its answers are those of the other commands
     "lsp": [],  # it prints what its protocol says, and what it finds is what validate finds
     "version": ["version", "version -o json"],
     "help": ["help", "help pool list", "help {evil}"],
@@ -83,6 +84,7 @@ LEAVES = {
     ],
     "report": ["report", "report --to {evil} --live", "report --to pools --title {evil}"],
     "import cluster": ["import cluster --to {evil}", "import cluster --cluster-state {evil}"],
+    "import kueue": ["import kueue {file}", "import kueue {evil}", "import kueue --to {evil}"],
     "import osmo": ["import osmo {file}", "import osmo {evil}"],
     "workflow explain": [
         "workflow explain {evil}",

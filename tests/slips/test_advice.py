@@ -82,14 +82,17 @@ NO_KIND: dict[str, tuple[str, str]] = {
     ),
     "GitHub Actions": ("on: push\njobs: {a: {runs-on: b}}\n", "GitHub Actions"),
     "a side of a conflict": ("=======\n", "merge conflict"),
-    "Argo's workflow": ("apiVersion: argoproj.io/v1alpha1\nkind: Workflow\n", "Workflow argoproj.io pods"),
+    "Argo's template": (
+        "apiVersion: argoproj.io/v1alpha1\nkind: WorkflowTemplate\n",
+        "WorkflowTemplate argoproj.io pods",
+    ),
     "a workflow with a kind": ("apiVersion: tas/v1alpha1\nkind: Workflow\n", "root key is workflow"),
     "Kubernetes' own PodGroup": (
         "apiVersion: scheduling.k8s.io/v1alpha1\nkind: PodGroup\n",
         "PodGroup Kubernetes' own KAI scheduling.run.ai/v2alpha2",
     ),
     "Kubernetes' own Workload": ("apiVersion: scheduling.k8s.io/v1alpha1\nkind: Workload\n", "Kubernetes' own KAI"),
-    "Spark": ("apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\n", "SparkApplication pods"),
+    "Spark": ("apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkConnect\n", "SparkConnect pods"),
 }
 
 

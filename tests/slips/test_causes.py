@@ -52,7 +52,7 @@ CAUSES = {
         "topology-key-unknown pack-domain-unknown",
     ),
     "another scheduler": ("tas", "type: kai", "type: default", "topology-scheduler"),
-    "an older release": ("tas", 'version: "0.17"', 'version: "0.9"', "version-unsupported " * 3),
+    "an older release": ("tas", 'version: "0.17"', 'version: "0.9"', "karta-unread " + "version-unsupported " * 3),
     "another namespace": ("tas", "namespace: ml", "namespace: prod", "podgroup-namespace workload-topology"),
     "a namespace that cannot be": ("tas", "namespace: ml", "namespace: M_l", "name-invalid"),
     "another prefix": (
@@ -111,7 +111,7 @@ def committed(root: Path, files: dict[str, str]) -> Path:
 
 CHANGES = {
     "a subpool is closed": ("subpools/speech", "ACTIVE", "ARCHIVED", "subpools/speech.yaml:8", "is ARCHIVED"),
-    "a quota is lowered": ("subpools/speech", "quota: 100", "quota: 3", "subpools/speech.yaml:7", "4 > 3 GPUs"),
+    "a quota is lowered": ("subpools/speech", "quota: 100", "quota: 3", "subpools/speech.yaml:7", "needs 4 GPUs"),
     "a level is removed": ("pools/team", "key: rack", "key: row", "pools/team.yaml:13", "this change removes it"),
     "another scheduler": ("tas", "type: kai", "type: default", "tas.yaml:8", 'has scheduler type "default"'),
     "a pool is removed": ("pools/team", None, "", "subpools/speech.yaml:6", "this change removes it"),
