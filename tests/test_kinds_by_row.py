@@ -19,6 +19,7 @@ TRAINING = {
     "apiVersion": "ml.example.com/v1",
     "kind": "Training",
     "pods": [{"template": "spec.roles[].template", "replicas": "spec.roles[].replicas"}],
+    "podGroups": "one",
 }
 
 
@@ -197,6 +198,59 @@ def test_back_doors(repository: Path, name: str, spec: Object, rule: str, said: 
     version = "nvidia.com/v1alpha1" if name == "DynamoGraphDeployment" else ""
     found = findings(repository, document(name, spec, version=version))
     assert said in found.get(rule, ""), found
+
+
+SPARK = {"type": "Python", "sparkVersion": "3.5.3", "mainApplicationFile": "local:///app/a.py"}
+RACK = {"kai.scheduler/topology-required-placement": "rack"}
+
+
+def placed(name: str, spec: Object, **annotations: str) -> Object:
+    """A document whose pods are to be within one rack."""
+    sent = document(name, spec)
+    sent["metadata"]["annotations"] = {**RACK, **annotations}
+    return sent
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "mode"),
+    [
+        ("ReplicationController", {"replicas": 2, "template": template(1)}, ""),
+        ("PaddleJob", {"paddleReplicaSpecs": {"Worker": {"replicas": 2, "template": template(1)}}}, ""),
+        ("Job.batch.volcano.sh", {"tasks": [{"name": "a", "replicas": 2, "template": template(1)}]}, ""),
+        ("CronWorkflow", {"workflowSpec": {"templates": [{"name": "a", "container": {"image": "b", **gpus(1)}}]}}, ""),
+        ("Workflow.argoproj.io", {"templates": [{"name": "a", "container": {"image": "b", **gpus(1)}}]}, ""),
+        ("InferenceService", {"predictor": {"minReplicas": 2, "model": gpus(1)}}, "RawDeployment"),
+        ("InferenceService", {"predictor": {"minReplicas": 2, "model": gpus(1)}}, "Standard"),
+    ],
+)
+def test_each_pod_has_a_pod_group(repository: Path, name: str, spec: Object, mode: str) -> None:
+    """KAI's podgrouper may not read their objects, so it stops below them: at a pod, a Deployment or a Workflow."""
+    found = findings(repository, placed(name, spec, **({"serving.kserve.io/deploymentMode": mode} if mode else {})))
+    assert "each pod of this" in found.get("placement-unsupported", ""), found
+
+
+@pytest.mark.parametrize(
+    ("name", "spec"),
+    [
+        ("ReplicaSet", {"replicas": 2, "template": template(1)}),
+        ("SeldonDeployment", {"predictors": [{"name": "p", "replicas": 2, "componentSpecs": [template(1)]}]}),
+    ],
+)
+def test_all_pods_have_one_pod_group(repository: Path, name: str, spec: Object) -> None:
+    assert "placement-unsupported" not in findings(repository, placed(name, spec))
+
+
+def test_what_kserve_makes_is_not_known_without_its_mode(repository: Path) -> None:
+    declare(repository, document("InferenceService", {"predictor": {"model": gpus(1)}}))
+    assert kubectl_tas("render", "-C", repository).code == 0
+    assert not (repository / "manifests/preview").exists()
+
+
+def test_spark_is_placed_by_its_driver(repository: Path) -> None:
+    """The driver's Pod is the top of what KAI's podgrouper may read, and owns the executors."""
+    sent = placed("SparkApplication", {**SPARK, "driver": {}, "executor": {"instances": 2}})
+    (found,) = [item for item in rendered(repository, sent) if item["kind"] == "SparkApplication"]
+    assert found["spec"]["driver"]["annotations"]["kai.scheduler/topology-required-placement"].endswith("/rack")
 
 
 def test_a_queue_that_dynamo_would_take(repository: Path) -> None:

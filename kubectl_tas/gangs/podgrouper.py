@@ -266,20 +266,21 @@ def row(workload: FleetWorkload) -> Grouping:
 
 def _row(spec: AnyWorkload) -> Grouping:
     kind = getattr(spec, "row", None)
-    return TABLE[spec.kind] if kind is None else _plain(kind)
+    return TABLE[spec.kind] if kind is None else _plain(kind.with_mode(spec.metadata.annotations))
 
 
 @cache
 def _plain(kind: PodKind) -> Grouping:
-    """What KAI makes of a kind without a plugin of its own: one PodGroup for what owns the pods at the top, which
-    starts with one pod (default_grouper.go); of Argo's Workflow, which it passes over, one for each pod
-    (skiptopowner.go, podjob.go).
+    """What KAI makes of a kind without a plugin of its own: one PodGroup for what owns the pods at the top, as far up as
+    it may read, which starts with one pod (default_grouper.go); one for each pod where that is the top itself or a
+    Deployment, and of Argo's Workflow, which it passes over (skiptopowner.go, podjob.go).
     """
     return Grouping(
         _all if kind.minimum == "all" else partial(_some, kind.minimum),
         partial(_some_path, kind.minimum),
         one_pod_group=not kind.each,
         unpredicted=kind.unpredicted,
+        placed_at=tuple(kind.placed_at.split(".")) if kind.placed_at else ROOT,
         not_owned=kind.not_owned,
         segment_template="Remove it: KAI makes segments of no such workload.",
     )

@@ -4,11 +4,17 @@ Config declares.
 What each operator makes: SparkApplication, spark-operator 2.3 (``SparkPodSpec``); InferenceService, KServe 0.16
 (``PredictorSpec``); Argo's Workflow, 3.7 (``workflowpod.go``); DynamoGraphDeployment, Dynamo 1.2 (``v1alpha1`` and
 ``v1beta1``); Volcano's Job, 1.13; SeldonDeployment, Seldon Core 1.18; PaddleJob, training operator 1.9.
+
+KAI's podgrouper goes up from a pod from owner to owner, as far as it may read them (``getResourceOwners`` of
+podgrouper.go, 0.17). A standard install lets it read ReplicaSets, StatefulSets, Deployments, Jobs, Argo's Workflows and
+SeldonDeployments (deployments/kai-scheduler/templates/rbac/podgrouper.yaml), but none of the other kinds below: there it
+stops at the object below them, or at the pod itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
@@ -54,6 +60,8 @@ class PodKind:
     """What it is called where another kind has its name: the kind and its group, as kubectl writes it."""
     each: bool = False
     """Whether each pod has a PodGroup of its own; else all of an object have one."""
+    each_where: tuple[str, tuple[str, ...]] = ("", ())
+    """An annotation, and the values with which each pod has one and ``unpredicted`` does not hold."""
     minimum: int | str = 1
     """Pods that start together: a number, ``all``, or the path of a number."""
     unpredicted: str = ""
@@ -62,6 +70,8 @@ class PodKind:
     """Its name in URLs, where that is not the kind in lower case and an s."""
     not_owned: str = ""
     """Why the tool cannot write its PodGroup; empty where it can."""
+    placed_at: str = ""
+    """The path of the annotations that place its PodGroup, where that are not its own."""
     queue_annotation: str = ""
     """The annotation of the object from which its operator takes the queue of all pods."""
 
@@ -69,6 +79,11 @@ class PodKind:
     def name(self) -> str:
         """Its name among all kinds that are read."""
         return self.called or self.kind
+
+    def with_mode(self, annotations: Mapping[str, str]) -> PodKind:
+        """The row of an object with these annotations."""
+        name, values = self.each_where
+        return replace(self, each=True, unpredicted="") if annotations.get(name) in values else self
 
     @property
     def model_name(self) -> str:
@@ -100,21 +115,24 @@ _SPARK = (
     ),
 )
 _RUNS = "the file does not say how many of its pods run at a time"
+_SERVED = "without serving.kserve.io/deploymentMode the file does not say whether KServe makes a Deployment"
 _GROVE = "Dynamo's operator makes a PodCliqueSet, or a Deployment of each component, and KAI goes by that"
 
 PLAIN: tuple[PodKind, ...] = (
     PodKind("ReplicaSet", ("apps/v1",), (PodPart("spec.template", "spec.replicas"),)),
-    PodKind("ReplicationController", ("v1",), (PodPart("spec.template", "spec.replicas"),)),
+    PodKind("ReplicationController", ("v1",), (PodPart("spec.template", "spec.replicas"),), each=True),
     PodKind(
         "PaddleJob",
         ("kubeflow.org/v1",),
         (PodPart("spec.paddleReplicaSpecs.*.template", "spec.paddleReplicaSpecs.*.replicas"),),
+        each=True,
     ),
     PodKind(
         "Job",
         ("batch.volcano.sh/v1alpha1",),
         (PodPart("spec.tasks[].template", "spec.tasks[].replicas"),),
         called="Job.batch.volcano.sh",
+        each=True,
     ),
     PodKind(
         "DynamoGraphDeployment",
@@ -137,7 +155,7 @@ PLAIN: tuple[PodKind, ...] = (
     PodKind(
         "Workflow", ("argoproj.io/v1alpha1",), _argo("spec"), called="Workflow.argoproj.io", each=True, not_owned=_RUNS
     ),
-    PodKind("CronWorkflow", ("argoproj.io/v1alpha1",), _argo("spec.workflowSpec"), not_owned=_RUNS),
+    PodKind("CronWorkflow", ("argoproj.io/v1alpha1",), _argo("spec.workflowSpec"), each=True, not_owned=_RUNS),
     PodKind(
         "InferenceService",
         ("serving.kserve.io/v1beta1",),
@@ -147,8 +165,10 @@ PLAIN: tuple[PodKind, ...] = (
             )
             for part in ("predictor", "transformer", "explainer")
         ),
+        each_where=("serving.kserve.io/deploymentMode", ("Standard", "RawDeployment")),
+        unpredicted=_SERVED,
     ),
-    PodKind("SparkApplication", ("sparkoperator.k8s.io/v1beta2",), _SPARK),
+    PodKind("SparkApplication", ("sparkoperator.k8s.io/v1beta2",), _SPARK, placed_at="spec.driver.annotations"),
     PodKind(
         "SeldonDeployment",
         ("machinelearning.seldon.io/v1",),
@@ -184,13 +204,13 @@ class DeclaredKind(Model):
     """Its name in URLs; without it the kind in lower case with an s."""
     pods: Annotated[Many[DeclaredPods], Field(min_length=1)]
     """Its pods."""
-    podGroups: Literal["one", "each"] = "one"
-    """What KAI makes of an object. one: one PodGroup, as of every kind that KAI does not know. each: one for each pod,
-    as where its controller is no owner of the pods.
+    podGroups: Literal["one", "each"] = "each"
+    """What KAI makes of an object. each: one PodGroup for each pod, as of every kind that KAI's podgrouper may not read;
+    a standard install lets it read no kind of a platform. one: one PodGroup, where you give it that right.
     """
     minimum: Positive | Literal["all"] | PodPath = 1
-    """How many pods start together: a number, all, or the path of a number in the object. KAI itself takes 1; another
-    one holds where the controller of the kind, or a plugin of KAI, makes the PodGroup.
+    """With podGroups one: how many pods start together, as a number, all, or the path of a number in the object. KAI
+    itself takes 1; another one holds where the controller of the kind, or a plugin of KAI, makes the PodGroup.
     """
 
     @property
