@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from kubectl_tas.model.kindlists import OWN, WORKLOADS
 from kubectl_tas.model.plain_workload import model_of
 from kubectl_tas.model.podkinds import PLAIN
 from tests.support.cli import kubectl_tas, pool, write
@@ -348,13 +349,59 @@ class TestDeclared:
         found = findings(repository, kinds=[{**TRAINING, **kind}])
         assert said in found["kind-elsewhere"]
 
+    @pytest.mark.parametrize("kind", [*WORKLOADS, *(own for own, _, _ in OWN), "Workflow", "Service"])
+    def test_kinds_that_others_have_the_name_of(self, repository: Path, kind: str) -> None:
+        """A platform's own Job, PyTorchJob or Pod is none of those that have a model."""
+        sent = {**training({"name": "a", "replicas": 2, "template": template(1)}), "kind": kind}
+        (found,) = [
+            item
+            for item in rendered(repository, sent, kinds=[{**TRAINING, "kind": kind}])
+            if item["apiVersion"] == TRAINING["apiVersion"]
+        ]
+        assert found["kind"] == kind
+        assert found["spec"]["roles"][0]["template"]["spec"]["schedulerName"] == "kai-scheduler"
+        out = kubectl_tas("workflow", "list", "-C", repository).out
+        assert out.splitlines()[1].split()[0] == f"{kind}.ml.example.com/x"
+
+    @pytest.mark.parametrize(
+        ("kinds", "rule", "said"),
+        [
+            ([TRAINING, TRAINING], "invalid-value", "is there twice"),
+            ([TRAINING, {**TRAINING, "apiVersion": "b.example.com/v1"}], "invalid-value", "of another API"),
+            ([{**TRAINING, "podGroups": "each", "minimum": "all"}], "invalid-value", "podGroups: one"),
+            ([{**TRAINING, "apiVersion": "v1", "kind": "Service"}], "kind-elsewhere", "beside workloads"),
+        ],
+    )
+    def test_declarations_that_contradict(self, repository: Path, kinds: list[Object], rule: str, said: str) -> None:
+        found = findings(repository, kinds=kinds)
+        assert said in found.get(rule, ""), found
+
+    def test_two_versions_of_a_kind(self, repository: Path) -> None:
+        assert not findings(repository, kinds=[TRAINING, {**TRAINING, "apiVersion": "ml.example.com/v2"}])
+
+    @pytest.mark.parametrize(
+        ("spec", "said"),
+        [
+            ({"roles": [{"name": "a", "pods": template(1)}]}, 'the field "template" is missing in spec.roles[0]'),
+            ({"roles": [{"template": template()}, {"name": "b"}]}, 'the field "template" is missing in spec.roles[1]'),
+            ({"roles": []}, 'the field "roles" is missing in spec'),
+            ({"groups": [{"template": template(1)}]}, 'the field "roles" is missing in spec'),
+            (None, 'the field "roles" is missing in spec'),
+        ],
+    )
+    def test_pods_that_are_not_where_the_config_says(self, repository: Path, spec: Object, said: str) -> None:
+        """What is not found there would be charged to no queue."""
+        found = findings(repository, {**training(), "spec": spec})
+        assert said in found.get("missing-field", ""), found
+
     @pytest.mark.parametrize("path", ["", ".spec", "spec.", "spec[0].x", "spec..x", "spec.[]"])
     def test_paths_that_are_none(self, repository: Path, path: str) -> None:
         found = findings(repository, kinds=[{**TRAINING, "pods": [{"template": path}]}])
         assert "such as" in found["invalid-value"]
 
     def test_who_may_create_it(self, repository: Path) -> None:
-        declare(repository, training(), guard="warn", kinds=[{**TRAINING, "plural": "trainingz"}])
+        sent = training({"name": "a", "template": template()})
+        declare(repository, sent, guard="warn", kinds=[{**TRAINING, "plural": "trainingz"}])
         text = (repository / "pools/p.yaml").read_text()
         write(repository, {"pools/p.yaml": text + "  access: {submit: [ml]}\n"})
         objects = list(yaml.safe_load_all(kubectl_tas("render", "-o", "-", "-C", repository).out))

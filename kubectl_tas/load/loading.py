@@ -231,13 +231,13 @@ class _Loader:
         self._refuse(*problems)
         if model is not None:
             self._declare(kind, model, document)
-        elif kind.name == "Config" and document.path == CONFIG_FILE:
+        elif kind.schema == "config" and document.path == CONFIG_FILE:
             self.refused_config = document
         return None
 
     def _declare(self, kind: Kind, model: BaseModel, document: Document) -> None:
         declared = Declared(model, document)
-        if kind.name == "Config" and (document.path != CONFIG_FILE or self.found["Config"]):
+        if isinstance(model, Config) and (document.path != CONFIG_FILE or self.found["Config"]):
             first = self.found["Config"][0].at("kind") if self.found["Config"] else None
             related = (Related("the Config that counts", first),) if first else ()
             second = document.path == CONFIG_FILE

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from itertools import takewhile
 from typing import Any, ClassVar, Literal, cast
 
 from pydantic import Field, create_model
@@ -39,6 +40,17 @@ class PlainWorkload(Workload):
         for part in self.row.pods:
             for path, found in _found(self, _steps(part.path)):
                 yield from self._pods(part, path, found)
+
+    @property
+    def absent(self) -> Iterator[KeyPath]:
+        """Where a pod template of the row is to stand, and nothing does; where there is none at all, the first place."""
+        for part in self.row.pods:
+            *above, last = _steps(part.path)
+            for path, found in _found(self, tuple(above)) if last not in (LIST, MAPPING) else ():
+                if not isinstance(found, (dict, tuple)) and _below(found, last) is None:
+                    yield (*path, last)
+        if not self.pod_sets:
+            yield tuple(takewhile(lambda step: step not in (LIST, MAPPING), _steps(self.row.pods[0].path)))
 
     def _pods(self, part: PodPart, path: KeyPath, found: Any) -> Iterator[PodSet]:
         template = found if isinstance(found, PodTemplate) else found.template

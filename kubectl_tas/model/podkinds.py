@@ -21,6 +21,7 @@ from pydantic import Field, StringConstraints
 
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import Many, Model, Positive, Text, said
+from kubectl_tas.model.kindlists import COMPANIONS, OWN, WORKLOADS, group_of
 from kubectl_tas.records import dataclass
 
 PodPath = Annotated[
@@ -74,6 +75,11 @@ class PodKind:
     """The path of the annotations that place its PodGroup, where that are not its own."""
     queue_annotation: str = ""
     """The annotation of the object from which its operator takes the queue of all pods."""
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether the Config declares it."""
+        return (self.versions[0], self.kind) not in KINDS
 
     @property
     def name(self) -> str:
@@ -178,6 +184,14 @@ PLAIN: tuple[PodKind, ...] = (
 """Those that every repository may have, in the order in which messages list them."""
 
 
+_TAKEN = frozenset(
+    {
+        *("Workflow", *WORKLOADS, *(kind for kind, _, _ in OWN)),
+        *(item.kind for item in COMPANIONS),
+        *(row.kind for row in PLAIN),
+    }
+)
+"""Kinds that are told by this name alone."""
 KINDS = frozenset((version, row.kind) for row in PLAIN for version in row.versions)
 """Their apiVersions and kinds."""
 
@@ -221,6 +235,7 @@ class DeclaredKind(Model):
             self.kind,
             (self.apiVersion,),
             pods,
+            called=f"{self.kind}.{group_of(self.apiVersion)}" if self.kind in _TAKEN else "",
             each=self.podGroups == "each",
             minimum=self.minimum,
             plural=self.plural or "",
