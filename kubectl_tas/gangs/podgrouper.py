@@ -52,6 +52,8 @@ class Grouping:
     """Whether its pod templates are in another object, so that the file does not say what its PodGroup will be."""
     unpredicted: str = ""
     """Why the file does not say what its PodGroup will be, where its pod templates do stand in it."""
+    group_name: tuple[str, str] = ("", "")
+    """What the name of its PodGroup begins with, and what that goes on with; empty: pg, its own name and a UID."""
     placed_at: KeyPath = ROOT
     """The annotations that place the PodGroup."""
     placed_parts: Feature | None = None
@@ -280,6 +282,7 @@ def _plain(kind: PodKind) -> Grouping:
         partial(_some_path, kind.minimum),
         one_pod_group=not kind.each,
         unpredicted=kind.unpredicted,
+        group_name=kind.group_name,
         placed_at=tuple(kind.placed_at.split(".")) if kind.placed_at else ROOT,
         not_owned=kind.not_owned,
         segment_template="Remove it: KAI makes segments of no such workload.",
@@ -359,7 +362,7 @@ def pod_group_name(workload: FleetWorkload) -> str:
         name = workload.gang or workload.name
         kind = "gang" if workload.gang else workload.kind
         return names.owned_pod_group(name, workload.pool.backend.name, workload.namespace, kind, name)
-    return names.shorten(f"pg-{workload.name}", names.MAX_NAME)
+    return row(workload).group_name[0] or names.shorten(f"pg-{workload.name}", names.MAX_NAME)
 
 
 def rest_of_name(workload: FleetWorkload) -> str:
@@ -367,6 +370,8 @@ def rest_of_name(workload: FleetWorkload) -> str:
     spec, each = workload.declared.spec, row(workload).one_each
     if not is_one_pod_group(workload):
         return f"the name of the pod and its UID, one for each of {plural(workload.pods, 'pod')}"
+    if row(workload).group_name[1]:
+        return row(workload).group_name[1]
     if spec.kind == "CronJob":
         return "the number of the run and its UID, one for each run"
     text = f"the UID and -{each}-N, one for each of {workload.copies} replicas" if each else "the UID"

@@ -71,6 +71,8 @@ class PodKind:
     """Its name in URLs, where that is not the kind in lower case and an s."""
     not_owned: str = ""
     """Why the tool cannot write its PodGroup; empty where it can."""
+    group_name: tuple[str, str] = ("", "")
+    """What the name of its PodGroup begins with, and what that goes on with; empty where KAI names it for the object."""
     placed_at: str = ""
     """The path of the annotations that place its PodGroup, where that are not its own."""
     queue_annotation: str = ""
@@ -174,7 +176,13 @@ PLAIN: tuple[PodKind, ...] = (
         each_where=("serving.kserve.io/deploymentMode", ("Standard", "RawDeployment")),
         unpredicted=_SERVED,
     ),
-    PodKind("SparkApplication", ("sparkoperator.k8s.io/v1beta2",), _SPARK, placed_at="spec.driver.annotations"),
+    PodKind(
+        "SparkApplication",
+        ("sparkoperator.k8s.io/v1beta2",),
+        _SPARK,
+        group_name=("spark", "the digits of the ID that Spark gives the application"),
+        placed_at="spec.driver.annotations",
+    ),
     PodKind(
         "SeldonDeployment",
         ("machinelearning.seldon.io/v1",),

@@ -213,7 +213,8 @@ def _check(workload: FleetWorkload) -> None:
 def _middle(workload: FleetWorkload) -> str:
     """What stands before the UID in the name of a PodGroup that KAI makes."""
     if not podgrouper.is_one_pod_group(workload):
-        return "(-[a-z0-9]+){1,2}"
+        part = f"(-{re.escape(workload.replicas[0].name)})?" if hasattr(workload.declared.spec, "row") else ""
+        return f"{part}(-[a-z0-9]+){{1,2}}"
     return "(-[0-9]+)?" if isinstance(workload.declared.spec, CronJob) else ""
 
 
