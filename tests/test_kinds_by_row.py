@@ -16,6 +16,7 @@ from tests.support.cli import kubectl_tas, pool, write
 from tests.support.workloads import LEVELS, Object, template
 
 ROWS = {row.name: row for row in PLAIN}
+SPARK = {"type": "Python", "sparkVersion": "3.5.3", "mainApplicationFile": "local:///app/a.py"}
 TRAINING = {
     "apiVersion": "ml.example.com/v1",
     "kind": "Training",
@@ -116,6 +117,15 @@ def gpus(count: int | str) -> Object:
             {"predictors": [{"name": "p", "replicas": 2, "componentSpecs": [template(1)]}]},
             [("componentSpecs-0", 2, 1)],
         ),
+        (
+            "SeldonDeployment",
+            {
+                "predictors": [
+                    {"componentSpecs": [{**template(1), "replicas": 3}, {**template(1), "hpaSpec": {"maxReplicas": 5}}]}
+                ]
+            },
+            [("componentSpecs-0", 3, 1), ("componentSpecs-1", 5, 1)],
+        ),
     ],
 )
 def test_pods(name: str, spec: Object, expected: list[tuple[str, int, int]]) -> None:
@@ -185,6 +195,43 @@ def test_memory_of_spark(memory: str | None, overhead: str | None, expected: int
             "workload-conflict",
             "x",
         ),
+        ("SparkApplication", {"driver": {}, "sparkConf": {"spark.executor.instances": "9"}}, "quota-bypass", "number"),
+        (
+            "SparkApplication",
+            {"driver": {}, "sparkConf": {"spark.kubernetes.executor.label.kai.scheduler/queue": "x"}},
+            "quota-bypass",
+            "sparkConf",
+        ),
+        ("SparkApplication", {"driver": {}, "dynamicAllocation": {"enabled": True}}, "quota-bypass", "maxExecutors"),
+        ("SparkApplication", {"driver": {"template": template(99)}, "executor": {}}, "over-quota", "99"),
+        (
+            "SparkApplication",
+            {**SPARK, "driver": {"gpu": {"name": "habana.ai/gaudi", "quantity": 1}}, "executor": {}},
+            "gpus-unknown",
+            "habana.ai/gaudi",
+        ),
+        (
+            "Workflow.argoproj.io",
+            {
+                "templates": [
+                    {"name": "a", "container": {"image": "b", "resources": {"limits": {"habana.ai/gaudi": 1}}}}
+                ]
+            },
+            "gpus-unknown",
+            "habana.ai/gaudi",
+        ),
+        (
+            "InferenceService",
+            {"predictor": {"model": {}, "resourceClaims": [{"name": "a", "resourceClaimTemplateName": "b"}]}},
+            "gpus-unknown",
+            "resource claims (a)",
+        ),
+        (
+            "InferenceService",
+            {"predictor": {"model": {}, "workerSpec": {"pipelineParallelSize": 2}}},
+            "quota-bypass",
+            "workerSpec",
+        ),
         ("InferenceService", {"predictor": {"priorityClassName": "x"}}, "workload-conflict", "osmo-normal"),
         (
             "DynamoGraphDeployment",
@@ -201,7 +248,6 @@ def test_back_doors(repository: Path, name: str, spec: Object, rule: str, said: 
     assert said in found.get(rule, ""), found
 
 
-SPARK = {"type": "Python", "sparkVersion": "3.5.3", "mainApplicationFile": "local:///app/a.py"}
 RACK = {"kai.scheduler/topology-required-placement": "rack"}
 
 

@@ -57,8 +57,9 @@ class PlainWorkload(Workload):
         if template is None:
             return
         count = self.number(part.count, path, 1)
-        most = self.number(part.most, path, count)
-        pods = max(count, most) * self.number(part.times, path, 1)
+        pods = max([count, *(self.number(most, path, count) for most in part.most.split())]) * self.number(
+            part.times, path, 1
+        )
         name, written = self._name(path)
         own = pod_set(name, pods, path, template)
         if not isinstance(found, PodTemplate):
@@ -174,7 +175,7 @@ def model_of(row: PodKind) -> type[PlainWorkload]:
     root = _Node()
     for part in row.pods:
         root.at(part.path).type = imported(f"kubectl_tas.model.{part.form}")
-        for path in filter(None, (part.count, part.most, part.times)):
+        for path in filter(None, (part.count, *part.most.split(), part.times)):
             root.at(path).type = Count
     if isinstance(row.minimum, str) and row.minimum != "all":
         root.at(row.minimum).type = Count

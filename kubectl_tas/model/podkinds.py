@@ -45,7 +45,7 @@ class PodPart:
     times: str = ""
     """Of a number that multiplies theirs: the nodes of each."""
     most: str = ""
-    """Of the number up to which a controller adds pods, where that is more than their number."""
+    """Of numbers up to which a controller adds pods, where one is more than their number; with blanks between them."""
     form: str = "podtemplate:PodTemplate"
     """The model that reads what is there, ``module:class``."""
 
@@ -186,7 +186,13 @@ PLAIN: tuple[PodKind, ...] = (
     PodKind(
         "SeldonDeployment",
         ("machinelearning.seldon.io/v1",),
-        (PodPart("spec.predictors[].componentSpecs[]", "spec.predictors[].replicas"),),
+        (
+            PodPart(
+                "spec.predictors[].componentSpecs[]",
+                "spec.predictors[].replicas",
+                most="spec.predictors[].componentSpecs[].replicas spec.predictors[].componentSpecs[].hpaSpec.maxReplicas",
+            ),
+        ),
     ),
 )
 """Those that every repository may have, in the order in which messages list them."""

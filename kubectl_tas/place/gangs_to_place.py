@@ -178,8 +178,8 @@ def _of_workload(fleet: Fleet, workload: FleetWorkload) -> Iterator[Unplaced]:
         gang = shared_gang(members)
         yield _one(fleet, workload, gang, needed, _exactly(gang.name))
         return
-    _check(workload)
     for item in podgrouper.by_pod_group(workload):
+        _check(item)
         gang = own_gang(item)
         of_kai = podgrouper.is_made_by_kai(item)
         pods = sum(part.replicas for part in item.replicas)
@@ -221,7 +221,7 @@ def _middle(workload: FleetWorkload) -> str:
 def _shapes(fleet: Fleet, workload: FleetWorkload) -> dict[str, Shape]:
     """By replica type."""
     data = demanded(workload.declared.origin, demands(fleet, workload))
-    return {item.name: _shape(data, item.spec_path, item.annotations) for item in workload.replicas}
+    return {item.name: _shape(item.pod_spec(data), (), item.annotations) for item in workload.replicas}
 
 
 def _further(fleet: Fleet, workload: FleetWorkload, gang: Gang, needed: Needed) -> Needed:
