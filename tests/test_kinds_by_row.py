@@ -300,6 +300,84 @@ def test_spark_is_placed_by_its_driver(repository: Path) -> None:
     assert found["spec"]["driver"]["annotations"]["kai.scheduler/topology-required-placement"].endswith("/rack")
 
 
+LIVE: dict[str, tuple[Object, list[tuple[str, str]]]] = {
+    "Training": ({"roles": [{"name": "a", "template": template(1)}]}, []),
+    "Job.batch.volcano.sh": ({"tasks": [{"name": "a", "template": template(1)}]}, []),
+    "Workflow.argoproj.io": ({"templates": [{"name": "a", "container": {"image": "b", **gpus(1)}}]}, []),
+    "CronWorkflow": (
+        {"workflowSpec": {"templates": [{"name": "a", "container": {"image": "b", **gpus(1)}}]}},
+        [("argoproj.io/v1alpha1", "Workflow")],
+    ),
+    "SeldonDeployment": (
+        {"predictors": [{"name": "p", "graph": {"name": "g"}, "componentSpecs": [template(1)]}]},
+        [("apps/v1", "Deployment"), ("apps/v1", "ReplicaSet")],
+    ),
+    "SparkApplication": ({**SPARK, "driver": {}, "executor": {}}, [("v1", "Pod")]),
+}
+
+
+@pytest.mark.parametrize("kind", LIVE)
+def test_why_it_waits(repository: Path, kind: str) -> None:
+    """The pods of a kind are known by their owners, and these by theirs, as the cluster has their kinds."""
+    spec, between = LIVE[kind]
+    sent = training(*spec["roles"]) if kind == "Training" else document(kind, spec)
+    if kind == "CronWorkflow":
+        sent["spec"]["schedule"] = "0 3 * * *"
+    declare(repository, sent)
+    made = [(sent["apiVersion"], sent["kind"]), *between]
+    items: list[Object] = []
+    for number, (version, name) in enumerate((*made, ("v1", "Pod"))):
+        about: Object = {"name": "x" if number == 0 else f"x-{'driver' if name == 'Pod' and number == 1 else number}"}
+        if items:
+            above = items[-1]
+            owner = {"apiVersion": above["apiVersion"], "kind": above["kind"], "name": above["metadata"]["name"]}
+            about["ownerReferences"] = [owner]
+        status = {"phase": "Running"} if name == "Pod" else {}
+        items.append(
+            {
+                "apiVersion": version,
+                "kind": name,
+                "metadata": {**about, "namespace": "default", "uid": str(number)},
+                "spec": {**template(1)["spec"], "nodeName": "n"} if name == "Pod" else {},
+                "status": status,
+            }
+        )
+    state = repository / "state.json"
+    state.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    found = kubectl_tas("-C", repository, "workflow", "why", "x", f"--cluster-state={state}", "-o", "json")
+    answer = json.loads(found.out)["workflows"][0]
+    assert answer["podsWithoutPodGroup"]["Running"] == sum(item["kind"] == "Pod" for item in items), found.out
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "expected"),
+    [
+        ("InferenceService", {"predictor": {"minReplicas": 2, "model": gpus(2)}}, [2, 2]),
+        ("SparkApplication", {**SPARK, "driver": {"gpu": {"name": "nvidia.com/gpu", "quantity": 3}}}, [3]),
+        (
+            "Workflow.argoproj.io",
+            {
+                "templates": [
+                    {"name": name, "container": {"image": "b", **gpus(size)}} for name, size in (("a", 1), ("b", 4))
+                ]
+            },
+            [1, 4],
+        ),
+        ("PaddleJob", {"paddleReplicaSpecs": {"Worker": {"replicas": 2, "template": template(5)}}}, [5, 5]),
+    ],
+)
+def test_fit_takes_what_pods_ask_for(repository: Path, name: str, spec: Object, expected: list[int]) -> None:
+    sent = document(name, {**spec, **({"executor": {"instances": 1}} if name == "SparkApplication" else {})})
+    sent["metadata"]["annotations"] = {"serving.kserve.io/deploymentMode": "Standard"}
+    sent["metadata"]["labels"]["kubectl-tas/priority"] = "LOW"
+    declare(repository, sent)
+    nodes = kubectl_tas("nodes", "generate", "--pool=team", "--domains=zone=2", "-C", repository).out
+    (repository / "nodes.json").write_text(nodes)
+    found = kubectl_tas("fit", "--all", "--nodes", repository / "nodes.json", "-o", "json", "-C", repository)
+    gangs = [gang for item in json.loads(found.out)["schedulers"] for gang in item["gangs"]]
+    assert [gang["gpus"] for gang in gangs] == expected, found.out
+
+
 def test_a_queue_that_dynamo_would_take(repository: Path) -> None:
     sent = document("DynamoGraphDeployment", {"components": [{"name": "A", "podTemplate": template()}]})
     sent["metadata"]["annotations"] = {"nvidia.com/kai-scheduler-queue": "dynamo"}

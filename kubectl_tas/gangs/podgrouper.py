@@ -273,9 +273,9 @@ def _row(spec: AnyWorkload) -> Grouping:
 
 @cache
 def _plain(kind: PodKind) -> Grouping:
-    """What KAI makes of a kind without a plugin of its own: one PodGroup for what owns the pods at the top, as far up as
-    it may read, which starts with one pod (default_grouper.go); one for each pod where that is the top itself or a
-    Deployment, and of Argo's Workflow, which it passes over (skiptopowner.go, podjob.go).
+    """What KAI makes of a kind without a plugin of its own: one PodGroup for the highest owner of the pods that it may
+    read, which starts with one pod (default_grouper.go); one for each pod where that is the pod itself or a Deployment,
+    and of Argo's Workflow, which it passes over (skiptopowner.go, podjob.go).
     """
     return Grouping(
         _all if kind.minimum == "all" else partial(_some, kind.minimum),

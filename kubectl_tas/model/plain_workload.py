@@ -43,7 +43,7 @@ class PlainWorkload(Workload):
 
     @property
     def absent(self) -> Iterator[KeyPath]:
-        """Where a pod template of the row is to stand, and nothing does; where there is none at all, the first place."""
+        """Where a pod template of the row is to stand and nothing does; the first place where there is none at all."""
         for part in self.row.pods:
             *above, last = _steps(part.path)
             for path, found in _found(self, tuple(above)) if last not in (LIST, MAPPING) else ():

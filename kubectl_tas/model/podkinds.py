@@ -5,10 +5,10 @@ What each operator makes: SparkApplication, spark-operator 2.3 (``SparkPodSpec``
 (``PredictorSpec``); Argo's Workflow, 3.7 (``workflowpod.go``); DynamoGraphDeployment, Dynamo 1.2 (``v1alpha1`` and
 ``v1beta1``); Volcano's Job, 1.13; SeldonDeployment, Seldon Core 1.18; PaddleJob, training operator 1.9.
 
-KAI's podgrouper goes up from a pod from owner to owner, as far as it may read them (``getResourceOwners`` of
+KAI's podgrouper goes up from a pod, from owner to owner, as far as it may read them (``getResourceOwners`` of
 podgrouper.go, 0.17). A standard install lets it read ReplicaSets, StatefulSets, Deployments, Jobs, Argo's Workflows and
-SeldonDeployments (deployments/kai-scheduler/templates/rbac/podgrouper.yaml), but none of the other kinds below: there it
-stops at the object below them, or at the pod itself.
+SeldonDeployments (deployments/kai-scheduler/templates/rbac/podgrouper.yaml), but none of the other kinds here: it stops
+at the object below them, or at the pod itself.
 """
 
 from __future__ import annotations
@@ -72,9 +72,9 @@ class PodKind:
     not_owned: str = ""
     """Why the tool cannot write its PodGroup; empty where it can."""
     group_name: tuple[str, str] = ("", "")
-    """What the name of its PodGroup begins with, and what that goes on with; empty where KAI names it for the object."""
+    """What the name of its PodGroup begins with, and what that goes on with; empty: pg, its own name and a UID."""
     placed_at: str = ""
-    """The path of the annotations that place its PodGroup, where that are not its own."""
+    """The path of the annotations that place its PodGroup, where KAI does not read its own."""
     queue_annotation: str = ""
     """The annotation of the object from which its operator takes the queue of all pods."""
 
@@ -190,7 +190,8 @@ PLAIN: tuple[PodKind, ...] = (
             PodPart(
                 "spec.predictors[].componentSpecs[]",
                 "spec.predictors[].replicas",
-                most="spec.predictors[].componentSpecs[].replicas spec.predictors[].componentSpecs[].hpaSpec.maxReplicas",
+                most="spec.predictors[].componentSpecs[].replicas"
+                " spec.predictors[].componentSpecs[].hpaSpec.maxReplicas",
             ),
         ),
     ),
@@ -233,8 +234,8 @@ class DeclaredKind(Model):
     pods: Annotated[Many[DeclaredPods], Field(min_length=1)]
     """Its pods."""
     podGroups: Literal["one", "each"] = "each"
-    """What KAI makes of an object. each: one PodGroup for each pod, as of every kind that KAI's podgrouper may not read;
-    a standard install lets it read no kind of a platform. one: one PodGroup, where you give it that right.
+    """What KAI makes of an object. each: one PodGroup for each pod, as of every kind that KAI's podgrouper may not
+    read; a standard install lets it read no kind of a platform. one: one PodGroup, where you give it that right.
     """
     minimum: Positive | Literal["all"] | PodPath = 1
     """With podGroups one: how many pods start together, as a number, all, or the path of a number in the object. KAI

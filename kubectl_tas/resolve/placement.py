@@ -140,8 +140,8 @@ class ReplicaType:
         return (*self.metadata_path, "annotations")
 
     def pod_spec(self, data: Any) -> Any:
-        """The PodSpec that its pods get by the ``data`` of the workload; where that writes none, what decides where they
-        run.
+        """The PodSpec that its pods get by the ``data`` of the workload; where that writes none, the fields that decide
+        where they run.
         """
         for step in self.spec_path:
             data = data[step]
