@@ -378,6 +378,33 @@ def test_fit_takes_what_pods_ask_for(repository: Path, name: str, spec: Object, 
     assert [gang["gpus"] for gang in gangs] == expected, found.out
 
 
+@pytest.mark.parametrize("kind", ["Workflow.argoproj.io", "CronWorkflow"])
+def test_what_holds_for_all_templates_of_argo(repository: Path, kind: str) -> None:
+    """Argo reads a selector of the workflow only for templates without one, and the pool adds one to each."""
+    disk: Object = {"key": "disk", "value": "nvme"}
+    spec: Object = {
+        "nodeSelector": {"disk": "nvme"},
+        "tolerations": [disk],
+        "templates": [
+            {"name": "a", "container": {"image": "b"}},
+            {"name": "b", "container": {"image": "b"}, "nodeSelector": {"own": "x"}, "tolerations": []},
+        ],
+    }
+    spec = spec if kind != "CronWorkflow" else {"schedule": "0 3 * * *", "workflowSpec": spec}
+    nodes: Object = {"selector": {"pool": "h100"}, "tolerations": [{"key": "pool", "value": "h100"}]}
+    declare(repository, document(kind, spec))
+    text = (repository / "pools/p.yaml").read_text()
+    write(repository, {"pools/p.yaml": text + f"  nodes: {json.dumps(nodes)}\n"})
+    objects = yaml.safe_load_all(kubectl_tas("render", "-o", "-", "-C", repository).out)
+    (found,) = [item["spec"] for item in objects if item["kind"] == ROWS[kind].kind]
+    first, second = found.get("workflowSpec", found)["templates"]
+    assert (first["nodeSelector"], first["tolerations"]) == (
+        {"disk": "nvme", "pool": "h100"},
+        [disk, {"key": "pool", "value": "h100"}],
+    )
+    assert (second["nodeSelector"], second["tolerations"]) == ({"own": "x", "pool": "h100"}, first["tolerations"])
+
+
 def test_a_queue_that_dynamo_would_take(repository: Path) -> None:
     sent = document("DynamoGraphDeployment", {"components": [{"name": "A", "podTemplate": template()}]})
     sent["metadata"]["annotations"] = {"nvidia.com/kai-scheduler-queue": "dynamo"}

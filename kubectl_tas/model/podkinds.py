@@ -75,6 +75,8 @@ class PodKind:
     """What the name of its PodGroup begins with, and what that goes on with; empty: pg, its own name and a UID."""
     placed_at: str = ""
     """The path of the annotations that place its PodGroup, where KAI does not read its own."""
+    above: str = ""
+    """The path of fields of a PodSpec that hold for pods without such a field of their own."""
     queue_annotation: str = ""
     """The annotation of the object from which its operator takes the queue of all pods."""
 
@@ -161,9 +163,22 @@ PLAIN: tuple[PodKind, ...] = (
         queue_annotation=labels.DYNAMO_QUEUE,
     ),
     PodKind(
-        "Workflow", ("argoproj.io/v1alpha1",), _argo("spec"), called="Workflow.argoproj.io", each=True, not_owned=_RUNS
+        "Workflow",
+        ("argoproj.io/v1alpha1",),
+        _argo("spec"),
+        called="Workflow.argoproj.io",
+        each=True,
+        above="spec",
+        not_owned=_RUNS,
     ),
-    PodKind("CronWorkflow", ("argoproj.io/v1alpha1",), _argo("spec.workflowSpec"), each=True, not_owned=_RUNS),
+    PodKind(
+        "CronWorkflow",
+        ("argoproj.io/v1alpha1",),
+        _argo("spec.workflowSpec"),
+        each=True,
+        above="spec.workflowSpec",
+        not_owned=_RUNS,
+    ),
     PodKind(
         "InferenceService",
         ("serving.kserve.io/v1beta1",),
