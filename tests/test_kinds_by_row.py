@@ -291,6 +291,7 @@ def test_what_kserve_makes_is_not_known_without_its_mode(repository: Path) -> No
     declare(repository, document("InferenceService", {"predictor": {"model": gpus(1)}}))
     assert kubectl_tas("render", "-C", repository).code == 0
     assert not (repository / "manifests/preview").exists()
+    assert "serving.kserve.io/deploymentMode" in kubectl_tas("workflow", "explain", "x", "-C", repository).out
 
 
 def test_spark_is_placed_by_its_driver(repository: Path) -> None:

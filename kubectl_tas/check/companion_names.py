@@ -241,7 +241,7 @@ def _contradictions(config: Declared[Config], index: int) -> Iterator[Diagnostic
             rule = f"is declared of another API too, {before.apiVersion}"
             yield invalid_value(config.origin, (*path, "kind"), rule, "", hint)
         elif (before.kind, before.apiVersion) == (own.kind, own.apiVersion):
-            yield invalid_value(config.origin, (*path, "kind"), "is there twice", own.kind, "Remove one of the two.")
+            yield invalid_value(config.origin, (*path, "kind"), "is there twice", "", "Remove one of the two.")
 
 
 def _declared_reason(item: CompanionKind | DeclaredKind) -> tuple[str, str] | None:

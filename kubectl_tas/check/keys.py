@@ -168,8 +168,11 @@ def _opened(
             hint = "Remove it, or let spec.rules of the Config allow it."
             yield Diagnostic(SYNC_BYPASS, message, origin.locate(path, key=True), hint=hint)
     elif door.effect and written and _counts(door, written):
+        keys = written if door.values and isinstance(written, dict) else ()
+        named = next((key for key in keys if re.search(door.values, str(key))), None)
+        path = path if named is None else (*path, named)
         is_long = door.decides is Decides.UNSEEN
-        message = f"{door.key}: {door.effect}" if is_long else f'{door.key} is "{written}": {door.effect}'
+        message = f"{named or door.key}: {door.effect}" if is_long else f'{door.key} is "{written}": {door.effect}'
         seen = "Remove it, and write what it is for in the object itself."
         hint = seen if door.decides is Decides.UNSEEN else "Remove it; nodeSelector and affinity choose nodes too."
         yield Diagnostic(QUOTA_BYPASS, message, origin.locate(path, key=True), hint=hint)
