@@ -200,7 +200,7 @@ def test_memory_of_spark(memory: str | None, overhead: str | None, expected: int
             "SparkApplication",
             {"driver": {}, "sparkConf": {"spark.kubernetes.executor.label.kai.scheduler/queue": "x"}},
             "quota-bypass",
-            "sparkConf",
+            "executor.label",
         ),
         ("SparkApplication", {"driver": {}, "dynamicAllocation": {"enabled": True}}, "quota-bypass", "maxExecutors"),
         ("SparkApplication", {"driver": {"template": template(99)}, "executor": {}}, "over-quota", "99"),
