@@ -85,6 +85,7 @@ def write_repository(root: Path, pools: int, workflows: int, seed: int = 1) -> N
     quota = 100 * (workflows // pools + 1)
     for folder in ("pools", "subpools", "workflows"):
         (root / folder).mkdir(parents=True)
+    (root / "tas.yaml").write_text("apiVersion: tas/v1alpha1\nkind: Config\n")
     for pool in range(pools):
         (root / f"pools/pool-{pool:03}.yaml").write_text(POOL.format(pool=pool, quota=3 * quota))
         for subpool in range(3):
@@ -104,17 +105,51 @@ def write_repository(root: Path, pools: int, workflows: int, seed: int = 1) -> N
 
 
 EDIT = """
-import sys, time
+import asyncio, os, sys
 from pathlib import Path
-from kubectl_tas.editor.project import judged
-root, path = Path(sys.argv[1]), "workflows/train-00000.yaml"
-content = (root / path).read_bytes()
-known = judged(root, {path: content})
-started = time.process_time()
-judged(root, {path: content.replace(b"train.py", b"edited.py")}, known)
-print(time.process_time() - started)
+from lsprotocol import types
+from pygls.lsp.client import LanguageClient
+
+file = Path(sys.argv[1], "workflows/train-00000.yaml")
+text, uri = file.read_text(), file.as_uri()
+
+def taken(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+async def idle(pid):
+    before = -1
+    while taken(pid) != before:
+        before = taken(pid)
+        await asyncio.sleep(5)
+    return before
+
+async def main():
+    client, published = LanguageClient("bench", "1"), asyncio.Event()
+
+    @client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    def publish(params):
+        if (params.uri, params.version) == (uri, 2):
+            published.set()
+
+    await client.start_io(sys.executable, "-m", "kubectl_tas", "lsp")
+    pid = client._server.pid
+    await client.initialize_async(types.InitializeParams(types.ClientCapabilities(), root_uri=file.parent.as_uri()))
+    client.initialized(types.InitializedParams())
+    client.text_document_did_open(types.DidOpenTextDocumentParams(types.TextDocumentItem(uri, "yaml", 1, text)))
+    before = await idle(pid)
+    change = types.TextDocumentContentChangeWholeDocument(text.replace("train.py", "edited.py"))
+    document = types.VersionedTextDocumentIdentifier(2, uri)
+    client.text_document_did_change(types.DidChangeTextDocumentParams(document, [change]))
+    await published.wait()
+    print(taken(pid) - before, await idle(pid) - before)
+    await client.shutdown_async(None)
+    client.exit(None)
+    await client.stop()
+
+asyncio.run(main())
 """
-"""What the language server does for one edit."""
+"""A client of the language server: what this takes until one edit is answered, and until all files are judged."""
 
 
 @dataclass(frozen=True)
@@ -243,7 +278,7 @@ ROWS = (
     Row("render, one pool changed", "render", 0.0, "pool"),
     Row("diff --base, cold", "diff --base HEAD~1", 1.5, "cold"),
     Row("diff --base, one workflow changed", "diff --base HEAD~1", 0.2, "workflow"),
-    Row("report", "report -o {site}", 1.0, "cold"),
+    Row("report", "report --to {site}", 1.0, "cold"),
     Row("validate of six files", "validate -C {small}", 15.0, is_start=True),
     Row("--version", "--version", 4.0, is_start=True),
     Row("rule CODE", "rule quota-shared", 8.0, is_start=True),
@@ -266,7 +301,8 @@ def main() -> None:
             starts.append(measured([sys.executable, "-c", "pass"], ENVIRONMENT))
             for row in rows:
                 taken[row.name].append(row.take(fleet))
-            edits.append(float(subprocess.check_output([sys.executable, "-c", EDIT, str(fleet.root)])))
+            output = subprocess.check_output([sys.executable, "-c", EDIT, str(fleet.root)], text=True)
+            edits.append([float(word) for word in output.split()])
         os.chdir("/")
     load, start = (statistics.median(item.processor for item in floor) for floor in (loads, starts))
     wall = statistics.median(item.wall for item in loads)
@@ -284,7 +320,9 @@ def main() -> None:
             ratio = statistics.median(item.wall for item in runs) / wall
             print(f"| {row.name}: time on the clock | {ratio:.2f} loads | {goal} | | |")
     if "editor".startswith(options.only):
-        print(f"| the editor, one edit | {statistics.median(edits):.2f} s | 0.1 | | |")
+        answered, judged = (statistics.median(column) for column in zip(*edits, strict=True))
+        print(f"| the editor: one edit, until it is answered | {answered:.2f} s | 0.1 | | |")
+        print(f"| the editor: until all files are judged, in the background | {judged:.2f} s | | | |")
     print("\nThe goal for memory is 400 MiB.")
 
 

@@ -115,7 +115,7 @@ class Commands:
         check = self._run("check")
         if check.code != 0 or check.out:
             self._fail("unstable", "check after render", check.out[:2000] + check.err)
-        self._run("render", "-o", "-")
+        self._run("render", "--to", "-")
 
     def _read(self, random: Random, files: Mapping[str, bytes]) -> None:
         names = _named(files)

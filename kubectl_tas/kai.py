@@ -43,6 +43,7 @@ class Feature(Enum):
     ROOM_OF_MILLICORES = "domains that are compared by thousandths of a core"
     SUBGROUPS_BY_NAME = "SubGroups that are placed in the order of their names alone"
     COARSE_REQUIRED = "a required level above the finest domain that all nodes share"
+    KARTA = "Karta definitions"
     COARSE_PREFERRED = "a preferred level above the finest domain that all nodes share"
 
 
@@ -90,6 +91,7 @@ WORKS: dict[Feature, tuple[tuple[Patch, Patch | None], ...]] = {
     Feature.JOB_GANGS: (((0, 14, 1), None),),
     Feature.RAY_CONSTRAINTS: (((0, 14, 0), None),),
     Feature.JOBSET_SUBGROUPS: (((0, 16, 0), None),),
+    Feature.KARTA: (((0, 17, 0), None),),
     # Before, grove_grouper.go reads none of a PodGang.
     Feature.GROVE_CONSTRAINTS: (((0, 13, 0), None),),
     # Likewise the webhook refused what grove_grouper.go wrote until 0.15.2.

@@ -46,8 +46,6 @@ _MAY_BE_ABSENT = {
     "Sysctl": {"value"},
 }
 """Fields that the schemas of some releases demand and no API server does."""
-_SERVED = "InferenceService."
-"""KServe's containers may lack their image: it is that of the ServingRuntime (pkg/controller/v1beta1, 0.16)."""
 _MUST_BE_THERE = {
     "ConfigMapEnvSource": ("name",),
     "ConfigMapKeySelector": ("name",),
@@ -67,6 +65,9 @@ _MUST_BE_THERE = {
     "VolumeResourceRequirements": ("requests",),
 }
 """Fields that every API server demands and no schema does."""
+_COMPLETED = {name: fields for name, fields in _MUST_BE_THERE.items() if name != "Container"}
+_MUST_BE_THERE_OF = {"kserve": _COMPLETED, "seldon-core": _COMPLETED}
+"""The same of operators that complete containers: KServe by its ServingRuntimes, Seldon Core by its servers."""
 _FORMATS = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
 
 
@@ -252,6 +253,16 @@ BOUNDS: dict[str, dict[str, Bound]] = {
 """The values that fields of Kubernetes' own types take, by type and field, of all releases. Follows
 pkg/apis/core/validation, apps/validation and batch/validation of Kubernetes 1.35.
 """
+_BOUNDS_OF: dict[str, dict[str, dict[str, Bound]]] = {
+    "argo-workflows": {
+        "Container": {
+            **BOUNDS["Container"],
+            "image": spellings.unless_filled_in(spellings.image),
+            "name": spellings.or_empty(spellings.label),
+        }
+    }
+}
+"""The same of operators that fill values in: Argo's ``{{inputs.parameters.x}}``. It also names the containers."""
 
 
 def definition(api_version: str, kind: str) -> str:
@@ -276,9 +287,7 @@ class Shape:
         """Python's types of such values."""
         self.name = shapes.name(written)
         """Of its type: Kubernetes' own without its group, an operator's as its place, such as ``RayJob.spec``."""
-        absent, must = _MAY_BE_ABSENT.get(self.name, ()), _MUST_BE_THERE.get(self.name, ())
-        if written.startswith(_SERVED):
-            must = ()
+        absent, must = _MAY_BE_ABSENT.get(self.name, ()), shapes.must_be_there.get(self.name, ())
         needed = [key for key, field in (self._fields or {}).items() if field.is_required and key not in absent]
         self.required = (*needed, *must) if self._fields else ()
         """Fields that must be there."""
@@ -329,6 +338,7 @@ class Shapes:
 
     packed_in = "kubernetes"
     """The file that has them."""
+    must_be_there: Mapping[str, tuple[str, ...]] = _MUST_BE_THERE
 
     def __init__(
         self,
@@ -408,12 +418,14 @@ class OperatorShapes(Shapes):
         self, operator: str, version: str | None, release: int, bounds: Mapping[str, Mapping[str, Bound]] | None = None
     ) -> None:
         self.packed_in = operator
+        bounds = {**(bounds or {}), **_BOUNDS_OF.get(operator, {})}
         super().__init__(release, bounds, quantities.refused_by_crds)
         self._here = f"the Config names {version}"
         self._index = None if version is None else nearest_of(operator, version)
         pods = release if self._index is None else min(release, self._packed["kubernetes"][self._index])
         here = "this cluster has" if pods == release else f"{operator} {version} takes the pods of"
         self._own = Shapes(pods, bounds, self.quantity, here)
+        self.must_be_there = self._own.must_be_there = _MUST_BE_THERE_OF.get(operator, _MUST_BE_THERE)
 
     def of(self, written: str, bound: Bound | None = None) -> Shape:
         """The shape of a type of the operator's, or of Kubernetes' own."""

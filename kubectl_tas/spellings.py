@@ -39,6 +39,11 @@ def or_empty(refused: Callable[[str], Refusal]) -> Callable[[str], Refusal]:
     return lambda text: refused(text) if text else None
 
 
+def unless_filled_in(refused: Callable[[str], Refusal]) -> Callable[[str], Refusal]:
+    """The same of a field that a controller may complete, by what stands in double braces."""
+    return lambda text: None if "{{" in text else refused(text)
+
+
 label = _spelled(
     rf"(?=.{{1,63}}$){_LABEL}",
     "must be at most 63 lower-case letters, digits and '-', a letter or digit first and last",

@@ -59,7 +59,7 @@ def submit(root: Path, workflow: str, *arguments: str) -> dict[str, Any]:
 
 def rendered(root: Path, kind: str) -> list[dict[str, Any]]:
     """The objects of one kind that are applied."""
-    result = kubectl_tas("render", "-o", "-", "-C", root)
+    result = kubectl_tas("render", "--to", "-", "-C", root)
     assert result.code == 0, result.err
     return [item for item in yaml.safe_load_all(result.out) if item["kind"] == kind]
 
@@ -155,7 +155,7 @@ def test_ac4_child_guarantees_protected_from_parent_submissions(tmp_path: Path) 
     assert leaves(root) == {SHARED: 10, A: 30, B: 40, C: 20}
     answer = submit(root, job(15, priority="HIGH"))
     assert (answer["verdict"], answer["rule"], answer["queue"]) == ("rejected", "over-shared-quota", SHARED)
-    assert answer["message"] == "asks 15 > 10 GPUs that the subpools leave to pool team"
+    assert answer["message"] == "it asks for 15 GPUs; the subpools leave 10 to pool team"
     write(root, {"workflows/job.yaml": job(15, priority="HIGH")})
     assert kubectl_tas("validate", "-C", root).code == 1
     assert kubectl_tas("render", "-C", root).code == 1
@@ -196,11 +196,11 @@ def test_ac7_non_preemptible_jobs_cannot_exceed_quota(tmp_path: Path) -> None:
     write(root, {"workflows/first.yaml": job(8, priority="HIGH", name="first")})
     answer = submit(root, job(5, priority="HIGH"))
     assert (answer["verdict"], answer["queue"], answer["quota"], answer["used"]) == ("pending", SHARED, 10, 8)
-    assert answer["message"] == "8 of others + 5 asked = 13 > 10 GPUs, the quota of team: it stays Pending"
+    assert answer["message"] == "it asks for 5 GPUs, others use 8; the quota of team is 10: it stays Pending"
     write(root, {"workflows/second.yaml": job(5, priority="HIGH", name="second")})
     result = kubectl_tas("validate", "-C", root)
     assert result.code == 0
-    assert "first, second ask 13 > 10 GPUs, the quota of team: not all at once" in result.out
+    assert "first, second ask for 13 GPUs together; the quota of team is 10: they cannot all run at once" in result.out
     assert rendered(root, "PodGroup")[1]["spec"]["preemptibility"] == "non-preemptible"
 
 

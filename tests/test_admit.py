@@ -192,7 +192,7 @@ class TestFile:
     def test_missing(self, team: Path) -> None:
         result = kubectl_tas("admit", "none.yaml", cwd=team)
         assert result.code == 2
-        assert "'none.yaml' does not exist" in result.err
+        assert 'PodGroup "none.yaml"; ' in result.err
 
     def test_folder(self, team: Path) -> None:
         assert kubectl_tas("admit", "pools", cwd=team).code == 2

@@ -40,7 +40,7 @@ def test_a_low_gang_is_answered_as_a_whole(repository: Path) -> None:
     gang(repository, labels=LOW, maximum=12)
     write(repository, {"workflows/c.yaml": member("c", 6, LOW)})
     (found,) = answers(repository, "workflows/c.yaml")
-    text = '10 GPUs in quota, 2 over quota, asked by the gang "g1", preemptible'
+    text = '10 GPUs in quota, 2 over quota, asked for the gang "g1", preemptible'
     assert (found["message"], found["inQuota"], found["overQuota"]) == (text, 10, 2)
     explained = kubectl_tas("workflow", "explain", "b", "-C", repository).out
     assert text in " ".join(explained.split())
@@ -54,7 +54,7 @@ def test_members_that_run_are_in_what_is_used(repository: Path, tmp_path: Path, 
     for told in (("--used", str(used)), ("--cluster-state", state)):
         (found,) = answers(repository, "workflows/c.yaml", *told)
         assert found["verdict"] == verdict
-        assert '3 asked here for the gang "g1", the rest of which counts as used,' in found["message"]
+        assert 'for the gang "g1" (the rest of it counts as used)' in found["message"]
 
 
 def test_members_that_nobody_has_yet_are_asked_for_together(repository: Path) -> None:
@@ -63,14 +63,14 @@ def test_members_that_nobody_has_yet_are_asked_for_together(repository: Path) ->
     for used, verdict in ((1, "admitted"), (2, "pending")):
         found = answers(repository, "../both.yaml", "--used", str(used))
         assert [item["verdict"] for item in found] == [verdict] * 2
-        assert all('9 asked by the gang "g1"' in item["message"] for item in found)
+        assert all('for the gang "g1"' in item["message"] for item in found)
 
 
 def test_low_members_are_in_no_number(repository: Path) -> None:
     gang(repository, labels=LOW)
     (found,) = answers(repository, "workflows/c.yaml", "--used", "6")
     assert (found["inQuota"], found["overQuota"]) == (4, 5)
-    assert found["message"] == '4 GPUs in quota, 5 over quota, asked by the gang "g1", preemptible'
+    assert found["message"] == '4 GPUs in quota, 5 over quota, asked for the gang "g1", preemptible'
 
 
 def test_the_whole_gang_must_fit_whatever_is_used(repository: Path) -> None:

@@ -13,6 +13,7 @@ from tests.support.golden import ROOT
 PACKAGE = "kubectl_tas"
 FLOORS = {
     "cli": 8,
+    "agents": 7,
     "editor": 7,
     "site": 7,
     "draw": 6,

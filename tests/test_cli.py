@@ -108,6 +108,10 @@ class TestValidate:
     def test_strict_without_problems(self, clean: Path) -> None:
         assert kubectl_tas("validate", "-C", clean, "--strict").code == 0
 
+    def test_paths_as_kubectl_takes_them(self, broken: Path) -> None:
+        named = kubectl_tas("validate", "subpools", "pools", "-C", broken)
+        assert kubectl_tas("validate", "-f", "subpools", "-f", "pools", "-C", broken) == named
+
     @pytest.mark.parametrize("path", ["subpools", "subpools/a.yaml", "subpools/"])
     def test_only_what_is_named(self, broken: Path, path: str) -> None:
         for result in (kubectl_tas("validate", path, cwd=broken), kubectl_tas("validate", path, "-C", broken)):
@@ -169,8 +173,8 @@ class TestUsage:
             "validate -o yaml",
             "pool",
             "pool describe",
-            "render -o - --backend other",
-            "render -o - --fail-on-change",
+            "render --to - --backend other",
+            "render --to - --fail-on-change",
             "rule wat",
             "schema wat",
             "pool describe wat",
@@ -231,7 +235,7 @@ class TestSchema:
         assert all(kubectl_tas("schema", kind).code == 0 for kind in kinds)
 
 
-@pytest.mark.parametrize("words", [(), ("pool",), ("subpool",), ("topology",), ("workflow",)])
+@pytest.mark.parametrize("words", [("pool",), ("subpool",), ("topology",), ("workflow",)])
 def test_help_without_a_command_is_shown_once(words: tuple[str, ...]) -> None:
     result = kubectl_tas(*words)
     assert (result.code, result.out) == (2, "")

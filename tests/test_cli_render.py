@@ -200,7 +200,7 @@ class TestEmpty:
         (rendered / "subpools/a.yaml").unlink()
         return rendered
 
-    @pytest.mark.parametrize("output", [(), ("-o", "-")])
+    @pytest.mark.parametrize("output", [(), ("--to", "-")])
     def test_is_refused(self, empty: Path, output: tuple[str, ...]) -> None:
         result = kubectl_tas("render", "-C", empty, *output)
         assert (result.code, result.out) == (3, "")
@@ -217,7 +217,7 @@ class TestEmpty:
         assert not (empty / "manifests").exists()
 
     def test_allow_empty_stream(self, empty: Path) -> None:
-        result = kubectl_tas("render", "-C", empty, "--allow-empty", "-o", "-")
+        result = kubectl_tas("render", "-C", empty, "--allow-empty", "--to", "-")
         assert (result.code, result.out) == (0, "")
 
     def test_check_shows_what_would_go(self, empty: Path) -> None:
@@ -253,7 +253,7 @@ class TestBackends:
         assert sorted(path.name for path in (repository / "manifests").iterdir()) == ["east", "west"]
 
     def test_stream_needs_one(self, two: Path) -> None:
-        result = kubectl_tas("render", "-C", two, "-o", "-")
+        result = kubectl_tas("render", "-C", two, "--to", "-")
         assert (result.code, result.out) == (2, "")
         assert "there are several backends; name one with --backend: east, west" in result.err
 
@@ -269,12 +269,12 @@ class TestBackends:
         assert documents(self.stream(two, "east")) == files
 
     def test_unknown(self, two: Path) -> None:
-        result = kubectl_tas("render", "-C", two, "-o", "-", "--backend", "north")
+        result = kubectl_tas("render", "-C", two, "--to", "-", "--backend", "north")
         assert result.code == 2
         assert 'no backend "north"; there is east, west' in result.err
 
     def stream(self, root: Path, backend: str) -> str:
-        result = kubectl_tas("render", "-C", root, "-o", "-", "--backend", backend)
+        result = kubectl_tas("render", "-C", root, "--to", "-", "--backend", backend)
         assert (result.code, result.err) == (0, "")
         return result.out
 

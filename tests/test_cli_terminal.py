@@ -9,6 +9,7 @@ import pty
 import re
 import signal
 import subprocess
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,8 @@ import pytest
 from kubectl_tas.cli import terminal
 from kubectl_tas.cli.main import run
 from tests.support.cli import kubectl_tas, pool, subpool, write
+from tests.support.history import commit
+from tests.support.kubectl import FakeKubectl, queue
 from tests.support.process import SCRIPTS, call, environment
 
 COMMAND = str(SCRIPTS / "kubectl-tas")
@@ -89,6 +92,19 @@ class Terminal(io.StringIO):
         return True
 
 
+class AtOnce(threading.Timer):
+    """A timer that does not wait."""
+
+    def start(self) -> None:
+        self.function()
+
+    def join(self, timeout: float | None = None) -> None:
+        pass
+
+
+WORKFLOW = "workflow: {name: train, pool: team, tasks: [{name: t, image: i, command: [x]}]}\n"
+
+
 class TestProgress:
     """A bar is drawn once work has taken ``terminal.DELAY``; the tests set that instead of waiting."""
 
@@ -143,6 +159,58 @@ class TestProgress:
             assert f"{label}  [" in err.getvalue()
         assert "Compiling" not in out.getvalue()
 
+    def test_how_long_it_took(self) -> None:
+        assert re.search(r"4/4 +0 s", self.shown(Terminal()))
+
+    def test_what_nobody_counts(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def shown(stream: io.StringIO) -> str:
+            with contextlib.redirect_stderr(stream), terminal.waiting("Reading nodes"):
+                return stream.getvalue()
+
+        monkeypatch.setattr(terminal, "DELAY", 60.0)
+        assert shown(Terminal()) == ""
+        monkeypatch.setattr("threading.Timer", AtOnce)
+        assert shown(Terminal()) == "Reading nodes ..."
+        assert shown(io.StringIO()) == ""
+
+    def test_what_nobody_counts_ends_before_an_error(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("threading.Timer", AtOnce)
+        stream = Terminal()
+        with contextlib.redirect_stderr(stream), pytest.raises(KeyboardInterrupt), terminal.waiting("Reading nodes"):
+            raise KeyboardInterrupt
+        assert stream.getvalue() == "Reading nodes ... 0 s\n"
+
+    @pytest.mark.parametrize(
+        ("command", "label"),
+        [
+            ("validate", "Reading"),
+            ("check", "Rendering"),
+            ("report --to {root}/site", "Drawing"),
+            ("fit --all --nodes {nodes}", "Placing"),
+            ("fit Train --nodes {nodes}", "Placing"),
+            ("diff --base HEAD", "Reading the base"),
+            ("diff --base HEAD", "Comparing"),
+            ("pool list --live", "Reading queues.scheduling.run.ai"),
+            ("import cluster --to {root}/new", "Reading queues.scheduling.run.ai"),
+        ],
+    )
+    def test_every_command_that_takes_long_shows_it(
+        self, repository: Path, monkeypatch: pytest.MonkeyPatch, command: str, label: str
+    ) -> None:
+        monkeypatch.setattr("threading.Timer", AtOnce)
+        root = write(repository, {"pools/team.yaml": pool(), "workflows/w.yaml": WORKFLOW})
+        commit(root)
+        write(root, {"workflows/w.yaml": WORKFLOW.replace("[x]", "[y]")})
+        fake = FakeKubectl(repository.parent, monkeypatch)
+        fake.answers([queue("team", 2)], [])
+        nodes = repository.parent / "nodes.json"
+        nodes.write_text('{"items": [{"kind": "Node", "metadata": {"name": "n"}}]}')
+        err = Terminal()
+        words = command.format(root=root, nodes=nodes).split()
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(err):
+            run(["-C", str(root), *words], "kubectl tas")
+        assert label in err.getvalue(), err.getvalue()
+
     def test_ends_before_an_error(self) -> None:
         def interrupted() -> None:
             with terminal.progress("Reading") as tick:
@@ -158,7 +226,7 @@ class TestProgress:
 @contextmanager
 def writing(root: Path, **extra: str) -> Iterator[subprocess.Popen[bytes]]:
     """A process that renders more into a pipe than the pipe holds: it waits in the middle of its output."""
-    pipe, command = subprocess.PIPE, [COMMAND, "render", "-C", root, "-o", "-"]
+    pipe, command = subprocess.PIPE, [COMMAND, "render", "-C", root, "--to", "-"]
     process = subprocess.Popen(command, env=environment(**extra), stdout=pipe, stderr=pipe)
     assert process.stdout is not None
     assert process.stderr is not None
@@ -185,11 +253,11 @@ class TestInterruption:
         assert process.returncode == 141
 
     def test_head(self, large: Path) -> None:
-        result = call("bash", "-c", f"{COMMAND} render -C {large} -o - | head -1")
+        result = call("bash", "-c", f"{COMMAND} render -C {large} --to - | head -1")
         assert (result.code, result.out, result.err) == (0, "---\n", "")
 
     def test_full_disk(self, large: Path) -> None:
-        result = call("bash", "-c", f"{COMMAND} render -C {large} -o - >/dev/full")
+        result = call("bash", "-c", f"{COMMAND} render -C {large} --to - >/dev/full")
         assert (result.code, result.err) == (3, "error: No space left on device\n")
 
     @pytest.mark.parametrize("closed", ["", ">&-", "2>&-", ">&- 2>&-"])

@@ -91,7 +91,7 @@ class TestAsking:
             "validate",
             "render",
             "check",
-            "cluster state -o -",
+            "cluster state --to -",
             "topology usage",
             "workflow list",
         ):
@@ -225,7 +225,7 @@ class TestState:
     def test_what_is_written_is_what_is_read(self, two: Path, tmp_path: Path, kubectl: FakeKubectl) -> None:
         kubectl.knows("lab-eu", queue(LAB, 3), pod_group(LAB, running=2), node("b", 4))
         file = tmp_path / "lab.json"
-        result = kubectl_tas("cluster", "state", "-C", two, "--backend", "lab", "-o", file)
+        result = kubectl_tas("cluster", "state", "-C", two, "--backend", "lab", "--to", file)
         assert (result.code, result.out) == (0, "")
         assert "1 Node, 0 Pod, 1 PodGroup, 0 PriorityClass, 1 Queue" in result.err
         asked = len(kubectl.calls)
@@ -240,12 +240,12 @@ class TestState:
         printed = []
         for order in (items, items[::-1]):
             kubectl.knows("lab-eu", *order)
-            printed.append(kubectl_tas("cluster", "state", "-C", two, "--backend", "lab", "-o", "-").out)
+            printed.append(kubectl_tas("cluster", "state", "-C", two, "--backend", "lab", "--to", "-").out)
         assert printed[0] == printed[1]
         assert "lastHeartbeatTime" not in printed[0]
 
     def test_several_clusters(self, two: Path, kubectl: FakeKubectl) -> None:
-        result = kubectl_tas("cluster", "state", "-C", two, "-o", "-")
+        result = kubectl_tas("cluster", "state", "-C", two, "--to", "-")
         assert result.code == 2
         assert "a file is for one cluster; name its backend with --backend: lab, prod" in result.err
 
@@ -253,7 +253,7 @@ class TestState:
         kubectl.knows("prod", queue("research"))
         folder = tmp_path / "empty"
         folder.mkdir()
-        result = kubectl_tas("cluster", "state", "--context", "prod", "-o", "state.json", cwd=folder)
+        result = kubectl_tas("cluster", "state", "--context", "prod", "--to", "state.json", cwd=folder)
         assert result.code == 0, result.err
         names = [item["metadata"]["name"] for item in json.loads((folder / "state.json").read_text())["items"][1:]]
         assert names == ["research"]
@@ -261,7 +261,7 @@ class TestState:
     def test_nodes_that_may_not_be_seen(self, two: Path, tmp_path: Path, kubectl: FakeKubectl) -> None:
         kubectl.knows("lab-eu", queue(LAB), forbidden="nodes")
         file = tmp_path / "lab.json"
-        result = kubectl_tas("cluster", "state", "-C", two, "--backend", "lab", "-o", file)
+        result = kubectl_tas("cluster", "state", "-C", two, "--backend", "lab", "--to", file)
         assert result.code == 0
         assert "Without any Node: the cluster forbids reading nodes" in result.err
         assert rules(two, f"--cluster-state=lab={file}") == []
@@ -269,7 +269,7 @@ class TestState:
 
     def test_what_cannot_be_written(self, two: Path, tmp_path: Path, kubectl: FakeKubectl) -> None:
         for output in (tmp_path, tmp_path / "nowhere/state.json"):
-            result = kubectl_tas("cluster", "state", "-C", two, "--backend", "lab", "-o", output)
+            result = kubectl_tas("cluster", "state", "-C", two, "--backend", "lab", "--to", output)
             assert result.code == 3
             assert "Traceback" not in result.err
 

@@ -94,7 +94,7 @@ def test_every_answer_counts_them(repository: Path) -> None:
     other = repository.parent / "other.yaml"
     other.write_text(JOB.format("b", 3, 15))
     answer = kubectl_tas("admit", other, "-C", repository)
-    assert "60 of others + 45 asked = 105 > 100 cpu, the quota of team: not all of it runs at once" in answer.out
+    assert "it asks for 45 cpu, others use 60; the quota of team is 100: not all of it can run at once" in answer.out
 
 
 def test_what_is_not_asked_for_is_not_checked(repository: Path) -> None:
@@ -110,4 +110,4 @@ def test_told_usage_is_of_gpus(repository: Path) -> None:
     other = repository.parent / "other.yaml"
     other.write_text(JOB.format("b", 1, 41))
     answer = kubectl_tas("admit", other, "--used", 0, "-C", repository)
-    assert "60 of others + 41 asked = 101 > 100 cpu" in answer.out
+    assert "it asks for 41 cpu, others use 60; the quota of team is 100" in answer.out

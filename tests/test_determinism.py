@@ -48,7 +48,7 @@ MACHINES = {
     "german-latin-1": {**PLAIN, **NO_UTF8, "LC_ALL": "de_DE.ISO-8859-1", "PYTHONIOENCODING": "latin-1"},
     "turkish": {"PYTHONHASHSEED": "7", "LC_ALL": "tr_TR.UTF-8", "TZ": "Pacific/Kiritimati"},
 }
-COMMANDS = (["validate"], ["render"], ["render", "-o", "-", "--backend", "hgx"])
+COMMANDS = (["validate"], ["render"], ["render", "--to", "-", "--backend", "hgx"])
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def output(root: Path, command: list[str], environment: dict[str, str], cwd: Pat
 def results(root: Path, environment: dict[str, str], cwd: Path) -> tuple[list[bytes], dict[str, bytes]]:
     """What validate and render print in a process of their own, and every file that is then there, with a site."""
     printed = [output(root, command, environment, cwd) for command in COMMANDS]
-    output(root, ["report", "-o", str(root / "site")], environment, cwd)
+    output(root, ["report", "--to", str(root / "site")], environment, cwd)
     files = {path.relative_to(root).as_posix(): path.read_bytes() for path in files_below(root)}
     return printed, files
 

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
-from lsprotocol.types import Position
+from lsprotocol.types import ClientCapabilities, InitializeParams, Position, PublishDiagnosticsParams
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.editor import server
 from kubectl_tas.editor.definition import reference_at
+from kubectl_tas.editor.outlines import symbol
 from kubectl_tas.editor.positions import Text, fix
+from kubectl_tas.editor.project import Judgement, judged, looked_at, shown, text_of
+from kubectl_tas.editor.renaming import renamed, renamed_at
 from kubectl_tas.load.document import parse
 from kubectl_tas.words import question
+from tests.support.cli import pool, write
+from tests.support.editor import TIMEOUT
 
 RULE = Rule("x", Severity.ERROR, "", "")
 LINES = "ab\r\n\U0001f680c\rä\u2028\n"
@@ -113,3 +124,236 @@ def test_what_names_something() -> None:
                 assert (found.what.upper() if found else "NONE") == word, path
                 seen += 1
     assert seen == 26
+
+
+CONFIG = "apiVersion: tas/v1alpha1\nkind: Config\n"
+POOLS = {"pools/team.yaml": pool("team"), "pools/other.yaml": pool("other")}
+FIRST, SECOND = "workflows/a.yaml", "workflows/b.yaml"
+
+
+def work(name: str, target: str = "team", *, gpus: int = 1) -> str:
+    return (
+        f"workflow:\n  name: {name}\n  pool: {target}\n  tasks: [{{name: t, image: i}}]\n"
+        f"resources:\n  default: {{gpu: {gpus}}}\n"
+    )
+
+
+def rules(found: Judgement) -> list[tuple[str, int, str]]:
+    return [(place.path, place.line, item.rule.code) for item, place in shown(found.found)]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        work("a", gpus=2),
+        work("a").replace("gpu", "gpus"),
+        work("a").replace("pool: team", "pool team"),
+        work("a", "teem"),
+        work("a", "none"),
+        work("a").replace("image: i", "image: ''"),
+        f"# kubectl-tas: ignore[unknown-field]\n{work('a')}",
+        "# one\n\n# two\n" + work("a"),
+        "\tx",
+        "",
+    ],
+    ids=["amount", "key", "syntax", "slip", "name", "value", "waiver", "lines", "tab", "nothing"],
+)
+@pytest.mark.parametrize(
+    "before",
+    [
+        work("a"),
+        work("a", "none"),
+        work("a").replace("name: t", "nam: t"),
+        work("a").replace("image: i", "image: [i]"),
+        f"# a\n{work('a', gpus=4000)}",
+    ],
+    ids=["right", "name", "key", "value", "quota"],
+)
+def test_one_file_is_looked_at_as_all_are_judged(before: str, after: str, tmp_path: Path) -> None:
+    """What looks at no other file is the same; of what rules of all work said, only its lines are others."""
+    write(tmp_path, {**POOLS, "tas.yaml": CONFIG, FIRST: before, SECOND: work("b", "none")})
+    known = judged(tmp_path, {FIRST: before.encode()})
+    found = looked_at(known, typed := {FIRST: after.encode()})
+    assert found is not None
+    expected = [item for item in rules(judged(tmp_path, typed)) if item[0] == FIRST and item[2] != "over-quota"]
+    assert [item for item in rules(found) if item[0] == FIRST and item[2] != "over-quota"] == expected
+    assert (found.typed, found.fleet) == (typed, known.fleet)
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (lambda text: text, 3),
+        (lambda text: f"# a\n# b\n{text}", 5),
+        (lambda text: text.replace("resources:", "#\nresources:"), 3),
+        (lambda text: text.replace("  pool", "#\n#\n  pool"), 5),
+        (lambda text: text.replace("workflow:\n", "workflow:\n  # a\n").replace("gpu", '"gpu"'), None),
+        (lambda text: text.replace("pool: team", "pool:  team"), None),
+        (lambda text: text.partition("  pool")[0], None),
+    ],
+    ids=["nothing", "lines before", "a line behind", "lines right before", "both", "its own line", "cut off"],
+)
+def test_what_rules_of_all_work_said_moves_with_its_line(
+    change: Callable[[str], str], line: int | None, tmp_path: Path
+) -> None:
+    text = work("a", gpus=4000)
+    write(tmp_path, {**POOLS, "tas.yaml": CONFIG, FIRST: text, SECOND: work("b", gpus=5000)})
+    known = judged(tmp_path, {})
+    found = looked_at(known, {FIRST: change(text).encode()})
+    assert found is not None
+    quota = [item for item in rules(found) if item[2] == "over-quota"]
+    assert quota == [*([] if line is None else [(FIRST, line, "over-quota")]), (SECOND, 3, "over-quota")]
+
+
+def test_a_pool_is_looked_at_by_itself(tmp_path: Path) -> None:
+    path, text = "pools/team.yaml", pool("team")
+    write(tmp_path, {**POOLS, "tas.yaml": CONFIG, FIRST: work("a")})
+    found = looked_at(judged(tmp_path, {}), {path: text.replace("spec:", "spec:\n  pa: x").encode()})
+    assert found is not None
+    assert rules(found) == [(path, 6, "unknown-field")]
+
+
+@pytest.mark.parametrize(
+    ("before", "typed"),
+    [
+        ({}, {FIRST: work("a") + "default-values: {x: 1}\n"}),
+        ({}, {"workflows/new.yaml": work("c")}),
+        ({}, {"tas.yaml": f"{CONFIG}spec: {{gitops: argo}}\n"}),
+        ({FIRST: work("a")}, {}),
+        ({SECOND: pool("third")}, {FIRST: work("a", "other")}),
+    ],
+    ids=["template", "new file", "Config", "closed file", "pools among work"],
+)
+def test_what_only_all_files_tell(before: dict[str, str], typed: dict[str, str], tmp_path: Path) -> None:
+    write(tmp_path, {**POOLS, "tas.yaml": CONFIG, FIRST: work("a"), SECOND: work("b")})
+    known = judged(tmp_path, {path: text.encode() for path, text in before.items()})
+    now = {**before, **typed} if typed else {}
+    assert looked_at(known, {path: text.encode() for path, text in now.items()}) is None
+
+
+def test_a_file_that_is_gone_has_no_text(tmp_path: Path) -> None:
+    assert text_of(tmp_path, "gone.yaml", {}) == ""
+    assert text_of(tmp_path, "gone.yaml", {"gone.yaml": b"a: 1"}) == "a: 1"
+
+
+def test_a_file_that_is_open_and_the_same_is_no_change(tmp_path: Path) -> None:
+    write(tmp_path, {**POOLS, "tas.yaml": CONFIG, FIRST: work("a"), SECOND: work("b", "none")})
+    known = judged(tmp_path, {"tas.yaml": CONFIG.encode()})
+    found = looked_at(known, {"tas.yaml": CONFIG.encode(), FIRST: work("a").encode()})
+    assert found is not None
+    assert found.found == known.found
+
+
+def test_what_can_be_said_at_once_does_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One file is looked at, and published alone, while all of them are judged; then all are, once more."""
+    write(tmp_path, {**POOLS, "tas.yaml": CONFIG, FIRST: work("a"), SECOND: work("b", "none")})
+    go, runs = threading.Event(), list[str]()
+
+    def slow(root: Path, typed: dict[str, bytes], before: Judgement | None = None) -> Judgement:
+        runs.append(typed[FIRST].decode())
+        assert before is None or go.wait(TIMEOUT)
+        return judged(root, typed, before)
+
+    monkeypatch.setattr(server, "judged", slow)
+    monkeypatch.setattr(server, "REST", 0)
+    monkeypatch.setattr(server, "PAUSE", 0)
+
+    async def session() -> None:
+        it, news = server.make_server(), asyncio.Queue[tuple[str, int | None, list[str]]]()
+        list(it.protocol.lsp_initialize(InitializeParams(ClientCapabilities(), root_uri=tmp_path.as_uri())))
+
+        def publish(params: PublishDiagnosticsParams) -> None:
+            news.put_nowait((Path(params.uri).name, params.version, [str(item.code) for item in params.diagnostics]))
+
+        monkeypatch.setattr(it, "text_document_publish_diagnostics", publish)
+        uri = (tmp_path / FIRST).as_uri()
+
+        async def told() -> tuple[str, int | None, list[str]]:
+            return await asyncio.wait_for(news.get(), TIMEOUT)
+
+        it.opened(uri, 1, work("a"))
+        assert it._projects[tmp_path].due <= asyncio.get_running_loop().time()  # it does not wait for more
+        assert await told() == ("b.yaml", None, ["pool-unknown"])
+        it.opened(uri, 2, work("a", "teem"))
+        assert await told() == ("a.yaml", 2, ["pool-unknown"])
+        it.opened(uri, 3, work("a"))
+        assert await told() == ("a.yaml", 3, [])
+        known = await it.known(uri)
+        assert known is not None
+        assert known[0].typed == {FIRST: work("a").encode()}
+        it.opened(uri, 4, work("a").replace("gpu", "gpus"))
+        assert await told() == ("a.yaml", 4, ["unknown-field"])
+        go.set()
+        assert await told() == ("a.yaml", 4, ["unknown-field"])
+        assert await told() == ("b.yaml", None, [])  # names are not looked for where a file cannot be read
+        assert len(runs) == 3
+
+    asyncio.run(session())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a: 1", ("document", "", [])),
+        ("- a", ("document", "", [])),
+        ("kind: Job\nmetadata: {name: [a]}", ("Job", "Job", [])),
+        (
+            "kind: Pool\nmetadata: {name: a}\nspec: {platforms: {p: {}}, resources: {gpu: 1}}",
+            ("a", "Pool", ["p platforms"]),
+        ),
+        ("kind: ClusterTopology\nspec: {levels: [{domain: d}, {x: 1}]}", ("ClusterTopology",) * 2 + (["d levels"],)),
+        (
+            "workflow: {name: w, resources: {r: {}}}\nresources: {s: {}}",
+            ("w", "Workflow", ["r resources", "s resources"]),
+        ),
+    ],
+)
+def test_symbols(text: str, expected: tuple[str, str, list[str]]) -> None:
+    (document,), _ = parse("x", text)
+    found = symbol(document)
+    assert (found.name, found.about, [f"{item.name} {item.about}" for item in found.children]) == expected
+
+
+def test_a_level_of_a_cluster_topology_is_renamed(tmp_path: Path) -> None:
+    """By its domain, also where PodCliqueSets name it; the node label, and another topology's level, stay."""
+    topology = "apiVersion: grove.io/v1alpha1\nkind: ClusterTopology\nmetadata: {name: NAME}\nspec:\n  levels:\n"
+    topology += "  - {domain: rack, key: example.com/rack}\n"
+    sets = (
+        "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: {name: s, labels: {kubectl-tas/pool: team}}\n"
+        "spec: {replicas: 1, template: {topologyConstraint: {topologyName: NAME, packDomain: rack},\n"
+        "  cliques: [{name: c, spec: {roleName: c, replicas: 1, minAvailable: 1,\n"
+        "  podSpec: {containers: [{name: a, image: i}]}}}]}}\n"
+    )
+    files = {
+        "tas.yaml": CONFIG,
+        "pools/team.yaml": pool(),
+        "topologies/a.yaml": topology.replace("NAME", "one"),
+        "topologies/b.yaml": topology.replace("NAME", "two"),
+        "workflows/a.yaml": sets.replace("NAME", "one"),
+        "workflows/b.yaml": sets.replace("NAME", "two").replace("name: s", "name: t"),
+    }
+    known = judged(write(tmp_path, files), {})
+    (document,), _ = parse("topologies/a.yaml", files["topologies/a.yaml"])
+    item = renamed_at(document, ("spec", "levels", 0, "domain"), 0, known.fleet)
+    assert item is not None
+    assert item.old == "rack"
+    assert renamed_at(document, ("spec", "levels", 0, "key"), 0, known.fleet) is None
+    assert renamed(known, item, "row") == {
+        path: (files[path], files[path].replace("rack,", "row,").replace("packDomain: rack", "packDomain: row"))
+        for path in ("topologies/a.yaml", "workflows/a.yaml")
+    }
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "edits"),
+    [
+        ("a\nb\nc\n", "a\nx\nc\n", [(1, 2, "x\n")]),
+        ("a\nb", "xy\nb", [(0, 1, "xy\n")]),
+        ("a\nb", "a\nxy", [(1, 1, "xy")]),
+        ("a\n", "a\nb\n", [(0, 1, "a\nb\n")]),
+        ("a", "a", []),
+    ],
+)
+def test_edits_from_one_text_to_another(before: str, after: str, edits: list[tuple[int, int, str]]) -> None:
+    found = Text(before).edits(after)
+    assert [(item.range.start.line, item.range.end.line, item.new_text) for item in found] == edits

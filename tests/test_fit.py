@@ -273,7 +273,7 @@ def test_a_state_of_the_cluster_holds_what_fit_reads(
         f'*"get "*) cat {tmp_path}/none ;; esac'
     )
     state = tmp_path / "state.json"
-    result = kubectl_tas("cluster", "state", "--context", "prod", "-n", "team", "-o", state, cwd=tmp_path)
+    result = kubectl_tas("cluster", "state", "--context", "prod", "-n", "team", "--to", state, cwd=tmp_path)
     assert (result.code, f"{len(pods) - 1} Pod" in result.err) == (0, True), result.err
     assert "SECRET" not in state.read_text()
     files = [f"--nodes={case / name}" for name in ("nodes.json", "pods.json")]
@@ -285,10 +285,10 @@ def test_a_state_of_the_cluster_holds_what_fit_reads(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "name workflows, or pass --all"),
-        (["placed", "--all"], "name workflows, or pass --all"),
-        (["place"], 'no workflow "place"; did you mean "placed"?'),
-        (["placed", "--grow", "team", FILES[0]], "name workflows, or a pool behind --grow"),
+        ([], "name WORK, or pass --all"),
+        (["placed", "--all"], "name WORK, or pass --all"),
+        (["place"], 'PodCliqueSet or PodGroup "place"; did you mean "placed"?'),
+        (["placed", "--grow", "team", FILES[0]], "name WORK, or a pool behind --grow"),
         (["--grow", "teem", FILES[0]], 'no pool "teem"; did you mean "team"?'),
         (["placed", FILES[0], "--live"], "--nodes is given instead of a cluster"),
         (["placed", FILES[0], "--context", "c"], "--nodes is given instead of a cluster"),
@@ -353,10 +353,10 @@ def test_a_level_above_the_only_domain_of_a_finer_one_is_told(tmp_path: Path) ->
 
 @pytest.mark.parametrize("command", ["fit", "workflow why", "workflow explain", "snapshot"])
 def test_a_pool_is_no_workflow(command: str) -> None:
-    more = ("-o", "x.zip") if command == "snapshot" else ()
+    more = ("--to", "x.zip") if command == "snapshot" else ()
     result = kubectl_tas("-C", case_input(CASE), *command.split(), "Team", *more)
     assert (result.code, result.out) == (2, "")
-    assert "no workflow" in result.err
+    assert "no file, workflow, workload, PodCliqueSet or PodGroup" in result.err
     assert '"Team", which is a pool; of it there is ' in result.err
 
 

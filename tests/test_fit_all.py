@@ -236,7 +236,7 @@ def test_what_may_not_be_read_is_named(cluster: FakeKubectl) -> None:
 def test_a_state_of_one_namespace_does_not_tell_whose_the_pods_are(cluster: FakeKubectl) -> None:
     root = cluster.folder / "repository"
     for flags, code in ((("-n", "default"), 3), ((), 0)):
-        kubectl_tas("-C", root, "cluster", "state", *flags, "-o", root / "state.json")
+        kubectl_tas("-C", root, "cluster", "state", *flags, "--to", root / "state.json")
         result = fit_all("--cluster-state", root / "state.json", root=root)
         assert (result.code, "PodGroups of the namespace default alone" in result.err) == (code, bool(flags)), result
 

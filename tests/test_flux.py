@@ -20,7 +20,7 @@ CASES = ("layout-sharded", "node-pools", "two-clusters")
 def test_nothing_is_substituted(case: str, variables: dict[str, str]) -> None:
     root = case_input(GOLDEN / "manifests" / case)
     arguments = ["--backend", "nvl72"] if case == "two-clusters" else []
-    items = list(yaml.safe_load_all(kubectl_tas("render", "-C", root, "-o", "-", *arguments).out))
+    items = list(yaml.safe_load_all(kubectl_tas("render", "-C", root, "--to", "-", *arguments).out))
     assert items
     assert [substituted(item, variables) for item in items] == items
 
@@ -28,7 +28,7 @@ def test_nothing_is_substituted(case: str, variables: dict[str, str]) -> None:
 def test_without_the_annotation_it_would_be() -> None:
     root = case_input(GOLDEN / "manifests/layout-sharded")
     changed = set()
-    for item in yaml.safe_load_all(kubectl_tas("render", "-C", root, "-o", "-").out):
+    for item in yaml.safe_load_all(kubectl_tas("render", "-C", root, "--to", "-").out):
         bare = copy.deepcopy(item)
         del bare["metadata"]["annotations"]["kustomize.toolkit.fluxcd.io/substitute"]
         if substituted(bare, VARIABLES) != bare:

@@ -70,7 +70,7 @@ class TestRender:
     def test_a_repository(self, fn: Any) -> None:
         result, found = fn(config("Render", directory="quickstart"), CONFIG_MAP, cwd=EXAMPLES)
         assert result.code == 0
-        stream = list(yaml.safe_load_all(kubectl_tas("render", "-C", EXAMPLES / "quickstart", "-o", "-").out))
+        stream = list(yaml.safe_load_all(kubectl_tas("render", "-C", EXAMPLES / "quickstart", "--to", "-").out))
         assert found["items"] == [CONFIG_MAP, *stream]
         assert found["results"] == []
 

@@ -24,7 +24,7 @@ def rendered(root: Path, *workloads: Object, guarantee: int = 100) -> list[Objec
     """What a repository with one pool and these workloads is rendered to."""
     files = {"pools/p.yaml": pool(guarantee=guarantee, spec=LEVELS), "workflows/w.yaml": yaml.safe_dump_all(workloads)}
     write(root, files)
-    result = kubectl_tas("render", "-o", "-", "-C", root)
+    result = kubectl_tas("render", "--to", "-", "-C", root)
     assert result.code == 0, result.err
     return list(yaml.safe_load_all(result.out))
 

@@ -24,12 +24,12 @@ Item = dict[str, Any]
 def imported(folder: Path, *items: Item, arguments: tuple[str, ...] = ()) -> Result:
     """What the command says; the repository is ``folder/work``."""
     state = saved(folder, *items)
-    return kubectl_tas("import", "cluster", "--cluster-state", state, "-o", folder / "work", *arguments)
+    return kubectl_tas("import", "cluster", "--cluster-state", state, "--to", folder / "work", *arguments)
 
 
 def rendered(folder: Path) -> dict[tuple[str, str], Item]:
     """What the repository renders."""
-    result = kubectl_tas("render", "-C", folder / "work", "-o", "-")
+    result = kubectl_tas("render", "-C", folder / "work", "--to", "-")
     assert result.code == 0, result.err
     return {(item["kind"], item["metadata"]["name"]): item for item in yaml.safe_load_all(result.out)}
 
@@ -155,7 +155,7 @@ class TestUnchanged:
         for group, namespace in zip(groups, ("nlp", "nlp", "extra"), strict=True):
             group["metadata"]["namespace"] = namespace
         assert imported(tmp_path, *TEAM, *groups, kai()).code == 0
-        assert "  namespaces:\n  - nlp\n  - extra\n" in (tmp_path / "work/pools/research.yaml").read_text()
+        assert "  namespaces:\n  - extra\n  - nlp\n" in (tmp_path / "work/pools/research.yaml").read_text()
 
     @settings(max_examples=40, deadline=None)
     @given(data=st.data())
@@ -226,7 +226,7 @@ REFUSED: dict[str, tuple[tuple[Item, ...], str]] = {
     "weight": ((live_queue("p", None, (8, -1, 1.5)), live_queue("a", "p", (8, -1, 1))), "the weight of its gpu is 1.5"),
     "below-quota": (
         (live_queue("p", None, (8, 4, 1)), live_queue("a", "p", (8, 4, 1))),
-        "p may hold 4 GPUs at the most, less than its quota, 8 GPUs",
+        "p has a quota of 8 GPUs, but may hold at most 4 GPUs",
     ),
     "runtime": (
         (live_queue("p", None, (8, -1, 1)), live_queue("a", "p", (4, -1, 1), preemptMinRuntime="5m")),
@@ -334,13 +334,13 @@ class TestCommand:
     def test_from_a_cluster(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         kubectl = FakeKubectl(tmp_path, monkeypatch)
         kubectl.knows("prod", *TEAM, kai())
-        result = kubectl_tas("import", "cluster", "--context", "prod", "-o", tmp_path / "work")
+        result = kubectl_tas("import", "cluster", "--context", "prod", "--to", tmp_path / "work")
         assert result.code == 0, result.err
         assert unchanged(tmp_path, *TEAM) == {"research", "research-nlp", "research.vision"}
         assert "context: prod" in (tmp_path / "work/tas.yaml").read_text()
         state = tmp_path / "state.json"
-        assert kubectl_tas("cluster", "state", "--context", "prod", "-o", state, cwd=tmp_path).code == 0
-        again = kubectl_tas("import", "cluster", "--cluster-state", state, "-o", tmp_path / "again")
+        assert kubectl_tas("cluster", "state", "--context", "prod", "--to", state, cwd=tmp_path).code == 0
+        again = kubectl_tas("import", "cluster", "--cluster-state", state, "--to", tmp_path / "again")
         assert again.out.replace("/again/", "/work/") == result.out
 
     def test_a_file_and_a_context(self, tmp_path: Path) -> None:
@@ -376,7 +376,7 @@ def test_a_name_that_is_kept_is_used_everywhere(tmp_path: Path) -> None:
     (work / "workflows/w.yaml").write_text(
         f"workflow:\n  name: w\n  pool: research--nlp\n  resources: {{default: {{gpu: 2}}}}\n  tasks: [{task}]\n"
     )
-    found = kubectl_tas("render", "-C", work, "-o", "-", "--guard").out
+    found = kubectl_tas("render", "-C", work, "--to", "-", "--guard").out
     items = list(yaml.safe_load_all(found))
     (group,) = (item for item in items if item["kind"] == "PodGroup")
     (pod,) = (item for item in items if item["kind"] == "Pod")

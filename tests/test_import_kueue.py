@@ -45,7 +45,7 @@ def cluster_queue(name: str, cohort: str | None = None, gpus: object = 8, more: 
 def imported(folder: Path, *items: object, name: str = "kueue.json") -> Result:
     """What the command says; the repository is ``folder/work``."""
     (folder / name).write_text("---\n".join(json.dumps(item) + "\n" for item in items))
-    return kubectl_tas("import", "kueue", folder / name, "-o", folder / "work")
+    return kubectl_tas("import", "kueue", folder / name, "--to", folder / "work")
 
 
 def read(folder: Path, path: str) -> Item:
@@ -68,7 +68,7 @@ def sound(root: Path) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_what_is_written(case: Path, tmp_path: Path, snapshot: Any) -> None:
-    result = kubectl_tas("import", "kueue", case / "kueue.yaml", "-o", "work", cwd=tmp_path)
+    result = kubectl_tas("import", "kueue", case / "kueue.yaml", "--to", "work", cwd=tmp_path)
     assert result.code == 0, result.err
     files = {path: text for path, text in texts(tmp_path / "work").items() if path != "tas.yaml"}
     written = "".join(f"\n== {path}\n{text}" for path, text in sorted(files.items()))
@@ -350,7 +350,7 @@ class TestWhere:
     def test_a_folder(self, tmp_path: Path) -> None:
         text = {"b/q.yaml": yaml.safe_dump(cluster_queue("q")), ".git/x.yaml": "{", "a.txt": "{"}
         write(tmp_path / "in", text | {"l.yml": yaml.safe_dump(kueue("LocalQueue", "l", {"clusterQueue": "q"}, "n"))})
-        result = kubectl_tas("import", "kueue", tmp_path / "in", "-o", tmp_path / "work")
+        result = kubectl_tas("import", "kueue", tmp_path / "in", "--to", tmp_path / "work")
         assert "LocalQueue n/l: label kubectl-tas/pool: q" in result.out
 
     def test_a_cluster(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -364,18 +364,18 @@ class TestWhere:
         fake = FakeKubectl(tmp_path, monkeypatch)
         (tmp_path / "kubectl").write_text(f"#!/bin/sh\n{script}\n")
         assert fake.program.exists()
-        result = kubectl_tas("import", "kueue", "--context", "prod", "-o", tmp_path / "work")
+        result = kubectl_tas("import", "kueue", "--context", "prod", "--to", tmp_path / "work")
         assert result.code == 1
         assert result.err.startswith(
             "error: ClusterQueue q: spec.resourceGroups[0].flavors[0].resources[0].nominalQuota"
         )
         answers["clusterqueues"][0] = cluster_queue("q")
         (tmp_path / "clusterqueues").write_text(json.dumps({"kind": "List", "items": answers["clusterqueues"]}))
-        result = kubectl_tas("import", "kueue", "--context", "prod", "-o", tmp_path / "work")
+        result = kubectl_tas("import", "kueue", "--context", "prod", "--to", tmp_path / "work")
         assert result.code == 0, result.err
         assert read(tmp_path, "tas.yaml") == {"backends": [{"name": "default", "context": "prod"}]}
         (tmp_path / "clusterqueues").unlink()
-        result = kubectl_tas("import", "kueue", "--context", "prod", "-o", tmp_path / "other")
+        result = kubectl_tas("import", "kueue", "--context", "prod", "--to", tmp_path / "other")
         assert (result.code, "Kueue's CustomResourceDefinitions are not installed" in result.err) == (3, True)
 
     def test_files_and_a_cluster(self, tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def imported(folder: Path, *documents: Data, names: tuple[str, ...] = ()) -> Res
     files = [folder / (names[index] if names else f"{index}.json") for index in range(len(documents))]
     for file, document in zip(files, documents, strict=True):
         file.write_text(json.dumps(document))
-    return kubectl_tas("import", "osmo", *files, "-o", folder / "work")
+    return kubectl_tas("import", "osmo", *files, "--to", folder / "work")
 
 
 def read(folder: Path, path: str) -> Data:
@@ -253,7 +253,7 @@ class TestShapes:
             buffer = io.BytesIO(b"pools:\n  team:\n    backend: prod\n    description: from the chart\n")
 
         monkeypatch.setattr("sys.stdin", Stdin)
-        assert kubectl_tas("import", "osmo", "-", "-o", tmp_path / "work").code == 0
+        assert kubectl_tas("import", "osmo", "-", "--to", tmp_path / "work").code == 0
         assert read(tmp_path, "pools/team.yaml")["spec"]["description"] == "from the chart"
 
     @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ class TestShapes:
 
     def test_what_is_no_yaml(self, tmp_path: Path) -> None:
         (tmp_path / "a.json").write_text('{"pools": {')
-        result = kubectl_tas("import", "osmo", tmp_path / "a.json", "-o", tmp_path / "work")
+        result = kubectl_tas("import", "osmo", tmp_path / "a.json", "--to", tmp_path / "work")
         assert (result.code, "a.json:1:" in result.err) == (1, True)
 
     def test_what_pools_name_must_be_given_too(self, tmp_path: Path) -> None:

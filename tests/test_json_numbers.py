@@ -21,7 +21,7 @@ def rendered(root: Path, number: str) -> str:
     spec = "{rules: {companion-kind: off}, companions: [{apiVersion: a.io/v1, kind: Gauge}]}"
     config = f"apiVersion: tas/v1alpha1\nkind: Config\nspec: {spec}\n"
     write(root, {"tas.yaml": config, "pools/p.yaml": pool(), "workflows/w.json": gauge.replace('"@"', number)})
-    result = kubectl_tas("render", "-o", "-", "-C", root)
+    result = kubectl_tas("render", "--to", "-", "-C", root)
     assert result.code == 0, result.err
     return next(line for line in result.out.splitlines() if line.lstrip().startswith("x: ")).partition(": ")[2]
 

@@ -49,7 +49,7 @@ def findings(root: Path, *workloads: Object, **config: Any) -> dict[str, str]:
 
 
 def rendered(root: Path, *workloads: Object, **config: Any) -> list[Object]:
-    result = kubectl_tas("render", "-o", "-", "-C", declare(root, *workloads, **config))
+    result = kubectl_tas("render", "--to", "-", "-C", declare(root, *workloads, **config))
     assert result.code == 0, result.err
     return list(yaml.safe_load_all(result.out))
 
@@ -461,7 +461,7 @@ class TestDeclared:
     def test_one_for_each_pod(self, repository: Path) -> None:
         sent = training({"name": "a", "replicas": 40, "template": template(1)})
         found = findings(repository, {**sent}, kinds=[{**TRAINING, "podGroups": "each"}])
-        assert "not all at once" in found["quota-shared"]
+        assert "not all of it can run at once" in found["quota-shared"]
         assert "over-quota" not in found
 
     def test_a_gang_of_the_tools_own(self, repository: Path) -> None:
@@ -546,6 +546,11 @@ class TestDeclared:
         found = findings(repository, {**training(), "spec": spec})
         assert said in found.get("missing-field", ""), found
 
+    def test_pods_that_may_be_left_out(self, repository: Path) -> None:
+        pods = [{"template": "spec.launcher"}, {"template": "spec.worker.template"}]
+        sent = {**training(), "spec": {"worker": {"template": template(1)}}}
+        assert not findings(repository, sent, kinds=[{**TRAINING, "pods": pods}])
+
     @pytest.mark.parametrize("path", ["", ".spec", "spec.", "spec[0].x", "spec..x", "spec.[]"])
     def test_paths_that_are_none(self, repository: Path, path: str) -> None:
         found = findings(repository, kinds=[{**TRAINING, "pods": [{"template": path}]}])
@@ -556,7 +561,7 @@ class TestDeclared:
         declare(repository, sent, guard="warn", kinds=[{**TRAINING, "plural": "trainingz"}])
         text = (repository / "pools/p.yaml").read_text()
         write(repository, {"pools/p.yaml": text + "  access: {submit: [ml]}\n"})
-        objects = list(yaml.safe_load_all(kubectl_tas("render", "-o", "-", "-C", repository).out))
+        objects = list(yaml.safe_load_all(kubectl_tas("render", "--to", "-", "-C", repository).out))
         rules = [rule for item in objects if item["kind"] == "Role" for rule in item["rules"]]
         assert ["trainingz"] in [rule["resources"] for rule in rules if rule["apiGroups"] == ["ml.example.com"]]
         policies = [item for item in objects if item["kind"] == "ValidatingAdmissionPolicy"]

@@ -106,12 +106,12 @@ class TestManifests:
         write(repository, {"tas.yaml": config, **pools})
         assert kubectl("tas", "render", "-C", repository).code == 0
         for name in ("east", "west"):
-            stream = kubectl("tas", "render", "-C", repository, "-o", "-", "--backend", name).out
+            stream = kubectl("tas", "render", "-C", repository, "--to", "-", "--backend", name).out
             built = objects(kubectl("kustomize", repository / "manifests" / name).out)
             assert identities(built) == identities(objects(stream))
 
     def test_stream(self, small: Path) -> None:
-        result = kubectl("tas", "render", "-C", small, "-o", "-")
+        result = kubectl("tas", "render", "-C", small, "--to", "-")
         assert (result.code, result.err) == (0, "")
         assert not (small / "manifests").exists()
         kinds = [item["kind"] for item in objects(result.out)]

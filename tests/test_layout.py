@@ -111,9 +111,9 @@ def test_there_and_back(repository_of_case: Path) -> None:
 
 def test_the_stream_is_the_same_in_both(repository_of_case: Path) -> None:
     arguments = ["--backend", name] if (name := next(iter(backends(repository_of_case)), None)) else []
-    flat = kubectl_tas("render", "-C", repository_of_case, "-o", "-", *arguments)
+    flat = kubectl_tas("render", "-C", repository_of_case, "--to", "-", *arguments)
     lay_out(repository_of_case, "sharded")
-    sharded = kubectl_tas("render", "-C", repository_of_case, "-o", "-", *arguments)
+    sharded = kubectl_tas("render", "-C", repository_of_case, "--to", "-", *arguments)
     assert flat.out == sharded.out
     assert (flat.code, sharded.code) == (0, 0)
 

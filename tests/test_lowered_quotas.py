@@ -80,7 +80,7 @@ class TestUpdate:
         assert (team / "subpools/a.yaml").read_text() == subpool("a", 30).replace(
             "quota: 30\n", "quota: 30\n  overQuota:\n    Workflow/train:\n      gpu: 40\n"
         )
-        text = "a gang of 40 > 30 GPUs, the quota of team--a; overQuota lists it, so it may run on"
+        text = "a gang needs 40 GPUs; the quota of team--a is 30; overQuota lists it, so it may run on"
         assert found(team) == [("info", "over-quota-running", text)]
         for command in (["validate", "--strict"], ["render"], ["check"], ["validate", "--strict", "--base", "HEAD"]):
             assert run(team, *command)[0] == 0, command
@@ -116,7 +116,7 @@ class TestUpdate:
 
     def test_a_deleted_subpool_lists_what_drains(self, team: Path) -> None:
         run(team, "subpool", "update", "team--a", "--quota", "30")
-        assert run(team, "subpool", "delete", "team--a", "--used", "40")[0] == 0
+        assert run(team, "subpool", "retire", "team--a", "--used", "40")[0] == 0
         text = (team / "subpools/a.yaml").read_text()
         assert ("overQuota" in text, "draining" in text, found(team)) == (False, True, [])
 
@@ -144,7 +144,7 @@ class TestList:
 
     def test_more_than_is_listed_is_an_error(self, listed: Path) -> None:
         write(listed, {"workflows/train.yaml": workflow(gpu=41)})
-        text = "a gang of 41 > 30 GPUs, the quota of team--a, can never be scheduled; overQuota lets it have 40 GPUs"
+        text = "a gang needs 41 GPUs; the quota of team--a is 30: it can never start; overQuota lets it have 40 GPUs"
         assert found(listed) == [("error", "over-quota", text)]
 
     def test_another_resource_than_is_listed_is_an_error(self, listed: Path) -> None:
@@ -230,10 +230,10 @@ class TestList:
 
     def test_what_has_no_room_takes_it_from_others(self, listed: Path) -> None:
         write(listed, {"workflows/small.yaml": workflow("small", 8)})
-        text = "train, small ask 48 > 30 GPUs"
+        text = "train, small ask for 48 GPUs"
         messages = [message for _, rule, message in found(listed) if rule == "quota-shared"]
         assert len(messages) == 1
-        assert "ask 48 > 30 GPUs, the quota of team--a" in messages[0], text
+        assert "ask for 48 GPUs together; the quota of team--a is 30" in messages[0], text
 
     def test_pool_list_shows_what_must_drain(self, listed: Path) -> None:
         assert "-10" in run(listed, "pool", "list")[1]

@@ -8,9 +8,11 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 from tests.support.cli import kubectl_tas, write
 from tests.support.editor import Editor, editor
@@ -41,6 +43,22 @@ def place(text: str, word: str) -> tuple[int, int]:
     assert there
     line = before.rpartition("\n")[2]
     return before.count("\n"), len(line.encode("utf-16-le")) // 2
+
+
+def test_a_hover_says_what_a_name_is_and_what_is_wrong_there(root: Path) -> None:
+    text = (root / WORKFLOW).read_text().replace("gpu: 4", "gpu: 400")
+
+    async def session(it: Editor) -> None:
+        it.open(WORKFLOW, text)
+        known, wrong = (await it.hover(WORKFLOW, *place(text, "team--research"))).split("\n\n---\n\n")
+        assert known.startswith("```text\nPool:")
+        assert wrong.startswith("# over-quota\n")
+
+    run(root, session)
+
+
+def span(line: int, start: int, end: int) -> types.Range:
+    return types.Range(types.Position(line, start), types.Position(line, end))
 
 
 def test_a_slip_is_found_and_mended(root: Path) -> None:
@@ -154,6 +172,28 @@ def test_hovers(root: Path) -> None:
         verdict = await it.hover(WORKFLOW, *place(workflow, "train"))
         assert "ADMITTED" in verdict
         assert await it.hover(WORKFLOW, 0, 0) == ""
+
+    run(root, session)
+
+
+def test_completion(root: Path) -> None:
+    """Of what stands in the editor at that moment, even where it cannot be read."""
+    text = (root / WORKFLOW).read_text()
+
+    async def session(it: Editor) -> None:
+        it.open(WORKFLOW)
+        await it.hover(WORKFLOW, 0, 0)
+        it.type(WORKFLOW, typed := text.replace("pool: team--research", "pool: te") + "\tx: [")
+        line, column = place(typed, "te\n")
+        found = await it.offered(WORKFLOW, line, column + 2)
+        assert list(found) == ["team", "team--research"]
+        assert found["team"].text_edit == types.TextEdit(span(line, column, column + 2), "team")
+        assert found["team"].documentation == "Pool. Shared training pool"
+        assert [item.kind for item in found.values()] == [types.CompletionItemKind.Value] * 2
+        assert [item.sort_text for item in found.values()] == ["0000", "0001"]
+        keys = await it.offered(WORKFLOW, *place(typed, "pool:"))
+        assert keys["pool"].kind == types.CompletionItemKind.Property
+        assert await it.offered("other.txt", 0, 0) == {}
 
     run(root, session)
 
@@ -285,5 +325,217 @@ def test_what_cannot_be_read_is_said_once_and_the_server_goes_on(root: Path) -> 
         it.type("tas.yaml", config.replace("gitops: none", "gitops: argo"))
         await it.until(lambda: it.rules("tas.yaml"))
         assert len(it.messages) == 1
+
+    run(root, session)
+
+
+class TestRename:
+    """What is typed and not saved is renamed too, in every file, and nothing else changes."""
+
+    OTHER = "workflows/other.yaml"
+
+    def edited(self, it: Editor, edit: types.WorkspaceEdit) -> dict[str, str]:
+        """The lines that an edit changes, by file, as they are then."""
+        found = {}
+        for uri, edits in (edit.changes or {}).items():
+            found[uri.removeprefix(f"{it.root.as_uri()}/")] = "".join(item.new_text for item in edits)
+            assert all(isinstance(item, types.TextEdit) for item in edits)
+            assert all((item.range.start.character, item.range.end.character) == (0, 0) for item in edits)
+        return found
+
+    @pytest.mark.parametrize(
+        ("path", "word", "behind", "old", "expected"),
+        [
+            (WORKFLOW, "team--research", 2, "team", "pool"),
+            (WORKFLOW, "team--research", 8, "research", "subpool"),
+            (SUBPOOL, "research", 0, "research", "subpool"),
+            (SUBPOOL, "parent: team", 9, "team", "pool"),
+            (POOL, "name: team", 7, "team", "pool"),
+            (WORKFLOW, "key: gpu-clique", 6, "gpu-clique", "level"),
+            (POOL, "key: gpu-clique", 6, "gpu-clique", "level"),
+        ],
+    )
+    def test_in_every_file(self, root: Path, path: str, word: str, behind: int, old: str, expected: str) -> None:
+        text = (root / WORKFLOW).read_text()
+        other = text.replace("name: train", "name: other").replace("pool: team--research", 'pool: "team--research"')
+        changed = {
+            "pool": {
+                POOL: "  name: fresh\n",
+                SUBPOOL: "  parent: fresh\n",
+                WORKFLOW: "  pool: fresh--research\n",
+                self.OTHER: '  pool: "fresh--research"\n',
+            },
+            "subpool": {
+                SUBPOOL: "  name: fresh\n",
+                WORKFLOW: "  pool: team--fresh\n",
+                self.OTHER: '  pool: "team--fresh"\n',
+            },
+            "level": dict.fromkeys((POOL, WORKFLOW, self.OTHER), "fresh"),
+        }[expected]
+
+        async def session(it: Editor) -> None:
+            it.open(path)
+            it.open(self.OTHER, other)
+            line, column = place((root / path).read_text(), word)
+            where = types.Position(line, column + behind)
+            found = await it.ask(types.TEXT_DOCUMENT_PREPARE_RENAME, path, position=where)
+            start = place((root / path).read_text().split("\n")[line], word)[1] + word.index(old)
+            assert found == span(line, start, start + len(old))
+            edit = await it.ask(types.TEXT_DOCUMENT_RENAME, path, position=where, new_name="fresh")
+            lines = self.edited(it, edit)
+            if expected == "level":
+                assert lines.keys() == changed.keys()
+                assert all("key: fresh" in text and "gpu-clique," not in text for text in lines.values())
+            else:
+                assert {path: text.partition("#")[0].rstrip() + "\n" for path, text in lines.items()} == changed
+
+        run(root, session)
+
+    @pytest.mark.parametrize(
+        ("word", "behind"), [("train", 0), ("NORMAL", 0), ("name", 0), ("default", 0)], ids=["own", "value", "key", "x"]
+    )
+    def test_what_has_no_other_name(self, root: Path, word: str, behind: int) -> None:
+        async def session(it: Editor) -> None:
+            it.open(WORKFLOW)
+            line, column = place((root / WORKFLOW).read_text(), word)
+            where = types.Position(line, column + behind)
+            assert await it.ask(types.TEXT_DOCUMENT_PREPARE_RENAME, WORKFLOW, position=where) is None
+            assert await it.ask(types.TEXT_DOCUMENT_RENAME, WORKFLOW, position=where, new_name="x") is None
+
+        run(root, session)
+
+    @pytest.mark.parametrize(
+        ("word", "new", "said"),
+        [
+            ("team", "Bad Name", "team.yaml"),
+            ("team", "other", "there is a pool other already"),
+            ("research", "speech", "has a subpool speech already"),
+            ("research", "a b", "would be wrong"),
+            ("gpu-clique", "zone", "would be wrong"),
+        ],
+    )
+    def test_refused(self, root: Path, word: str, new: str, said: str) -> None:
+        files = {POOL: (root / POOL).read_text(), SUBPOOL: (root / SUBPOOL).read_text()}
+        write(
+            root,
+            {
+                "pools/other.yaml": files[POOL].replace("name: team", "name: other"),
+                "subpools/s.yaml": files[SUBPOOL].replace("name: research", "name: speech"),
+            },
+        )
+        text = (root / WORKFLOW).read_text()
+
+        async def session(it: Editor) -> None:
+            it.open(WORKFLOW)
+            line, column = place(text, word)
+            with pytest.raises(JsonRpcException, match=said):
+                await it.ask(types.TEXT_DOCUMENT_RENAME, WORKFLOW, position=types.Position(line, column), new_name=new)
+            assert it.messages == []
+
+        run(root, session)
+
+    def test_not_where_a_file_cannot_be_read(self, root: Path) -> None:
+        write(root, {"workflows/broken.yaml": "workflow: {pool: team\n"})
+
+        async def session(it: Editor) -> None:
+            it.open(POOL)
+            where = types.Position(*place((root / POOL).read_text(), "team"))
+            with pytest.raises(JsonRpcException, match="a file cannot be read"):
+                await it.ask(types.TEXT_DOCUMENT_RENAME, POOL, position=where, new_name="fresh")
+
+        run(root, session)
+
+
+def test_symbols(root: Path) -> None:
+    text = "# é\n" + (root / WORKFLOW).read_text()
+
+    def names(found: list[types.DocumentSymbol]) -> list[Any]:
+        return [(item.name, item.detail, names(list(item.children or ()))) for item in found]
+
+    async def session(it: Editor) -> None:
+        it.open(WORKFLOW, text)
+        found = await it.ask(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, WORKFLOW)
+        (top,) = names(found)
+        assert top[:2] == ("train", "Workflow")
+        assert [name for name, about, _ in top[2] if about == "resources"] == ["default"]
+        groups = [item for item in found[0].children if item.detail == "groups"]
+        assert {task.detail for task in groups[0].children} == {"tasks"}
+        assert found[0].range.start == types.Position(*place(text, "workflow:"))
+        assert found[0].range.end.line == len(text.splitlines()) - 1
+        for item in (found[0], *found[0].children, *groups[0].children):
+            start, end = item.selection_range.start, item.selection_range.end
+            assert text.splitlines()[start.line][start.character : end.character] == item.name
+            assert item.range.start <= start <= end <= item.range.end
+        it.open(POOL)
+        (pool,) = names(await it.ask(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, POOL))
+        assert pool == ("team", "Pool", [("zone", "topology_keys", []), ("gpu-clique", "topology_keys", [])])
+
+    run(root, session)
+
+
+def test_hints_lenses_and_what_these_show(root: Path) -> None:
+    text = (root / WORKFLOW).read_text()
+    line, column = place(text, "train\n")
+
+    async def session(it: Editor) -> None:
+        it.open(WORKFLOW, f"# new\n{text}")
+        everything = types.Range(types.Position(0, 0), types.Position(99, 0))
+        (hint,) = await it.ask(types.TEXT_DOCUMENT_INLAY_HINT, WORKFLOW, range=everything)
+        assert (hint.position, hint.padding_left) == (types.Position(line + 1, column + len("train")), True)
+        assert hint.label == "8 GPUs, osmo-pool-ml-team--research, ADMITTED"
+        assert await it.ask(types.TEXT_DOCUMENT_INLAY_HINT, WORKFLOW, range=span(0, 0, 3)) == ()
+        lenses = await it.ask(types.TEXT_DOCUMENT_CODE_LENS, WORKFLOW)
+        assert [item.command.title for item in lenses] == ["Show its tree", "Does it fit?"]
+        assert [item.range.start for item in lenses] == [hint.position] * 2
+        tree, fit = (item.command for item in lenses)
+        assert list(tree.arguments) == [it.uri(WORKFLOW), "Workflow/train"]
+        expected = kubectl_tas("workflow", "explain", "Workflow/train", cwd=root).out
+        assert await it.run(tree.command, *tree.arguments) == expected
+        assert (await it.run(tree.command, *tree.arguments, "svg")).startswith("<svg")
+        assert await it.run(tree.command, *tree.arguments, "../x") is None
+        assert it.opened_by_server == []
+        assert "error" in await it.run(fit.command, *fit.arguments)
+        assert it.messages == []
+        assert await it.run(tree.command, it.uri(POOL), "Workflow/none") is None
+        assert it.messages == ["kubectl-tas: nothing is drawn of Workflow/none. Mend what the file has errors in."]
+        it.open(SUBPOOL)
+        assert await it.ask(types.TEXT_DOCUMENT_CODE_LENS, SUBPOOL) == ()
+
+    run(root, session)
+
+
+def test_an_answer_is_opened_where_the_client_has_no_place_for_it(root: Path) -> None:
+    window = types.WindowClientCapabilities(show_document=types.ShowDocumentClientCapabilities(support=True))
+
+    async def session() -> None:
+        async with editor(root, types.ClientCapabilities(window=window)) as it:
+            it.open(WORKFLOW)
+            text = await it.run("tas.showTree", it.uri(WORKFLOW), "Workflow/train")
+            await it.until(lambda: it.opened_by_server)
+            assert it.opened_by_server == [("answer.txt", text)]
+        async with editor(root, types.ClientCapabilities(window=window), {"showsAnswers": True}) as it:
+            it.open(WORKFLOW)
+            assert await it.run("tas.showTree", it.uri(WORKFLOW), "Workflow/train", "mermaid")
+            assert it.opened_by_server == []
+
+    asyncio.run(session())
+
+
+def test_links(root: Path) -> None:
+    text = (
+        (root / WORKFLOW)
+        .read_text()
+        .replace(
+            "      image:",
+            "      files: [{path: /a, localpath: ../run.sh}, {path: /b, localpath: ../../x}]\n      image:",
+            1,
+        )
+    )
+
+    async def session(it: Editor) -> None:
+        it.open(WORKFLOW, text)
+        (link,) = await it.ask(types.TEXT_DOCUMENT_DOCUMENT_LINK, WORKFLOW)
+        line, column = place(text, "../run.sh")
+        assert (link.range, link.target) == (span(line, column, column + 9), it.uri("run.sh"))
 
     run(root, session)

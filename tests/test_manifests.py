@@ -278,6 +278,6 @@ def test_sync_waves_follow_the_order_of_application(rendered: Rendered) -> None:
 
 def test_the_stream_is_the_files_in_order(rendered: Rendered) -> None:
     for cluster in rendered.clusters:
-        result = kubectl_tas("render", "-o", "-", "--backend", cluster.name, "-C", rendered.root)
+        result = kubectl_tas("render", "--to", "-", "--backend", cluster.name, "-C", rendered.root)
         assert result.code == 0
         assert list(yaml.safe_load_all(result.out)) == list(cluster.objects)

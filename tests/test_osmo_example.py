@@ -19,7 +19,7 @@ OSMO = EXAMPLES / "osmo"
 @pytest.fixture(scope="module")
 def applied() -> list[Item]:
     """The objects that ``render`` prints."""
-    result = kubectl_tas("render", "-o", "-", "-C", OSMO)
+    result = kubectl_tas("render", "--to", "-", "-C", OSMO)
     assert result.code == 0, result.err
     return list(yaml.safe_load_all(result.out))
 
@@ -73,7 +73,7 @@ def test_an_edited_script_is_another_gang(tmp_path: Path, applied: list[Item]) -
     shutil.copytree(OSMO, tmp_path / "work")
     script = tmp_path / "work/workflows/code/train.py"
     script.write_text(script.read_text() + "# more\n")
-    edited = list(yaml.safe_load_all(kubectl_tas("render", "-o", "-", "-C", tmp_path / "work").out))
+    edited = list(yaml.safe_load_all(kubectl_tas("render", "--to", "-", "-C", tmp_path / "work").out))
     for kind in ("PodGroup", "ConfigMap", "Service", "Pod"):
         before, after = (
             {item["metadata"]["name"] for item in of(items, kind, "pretrain")} for items in (applied, edited)

@@ -148,7 +148,7 @@ def test_from_init_to_what_is_applied(checkout: Checkout) -> None:
     assert checkout.tas("diff", "--base", "HEAD").code == 0
 
     # What is applied is what was judged, in both layouts, and by either kustomize.
-    stream = by_name(checkout.tas("render", "-o", "-").out)
+    stream = by_name(checkout.tas("render", "--to", "-").out)
     kubectl = ("kubectl", "kustomize")
     assert checkout.applied(*kubectl) == stream
     checkout.edit("tas.yaml", "  gitops: argocd", "  layout: sharded\n  gitops: argocd")

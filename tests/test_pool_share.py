@@ -74,7 +74,7 @@ def test_a_live_cluster_says_the_same_as_its_record(tmp_path: Path, monkeypatch:
     kubectl.knows("prod", *items)
     (tmp_path / "prod/pods").write_text(json.dumps({"items": [item for item in items if item["kind"] == "Pod"]}))
     recorded = tmp_path / "recorded.json"
-    assert kubectl_tas("cluster", "state", "--context", "prod", "-o", recorded, cwd=tmp_path).code == 0
+    assert kubectl_tas("cluster", "state", "--context", "prod", "--to", recorded, cwd=tmp_path).code == 0
     assert share("--live").out == share(f"--cluster-state={recorded}").out == share(STATE).out
 
 

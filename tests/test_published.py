@@ -41,7 +41,49 @@ IMAGE = "          image: trainer:1\n"
 WITH_MOUNT = RAYCLUSTER.replace(IMAGE, f"{IMAGE}          volumeMounts: [{{name: ray-token, mountPath: /token}}]\n")
 NULL_LABELS = FILES["workflows/job.yaml"].replace("      labels: {app: x}\n", "      labels:\n")
 NULL_METADATA = RAYCLUSTER.replace("        labels: {app: x}\n", "")
+ARGO = (
+    head("argoproj.io/v1alpha1", "Workflow", "argo")
+    + """\
+spec:
+  entrypoint: main
+  arguments: {parameters: [{name: tag, value: "3"}]}
+  templates:
+  - name: main
+    container:
+      name: ""
+      image: "python:{{workflow.parameters.tag}}"
+      resources: {limits: {nvidia.com/gpu: 1}}
+"""
+)
+KSERVE = (
+    head("serving.kserve.io/v1beta1", "InferenceService", "kserve")
+    + """\
+spec:
+  predictor:
+    model:
+      modelFormat: {name: sklearn}
+      storageUri: gs://models/iris
+      resources: {limits: {nvidia.com/gpu: 1}}
+"""
+)
+SELDON = (
+    head("machinelearning.seldon.io/v1alpha2", "SeldonDeployment", "seldon")
+    + """\
+spec:
+  predictors:
+  - name: default
+    graph: {name: classifier, implementation: SKLEARN_SERVER, modelUri: gs://models/iris}
+    componentSpecs:
+    - spec:
+        containers:
+        - name: classifier
+          resources: {limits: {nvidia.com/gpu: 1}}
+"""
+)
 SILENT = {
+    "Argo's Workflow, an image with a parameter": ARGO,
+    "InferenceService, whose runtime has the image": KSERVE,
+    "SeldonDeployment, whose server has the image": SELDON,
     "JobSet, failure rules without a name": JOBSET + RULES,
     "JobSet, storage of claims": JOBSET + CLAIMS,
     "RayJob for a cluster that is there": SELECTOR,
@@ -64,7 +106,7 @@ def test_nothing_is_wrong(tmp_path: Path, name: str) -> None:
 
 def rendered(root: Path) -> list[Object]:
     """What ``render`` writes."""
-    result = kubectl_tas("render", "-o", "-", "-C", root)
+    result = kubectl_tas("render", "--to", "-", "-C", root)
     assert result.code == 0, result.err
     return [item for item in yaml.safe_load_all(result.out) if item]
 
@@ -107,6 +149,8 @@ def test_a_job_for_a_cluster_that_is_there_has_no_gang(tmp_path: Path) -> None:
         (RAYJOB + "spec:\n  entrypoint: a\n", "missing-field", "rayClusterSpec"),
         (WITH_MOUNT, "volume-unknown", "ray-token"),
         (WITH_MOUNT + TOKEN.replace("true", "false"), "volume-unknown", "ray-token"),
+        (ARGO.replace("gpu: 1}", 'gpu: "{{item}}"}'), "invalid-value", "nvidia.com/gpu {{item}}"),
+        (ARGO.replace("python:{{workflow.parameters.tag}}", "Python"), "invalid-value", "image"),
     ],
 )
 def test_what_is_wrong_is_told_once(tmp_path: Path, text: str, rule: str, words: str) -> None:

@@ -32,7 +32,7 @@ spec:
 
 def rendered(repository: Path, text: str) -> dict[str, Object]:
     write(repository, {"pools/p.yaml": pool(spec=LEVELS), "workflows/w.yaml": text})
-    result = kubectl_tas("render", "-o", "-", "-C", repository)
+    result = kubectl_tas("render", "--to", "-", "-C", repository)
     assert result.code == 0, result.err
     return {item["kind"]: item for item in yaml.safe_load_all(result.out)}
 

@@ -39,33 +39,33 @@ def names(raw: dict[str, Any], kind: str) -> list[str]:
 
 def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in "ab":
-        result = snapshot(*FILES, "-o", tmp_path / name)
+        result = snapshot(*FILES, "--to", tmp_path / name)
         assert result.code == 0
         assert result.err.startswith(f"Wrote {tmp_path / name}: 12 nodes; 6 PodGroups with 37 pods.\n")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_it_has_the_work_that_is_named(tmp_path: Path) -> None:
-    assert snapshot("mended", *FILES, "-o", tmp_path / "one.zip").code == 0
+    assert snapshot("mended", *FILES, "--to", tmp_path / "one.zip").code == 0
     raw = content(tmp_path / "one.zip")
     assert len(raw["podGroups"]) == 1
     pending = [item for item in raw["pods"] if item["status"]["phase"] == "Pending"]
     assert {item["metadata"]["labels"]["kubectl-tas/workflow"] for item in pending} == {"mended"}
     assert len(raw["pods"]) > len(pending)
-    assert snapshot("workflows/mended.yaml", *FILES, "-o", tmp_path / "file.zip").code == 0
+    assert snapshot("workflows/mended.yaml", *FILES, "--to", tmp_path / "file.zip").code == 0
     assert (tmp_path / "file.zip").read_bytes() == (tmp_path / "one.zip").read_bytes()
 
 
 def test_nodes_come_from_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = kubectl_tas("-C", case_input(CASE), "nodes", "generate", "--pool", "team", "--nodes", "7")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(made.out.encode())))
-    assert snapshot("--nodes", "-", "-o", tmp_path / "x.zip").code == 0
+    assert snapshot("--nodes", "-", "--to", tmp_path / "x.zip").code == 0
     assert len(content(tmp_path / "x.zip")["nodes"]) == 7
 
 
 def test_what_shares_a_gang_comes_along(tmp_path: Path) -> None:
     root = case_input(GOLDEN / "manifests/owned-podgroups")
-    assert snapshot("actor", "--nodes", CASE / "nodes.json", "-o", tmp_path / "x.zip", root=root).code == 0
+    assert snapshot("actor", "--nodes", CASE / "nodes.json", "--to", tmp_path / "x.zip", root=root).code == 0
     raw = content(tmp_path / "x.zip")
     assert len(raw["podGroups"]) == 1
     own = {"pytorchjob-actor-worker", "pytorchjob-actor-master", "deployment-reward-pod"}
@@ -78,7 +78,7 @@ def test_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nodes = json.loads((CASE / "nodes.json").read_text())["items"]
     kubectl.knows("default", *nodes, queue("other"), pod_group("other"), forbidden="persistentvolumes")
     (tmp_path / "default/pods").write_text('{"items": []}')
-    result = snapshot("mended", "--live", "-o", tmp_path / "x.zip")
+    result = snapshot("mended", "--live", "--to", tmp_path / "x.zip")
     assert result.code == 0, result.err
     assert "Without any persistentvolumes: the cluster forbids reading" in result.err
     raw = content(tmp_path / "x.zip")
@@ -98,14 +98,14 @@ LEFT_OUT = [
 
 @pytest.mark.parametrize(("case", "line"), LEFT_OUT)
 def test_what_is_not_known_is_said(case: str, line: str, tmp_path: Path) -> None:
-    result = snapshot("--nodes", CASE / "nodes.json", "-o", tmp_path / "x.zip", root=case_input(GOLDEN / case))
+    result = snapshot("--nodes", CASE / "nodes.json", "--to", tmp_path / "x.zip", root=case_input(GOLDEN / case))
     assert (result.code, line in result.err) == (0, True), result.err
 
 
 @pytest.mark.parametrize(
     ("case", "arguments", "message"),
     [
-        ("commands/fit", ("mende",), 'no workflow "mende"; did you mean "mended"?'),
+        ("commands/fit", ("mende",), 'PodCliqueSet or PodGroup "mende"; did you mean "mended"?'),
         ("commands/fit", (*FILES, "--live"), "--nodes is given instead of a cluster"),
         ("commands/fit", ("--live", "-n", "x"), "-n is of no use here"),
         ("manifests/node-pools", (), "a snapshot is of one shard of the scheduler; name work of one: "),
@@ -113,24 +113,24 @@ def test_what_is_not_known_is_said(case: str, line: str, tmp_path: Path) -> None
     ],
 )
 def test_wrong_usage(case: str, arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
-    result = snapshot(*arguments, "-o", tmp_path / "x.zip", root=case_input(GOLDEN / case))
+    result = snapshot(*arguments, "--to", tmp_path / "x.zip", root=case_input(GOLDEN / case))
     assert (result.code, message in result.err) == (2, True), result.err
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
-    result = snapshot("mended", *FILES, "-o", tmp_path)
+    result = snapshot("mended", *FILES, "--to", tmp_path)
     assert (result.code, "it is a folder" in result.err) == (3, True)
 
 
 def test_without_work_there_is_nothing_to_ask(tmp_path: Path) -> None:
     root = write(tmp_path, {"pools/team.yaml": pool(), "tas.yaml": ""})
-    result = snapshot(*FILES, "-o", tmp_path / "x.zip", root=root)
+    result = snapshot(*FILES, "--to", tmp_path / "x.zip", root=root)
     assert (result.code, "there is no work to place" in result.err) == (3, True)
 
 
 def test_errors_of_the_repository_come_first(tmp_path: Path) -> None:
     root = write(tmp_path, {"pools/team.yaml": "kind: Pool\n", "tas.yaml": ""})
-    assert snapshot(*FILES, "-o", tmp_path / "x.zip", root=root).code == 1
+    assert snapshot(*FILES, "--to", tmp_path / "x.zip", root=root).code == 1
     assert not (tmp_path / "x.zip").exists()
 
 
@@ -146,7 +146,7 @@ def test_kai_places_what_fit_says(root: Path, tmp_path: Path) -> None:
         answer = kubectl_tas("-C", root, "fit", name, "--nodes", tmp_path / "nodes.json", "-o", "json")
         outcomes = [gang["outcome"] for gang in json.loads(answer.out)["gangs"]] if answer.out else []
         if outcomes:
-            assert snapshot(name, "--nodes", tmp_path / "nodes.json", "-o", tmp_path / "x.zip", root=root).code == 0
+            assert snapshot(name, "--nodes", tmp_path / "nodes.json", "--to", tmp_path / "x.zip", root=root).code == 0
             done = run([TOOL, "-filename", str(tmp_path / "x.zip"), "-verbosity", "4"])
             bound = re.findall(r"Creating bind request for task", done.out.decode() + done.err)
             assert bool(bound) == ("fits" in outcomes), name

@@ -64,7 +64,7 @@ def repository(name: str, version: str, folder: Path) -> Path:
 
 
 def render(root: Path) -> Result:
-    return kubectl_tas("render", "-o", "-", "-C", root)
+    return kubectl_tas("render", "--to", "-", "-C", root)
 
 
 def number(version: str) -> tuple[int, ...]:

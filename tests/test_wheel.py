@@ -85,7 +85,7 @@ def test_installed_wheel_works(scripts: Path, tmp_path: Path) -> None:
     assert run("validate", "--strict").out == "No problems found in 4 files.\n"
     assert "wrote manifests/kustomization.yaml\n" in run("render").out
     assert run("check").out == ""
-    assert run("render", "-o", "-").out == kubectl_tas("render", "-C", tmp_path, "-o", "-").out
+    assert run("render", "--to", "-").out == kubectl_tas("render", "-C", tmp_path, "--to", "-").out
     assert json.loads(run("schema", "pool").out)["title"] == "Pool"
     assert run("schema").out == kubectl_tas("schema").out
     assert run("rule", "yaml-tag").out == kubectl_tas("rule", "yaml-tag").out

@@ -427,7 +427,7 @@ def test_a_cluster_answers_as_a_file_does(kubectl: FakeKubectl) -> None:
 def test_a_state_of_the_cluster_answers_too_but_for_events(kubectl: FakeKubectl, tmp_path: Path) -> None:
     live(kubectl)
     state = tmp_path / "state.json"
-    assert kubectl_tas("cluster", "state", "-C", case_input(CASE), "-o", state).code == 0
+    assert kubectl_tas("cluster", "state", "-C", case_input(CASE), "--to", state).code == 0
     found = answer("one-rack", state)
     assert found["notKnown"] == {"Event": f"{state} has none"}
     (said, expected) = (item["causes"][0]["said"] for item in (found, answer("one-rack", CASE / "cluster.json")))
@@ -446,7 +446,7 @@ def test_a_state_of_the_cluster_keeps_of_containers_why_they_do_not_run(kubectl:
     kubectl.knows("default", *items)
     (kubectl.folder / "default" / "pods").write_text(json.dumps({"items": own(items, "Pod", "")}))
     state = tmp_path / "state.json"
-    assert kubectl_tas("cluster", "state", "-C", case_input(CASE), "-o", state).code == 0
+    assert kubectl_tas("cluster", "state", "-C", case_input(CASE), "--to", state).code == 0
     assert "s3cret" not in state.read_text()
     said = [(item["reason"], item["text"]) for cause in answer("running", state)["causes"] for item in cause["said"]]
     assert said == [("ImagePullBackOff", "container a"), ("OOMKilled", "container b: exit 137")]

@@ -59,7 +59,7 @@ def test_few_names_are_listed() -> None:
         (("subpool", "crate"), 'no command "crate"; did you mean "create"?'),
         (
             ("pool", "frobnicate"),
-            'no command "frobnicate"; there is describe, list, plan, remove, rename, share, topology-keys',
+            'no command "frobnicate"; there is describe, list, plan, remove, rename, share',
         ),
         (("validate", "--strikt"), "--strict"),
         (("rule", "quota-share"), 'no rule "quota-share"; did you mean "quota-shared"?'),
@@ -67,9 +67,12 @@ def test_few_names_are_listed() -> None:
         (("pool", "describe", "tema"), 'no pool "tema"; did you mean "team"?'),
         (("pool", "describe", "team-speech"), 'no pool "team-speech"; did you mean "team--speech"?'),
         (("subpool", "list", "tema"), 'no pool "tema"; did you mean "team"?'),
-        (("workflow", "explain", "tarin"), 'no workflow, workload or file "tarin"; did you mean "train"?'),
+        (
+            ("workflow", "explain", "tarin"),
+            'PodCliqueSet or PodGroup "tarin"; did you mean "train"?',
+        ),
         (("topology", "describe", "rack"), 'no topology "rack"; there is none'),
-        (("render", "-o", "-", "--backend", "defualt"), 'no backend "defualt"; did you mean "default"?'),
+        (("render", "--to", "-", "--backend", "defualt"), 'no backend "defualt"; did you mean "default"?'),
     ],
 )
 def test_usage(tmp_path: Path, arguments: tuple[str, ...], question: str) -> None:

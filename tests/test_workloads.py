@@ -99,7 +99,7 @@ def test_previews_are_written_and_not_applied(published: Path) -> None:
     assert any(path.startswith("workloads/") for path in listed)
     assert not any(path.startswith("preview/") for path in listed)
     assert len(list((published / "manifests/preview").iterdir())) == 4
-    stream = list(yaml.safe_load_all(kubectl_tas("render", "-C", published, "-o", "-").out))
+    stream = list(yaml.safe_load_all(kubectl_tas("render", "-C", published, "--to", "-").out))
     assert len(stream) == len(listed)
     assert not any(item["kind"] == "PodGroup" for item in stream)
 
@@ -277,7 +277,7 @@ def test_admit_a_workload(repository: Path, tmp_path: Path) -> None:
     write(tmp_path, {"w.yaml": job(gpus=8)})
     refused = kubectl_tas("admit", tmp_path / "w.yaml", "-C", repository)
     assert "Job:" in refused.out
-    assert "a gang of 8 > 4 GPUs, the quota of team, can never be scheduled" in refused.out
+    assert "a gang needs 8 GPUs; the quota of team is 4: it can never start" in refused.out
     other = kubectl_tas("admit", tmp_path / "w.yaml", "--pool", "big", "--priority", "LOW", "-C", repository)
     assert "ADMITTED" in other.out
     assert "osmo-pool-default-big--shared" in other.out
@@ -288,7 +288,7 @@ def test_another_scheduler_gets_no_queue(repository: Path) -> None:
         "apiVersion: tas/v1alpha1\nkind: Config\nspec:\n  backends:\n  - name: cpu\n    scheduler: {type: default}\n"
     )
     write(repository, {"tas.yaml": config, "pools/p.yaml": pool(), "workflows/w.yaml": job()})
-    stream = list(yaml.safe_load_all(kubectl_tas("render", "-o", "-", "-C", repository).out))
+    stream = list(yaml.safe_load_all(kubectl_tas("render", "--to", "-", "-C", repository).out))
     (found,) = (item for item in stream if item["kind"] == "Job")
     assert "kai.scheduler/queue" not in found["metadata"]["labels"]
     assert "schedulerName" not in found["spec"]["template"]["spec"]
@@ -298,7 +298,7 @@ def test_another_scheduler_gets_no_queue(repository: Path) -> None:
 def test_argocd_waves(repository: Path) -> None:
     config = "apiVersion: tas/v1alpha1\nkind: Config\nspec:\n  gitops: argocd\n"
     write(repository, {"tas.yaml": config, "pools/p.yaml": pool(), "workflows/w.yaml": job()})
-    stream = list(yaml.safe_load_all(kubectl_tas("render", "-o", "-", "-C", repository).out))
+    stream = list(yaml.safe_load_all(kubectl_tas("render", "--to", "-", "-C", repository).out))
     waves = {item["kind"]: int(item["metadata"]["annotations"]["argocd.argoproj.io/sync-wave"]) for item in stream}
     assert waves["Job"] == max(waves.values()) > waves["Queue"]
 
@@ -353,7 +353,7 @@ def test_any_value_anywhere(repository: Path, name: str, data: st.DataObject) ->
     assert all(item["location"] for item in found)
     assert result.code == int(any(item["severity"] == "error" for item in found))
     if result.code == 0:
-        rendered = kubectl_tas("render", "-o", "-", "-C", repository)
+        rendered = kubectl_tas("render", "--to", "-", "-C", repository)
         assert rendered.code == 0, rendered.err
         kinds = [item for item in yaml.safe_load_all(rendered.out) if item["kind"] == original["kind"]]
         assert len(kinds) == 1
@@ -383,7 +383,7 @@ def test_lines_come_in_one_order(repository: Path, style: str) -> None:
         spec = spec.replace("{template: {spec: {", "{template: {spec: {\n    ") if style == "flow on lines" else spec
         text = f"{text[: text.index('spec:')]}spec: {spec}\n"
     write(repository, {"pools/p.yaml": pool(), "workflows/w.yaml": text})
-    stream = yaml.safe_load_all(kubectl_tas("render", "-o", "-", "-C", repository).out)
+    stream = yaml.safe_load_all(kubectl_tas("render", "--to", "-", "-C", repository).out)
     template = next(item["spec"]["template"] for item in stream if item["kind"] == "Job")
     assert list(template) == ["metadata", "spec"]
     assert list(template["spec"]) == [

@@ -22,6 +22,7 @@ from kubectl_tas.cli.main import cli, run
 from kubectl_tas.model.backdoors import BACKDOORS
 from tools import completion, declared, rulepages
 from tools.goldens import ROOT, index
+from tools.outputs import output_texts
 from tools.schemas import schema_texts
 from tools.unfinished import unfinished
 
@@ -44,6 +45,7 @@ def texts() -> dict[str, str]:
     """Every generated file, its text by its path in the repository."""
     return {
         **{f"schemas/{name}": text for name, text in schema_texts().items()},
+        **{f"schemas/output/{name}": text for name, text in output_texts().items()},
         **rulepages.texts(),
         "docs/admission.md": _admission_page(),
         "docs/cli.md": _command_page(),

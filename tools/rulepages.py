@@ -48,6 +48,7 @@ SUBJECTS = {
     "Workloads": (
         "check.workload_labels",
         "check.companion_names",
+        "check.kartas",
         "check.compute_domains",
         "check.fields",
         "check.pod_templates",

@@ -14,6 +14,7 @@ from kubectl_tas.check.gitops import check_exported, check_finished, check_suspe
 from kubectl_tas.check.grove_api import check_grove_fields, check_grove_versions
 from kubectl_tas.check.growth import check_growth, check_scale_targets
 from kubectl_tas.check.hierarchy import check_bindings, check_topologies
+from kubectl_tas.check.kartas import check_kartas
 from kubectl_tas.check.keys import check_documents
 from kubectl_tas.check.mounts import check_mounts
 from kubectl_tas.check.node_labels import check_level_labels
@@ -22,7 +23,14 @@ from kubectl_tas.check.osmo_service import check_osmo_only, check_tokens
 from kubectl_tas.check.owned import check_gangs
 from kubectl_tas.check.placement_rules import check_placement, check_pod_placement
 from kubectl_tas.check.pod_templates import check_pods
-from kubectl_tas.check.pool_settings import check_access, check_departments, check_namespaces, check_nodes
+from kubectl_tas.check.pool_settings import (
+    check_access,
+    check_default_namespaces,
+    check_departments,
+    check_namespaces,
+    check_nodes,
+    check_queue_labels,
+)
 from kubectl_tas.check.quota import check_admission, check_quotas
 from kubectl_tas.check.references import check_references
 from kubectl_tas.check.replicas import check_replicas
@@ -52,6 +60,7 @@ FLEET_CHECKS: tuple[Check, ...] = (
     check_namespaces,
     check_access,
     check_nodes,
+    check_queue_labels,
     check_unique,
     check_references,
     check_named,
@@ -66,6 +75,7 @@ FLEET_CHECKS: tuple[Check, ...] = (
     check_default_lifetimes,
     check_unused_platforms,
     check_operator,
+    check_kartas,
     check_grove_versions,
     check_default_topology,
     check_versions,
@@ -74,6 +84,7 @@ FLEET_CHECKS: tuple[Check, ...] = (
 """What is shared, and all work together: they read no more of a submission than ``Submission`` has."""
 WORK_CHECKS: tuple[Check, ...] = (
     check_work_names,
+    check_default_namespaces,
     check_unique_work,
     check_workflows,
     check_mounts,
@@ -121,11 +132,16 @@ NEED_ALL = (
 
 
 def check_fleet(fleet: Fleet, *, complete: bool) -> tuple[Diagnostic, ...]:
-    """What all rules find. Where loading was not ``complete``, a name that nothing defines is not reported:
-    it may stand in the document that could not be read.
+    """What all rules find."""
+    return (*check_all(fleet, complete=complete), *check_work(fleet))
+
+
+def check_all(fleet: Fleet, *, complete: bool) -> tuple[Diagnostic, ...]:
+    """What the rules find that look at what is shared, or at all work. Where loading was not ``complete``, a name that
+    nothing defines is not reported: it may stand in the document that could not be read.
     """
     checks = (check for check in FLEET_CHECKS if complete or check not in NEED_ALL)
-    return (*(found for check in checks for found in check(fleet)), *check_work(fleet))
+    return tuple(found for check in checks for found in check(fleet))
 
 
 def check_work(fleet: Fleet) -> tuple[Diagnostic, ...]:

@@ -56,6 +56,7 @@ def _contents(repository: Repository) -> dict[str, list[Any]]:
         *repository.pod_groups,
         *repository.pod_clique_sets,
         *repository.operators,
+        *repository.kartas,
         *repository.workloads,
     ):
         found.setdefault(item.origin.path, []).append(item.origin.data)

@@ -30,7 +30,7 @@ from kubectl_tas.words import MAX_LISTED, Misspellings, did_you_mean, question, 
 COMPANION_NAMESPACE = Rule(
     "companion-namespace",
     Severity.ERROR,
-    "An object that stands beside workloads is in a namespace in which no work of its cluster runs.",
+    "A companion of workloads is in a namespace without work of its cluster.",
     "No workload of this repository can use it there, and it could change what others have there. Leave the namespace "
     "out, or write that of the workloads.",
     protects=Waiving.CONFIG,
@@ -219,7 +219,7 @@ def _kinds(fleet: Fleet) -> Iterator[Diagnostic]:
             off = f"set {COMPANION_KIND.code}: off in spec.rules"
             hint = f"Remove it. If controllers make no pods and no other objects of it, {off}."
             yield Diagnostic(COMPANION_KIND, message, config.at("spec", "companions", index), hint=hint)
-    for index, declared in enumerate(fleet.config.kinds if config else ()):
+    for index, declared in enumerate(config.spec.spec.kinds if config else ()):
         reason = _declared_reason(declared)
         if config is not None and reason is not None:
             message = f"{declared.kind} of {declared.apiVersion} is no kind to declare: {reason[0]}"

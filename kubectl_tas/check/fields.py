@@ -4,7 +4,7 @@ their field's, and fields that must be there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -68,28 +68,21 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
         api_version, kind = declared.spec.apiVersion, str(declared.origin.data["kind"])
         release = kubernetes.nearest(releases.get(id(declared)))
         operator = kubernetes.operator_of(api_version, kind)
-        if operator is None:
-            shape = _shapes(release).of(kubernetes.definition(api_version, kind))
-            if hasattr(declared.spec, "row") and shape.fields is None:
-                yield from _of_templates(declared, _shapes(release))
-        else:
+        shape = shape_of(api_version, kind, release, named)
+        if operator is None and hasattr(declared.spec, "row") and shape.fields is None:
+            yield from _of_templates(declared, _shapes(release))
+        if operator is not None:
             of_operator = _operator_shapes(operator, named.get(operator), release)
             if hint := of_operator.kind_elsewhere(api_version, kind):
                 message = f"{operator} {named[operator]} has no {kind} of {api_version}"
                 yield Diagnostic(OPERATOR_FIELD, message, declared.at("kind"), hint=hint)
-            shape = of_operator.kind(api_version, kind)
         yield from _below(declared.origin, (), declared.origin.data, shape)
     clusters = {id(item.declared): item.backend.spec.kubernetes for item in fleet.companions}
     for companion in fleet.repository.companions:
         origin, shapes = companion.origin, _shapes(kubernetes.nearest(clusters.get(id(companion))))
         yield from _below(origin, ("metadata",), origin.value(("metadata",)), shapes.of("meta.v1.ObjectMeta"))
         api_version, kind = companion.spec.apiVersion, companion.spec.kind
-        operator = kubernetes.operator_of(api_version, kind)
-        if operator is None:
-            shape = shapes.of(kubernetes.definition(api_version, kind))
-        else:
-            release = kubernetes.nearest(clusters.get(id(companion)))
-            shape = _operator_shapes(operator, named.get(operator), release).kind(api_version, kind)
+        shape = shape_of(api_version, kind, kubernetes.nearest(clusters.get(id(companion))), named)
         found = _below(origin, (), {**origin.data, "metadata": {}}, shape)
         yield from found
     for group in fleet.repository.pod_groups:
@@ -123,6 +116,14 @@ def check_pod(origin: Origin, release: str | None) -> Iterator[Diagnostic]:
     yield from _below(
         origin, ("spec",), origin.value(("spec",)), _shapes(kubernetes.nearest(release)).of("core.v1.PodSpec")
     )
+
+
+def shape_of(api_version: str, kind: str, release: int, operators: Mapping[str, str] | None = None) -> Shape:
+    """What a kind has in a release of Kubernetes, and in the release of its operator, where ``operators`` names one."""
+    operator = kubernetes.operator_of(api_version, kind)
+    if operator is None:
+        return _shapes(release).of(kubernetes.definition(api_version, kind))
+    return _operator_shapes(operator, (operators or {}).get(operator), release).kind(api_version, kind)
 
 
 @cache

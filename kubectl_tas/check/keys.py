@@ -26,7 +26,7 @@ from kubectl_tas.words import closest, question
 KEY_UNKNOWN = Rule(
     "key-unknown",
     Severity.ERROR,
-    "A label or an annotation looks like one of KAI's, Grove's or this tool's, and is none.",
+    "A label or an annotation is nearly one of KAI's, Grove's or this tool's.",
     "Nothing reads it, and nothing says so: a placement with a slip in its name places nothing. Correct the name. "
     "Where the key belongs to somebody else, waive the rule there.",
     protects=Waiving.ANYBODY,

@@ -89,9 +89,9 @@ def check_pods(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _not_found(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
-    """Pods of a kind of the Config that are not where this says."""
+    """Pods of a declared kind that are not where its declaration says."""
     for path in dict.fromkeys(cast("PlainWorkload", declared.spec).absent):
-        hint = "spec.kinds of the Config says that its pods stand there; correct one of the two."
+        hint = "spec.kinds of the Config, or its Karta, says that its pods stand there; correct one of the two."
         yield replace(missing_field(declared.origin, path[:-1], str(path[-1]), {}), hint=hint)
 
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.check.node_labels import node_label
 from kubectl_tas.check.object_names import label_problems
 from kubectl_tas.check.versions import VERSION_UNSUPPORTED, needs_kai, unsupported
+from kubectl_tas.check.workflow_fields import LABEL_RESERVED
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.kai import Feature
-from kubectl_tas.model.pool_kinds import Pool, Subpool
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.labels import NODE_POOL, POOL, setter
+from kubectl_tas.model.pool_kinds import Pool, QueueMeta, Subpool
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.pools import FleetPool, circles
-from kubectl_tas.words import did_you_mean
+from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Target, circles
+from kubectl_tas.words import did_you_mean, shortened
 
 if TYPE_CHECKING:
     from kubectl_tas.model.platform import Toleration
@@ -42,6 +45,15 @@ NAMESPACE_REPEATED = Rule(
     "A pool or subpool lists a namespace twice.",
     "The first of the list is where work runs that names none, so their order counts; the second one most likely was "
     "to be another. Correct or remove it.",
+)
+NAMESPACE_UNCLEAR = Rule(
+    "namespace-unclear",
+    Severity.ERROR,
+    "Work names no namespace, and would run in the namespace of another team.",
+    "The pool has several namespaces, and a subpool lists the first of them as its own. Work of the pool itself, or of "
+    "a subpool that lists none, would run there, beside the Secrets and volumes of that team. Write "
+    "metadata.namespace, or list spec.namespaces of the subpool. For the pool's own work, let spec.namespaces of the "
+    "pool begin with another one.",
 )
 NAMESPACE_OF_SYSTEM = Rule(
     "namespace-of-system",
@@ -93,7 +105,7 @@ ACCESS_REPEATED = Rule(
 ACCESS_UNGUARDED = Rule(
     "access-unguarded",
     Severity.WARNING,
-    "Pools name who may submit, but nothing keeps others out of their queues.",
+    "Pools name groups that may submit, but nothing keeps others out of their queues.",
     "Roles say who may create work in a namespace. KAI does not ask who names a queue: anybody who may create a Pod, "
     "in any namespace, may use any queue. spec.guard of the Config adds the policies that refuse that.",
     protects=Waiving.CONFIG,
@@ -181,6 +193,72 @@ def check_namespaces(fleet: Fleet) -> Iterator[Diagnostic]:
                     place = subpool.declared.at("spec", "namespaces", index)
                     hint = did_you_mean(name, pool.namespaces, other)
                     yield Diagnostic(NAMESPACE_WIDENED, f'{message} "{name}"', place, hint=hint)
+
+
+def check_queue_labels(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Labels and annotations of all queues."""
+    repository, found = fleet.repository, list[tuple[Declared[Any], KeyPath, QueueMeta]]()
+    if repository.config is not None:
+        for index, backend in enumerate(repository.config.spec.spec.backends):
+            if isinstance(backend.rootQueue, QueueMeta):
+                found.append((repository.config, ("spec", "backends", index, "rootQueue"), backend.rootQueue))
+    for pool in repository.pools:
+        found += (
+            (pool, ("spec", "queue"), pool.spec.spec.queue),
+            (pool, ("spec", "sharedQueue"), pool.spec.spec.sharedQueue),
+        )
+    found += ((subpool, ("spec", "queue"), subpool.spec.spec.queue) for subpool in repository.subpools)
+    for declared, path, queue in found:
+        for field, keys in (("labels", queue.labels), ("annotations", queue.annotations)):
+            for key in keys:
+                if (tool := setter(key)) is not None:
+                    place = declared.origin.locate((*path, field, key), key=True)
+                    what = f'the {field[:-1]} "{key}" is set by {tool}'
+                    hint = "Remove it."
+                    if key == NODE_POOL:
+                        hint = "Remove it, and name the shard in spec.nodePool of the pool."
+                    yield Diagnostic(LABEL_RESERVED, what, place, hint=hint)
+
+
+def check_default_namespaces(fleet: Fleet) -> Iterator[Diagnostic]:
+    """All that is sent to a pool or a subpool without a namespace."""
+    for item in (*fleet.workflows, *fleet.workloads, *fleet.submitted_sets):
+        if item.own_namespace is None and (owner := _owner_of_default(item.pool, item.subpool)):
+            yield _unclear((item.pool, item.subpool), owner, item.kind, item.name, item.place)
+    for group in fleet.pod_groups:
+        if group.pool is not None and group.declared.spec.metadata.namespace is None:
+            owner = _owner_of_default(group.pool, group.subpool)
+            if owner is not None:
+                place = group.declared.at("spec", "queue")
+                yield _unclear((group.pool, group.subpool), owner, "PodGroup", group.name, place)
+    for companion in fleet.companions:
+        metadata = companion.declared.spec.metadata
+        target = fleet.target(metadata.labels.get(POOL, "")) if metadata.namespace is None else None
+        if target is not None and (owner := _owner_of_default(*target)):
+            yield _unclear(target, owner, companion.kind, companion.name, companion.place)
+
+
+def _unclear(target: Target, owner: FleetSubpool, kind: str, name: str, place: Location) -> Diagnostic:
+    pool, subpool = target
+    message = (
+        f'{kind} {name} names no namespace: it would run in "{pool.namespaces[0]}", '
+        f"which subpool {owner.canonical} lists as its own"
+    )
+    related = (Related("listed here", owner.declared.at("spec", "namespaces")),)
+    own = f"list spec.namespaces of subpool {subpool.canonical}" if subpool else ""
+    own = own or f"let spec.namespaces of pool {pool.name} begin with one for the pool's own work"
+    hint = f"Write metadata.namespace, or {own}" if kind != "Workflow" else own[0].upper() + own[1:]
+    hint += f"; pool {pool.name} has {shortened(pool.namespaces)}."
+    return Diagnostic(NAMESPACE_UNCLEAR, message, place, related, hint=hint)
+
+
+def _owner_of_default(pool: FleetPool, subpool: FleetSubpool | None) -> FleetSubpool | None:
+    """The subpool that lists the namespace in which work runs that names none; None: nobody else does."""
+    if len(pool.namespaces) == 1 or (subpool is not None and subpool.declared.spec.spec.namespaces):
+        return None
+    default = pool.namespaces[0]
+    live = (item for item in pool.subpools if item.state != "ARCHIVED")
+    return next((item for item in live if default in item.declared.spec.spec.namespaces), None)
 
 
 def _of_system(name: str, place: Location) -> Iterator[Diagnostic]:

@@ -57,7 +57,7 @@ MAXIMUM_ABOVE_PARENT = Rule(
 QUOTA_RESOURCE_MISSING = Rule(
     "quota-resource-missing",
     Severity.WARNING,
-    "The quota of a subpool does not name GPUs, cpu or memory, of which its pool is guaranteed a number.",
+    "The quota of a subpool lacks GPUs, cpu or memory that its pool guarantees.",
     "A bare number is GPUs only, and of what a quota does not name the subpool is guaranteed nothing: HIGH and NORMAL "
     "pods that ask for any of it never run there. Name each resource, with 0 where you mean none, or give the subpool "
     "a share of all that the pool is guaranteed.",
@@ -199,10 +199,14 @@ def _crowded(items: list[Submission], asked: Amounts) -> Diagnostic:
     related = tuple(Related(f"{item.kind} {item.name} asks {_amounts(item.asks, over)}", item.place) for item in named)
     left = len(items) - len(named)
     who = ", ".join(item.name for item in named) + (f" and {left} more" if left else "")
-    verb = "asks" if len(items) == 1 else "ask"
-    sums = " and ".join(f"{show(name, asked.of(name))} > {said(name, whole.of(name))}" for name in over)
+    asks = " and ".join(said(name, asked.of(name)) for name in over)
+    most = (
+        " and ".join(said(name, whole.of(name)) for name in over) if len(over) > 1 else show(over[0], whole.of(over[0]))
+    )
     quota = f"the quota of {target}"
-    message = f"{who} {verb} {sums}, {quota}: not all at once, the rest stays Pending"
+    message = f"{who} asks for {asks}; {quota} is {most}: not all of it can run at once"
+    if len(items) > 1:
+        message = f"{who} ask for {asks} together; {quota} is {most}: they cannot all run at once"
     hint = f"Nothing to do where some may wait until others have ended; else raise {quota}, or use LOW."
     return Diagnostic(QUOTA_SHARED, message, place, related, hint=hint)
 

@@ -55,7 +55,7 @@ TOPOLOGY_KEY_UNKNOWN = Rule(
     Severity.ERROR,
     "A workflow or workload asks for a topology key that its topology does not have.",
     "KAI takes a level that its Topology lacks for a constraint that can never be met, and the pods stay "
-    "Pending. `kubectl tas pool topology-keys POOL` lists the keys.",
+    "Pending. `kubectl tas topology list --pool POOL` lists the keys.",
 )
 
 PLATFORM_UNKNOWN = Rule(

@@ -80,7 +80,7 @@ LAYOUT_LARGE = Rule(
     "kustomize compares each object with all before it, so twice as many take four times as long: a second or a few "
     "for 1,000, minutes for 10,000. Argo CD and Flux build the folder anew at each sync. Write `layout: sharded` in "
     "the Config, which gives each pool a folder of its own; where one pool alone has so many, divide it into child "
-    "pools, or let `kubectl tas render -o -` build instead of kustomize.",
+    "pools, or let `kubectl tas render --to -` build instead of kustomize.",
 )
 OPERATOR_LEVELS = Rule(
     "operator-levels",
@@ -199,7 +199,7 @@ def check_layout(fleet: Fleet) -> Iterator[Diagnostic]:
             whose = f"pool {name}" if name else f"backend {cluster}"
             message = f"{whose} has at least {count:,} objects in one folder, which takes kustomize long"
             place = config.at("spec", "layout") if config is not None else found[0][1].at()
-            hint = "Divide what is there into child pools, or let `kubectl tas render -o -` build instead."
+            hint = "Divide what is there into child pools, or let `kubectl tas render --to -` build instead."
             if not is_sharded:
                 hint = "Write layout: sharded, which gives each pool a folder of its own."
             yield Diagnostic(LAYOUT_LARGE, message, place, hint=hint)

@@ -40,9 +40,10 @@ WORKFLOW_BACKEND = Rule(
 LABEL_RESERVED = Rule(
     "label-reserved",
     Severity.ERROR,
-    "A workflow sets a label that the tool or the scheduler sets.",
-    "The label decides which queue or gang a pod belongs to, or which priority it has; two values for it would fight. "
-    "Remove it, and say the priority with workflow.priority.",
+    "A workflow or a queue sets a label or an annotation that another tool sets.",
+    "Such a label of a pod decides its queue, its gang or its priority. On a Queue it says who applies the Queue, or "
+    "which shard sees it. Two values for one key would fight. Remove it. Say the priority with workflow.priority, "
+    "and the shard with spec.nodePool of the pool.",
 )
 LABEL_POLICY = Rule(
     "label-policy",
@@ -62,7 +63,7 @@ LABEL_POLICY_WARNING = Rule(
 RESOURCE_UNNAMED = Rule(
     "resource-unnamed",
     Severity.WARNING,
-    "A task names no resource, and its workflow has resources of which none is called default.",
+    "A task names no resource, and none of its workflow's resources is called default.",
     "A task that names no resource uses the one called default. Where there is none it has neither GPUs nor a "
     "topology, and OSMO refuses it. Name one in the task, or define default, empty where nothing is asked for.",
 )

@@ -239,6 +239,8 @@ def _minimum(workload: FleetWorkload) -> Iterator[Diagnostic]:
     if pods > MAX_COUNT:
         message = f"this {workload.kind} needs {pods} pods before it starts; a PodGroup counts to {MAX_COUNT}"
         yield Diagnostic(WORKLOAD_MINIMUM, message, workload.declared.at("kind"), hint="Ask for fewer pods.")
+    if getattr(workload.declared.spec, "row", None) is not None and not workload.is_owned:
+        yield from _minimum_of_parts(workload)
     if path is None:
         return
     written = workload.declared.origin.value(path)
@@ -250,6 +252,19 @@ def _minimum(workload: FleetWorkload) -> Iterator[Diagnostic]:
         span = f" to {pods}, the pods of this {workload.kind}" if pods else ""
         message = f"{_name(path)} must be a number from 1{span}, not {shown}"
         yield Diagnostic(WORKLOAD_MINIMUM, message, workload.declared.at(*path), hint=within(number, pods))
+
+
+def _minimum_of_parts(workload: FleetWorkload) -> Iterator[Diagnostic]:
+    """What a Karta makes of the numbers of a workload (constructSubgroup of KAI 0.17's plugin)."""
+    kind = workload.kind
+    for item, least in zip(workload.replicas, podgrouper.minimums(workload), strict=True):
+        place = workload.declared.at(*item.path)
+        if least < 1 and podgrouper.makes_sub_groups(workload):
+            message = f"KAI makes no PodGroup of this {kind}, so it never runs: its Karta reads 0 pods for {item.name}"
+            yield Diagnostic(WORKLOAD_MINIMUM, message, place, hint="Write how many there are, from 1.")
+        elif least > item.replicas:
+            message = f"this {kind} needs {least} pods of {item.name} before it starts, and has {item.replicas}"
+            yield Diagnostic(WORKLOAD_MINIMUM, message, place, hint=f"Ask for at most {item.replicas}.")
 
 
 def _topologies(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:

@@ -1,4 +1,4 @@
-"""Which backends and which work a command is about, and which clusters it asks."""
+"""Which backends and which pools a command is about, and which clusters it asks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from kubectl_tas.live.live_cluster import Clusters
     from kubectl_tas.resolve.clusters import FleetBackend
     from kubectl_tas.resolve.fleet import Fleet
-    from kubectl_tas.resolve.pools import Submission
+    from kubectl_tas.resolve.pools import Target
+
+_STDIN = f"{__name__}.stdin"
+"""In what a run's contexts share: what standard input had."""
 
 
 def backend_option(help_: str) -> Callable[[F], F]:
@@ -41,15 +44,11 @@ def narrowed(fleet: Fleet, name: str | None) -> Fleet:
     return fleet if name is None else fleet.of_backend(name)
 
 
-def named(fleet: Fleet, known: Sequence[Submission], wanted: str) -> list[Submission]:
-    """What of ``known`` is called so, or is in that file; a usage error where there is none."""
-    from kubectl_tas.resolve.fleet import files_of, no_work
-
-    paths = [*files_of(fleet.repository, wanted), wanted.removeprefix("./")]
-    meant = {id(item) for item in fleet.submissions_in(paths, wanted)}
-    found = [item for item in known if id(item) in meant]
-    if not found:
-        raise click.UsageError(no_work(fleet, known, "workflow", wanted))
+def target_of(fleet: Fleet, name: str) -> Target:
+    """The pool, or subpool, of that name; a usage error where there is none."""
+    found = fleet.target(name)
+    if found is None:
+        raise click.UsageError(nothing_called("pool", name, fleet.target_names()))
     return found
 
 
@@ -59,7 +58,8 @@ cluster_options = together(
         metavar="[BACKEND=]FILE",
         type=FILE,
         multiple=True,
-        help="What `kubectl tas cluster state` wrote, instead of a cluster; may be given for each backend.",
+        help="What `kubectl tas cluster state` wrote, instead of a cluster; - reads standard input. "
+        "May be given for each backend.",
     ),
     click.option("-n", "--namespace", metavar="NAME", help="Read what this namespace has, not all of them."),
     kubectl_options("The context that kubectl is to use, instead of the backend's."),
@@ -83,6 +83,7 @@ def given_clusters(fleet: Fleet, options: Mapping[str, Any], *, live: bool = Fal
     Those of which there is a file are not asked, and with a file of any of them the others only where they are
     ``live``.
     """
+    from kubectl_tas.cli.terminal import waiting
     from kubectl_tas.errors import TasError
     from kubectl_tas.live.kubectl import Access
     from kubectl_tas.live.live_cluster import Cluster, Clusters  # most runs of most commands ask no cluster
@@ -94,7 +95,7 @@ def given_clusters(fleet: Fleet, options: Mapping[str, Any], *, live: bool = Fal
     known, unknown = {}, {}
     for backend in meant:
         context = options["context"] or backend.spec.context
-        access = Access(context, options["kubeconfig"], options["namespace"])
+        access = Access(context, options["kubeconfig"], options["namespace"], waiting)
         if backend.name in files:
             known[backend.name] = Cluster(access, files[backend.name])
         elif files and not live:
@@ -121,8 +122,22 @@ def _files(backends: Sequence[FleetBackend], given: Sequence[str]) -> dict[str, 
             raise click.UsageError(f"--cluster-state {written}: whose is it? Write BACKEND=FILE; {_choice(backends)}")
         if name in files:
             raise click.UsageError(f"--cluster-state is given twice for the backend {name}")
-        files[name] = file
+        files[name] = state_file(file)
     return files
+
+
+def state_file(file: str) -> str:
+    """A file for ``--cluster-state``; - stands for standard input, which a command reads once. Raises TasError."""
+    if file != "-":
+        return file
+    from kubectl_tas.cli.session import read_stdin
+    from kubectl_tas.live.kubectl import MAX_STATE, Given
+
+    noted = click.get_current_context().meta
+    if _STDIN not in noted:
+        noted[_STDIN] = Given.of("standard input", read_stdin(MAX_STATE))
+    given: str = noted[_STDIN]
+    return given
 
 
 def _choice(backends: Sequence[FleetBackend]) -> str:

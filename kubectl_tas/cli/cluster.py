@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from kubectl_tas.cli.backends import backend_option, given_clusters
-from kubectl_tas.cli.options import FILE, Group, kubectl_options, repository_option
+from kubectl_tas.cli.options import FILE, Group, kubectl_options, repository_option, to_option
 from kubectl_tas.cli.session import open_session, refuse_errors
 from kubectl_tas.cli.terminal import hand_over, say
 from kubectl_tas.emit.disk import write_file
@@ -16,13 +16,13 @@ from kubectl_tas.live.cluster_state import record
 from kubectl_tas.load.source import CONFIG_FILE
 
 
-@click.group(cls=Group, epilog="Example: kubectl tas cluster state -o prod.json")
+@click.group(cls=Group, epilog="Example: kubectl tas cluster state --to prod.json")
 def cluster() -> None:
     """Record what a cluster has."""
 
 
-@cluster.command(epilog="Example: kubectl tas cluster state --backend prod -o prod.json")
-@click.option("-o", "--output", metavar="FILE", type=FILE, required=True, help="The file to write; - prints it.")
+@cluster.command(epilog="Example: kubectl tas cluster state --backend prod --to prod.json")
+@to_option("FILE", FILE, "The file to write; - prints it.", required=True)
 @backend_option("The backend whose cluster is read, where there are several.")
 @kubectl_options("The context that kubectl is to use, instead of the backend's.")
 @click.option(
@@ -32,7 +32,7 @@ def cluster() -> None:
     help="Read what this namespace has, not all of them; `fit --all` does not take such a state.",
 )
 @repository_option
-def state(output: str, directory: str | None, **cluster: Any) -> int:
+def state(to: str, directory: str | None, **cluster: Any) -> int:
     """Write what commands read of a cluster to a file, for --cluster-state.
 
     It holds queues, topologies, priority classes and nodes, and what runs, without anything that pods are given.
@@ -47,12 +47,12 @@ def state(output: str, directory: str | None, **cluster: Any) -> int:
         names = ", ".join(sorted(clusters.names))
         raise click.UsageError(f"a file is for one cluster; name its backend with --backend: {names}")
     found = record(clusters.of(*clusters.names).access)
-    if output == "-":
+    if to == "-":
         hand_over(found.text)
     else:
-        write_file(Path(output), found.text.encode())
+        write_file(Path(to), found.text.encode())
     counted = ", ".join(f"{count} {kind}" for kind, count in found.counts.items())
-    say(f"{'Printed' if output == '-' else f'Wrote {output}'}: {counted}.", err=True)
+    say(f"{'Printed' if to == '-' else f'Wrote {to}'}: {counted}.", err=True)
     for kind, reason in found.hidden.items():
         say(f"Without any {kind}: {reason}", err=True)
     return 0

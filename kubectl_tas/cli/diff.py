@@ -9,7 +9,7 @@ import click
 from kubectl_tas.check.run_checks import Base, settled
 from kubectl_tas.cli.options import base_option, output_option, repository_option, run_options, template_options
 from kubectl_tas.cli.session import found_beside, open_change, refuse_errors
-from kubectl_tas.cli.terminal import hand_over, show
+from kubectl_tas.cli.terminal import hand_over, show, waiting
 from kubectl_tas.compare.change import Change, Earlier
 from kubectl_tas.compare.impact import impact
 from kubectl_tas.compare.transitions import compare
@@ -54,7 +54,7 @@ def diff(output: str, base: str, directory: str | None) -> int:
     if refuse_errors(session):
         return 3
     there, wrong = found_beside(session, before)
-    found = (*compare(session.fleet, before, None, complete=session.complete), *wrong)
+    found = (*compare(session.fleet, before, None, complete=session.complete).found, *wrong)
     judged = session.with_findings(found, Base(before.revision, before.fleet.config.rules))
     rules = {item.rule.code for item in found} - {OUTPUT_FOREIGN.code}
     told = [item for item in judged.shown if item.rule.code in rules]
@@ -62,8 +62,9 @@ def diff(output: str, base: str, directory: str | None) -> int:
     beside = [FileBeside(item.path, None, item.effect) for item in there if item.path in counted]
     beside += kept_changes(session.root, there, before.fleet.config.outputKeeps, before.kept)
     change = Change(before.fleet, session.fleet, before.revision, session.complete, unreadable=before.unreadable)
-    meaning = impact(change, told, _objects(before, earlier), compile_fleet(session.fleet), beside)
-    text = imported(FORMATS[output])(meaning)
+    with waiting("Comparing"):
+        meaning = impact(change, told, _objects(before, earlier), compile_fleet(session.fleet), beside)
+        text = imported(FORMATS[output])(meaning)
     if output == "text":
         show(text)
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Sequence
 
 import click
 
@@ -15,13 +16,14 @@ INTERRUPTED = 130
 """What a shell says of a program that SIGINT ended."""
 
 
-def told(error: BaseException, context: click.Context | None) -> int:
-    """Says what ``error`` means, and returns the exit code; ``context`` is that of the command line, where it was read.
+def told(error: BaseException, context: click.Context | None, words: Sequence[str]) -> int:
+    """Says what ``error`` means, and returns the exit code; ``context`` is that of the command line ``words``, where it
+    was read.
 
     Raises ``error`` itself where it is a bug and KUBECTL_TAS_DEBUG is set.
     """
     if isinstance(error, click.ClickException):
-        code = _refuse(error)
+        code = _refuse(error, words)
         if context is not None and UNREAD in context.meta:
             context.meta[UNREAD]()
         return code
@@ -39,8 +41,15 @@ def told(error: BaseException, context: click.Context | None) -> int:
     return _fail(f"internal error: {type(error).__name__}: {error}", hint)
 
 
-def _refuse(error: click.ClickException) -> int:
+def _refuse(error: click.ClickException, words: Sequence[str]) -> int:
     """Says what is wrong with the command line, as click does, and returns the exit code for it."""
+    if isinstance(error, click.UsageError):
+        from kubectl_tas.cli import habits  # only a slip waits for it
+
+        if isinstance(error, click.NoSuchOption):
+            error = habits.of_option(error, words) or error
+        if isinstance(error, habits.HabitError):
+            return _fail(error.message, error.hint, error.exit_code)
     if isinstance(error, click.NoSuchOption):
         from kubectl_tas.words import closest  # only a slip waits for it
 
@@ -56,9 +65,9 @@ def _refuse(error: click.ClickException) -> int:
     return error.exit_code
 
 
-def _fail(message: str, hint: str = "") -> int:
+def _fail(message: str, hint: str = "", code: int = 3) -> int:
     """Says what the tool could not do, and returns the exit code for it."""
     say(f"error: {message}", err=True)
     if hint:
         say(f"  = help: {hint}", err=True)
-    return 3
+    return code

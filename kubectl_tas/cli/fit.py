@@ -8,11 +8,12 @@ from typing import Any
 
 import click
 
-from kubectl_tas.cli.backends import chosen_backends, named
+from kubectl_tas.cli.addressing import meant, open_work, work_arguments
+from kubectl_tas.cli.backends import chosen_backends
 from kubectl_tas.cli.nodesource import NodeSource, nodes_options, refuse_several
-from kubectl_tas.cli.options import PICTURES, POOL, SUBMISSION, TEXT, output_option, repository_option, template_options
-from kubectl_tas.cli.session import Session, open_session, open_summaries, refuse_errors, tell_errors
-from kubectl_tas.cli.terminal import hand_over, say, show, show_figures
+from kubectl_tas.cli.options import PICTURES, POOL, TEXT, output_option, repository_option, template_options
+from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_errors
+from kubectl_tas.cli.terminal import hand_over, progress, say, show, show_figures, waiting
 from kubectl_tas.compile.queue_objects import compile_queues
 from kubectl_tas.draw import fitpages as pages
 from kubectl_tas.draw import growthpages as growth_pages
@@ -43,7 +44,7 @@ MAX_LISTED = 3
 
 
 @click.command("fit", epilog="Example: kubectl tas fit --all --nodes nodes.json --nodes pods.json")
-@click.argument("workflows", metavar="[WORKFLOW]...", nargs=-1, type=SUBMISSION)
+@work_arguments(many=True, required=False)
 @click.option(
     "--all", "is_all", is_flag=True, help="Answer for all that the repository sends to queues, one after the other."
 )
@@ -60,7 +61,7 @@ MAX_LISTED = 3
 @template_options
 @repository_option
 def fit_command(
-    workflows: Sequence[str],
+    work: Sequence[str],
     is_all: bool,
     grow: str | None,
     files: Sequence[str],
@@ -69,31 +70,28 @@ def fit_command(
     directory: str | None,
     **cluster: Any,
 ) -> int:
-    """Say whether each WORKFLOW has a placement on the nodes that there are, and whether KAI's scheduler finds it.
+    """Say whether the nodes have a placement for WORK, and whether KAI finds it.
 
-    A WORKFLOW is also a workload, a PodCliqueSet, or a hand-written PodGroup with its Pods. Each is taken alone, on
-    what the pods of the cluster leave free; quotas are what `admit` answers. Without --nodes, nodes and pods are
-    asked of the backends' clusters. Where nothing fits, the first constraint that fails is shown, and changes with
-    which KAI places the workflow. Exits 1 where KAI finds no placement of one, and always where one has no answer.
+    Each gang is taken alone, on what the pods of the cluster leave free; for quotas ask `admit`. Without --nodes, fit
+    asks the clusters of the backends. If nothing fits, it shows the first constraint that fails, and changes with which
+    KAI places the gang. Exits 1 if KAI finds no placement of one, or if one has no answer.
 
-    With --all, all that does not run yet is taken in KAI's order, by queue and priority, against the same nodes and
-    quotas: what starts, what waits for what, and which pods of LOW work go or move for it. Exits 1 where one waits, or
-    where KAI looks at more than was looked at here.
+    --all takes everything that does not run yet in KAI's order, against the same nodes and quotas: what starts, what
+    waits for what, and which pods of LOW work go or move for it. Exits 1 if one waits, or if KAI looks at more.
 
-    With --grow, racks like those that there are most of are added until KAI has placed all; quotas are not looked at.
-    Exits 1 where one waits for room.
+    --grow adds racks, like the most common one, until KAI has placed all; it ignores quotas. Exits 1 if one waits.
 
-    As a picture, the answer for each WORKFLOW shows the domains with what their nodes have, and where its pods go.
+    A picture shows the domains with what their nodes have, and where the pods go.
     """
     if output in PICTURES and (is_all or grow is not None):
-        raise click.UsageError(f"-o {output} draws answers for workflows that are named, not those of --all or --grow")
-    session = open_session(directory) if not workflows else open_summaries(directory, workflows)
+        raise click.UsageError(f"-o {output} draws answers for WORK that is named, not those of --all or --grow")
+    session = open_work(directory, work) if work else open_session(directory)
     if refuse_errors(session.without(VERDICTS)):  # what quotas say is another question
         return 1
-    if grow and (workflows or is_all):
-        raise click.UsageError("name workflows, or a pool behind --grow")
-    every = is_all or (grow is not None and not workflows)
-    chosen = _chosen(session.fleet, workflows, is_all=every, backend=cluster["backend"])
+    if grow and (work or is_all):
+        raise click.UsageError("name WORK, or a pool behind --grow")
+    every = is_all or (grow is not None and not work)
+    chosen = _chosen(session, work, is_all=every, backend=cluster["backend"])
     chosen = _of_pool(session.fleet, chosen, grow) if grow else chosen
     if not chosen:
         say("There is no work to place.", err=True)
@@ -108,9 +106,11 @@ def fit_command(
     if is_all:
         return _all(session, gangs, left_out, source, output)
     asked = [(item, source.nodes(item.sent.pool.backend.name)) for item in found]
-    known = [
-        (item, settled(item.orders, nodes) if isinstance(item, LeftOut) else fit(item, nodes)) for item, nodes in asked
-    ]
+    known = []
+    with progress("Placing") as tick:
+        for item, nodes in asked:
+            known.append((item, settled(item.orders, nodes) if isinstance(item, LeftOut) else fit(item, nodes)))
+            tick(len(known), len(asked))
     answers = [answer for _, answer in known if answer is not None]
     left_out = [item for item, answer in known if isinstance(item, LeftOut) and answer is None]
     if output == "json":
@@ -152,7 +152,8 @@ def _all(
         found = schedulers(backend, own, Seen(nodes, objects, queues, names))
         for scheduler in found:
             _tell_unknown(scheduler)
-            answers.append((scheduler, pending(scheduler.start, scheduler.jobs)))
+            with waiting("Placing"):
+                answers.append((scheduler, pending(scheduler.start, scheduler.jobs)))
     if output == "json":
         hand_over(json.dump(queue_pages.data(answers, left_out)))
     elif answers:
@@ -187,7 +188,8 @@ def _grow(
     for (backend, _), own in shards.items():
         nodes = source.nodes(backend)
         copies = [(item, max(0, item.copies - len(running_of(item, nodes)))) for item in own]
-        found += [(backend, growth) for growth in growth_of(copies, nodes_of(own[0], nodes))]
+        with waiting("Placing"):
+            found += [(backend, growth) for growth in growth_of(copies, nodes_of(own[0], nodes))]
     if output == "json":
         hand_over(json.dump(growth_pages.data(found, left_out)))
     elif found:
@@ -214,13 +216,14 @@ def _of_pool(fleet: Fleet, chosen: Sequence[Submission], wanted: str) -> list[Su
     return [item for item in chosen if item.pool == pool and subpool in (None, item.subpool)]
 
 
-def _chosen(fleet: Fleet, wanted: Sequence[str], *, is_all: bool, backend: str | None) -> list[Submission]:
+def _chosen(session: Session, wanted: Sequence[str], *, is_all: bool, backend: str | None) -> list[Submission]:
     """What is meant; a usage error where there is none, or where KAI does not place one."""
     if is_all == bool(wanted):
-        raise click.UsageError("name workflows, or pass --all")
+        raise click.UsageError("name WORK, or pass --all")
+    fleet = session.fleet
     chosen_backends(fleet, backend)
     known = [item for item in fleet.submissions if backend in (None, item.pool.backend.name)]
-    found = known if is_all else [item for word in wanted for item in named(fleet, known, word)]
+    found = known if is_all else [item for word in wanted for item in meant(session, word, known)]
     elsewhere = [item for item in found if not item.pool.backend.is_kai]
     if elsewhere and not is_all:
         item = elsewhere[0]

@@ -7,17 +7,20 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
 from kubectl_tas import yaml
-from kubectl_tas.cli.options import FILE, FOLDER, Group, group_directory, kubectl_options
+from kubectl_tas.cli.backends import state_file
+from kubectl_tas.cli.options import FILE, FOLDER, Group, group_directory, kubectl_options, to_option
 from kubectl_tas.cli.session import Session, check_source, read_named, show_findings
-from kubectl_tas.cli.terminal import say, show
+from kubectl_tas.cli.terminal import say, show, waiting
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import Diagnostic, Severity
+from kubectl_tas.edit.apply import as_edited, lock, spliced, write
 from kubectl_tas.emit.create_only import standing, write_new
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import is_hidden
@@ -26,8 +29,9 @@ from kubectl_tas.imports.from_kueue import import_kueue
 from kubectl_tas.imports.from_osmo import Given, import_osmo
 from kubectl_tas.imports.kueueobjects import CLUSTER as KUEUE_CLUSTER
 from kubectl_tas.imports.kueueobjects import RESOURCE_NAMES
+from kubectl_tas.imports.second_cluster import additions, new_elsewhere
 from kubectl_tas.imports.written import Imported, Unplaced
-from kubectl_tas.live.cluster_state import read, record
+from kubectl_tas.live.cluster_state import Record, read, record
 from kubectl_tas.live.kubectl import Access, NoSuchResourceError, get
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.schema import items_of
@@ -40,29 +44,30 @@ MAX_LISTED = 8
 CLUSTER = "Has no place, and stays in the cluster as it is:"
 OSMO = "Has no place here, and was left out:"
 KUEUE = "What KAI does otherwise, and what is missing:"
-folder_option = click.option(
-    "-o",
-    "--output",
-    metavar="DIR",
-    type=FOLDER,
-    default=".",
-    help="The folder to write; by default the working folder.",
-)
+folder_option = to_option("DIR", FOLDER, "The folder to write; by default the working folder.", default=".")
 
 
-@click.group("import", cls=Group, epilog="Example: kubectl tas import cluster -o gpu-pools")
+@click.group("import", cls=Group, epilog="Example: kubectl tas import cluster --to gpu-pools")
 def import_group() -> None:
     """Make files of what is elsewhere already."""
 
 
-@import_group.command(epilog="Example: kubectl tas import cluster --context prod -o gpu-pools")
+@import_group.command(epilog="Example: kubectl tas import cluster --context prod --to gpu-pools")
 @folder_option
 @kubectl_options("The context that kubectl is to use.")
 @click.option(
     "--cluster-state", metavar="FILE", type=FILE, help="What `kubectl tas cluster state` wrote, instead of a cluster."
 )
 @click.option("--sums", is_flag=True, help="Guarantee a pool at least what its subpools come to.")
-def cluster(output: str, context: str | None, kubeconfig: str | None, cluster_state: str | None, sums: bool) -> int:
+@click.option("--backend", metavar="NAME", help="Name the cluster so, and add it to the repository in DIR.")
+def cluster(
+    to: str,
+    context: str | None,
+    kubeconfig: str | None,
+    cluster_state: str | None,
+    sums: bool,
+    backend: str | None,
+) -> int:
     """Write a repository that renders the queues and topologies that a cluster has.
 
     A queue with leaves below it becomes a pool, its leaves become subpools, or the pool's own queue; all keep their
@@ -71,24 +76,83 @@ def cluster(output: str, context: str | None, kubeconfig: str | None, cluster_st
 
     With --sums a pool whose subpools are guaranteed more than it is itself, or that has no limit, is given their
     sum, which changes its queue. Files that are there are never overwritten: where one would be, nothing is written.
+
+    With --backend a cluster is added to a repository: its backend to tas.yaml, its pools beside those that are there.
+    Nothing is renamed; a pool of a name that is taken is called after its cluster, too. All is written or nothing.
     """
     if cluster_state is not None and (context or kubeconfig):
         raise click.UsageError("--cluster-state stands for a cluster; it does not go with --context and --kubeconfig")
-    found = read(cluster_state) if cluster_state is not None else record(Access(context, kubeconfig))
-    imported = import_cluster(found, Wanted(context, sums))
+    found = (
+        read(state_file(cluster_state))
+        if cluster_state is not None
+        else record(Access(context, kubeconfig, watch=waiting))
+    )
+    root = Path(group_directory() or ".") / to
+    wanted = Wanted(context, sums, backend or "default")
+    if backend is not None and root.is_dir() and (code := _added(root, found, wanted)) is not None:
+        return code
+    imported = import_cluster(found, wanted)
     files = {path: text.encode() for path, text in imported.files.items()}
-    root = Path(group_directory() or ".") / output
+    if backend is None and standing(root, [CONFIG_FILE]):
+        message = f"{root / CONFIG_FILE} is there already; nothing was written"
+        raise TasError(message, hint="Choose an empty folder, or add the cluster to the repository: --backend NAME.")
     session = check_source(root, MemorySource(files))
     if _refused(session):
         return 1
     if not session.fleet.pools and not session.fleet.topologies:
-        _tell_unplaced(imported.unplaced, CLUSTER)
-        say("Nothing was written: nothing that the cluster has could be declared.", err=True)
-        return 1
+        return _nothing(imported)
     write_new(root, files)
     for path in files:
         say(f"wrote {(root / path).as_posix()}")
     _tell(compared(compile_fleet(session.fleet), found), imported)
+    _tell_next(root)
+    return 0
+
+
+def _added(root: Path, found: Record, wanted: Wanted) -> int | None:
+    """Adds a cluster to a repository; None where there is none."""
+    with lock(root):
+        there = check_source(root, FolderSource(root))
+        if not there.files:
+            return None
+        if _refused(there, "has"):
+            return 1
+        if any(item.name == wanted.backend for item in there.fleet.backends):
+            message = f"the backend {wanted.backend} is there already; nothing was written"
+            raise TasError(message, hint="Name the cluster otherwise. An import adds one; it does not change one.")
+        imported = import_cluster(found, replace(wanted, repository=there.fleet))
+        if not imported.has_objects:
+            return _nothing(imported)
+        edits = list(additions(there.fleet, imported))
+        files = spliced(root, edits)
+        session = check_source(root, as_edited(root, files))
+        if _refused(session):
+            return 1
+        unread = {item.path for item in edits} - set(session.fleet.repository.files)
+        if unread:
+            message = f"{', '.join(sorted(unread))} would not be read; nothing was written"
+            raise TasError(message, hint=f"Add their folders to spec.sources of {CONFIG_FILE}.")
+        after = compile_fleet(session.fleet)
+        objects = compared((item for item in after if item.backend == wanted.backend), found)
+        if clashes := [(item, x) for item in objects if item.is_clash for x in item.differences or ()]:
+            say("The cluster and the repository mean different objects by one name:", err=True)
+            for item, x in clashes:
+                say(f"  {item.kind} {item.name}: {x.path}: {x.before} there, {x.after} here", err=True)
+            say("Nothing was written. Rename them in the cluster or in the repository, and import again.", err=True)
+            return 1
+        write(root, files)
+    for edit in edits:
+        say(f"{edit.summary} {(root / edit.path).as_posix()}")
+    _tell(objects, imported)
+    elsewhere = new_elsewhere(compile_fleet(there.fleet), after, wanted.backend)
+    if elsewhere:
+        say("New on other clusters too, since the repository declares these for all:")
+    for name, kind, called in elsewhere:
+        say(f"  {name}: {kind} {called}")
+    if len(there.fleet.backends) == 1:
+        output = there.fleet.config.output
+        folders = " and ".join(f"{output}/{item.name}" for item in session.fleet.backends)
+        say(f"Each cluster has its own folder of manifests now: {folders}. Change what applies them.", err=True)
     _tell_next(root)
     return 0
 
@@ -98,7 +162,7 @@ def cluster(output: str, context: str | None, kubeconfig: str | None, cluster_st
     "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(exists=True, dir_okay=False, allow_dash=True)
 )
 @folder_option
-def osmo(files: tuple[str, ...], output: str) -> int:
+def osmo(files: tuple[str, ...], to: str) -> int:
     """Write pools, platforms, pod templates and resource validations of OSMO's configuration.
 
     Each FILE, or - for standard input, is JSON or YAML as `osmo config show POOL` prints it, or BACKEND, ROLE,
@@ -111,14 +175,14 @@ def osmo(files: tuple[str, ...], output: str) -> int:
     documents = _documents(files)
     if documents is None:
         return 1
-    return _written(Path(group_directory() or ".") / output, import_osmo(documents), OSMO)
+    return _written(Path(group_directory() or ".") / to, import_osmo(documents), OSMO)
 
 
-@import_group.command(epilog="Example: kubectl tas import kueue kueue.yaml -o gpu-pools")
+@import_group.command(epilog="Example: kubectl tas import kueue kueue.yaml --to gpu-pools")
 @click.argument("files", nargs=-1, metavar="[FILE...]", type=click.Path(exists=True, allow_dash=True))
 @folder_option
 @kubectl_options("The context that kubectl is to use. Without FILE the cluster is read.")
-def kueue(files: tuple[str, ...], output: str, context: str | None, kubeconfig: str | None) -> int:
+def kueue(files: tuple[str, ...], to: str, context: str | None, kubeconfig: str | None) -> int:
     """Write a repository that shares a cluster as Kueue's objects do.
 
     Each FILE, or folder, or - for standard input, is YAML or JSON: ClusterQueues, Cohorts, LocalQueues,
@@ -137,7 +201,7 @@ def kueue(files: tuple[str, ...], output: str, context: str | None, kubeconfig: 
         show_findings([*problems, *found])
         say("Nothing was written.", err=True)
         return 1
-    return _written(Path(group_directory() or ".") / output, imported, KUEUE)
+    return _written(Path(group_directory() or ".") / to, imported, KUEUE)
 
 
 def _kueue_files(files: Sequence[str]) -> tuple[list[Document], list[Diagnostic]]:
@@ -217,6 +281,12 @@ def _written(root: Path, imported: Imported, heading: str) -> int:
     return 0 if has_all else 1
 
 
+def _nothing(imported: Imported) -> int:
+    _tell_unplaced(imported.unplaced, CLUSTER)
+    say("Nothing was written: nothing that the cluster has could be declared.", err=True)
+    return 1
+
+
 def _documents(files: Sequence[str]) -> list[Given] | None:
     """What all files hold; None where one cannot be read as YAML, which has been said then."""
     found: list[Given] = []
@@ -259,12 +329,12 @@ def _text(content: bytes) -> str:
     return content.decode("utf-8", "surrogateescape")
 
 
-def _refused(session: Session) -> bool:
-    """Whether the repository would have errors, which are said then."""
+def _refused(session: Session, has: str = "would have") -> bool:
+    """Whether the repository has errors, or would have them, which are said then."""
     errors = [item for item in session.diagnostics if item.severity is Severity.ERROR]
     if errors:
         show_findings(errors)
-        say("Nothing was written: the repository would have these errors.", err=True)
+        say(f"Nothing was written: the repository {has} these errors.", err=True)
     return bool(errors)
 
 
@@ -290,6 +360,18 @@ def _tell(objects: Sequence[Compared], imported: Imported) -> None:
         say("Would change:")
         for item, found in changed:
             say(f"  {item.kind} {item.name}: {found.path}: {found.before} -> {found.after}")
+    if imported.clashes:
+        say("Called otherwise here, since their names are taken; their queues keep their names:")
+    for clash in imported.clashes:
+        say(f"  {clash}")
+    marks: dict[tuple[str, str], list[Compared]] = {}
+    for item in objects:
+        for mark in item.marks:
+            marks.setdefault(mark, []).append(item)
+    if marks:
+        say("Not kept, since these tools set them for their own use:")
+    for (what, tool), bearers in sorted(marks.items()):
+        say(f"  {tool}: {what} of {', '.join(_named(bearers))}")
     new = [item for item in objects if item.differences is None]
     if new:
         say("New:")
@@ -312,8 +394,13 @@ def _tell_unplaced(unplaced: Iterable[Unplaced], heading: str) -> None:
 
 
 def _list(objects: Iterable[Compared]) -> None:
+    for line in _named(objects):
+        say(f"  {line}")
+
+
+def _named(objects: Iterable[Compared]) -> list[str]:
+    """The objects of each kind, in one phrase."""
     by_kind: dict[str, list[str]] = {}
     for item in objects:
         by_kind.setdefault(item.kind, []).append(item.name)
-    for kind, names in by_kind.items():
-        say(f"  {kind} {shortened(names, MAX_LISTED)}")
+    return [f"{kind} {shortened(names, MAX_LISTED)}" for kind, names in by_kind.items()]

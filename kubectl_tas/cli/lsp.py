@@ -15,8 +15,8 @@ from kubectl_tas.errors import TasError
 def lsp() -> None:
     """Serve editors by the Language Server Protocol, on standard input and output.
 
-    What validate finds is shown while one types, across the files of a repository, with hovers, definitions and quick
-    fixes. docs/editors.md says how to set up an editor.
+    What validate finds is shown while you type, across the files of a repository, with completion, hovers, definitions,
+    renames and quick fixes. docs/editors.md says how to set up an editor.
     """
     try:
         from kubectl_tas.editor.server import make_server

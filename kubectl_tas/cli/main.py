@@ -15,54 +15,50 @@ from typing import Any, NoReturn
 import click
 
 from kubectl_tas import __version__
-from kubectl_tas.cli.options import COLOURS, FOLDER, Group
+from kubectl_tas.cli import COLOURS
+from kubectl_tas.cli.options import FOLDER, Group
 from kubectl_tas.late import imported
 
 COMMANDS = {
     "init": ("kubectl_tas.cli.init:init", "Write a small working repository to DIR, by default the working folder."),
+    "import": ("kubectl_tas.cli.importing:import_group", "Make files of what is elsewhere already."),
+    "subpool": ("kubectl_tas.cli.subpool:subpool", "Create, change, retire and list subpools."),
+    "render": ("kubectl_tas.cli.render:render", "Write the manifests of the whole repository."),
     "validate": (
         "kubectl_tas.cli.validate:validate",
         "Check every document of the repository, and all of them against each other.",
     ),
-    "render": ("kubectl_tas.cli.render:render", "Write the manifests of the whole repository."),
     "check": ("kubectl_tas.cli.render:check", "Compare the committed manifests with what would be rendered."),
     "diff": ("kubectl_tas.cli.diff:diff", "Say what the changes since a git revision mean."),
+    "report": ("kubectl_tas.cli.report:report", "Write a static site of the repository."),
     "pool": ("kubectl_tas.cli.pool:pool", "Show, rename and remove pools."),
-    "subpool": ("kubectl_tas.cli.subpool:subpool", "Create, change, delete and list subpools."),
     "topology": ("kubectl_tas.cli.topology:topology", "Show topologies, and who uses them."),
-    "workflow": ("kubectl_tas.cli.workflow:workflow", "List and explain workflows, workloads and PodCliqueSets."),
-    "admit": (
-        "kubectl_tas.cli.admit:admit",
-        "Say whether the workflow or workload in FILE, which need not be in the repository, would be admitted.",
-    ),
+    "workflow": ("kubectl_tas.cli.workflow:workflow", "List and explain work, and say why it waits."),
+    "admit": ("kubectl_tas.cli.admit:admit", "Say whether WORK would be admitted to its queue."),
     "fit": (
         "kubectl_tas.cli.fit:fit_command",
-        "Say whether each WORKFLOW has a placement on the nodes that there are, and whether KAI's scheduler finds it.",
+        "Say whether the nodes have a placement for WORK, and whether KAI finds it.",
     ),
-    "report": (
-        "kubectl_tas.cli.report:report",
-        "Write a static site of the repository: clusters, pools, topologies, work with its verdicts, and findings.",
-    ),
-    "snapshot": (
-        "kubectl_tas.cli.snapshot:snapshot_command",
-        "Write what KAI's scheduler would see once WORKFLOWs, by default all work, are applied to a cluster.",
-    ),
-    "import": ("kubectl_tas.cli.importing:import_group", "Make files of what is elsewhere already."),
     "cluster": ("kubectl_tas.cli.cluster:cluster", "Record what a cluster has."),
     "nodes": ("kubectl_tas.cli.nodes:nodes", "Make nodes to plan with."),
+    "snapshot": (
+        "kubectl_tas.cli.snapshot:snapshot_command",
+        "Write what KAI's scheduler would see, for KAI's own tool.",
+    ),
+    "rule": ("kubectl_tas.cli.manual:rule", "Explain the rule CODE; without CODE, list all rules."),
     "schema": (
         "kubectl_tas.cli.manual:schema",
         "Print the JSON Schema of KIND, for editors; without KIND, list the kinds.",
     ),
-    "fn": (
-        "kubectl_tas.cli.fn:fn",
-        "Run as a KRM function, which kustomize and kpt call: a ResourceList comes in, and one goes out.",
-    ),
+    "fn": ("kubectl_tas.cli.fn:fn", "Run as a KRM function, which kustomize and kpt call."),
     "lsp": (
         "kubectl_tas.cli.lsp:lsp",
         "Serve editors by the Language Server Protocol, on standard input and output.",
     ),
-    "rule": ("kubectl_tas.cli.manual:rule", "Explain the rule CODE; without CODE, list all rules."),
+    "mcp": (
+        "kubectl_tas.cli.mcp:mcp",
+        "Serve agents by the Model Context Protocol, on standard input and output: answers, and no edits.",
+    ),
     "version": (
         "kubectl_tas.cli.manual:version",
         "Show the version of the tool, and the releases of KAI Scheduler and Grove that it knows.",
@@ -70,6 +66,8 @@ COMMANDS = {
     "help": ("kubectl_tas.cli.manual:help_command", "Show the help of COMMAND; without COMMAND, list all commands."),
 }
 """Where each command lives, and the first sentence of its help."""
+SECTIONS = {"init": "Write", "validate": "Review", "pool": "Ask", "cluster": "Clusters", "rule": "Tools"}
+"""The headings of the list of commands, each by its first command."""
 BROKEN_PIPE = 141
 """What a shell says of a program that SIGPIPE ended."""
 
@@ -81,6 +79,24 @@ class LazyGroup(Group):
         """The commands, in the order in which one meets them."""
         return list(COMMANDS)
 
+    def sections(self, ctx: click.Context) -> dict[str, list[str]]:
+        """The commands by what people do with them."""
+        found: dict[str, list[str]] = {}
+        for name in COMMANDS:
+            if name in SECTIONS:
+                found[SECTIONS[name]] = own = []
+            own.append(name)
+        return found
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Without any argument the help is what was asked for."""
+        if not args and not ctx.resilient_parsing:
+            from kubectl_tas.cli.terminal import show  # only here nothing else needs it
+
+            show(f"{ctx.get_help()}\n")
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """What is to be said of the command of that name in a list; ``resolve_command`` has the command itself."""
         return click.Command(cmd_name, help=COMMANDS[cmd_name][1]) if cmd_name in COMMANDS else None
@@ -89,6 +105,11 @@ class LazyGroup(Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that is called, and its arguments."""
+        if args[0] not in COMMANDS:
+            from kubectl_tas.cli.habits import of_command  # only a slip waits for it
+
+            if habit := of_command(args):
+                raise habit
         name, command, rest = super().resolve_command(ctx, args)
         return name, load(name) if name in COMMANDS else command, rest
 
@@ -145,7 +166,7 @@ def run(arguments: list[str], program: str) -> int:
     gc.disable()  # a short-lived process that builds one large tree: collecting finds nothing to free
     context = None
     try:
-        with cli.make_context(program, arguments) as context:
+        with cli.make_context(program, [*arguments]) as context:
             result: Any = cli.invoke(context)
         sys.stdout.flush()
     except click.exceptions.Exit as error:
@@ -155,7 +176,7 @@ def run(arguments: list[str], program: str) -> int:
     except (Exception, KeyboardInterrupt) as error:
         from kubectl_tas.cli.failures import told  # most runs do not fail
 
-        return told(error, context)
+        return told(error, context, arguments)
     return result if isinstance(result, int) else 0
 
 

@@ -6,12 +6,16 @@ Each needs modules that the others do not need, and must answer at once: they ar
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from kubectl_tas import __version__
 from kubectl_tas.cli.options import COMMAND, FOLDER, RULE, SCHEMA, output_option
 from kubectl_tas.cli.terminal import hand_over, say, show
+
+if TYPE_CHECKING:
+    from kubectl_tas.report import json_shapes as shapes
 
 
 @click.command("help", epilog="Example: kubectl tas help pool list")
@@ -44,8 +48,14 @@ def version(output: str) -> None:
     schedulers = [f"{major}.{minor}.{patch}" for (major, minor), patch in sorted(kai.NEWEST_PATCHES.items())]
     operators = [release.since for release in grove.TABLE]
     if output == "json":
-        found = {"version": VERSION, "tool": __version__, "python": platform.python_version()}
-        hand_over(json.dump({**found, "kai": schedulers, "grove": operators}))
+        found: shapes.Version = {
+            "version": VERSION,
+            "tool": __version__,
+            "python": platform.python_version(),
+            "kai": schedulers,
+            "grove": operators,
+        }
+        hand_over(json.dump(found))
         return
     rows = (
         ("kubectl-tas", __version__),
@@ -58,22 +68,27 @@ def version(output: str) -> None:
 
 @click.command(epilog="Example: kubectl tas rule over-quota")
 @click.argument("code", required=False, type=RULE)
-def rule(code: str | None) -> None:
+@output_option("text", "json")
+def rule(code: str | None, output: str) -> None:
     """Explain the rule CODE; without CODE, list all rules."""
-    from kubectl_tas.report import table
-    from kubectl_tas.report.text import rule_page
+    from kubectl_tas.report import json, table
+    from kubectl_tas.report.text import rule_data, rule_page
     from kubectl_tas.resources import all_rules
     from kubectl_tas.words import did_you_mean
 
     rules = all_rules()
-    if code is None:
-        rows = [(item.code, item.severity.value, item.summary) for item in rules.values()]
-        show(table.render(("RULE", "SEVERITY", "FIRES WHEN"), rows))
-        return
-    if code not in rules:
+    if code is not None and code not in rules:
         hint = did_you_mean(code, rules, "`kubectl tas rule` lists them")
         raise click.UsageError(f'no rule "{code}"; {hint[0].lower()}{hint[1:]}')
-    show(rule_page(rules[code]))
+    if output == "json":
+        wanted = list(rules.values()) if code is None else [rules[code]]
+        found: shapes.Rules = {"version": VERSION, "rules": list(map(rule_data, wanted))}
+        hand_over(json.dump(found))
+    elif code is None:
+        rows = [(item.code, item.severity.value, item.summary) for item in rules.values()]
+        show(table.render(("RULE", "SEVERITY", "FIRES WHEN"), rows))
+    else:
+        show(rule_page(rules[code]))
 
 
 @click.command(epilog="Example: kubectl tas schema --all .schemas")

@@ -13,9 +13,6 @@ from kubectl_tas.late import imported
 if TYPE_CHECKING:
     from kubectl_tas.model.config import Setting
 
-COLOURS = AUTO, ALWAYS, NEVER = "auto", "always", "never"
-"""When to use colours."""
-
 
 class Word(click.ParamType):  # type: ignore[type-arg]
     """A word of any text, of which ``cli/complete.py`` knows what it may be by this name."""
@@ -48,8 +45,12 @@ MANIFEST = Word("manifest")
 COMMAND = Word("command")
 
 
+_WHOLE = 1000
+"""Characters of a sentence that a list of commands shows: all of it."""
+
+
 class Group(click.Group):
-    """As click's, but for the message about a command that does not exist."""
+    """As click's, but for the message about a command that does not exist, the list of commands, and old names."""
 
     def __init__(self, *arguments: Any, later: Mapping[str, str] | None = None, **options: Any) -> None:
         """``later`` says where commands live that are imported only when they are asked for, as ``imported`` has it."""
@@ -57,8 +58,8 @@ class Group(click.Group):
         self._later = later or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All commands by name."""
-        return sorted((*super().list_commands(ctx), *self._later))
+        """All commands by name, but for old names of others."""
+        return sorted((*(name for name, command in self.commands.items() if not command.hidden), *self._later))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name; None where there is none."""
@@ -71,12 +72,39 @@ class Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that is called, and its arguments."""
+        args = self._renamed(ctx, args)
         name, known = args[0], self.list_commands(ctx)
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             from kubectl_tas.words import nothing_called  # only a slip waits for it
 
             ctx.fail(nothing_called("command", name, known))
         return super().resolve_command(ctx, args)
+
+    def _renamed(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The same with the new name of a command of this group for its old one, which is noted."""
+        if args[0] in self.commands or args[0] in self._later or args[0].startswith("-"):
+            return args
+        from kubectl_tas.cli.renamed import COMMANDS, note  # only an old name waits for these
+        from kubectl_tas.cli.terminal import say
+
+        old = f"{ctx.info_name} {args[0]}"
+        group, _, new = COMMANDS.get(old, "").partition(" ")
+        if group != ctx.info_name:
+            return args
+        say(note(old, COMMANDS[old]), err=True)
+        return [new, *args[1:]]
+
+    def sections(self, ctx: click.Context) -> Mapping[str, Sequence[str]]:
+        """The commands, by the heading of their list."""
+        return {"Commands": self.list_commands(ctx)}
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The lists of commands, each with its first sentence as a whole."""
+        widest = max(map(len, self.list_commands(ctx)))
+        for heading, names in self.sections(ctx).items():
+            known = [(name, self.get_command(ctx, name)) for name in names]
+            with formatter.section(heading):
+                formatter.write_dl([(x.ljust(widest), one.get_short_help_str(_WHOLE)) for x, one in known if one])
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -87,10 +115,47 @@ PICTURES = ("tree", "mermaid", "dot", "svg", "html")
 """The formats of pictures; the tree is for terminals."""
 
 
+LIST = ("table", "wide", "json", "yaml", "name")
+"""The formats of lists."""
+
+
+class _Format(click.Choice):  # type: ignore[type-arg]
+    """One of some formats; kubectl takes ``-o=json`` too."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return super().convert(str(value).removeprefix("="), param, ctx)
+
+
 def output_option(*formats: str) -> Callable[[F], F]:
     """Adds ``--output``; the first format is the default."""
-    choice = click.Choice(formats)
+    choice = _Format(formats)
     return click.option("-o", "--output", type=choice, default=formats[0], show_default=True, help="How it is printed.")
+
+
+class _To(click.Option):
+    """``--to``, where a command writes. Its old spelling is noted."""
+
+    _OLD = "old_output"
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        super().add_to_parser(parser, ctx)
+        parser.add_option(obj=self, opts=("-o", "--output"), dest=self._OLD)
+
+    def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> Any:
+        if self._OLD in opts:
+            from kubectl_tas.cli.renamed import note  # only an old name waits for these
+            from kubectl_tas.cli.terminal import say
+
+            if self.name in opts:
+                raise click.UsageError("-o is the old name of --to: give one of them", ctx)
+            say(note(f"{ctx.info_name} -o", f"{ctx.info_name} --to"), err=True)
+            opts = {**opts, str(self.name): opts[self._OLD]}
+        return super().consume_value(ctx, opts)
+
+
+def to_option(metavar: str, type_: click.ParamType[Any], help_: str, **more: Any) -> Callable[[F], F]:
+    """Adds ``--to``, which names where a command writes."""
+    return click.option("--to", cls=_To, metavar=metavar, type=type_, help=help_, **more)
 
 
 def together(*options: Callable[[F], F]) -> Callable[[F], F]:

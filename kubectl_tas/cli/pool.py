@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from kubectl_tas import yaml
-from kubectl_tas.cli.backends import chosen_backends, cluster_options, named_clusters
+from kubectl_tas.cli.backends import chosen_backends, cluster_options, named_clusters, target_of
 from kubectl_tas.cli.editing import edit
-from kubectl_tas.cli.options import PICTURES, POOL, TARGET, TEXT, Group, edit_options, output_option, repository_option
+from kubectl_tas.cli.options import (
+    LIST,
+    PICTURES,
+    POOL,
+    TARGET,
+    TEXT,
+    Group,
+    edit_options,
+    output_option,
+    repository_option,
+)
 from kubectl_tas.cli.session import open_session, open_summaries, tell_errors, tell_unread
-from kubectl_tas.cli.terminal import hand_over, say, show, show_figures, show_names
+from kubectl_tas.cli.terminal import hand_over, say, show, show_figures, show_list
 from kubectl_tas.draw import pooltables as pages
 from kubectl_tas.draw.poolfigure import figure
 from kubectl_tas.edit import pool_edits
@@ -22,19 +31,20 @@ from kubectl_tas.report import json
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool, Target
-from kubectl_tas.words import nothing_called
+from kubectl_tas.words import shortened
 
 if TYPE_CHECKING:
-    from kubectl_tas.live.live_cluster import Cluster, QueueUsage
+    from kubectl_tas.live.live_cluster import Cluster, ClusterState
     from kubectl_tas.place.uncharged import Holdings, Objects, Uncharged
 
-FORMATS = ("table", "wide", "json", "yaml", "csv", "name")
 DECLARED, CLUSTER = "declared", "cluster"
 SOURCES = {
     DECLARED: "declared by the HIGH and NORMAL work of this repository",
     CLUSTER: "held in the cluster by work that cannot be preempted",
 }
 """Where usage comes from."""
+MAX_LISTED = 3
+"""Names that a note lists."""
 live_option = click.option(
     "--live", is_flag=True, help="Count what runs in the cluster, not what the repository declares."
 )
@@ -49,7 +59,7 @@ def pool() -> None:
 
 @pool.command("list", epilog="Example: kubectl tas pool list team other--speech -o wide")
 @click.argument("wanted", metavar="[NAME]...", nargs=-1, type=TARGET)
-@output_option(*FORMATS)
+@output_option(*LIST, "csv")
 @click.option("--all", "archived", is_flag=True, help="Show ARCHIVED subpools too; one that is named is shown anyway.")
 @live_option
 @cluster_options
@@ -69,7 +79,7 @@ def list_pools(
     """
     session = open_summaries(directory)
     fleet = session.fleet
-    targets = [_target(fleet, name) for name in wanted]
+    targets = [target_of(fleet, name) for name in wanted]
     backends = [backend.name for backend in chosen_backends(fleet, cluster["backend"])]
     asked = named_clusters(fleet, cluster, live=live)
     own = {pool.backend.name for pool in fleet.pools}
@@ -78,38 +88,61 @@ def list_pools(
     uncharged: dict[str, tuple[Uncharged, ...]] = {}
     for name in backends:
         seen = answers.found.get(name) if answers else None
-        held = _holdings(fleet, name, seen[1]) if seen else None
-        queues = None if answers is None else seen[0] if seen else {}
+        held = _holdings(fleet, name, seen.objects) if seen else None
+        queues = None if answers is None else seen.state.queues if seen else {}
         uncharged[name] = held.uncharged if held else ()
         listed += accounts(fleet.of_backend(name), queues, archived=True, free=partial(_free, held))
-    found = [
-        account
-        for account in sorted(listed, key=lambda account: account.pool.chain[-1].name)
-        if (account.pool, account.subpool) in targets
-        or (
-            (archived or account.state != "ARCHIVED")
-            and (not targets or any((pool, None) in targets for pool in account.pool.chain))
-        )
-    ]
+    found = _chosen(listed, targets, archived=archived)
     source = CLUSTER if asked else DECLARED
-    if output == "json":
-        hand_over(json.dump(pages.data(found, source, uncharged if asked else None)))
-    elif output == "yaml":
-        hand_over(yaml.block(pages.data(found, source, uncharged if asked else None)))
-    elif output == "csv":
+    if output == "csv":
         hand_over(pages.comma_separated(found))
-    elif output == "name":
-        show_names(account.name for account in found)
-    elif not fleet.pools:
-        say("There are no pools.", err=True)
-        return tell_errors(session)
     else:
-        show(pages.render(found, wide=output == "wide"))
+        show_list(
+            output,
+            data=lambda: pages.data(found, source, uncharged if asked else None),
+            names=lambda: (account.name for account in found),
+            table=lambda: pages.render(found, wide=output == "wide"),
+            none="There are no pools.",
+        )
+    if output in ("table", "wide") and not found:
+        return tell_errors(session)
     say(f"Used: {SOURCES[source]}.", err=True)
+    for name, seen in answers.found.items() if answers else ():
+        _tell_unknown(name, seen.state, [row for row in found if row.pool.backend.name == name])
     for name, items in uncharged.items():
         _tell_uncharged(name, items)
     unread = tell_unread(answers.failed) if answers else 0
     return tell_errors(session) or unread
+
+
+def _chosen(listed: Iterable[Account], targets: Sequence[Target], *, archived: bool) -> list[Account]:
+    """Those of these pools with all below them, and of these subpools, by the pool at the top; without ``targets`` all
+    of them.
+    """
+
+    def is_meant(row: Account) -> bool:
+        if (row.pool, row.subpool) in targets:
+            return True
+        is_below = not targets or any((pool, None) in targets for pool in row.pool.chain)
+        return is_below and (archived or row.state != "ARCHIVED")
+
+    return [row for row in sorted(listed, key=lambda row: row.pool.chain[-1].name) if is_meant(row)]
+
+
+def _tell_unknown(backend: str, state: ClusterState, rows: Sequence[Account]) -> None:
+    """Says why it is not known what queues hold."""
+    if state.lacks:
+        say(f"Note: {state.lacks.message}. {state.lacks.hint}", err=True)
+        return
+    unknown = [row.queue for row in rows if row.used is None and row.queue]
+    missing = [queue for queue in unknown if queue not in state.queues]
+    if missing:
+        names = shortened(missing, MAX_LISTED)
+        hint = "apply its manifests, or name the right cluster"
+        say(f"Note: the cluster of backend {backend} has no queue {names}; {hint}.", err=True)
+    for queue in unknown:
+        if queue in state.queues:
+            say(f"Note: {state.queues[queue].unknown(queue)}.", err=True)
 
 
 @pool.command(epilog="Example: kubectl tas pool describe team--research")
@@ -126,11 +159,12 @@ def describe(name: str, output: str, live: bool, directory: str | None, **cluste
     """
     session = open_session(directory)
     fleet = session.fleet
-    target = _target(fleet, name)
+    target = target_of(fleet, name)
     backend = target[0].backend.name
     asked = named_clusters(fleet, cluster, live=live)
-    queues, objects = asked.ask(_look, {backend}).found[backend] if asked else (None, None)
-    held = _holdings(fleet, backend, objects) if objects is not None else None
+    seen = asked.ask(_look, {backend}).found[backend] if asked else None
+    queues = seen.state.queues if seen else None
+    held = _holdings(fleet, backend, seen.objects) if seen else None
     rows = _at_or_below(accounts(fleet.of_backend(backend), queues, archived=True, free=partial(_free, held)), target)
     source = CLUSTER if asked else DECLARED
     if output == "json":
@@ -140,14 +174,24 @@ def describe(name: str, output: str, live: bool, directory: str | None, **cluste
         say(f"Used: {SOURCES[source]}.", err=True)
     else:
         show_figures([figure(fleet.submissions, target, rows, SOURCES[source])], output)
+    if seen:
+        _tell_unknown(backend, seen.state, rows)
     return tell_errors(session)
 
 
-def _look(cluster: Cluster) -> tuple[Mapping[str, QueueUsage], Objects]:
-    """What the queues of a cluster hold, and all that tells who else holds its GPUs."""
+class _Seen(NamedTuple):
+    """What a cluster says."""
+
+    state: ClusterState
+    """What its queues hold."""
+    objects: Objects
+    """All that tells who else holds its GPUs."""
+
+
+def _look(cluster: Cluster) -> _Seen:
     from kubectl_tas.place.uncharged import objects_of  # only what asks a cluster needs it
 
-    return cluster.state().queues, objects_of(cluster)
+    return _Seen(cluster.state(), objects_of(cluster))
 
 
 def _holdings(fleet: Fleet, backend: str, objects: Objects) -> Holdings | None:
@@ -184,21 +228,19 @@ def _at_or_below(rows: Iterable[Account], target: Target) -> list[Account]:
     return [row for row in rows if row.state != "ARCHIVED" and pool.name in (above.name for above in row.pool.chain)]
 
 
-@pool.command("topology-keys", epilog="Example: kubectl tas pool topology-keys team")
+@pool.command("topology-keys", hidden=True)
 @click.argument("name", type=TARGET)
-@output_option("table", "json")
+@output_option(*LIST)
 @repository_option
-def topology_keys(name: str, output: str, directory: str | None) -> int:
-    """List the topology keys that workflows of the pool NAME can use, from the coarsest to the finest."""
-    session = open_summaries(directory)
-    found, _ = _target(session.fleet, name)
-    if output == "json":
-        hand_over(json.dump(pages.keys_data(found)))
-    elif found.levels:
-        show(pages.keys(found))
-    else:
-        say(f"Pool {found.name} has no topology keys.", err=True)
-    return tell_errors(session)
+@click.pass_context
+def topology_keys(context: click.Context, /, **given: str | None) -> Any:
+    """The old name of `topology list --pool`."""
+    from kubectl_tas.cli.renamed import COMMANDS, note  # only an old name waits for these
+    from kubectl_tas.cli.topology import list_topologies
+
+    old = "pool topology-keys"
+    say(note(old, COMMANDS[old]), err=True)
+    return context.invoke(list_topologies, pool=given.pop("name"), **given)
 
 
 @pool.command(epilog="Example: kubectl tas pool rename team research --dry-run")
@@ -218,7 +260,7 @@ def rename(old: str, new: str, dry_run: bool, render_after: bool, directory: str
     plan = partial(pool_edits.rename, old=old, new=new)
     said = pool_edits.in_messages(old, new)
     code = edit(directory, plan, dry_run=dry_run, render_after=render_after, rename=said, tell=_tell_of_work)
-    return code if code or dry_run else _tell_what_it_means()
+    return code or _tell_what_it_means()
 
 
 @pool.command(epilog="Example: kubectl tas pool remove team --dry-run")
@@ -227,12 +269,12 @@ def rename(old: str, new: str, dry_run: bool, render_after: bool, directory: str
 def remove(name: str, dry_run: bool, render_after: bool, directory: str | None) -> int:
     """Remove the pool NAME with its subpools, as one change.
 
-    Its work, and pools of which it is the parent, must go first: where any is declared, it is listed and nothing is
-    written. Subpools that are ARCHIVED stay, for the record. A file goes with its last document.
+    Its work and the pools below it must go first: if any is declared, the command lists it and writes nothing. ARCHIVED
+    subpools stay, for the record. A file goes with its last document.
     """
     plan = partial(pool_edits.remove, name=names.fold(name))
     code = edit(directory, plan, dry_run=dry_run, render_after=render_after, rename=str)
-    return code if code or dry_run else _tell_what_it_means()
+    return code or _tell_what_it_means()
 
 
 def _tell_of_work(before: Fleet, after: Fleet) -> None:
@@ -247,11 +289,3 @@ def _tell_what_it_means() -> int:
 
     say(MEANING, err=True)
     return 0
-
-
-def _target(fleet: Fleet, name: str) -> Target:
-    """The pool, or subpool, of that name; a usage error where there is none."""
-    found = fleet.target(name)
-    if found is None:
-        raise click.UsageError(nothing_called("pool", name, fleet.target_names()))
-    return found

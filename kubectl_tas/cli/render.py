@@ -11,7 +11,15 @@ from functools import partial
 import click
 
 from kubectl_tas.cli.backends import backend_option, chosen_backends
-from kubectl_tas.cli.options import FINDINGS, TEXT, output_option, repository_option, run_options, template_options
+from kubectl_tas.cli.options import (
+    FINDINGS,
+    TEXT,
+    output_option,
+    repository_option,
+    run_options,
+    template_options,
+    to_option,
+)
 from kubectl_tas.cli.session import (
     Session,
     found_beside,
@@ -46,8 +54,8 @@ guard_option = click.option(
 )
 
 
-@click.command(epilog="Example: kubectl tas render -o - | kubectl apply -f -")
-@click.option("-o", "--output", type=click.Choice(["-"]), help="- prints one YAML stream in the order of application.")
+@click.command(epilog="Example: kubectl tas render --to - | kubectl apply -f -")
+@to_option("-", click.Choice(["-"]), "- prints one YAML stream in the order of application.")
 @backend_option("Write, or print, what is for this backend alone, where there are several.")
 @click.option("--allow-empty", is_flag=True, help="Render where nothing is declared, or a folder is not there.")
 @click.option("--fail-on-change", is_flag=True, help="Exit 1 and list every file where anything changed.")
@@ -57,7 +65,7 @@ guard_option = click.option(
 @run_options
 @repository_option
 def render(
-    output: str | None,
+    to: str | None,
     backend: str | None,
     allow_empty: bool,
     fail_on_change: bool,
@@ -73,12 +81,12 @@ def render(
     not there are removed only with --allow-empty. With --backend the folders of all other backends are left
     as they are.
     """
-    if fail_on_change and output is not None:
-        raise click.UsageError("--fail-on-change does not go with -o -, which changes no file")
+    if fail_on_change and to is not None:
+        raise click.UsageError("--fail-on-change does not go with --to -, which changes no file")
     session = open_session(directory, allow_empty=allow_empty, by_file=True, render=True).with_guard(guard=guard)
     if refuse_errors(session, strict=strict):
         return 1
-    if output == "-":
+    if to == "-":
         hand_over_parts(stream_of_backend(session, backend, allow_empty=allow_empty))
         tell_warnings(session)
         return 0

@@ -9,8 +9,9 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import click
@@ -29,13 +30,13 @@ from kubectl_tas.folders import MEBIBYTE, read_plain
 from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.load.ignored_files import nothing_declared, unread
 from kubectl_tas.load.loading import Loaded, load_repository
-from kubectl_tas.load.source import CONFIG_FILE, MAX_BYTES, FolderSource, Source
+from kubectl_tas.load.source import CONFIG_FILE, MAX_BYTES, FolderSource, OverlaySource, Source
 from kubectl_tas.model.config import DEFAULT_SOURCES
 from kubectl_tas.model.repository import Repository
 from kubectl_tas.records import dataclass
 from kubectl_tas.report import text
-from kubectl_tas.report.findings import Findings
-from kubectl_tas.resolve.fleet import Fleet, resolve
+from kubectl_tas.report.findings import STDIN, Findings
+from kubectl_tas.resolve.fleet import Fleet, replaced, resolve
 from kubectl_tas.store.cache import Store, default_folder
 from kubectl_tas.work.run import Effort, Parts, Run, judged, judged_both, survey
 from kubectl_tas.work.whole import Place, Repeat, run_or_repeat
@@ -130,16 +131,21 @@ class Session:
 
 
 def open_session(
-    directory: str | None, *, allow_empty: bool = False, by_file: bool = False, render: bool = False
+    directory: str | None,
+    *,
+    allow_empty: bool = False,
+    by_file: bool = False,
+    render: bool = False,
+    added: Mapping[str, bytes] = MappingProxyType({}),
 ) -> Session:
-    """Loads, resolves and checks the repository.
+    """Loads, resolves and checks the repository, with files that are ``added`` to it unless it is ``by_file``.
 
     Raises TasError where it cannot be read, and where there is no file at all unless ``allow_empty``: most
     likely the command runs in the wrong folder, and must not say that all is well.
     """
     root = find_root(directory)
     if not by_file:
-        return _opened(check_source(root, FolderSource(root)), allow_empty=allow_empty)
+        return _opened(check_source(root, *_with(root, added)), allow_empty=allow_empty)
     with _effort(root, "Compiling" if render else "Reading") as effort:
         session = _of_run(root, *run_or_repeat(FolderSource(root), settings(), effort, render=render))
     return _opened(session, allow_empty=allow_empty)
@@ -170,25 +176,35 @@ def check_source(root: Path, source: Source, adjust: Callable[[Repository], Repo
     return _settled(Session(root, judged.fleet, (), (), complete=judged.complete), judged.found, None)
 
 
-def open_summaries(directory: str | None, words: Sequence[str] = ()) -> Session:
-    """The repository with summaries of its work. What ``words`` name, by file, name or KIND/NAME, is there in full.
+def open_summaries(
+    directory: str | None,
+    words: Sequence[str] = (),
+    added: Mapping[str, bytes] = MappingProxyType({}),
+) -> Session:
+    """The repository with summaries of its work. What ``words`` call by name or KIND/NAME, and what is ``added``, is
+    there in full.
 
     Raises TasError as ``open_session`` does.
     """
     root = find_root(directory)
+    source, adjust = _with(root, added)
     with _effort(root, "Reading") as effort:
-        found = survey(Parts(FolderSource(root)), settings(), effort)
-        paths = {path for word in words for path in _as_paths(root, word)}
-        done = judged(found, found.files_called(words) | paths)
+        found = survey(Parts(source), settings(), effort)
+        done = judged(found, found.files_called(words) | added.keys(), adjust)
     return _opened(_of_run(root, done))
 
 
-def _as_paths(root: Path, word: str) -> Iterator[str]:
-    """The file of the repository that a word names from the working folder, and from the root."""
-    for full in (Path(word).absolute(), root / word):
-        resolved = full.resolve()
-        if resolved.is_relative_to(root):
-            yield resolved.relative_to(root).as_posix()
+def _with(root: Path, added: Mapping[str, bytes]) -> tuple[Source, Callable[[Repository], Repository] | None]:
+    """A repository with more files. What is declared in those that lie elsewhere takes the place of what it has of that
+    kind and name.
+    """
+    elsewhere = [path for path in added if path == STDIN or os.path.isabs(path)]  # noqa: PTH117
+
+    def adjust(repository: Repository) -> Repository:
+        return reduce(lambda found, path: replaced(path, found, workflows=True), elsewhere, repository)
+
+    source = FolderSource(root)
+    return OverlaySource(source, added) if added else source, adjust if elsewhere else None
 
 
 def check_added(root: Path, source: Source, path: str, adjust: Callable[[Repository], Repository] | None) -> Session:
@@ -254,11 +270,12 @@ def open_change(directory: str | None, revision: str) -> tuple[Session, Earlier,
     root = find_root(directory)
     with _effort(root, "Reading") as effort:
         after = survey(Parts(FolderSource(root)), settings(), effort)
-        with _tidied_when_ended(), checked_out(_as_named(root, directory), revision) as source:
-            before = survey(Parts(source), settings(), replace(effort, tick=lambda done, total: None), like=after)
-            earlier, now = judged_both(before, after)
-            elsewhere = () if earlier.fleet.repository.files else source.moved()
-            kept = source.contents(earlier.fleet.config.outputKeeps)
+    with _tidied_when_ended(), checked_out(_as_named(root, directory), revision) as source:
+        with _effort(root, "Reading the base") as effort:
+            before = survey(Parts(source), settings(), effort, like=after)
+        earlier, now = judged_both(before, after)
+        elsewhere = () if earlier.fleet.repository.files else source.moved()
+        kept = source.contents(earlier.fleet.config.outputKeeps)
     known = _earlier(earlier.fleet, revision, earlier.loaded, (source.submodules, elsewhere, kept))
     return _opened(_of_run(root, now)), known, earlier
 

@@ -193,6 +193,8 @@ def _divisions(
 def _demand(fleet: Fleet, backend: FleetBackend, there: ClusterState | None) -> Demand:
     if there is None:
         return Demand(declared(fleet, backend.name), asked_by_queue(fleet.of_backend(backend.name)))
+    if there.lacks:
+        raise there.lacks
     for name, usage in there.queues.items():
         if usage.doubt:
             say(f"Note: {usage.unknown(name)}.", err=True)

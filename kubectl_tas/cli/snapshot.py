@@ -11,11 +11,12 @@ from typing import Any
 
 import click
 
-from kubectl_tas.cli.backends import chosen_backends, named
+from kubectl_tas.cli.addressing import meant, open_work, work_arguments
+from kubectl_tas.cli.backends import chosen_backends
 from kubectl_tas.cli.nodesource import NodeSource, nodes_options
-from kubectl_tas.cli.options import FILE, SUBMISSION, repository_option, template_options
-from kubectl_tas.cli.session import open_session, refuse_errors, tell_warnings
-from kubectl_tas.cli.terminal import hand_over_bytes, say
+from kubectl_tas.cli.options import FILE, repository_option, template_options, to_option
+from kubectl_tas.cli.session import Session, refuse_errors, tell_warnings
+from kubectl_tas.cli.terminal import hand_over_bytes, say, waiting
 from kubectl_tas.compile.controllers import seen
 from kubectl_tas.emit.disk import write_file
 from kubectl_tas.errors import TasError
@@ -32,29 +33,27 @@ MAX_LISTED = 3
 """Names that a message lists."""
 
 
-@click.command("snapshot", epilog="Example: kubectl tas snapshot train --nodes nodes.json -o train.zip")
-@click.argument("workflows", metavar="[WORKFLOW]...", nargs=-1, type=SUBMISSION)
-@click.option(
-    "-o", "--output", metavar="FILE", type=FILE, required=True, help="The file to write; - writes to standard output."
-)
+@click.command("snapshot", epilog="Example: kubectl tas snapshot train --nodes nodes.json --to train.zip")
+@work_arguments(many=True, required=False)
+@to_option("FILE", FILE, "The file to write; - writes to standard output.", required=True)
 @nodes_options
 @template_options
 @repository_option
 def snapshot_command(
-    workflows: Sequence[str], output: str, files: Sequence[str], live: bool, directory: str | None, **cluster: Any
+    work: Sequence[str], to: str, files: Sequence[str], live: bool, directory: str | None, **cluster: Any
 ) -> int:
-    """Write what KAI's scheduler would see once WORKFLOWs, by default all work, are applied to a cluster.
+    """Write what KAI's scheduler would see, for KAI's own tool.
 
-    The file is a snapshot for KAI's own snapshot tool, which answers with the code of the real scheduler. In it are
-    the nodes and pods that there are, the queues and topologies of the repository, and the PodGroups and pods that the
-    work becomes. The same input gives the same bytes.
+    KAI's snapshot tool answers with the code of the real scheduler: what becomes of WORK, by default all work of the
+    repository, once it is applied. The file has the cluster's nodes and pods, the queues and topologies of the
+    repository, and the PodGroups and pods that the work becomes. The same input gives the same bytes.
     """
-    if output == "-" and sys.stdout.isatty():
-        raise click.UsageError("a snapshot is not for people to read: name a file with -o, or hand it to a program")
-    session = open_session(directory)
+    if to == "-" and sys.stdout.isatty():
+        raise click.UsageError("a snapshot is not for people to read: name a file with --to, or hand it to a program")
+    session = open_work(directory, work, whole=True)
     if refuse_errors(session.without(VERDICTS)):  # the scheduler knows quotas
         return 1
-    fleet = _chosen(session.fleet, workflows)
+    fleet = _chosen(session, work)
     backend = _only_backend(fleet, cluster["backend"])
     fleet = fleet.of_backend(backend.name)
     shard = _only_shard(fleet)
@@ -64,20 +63,21 @@ def snapshot_command(
     assert backend.release is not None
     scheduler = Scheduler(backend.release, backend.scheduler_name, backend.queue_labels[0], shard)
     there = [*found.elsewhere, *source.scheduled(backend.name)]
-    content, doubts = snapshot(scheduler, there, found.objects)
-    if output == "-":
+    with waiting("Writing the snapshot"):
+        content, doubts = snapshot(scheduler, there, found.objects)
+    if to == "-":
         hand_over_bytes(content)
     else:
-        write_file(Path(output), content)
+        write_file(Path(to), content)
     kinds = Counter(item["kind"] for item in found.objects)
     counts = plural(len(nodes.nodes), "node"), plural(kinds["PodGroup"], "PodGroup"), plural(kinds["Pod"], "pod")
-    say(f"{'Printed' if output == '-' else f'Wrote {output}'}: {counts[0]}; {counts[1]} with {counts[2]}.", err=True)
+    say(f"{'Printed' if to == '-' else f'Wrote {to}'}: {counts[0]}; {counts[1]} with {counts[2]}.", err=True)
     for line in (*(f"Left out: {name}: {why}." for name, why in found.left_out.items()), *_doubts(doubts)):
         say(line, err=True)
     tell_warnings(session)
-    if output != "-":
+    if to != "-":
         say(
-            f"Next: ./snapshot-tool -filename {output} -verbosity 6 (KAI's own; docs/fit.md says how it is built)",
+            f"Next: ./snapshot-tool -filename {to} -verbosity 6 (KAI's own; docs/fit.md says how it is built)",
             err=True,
         )
     return 0
@@ -98,15 +98,16 @@ def _doubts(doubts: Doubts) -> Iterator[str]:
         yield f"Not there: the PodGroups of {count} on nodes; what those hold counts for no queue, and they stay."
 
 
-def _chosen(fleet: Fleet, wanted: Sequence[str]) -> Fleet:
+def _chosen(session: Session, wanted: Sequence[str]) -> Fleet:
     """The fleet with the work that is meant, and all that shares a gang with it; a usage error where there is none."""
+    fleet = session.fleet
     if not wanted:
         if not any((fleet.submissions, fleet.pod_groups)):
             raise TasError("there is no work to place", hint="Declare a workflow or a workload.")
         return fleet
     found: list[Submission] = []
     for word in wanted:
-        found += named(fleet, fleet.submissions, word)
+        found += meant(session, word)
     own = {id(item.declared) for item in found}
     shared = {id(item.shared_gang) for item in found if isinstance(item, FleetWorkload) and item.shared_gang}
     return replace(

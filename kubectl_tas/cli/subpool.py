@@ -17,6 +17,7 @@ from kubectl_tas.cli.options import (
     ACTIVE_PARENT,
     ARCHIVED,
     ARCHIVED_PARENT,
+    LIST,
     POOL,
     Group,
     Word,
@@ -25,12 +26,11 @@ from kubectl_tas.cli.options import (
     repository_option,
 )
 from kubectl_tas.cli.session import open_session, open_summaries, tell_errors, tell_unread
-from kubectl_tas.cli.terminal import hand_over, say, show, show_names
+from kubectl_tas.cli.terminal import say, show_list
 from kubectl_tas.draw import pooltables as pages
 from kubectl_tas.edit import subpool_edits as subpools
 from kubectl_tas.edit.subpool_edits import Quota, Usage
 from kubectl_tas.model.pool_kinds import CPU, MEMORY, SHARE
-from kubectl_tas.report import json
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import nothing_called
@@ -99,7 +99,7 @@ def _asked(quota: int | str | None, cpu: int | str | None, memory: int | str | N
 
 @click.group(cls=Group, epilog="Example: kubectl tas subpool create team research --quota 30 --dry-run")
 def subpool() -> None:
-    """Create, change, delete and list subpools.
+    """Create, change, retire and list subpools.
 
     The YAML files are the record: an edit changes only the value it is about, and is refused, with every byte
     as it was, where the repository as it would be has an error that it did not have before.
@@ -154,12 +154,12 @@ def recreate(
     return edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
-@subpool.command(epilog="Example: kubectl tas subpool delete team--research --context prod")
+@subpool.command(epilog="Example: kubectl tas subpool retire team--research --context prod")
 @_address(ACTIVE_PARENT, ACTIVE)
 @click.option("--used", type=click.IntRange(min=0), metavar="N", help="GPUs in use there; the cluster is not asked.")
 @cluster_options
 @edit_options
-def delete(
+def retire(
     parent: str,
     name: str | None,
     used: int | None,
@@ -168,9 +168,9 @@ def delete(
     directory: str | None,
     **cluster: Any,
 ) -> int:
-    """Delete the ACTIVE subpool NAME of PARENT.
+    """Retire the ACTIVE subpool NAME of PARENT.
 
-    It becomes ARCHIVED where nothing is declared for it and nothing runs in it, else DELETING: what is
+    Its file stays. It becomes ARCHIVED where nothing is declared for it and nothing runs in it, else DELETING: what is
     declared is listed and may finish, no other work is taken, and `subpool drain` archives it when it is
     empty. Whether anything runs is asked of the cluster where it matters, unless --used says it.
     """
@@ -180,7 +180,7 @@ def delete(
         fleet = open_session(directory).fleet
         asked = subpools.in_doubt(fleet, parent, name)
         usage = subpools.ask(fleet, given_clusters(fleet, cluster), asked)
-    plan = partial(subpools.delete, parent=parent, name=name, usage=usage)
+    plan = partial(subpools.retire, parent=parent, name=name, usage=usage)
     return edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
@@ -223,21 +223,20 @@ def drain(
 
 @subpool.command("list", epilog="Example: kubectl tas subpool list team -o json")
 @click.argument("parent", required=False, type=POOL)
-@output_option("table", "json", "name")
+@output_option(*LIST)
 @repository_option
 def list_subpools(parent: str | None, output: str, directory: str | None) -> int:
-    """List all subpools, or those of PARENT, ARCHIVED ones included, also those of which the pool is gone."""
+    """List all subpools, or those of PARENT, ARCHIVED ones and those whose pool is gone included."""
     session = open_summaries(directory)
     known = [*(item for pool in session.fleet.pools for item in pool.subpools), *session.fleet.records]
     found = [item for item in known if parent is None or item.pool == names.fold(parent)]
     if parent is not None and not found and names.fold(parent) not in session.fleet.pool_by_name:
         raise click.UsageError(nothing_called("pool", parent, _parents(session.fleet)))
-    if output == "json":
-        hand_over(json.dump(pages.subpools_data(found)))
-    elif output == "name":
-        show_names(item.canonical for item in found)
-    elif found:
-        show(pages.subpools(found))
-    else:
-        say("There are no subpools.", err=True)
+    show_list(
+        output,
+        data=lambda: pages.subpools_data(found),
+        names=lambda: (item.canonical for item in found),
+        table=lambda: pages.subpools(found, wide=output == "wide"),
+        none="There are no subpools.",
+    )
     return tell_errors(session)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from kubectl_tas.cli.options import ALWAYS, NEVER
+from kubectl_tas.cli import ALWAYS, NEVER
 from kubectl_tas.report.style import printable, printable_lines
 
 if TYPE_CHECKING:
@@ -76,6 +76,23 @@ def hand_over_bytes(content: bytes) -> None:
     click.echo(content, nl=False)
 
 
+def show_list(
+    output: str, *, data: Callable[[], object], names: Callable[[], Iterable[str]], table: Callable[[], str], none: str
+) -> None:
+    """Prints a list in one of the formats of LIST; people read ``none`` where it is empty."""
+    if output in ("json", "yaml"):
+        from kubectl_tas import yaml
+        from kubectl_tas.report import json
+
+        hand_over((json.dump if output == "json" else yaml.block)(data()))
+    elif output == "name":
+        show_names(names())
+    elif any(names()):
+        show(table())
+    else:
+        say(none, err=True)
+
+
 def show_figures(figures: Sequence[Figure], output: str) -> None:
     """Prints figures in one of PICTURES."""
     from kubectl_tas.draw.diagrams import FORMATS  # most runs draw nothing
@@ -134,6 +151,10 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
     Yields what is to be told how many of how many steps are done.
     """
     start, before = time.monotonic(), 0
+
+    def took(_: int | None) -> str:
+        return f"{time.monotonic() - start:.0f} s"
+
     update: Callable[[int], None] | None = None
     with ExitStack() as shown:
 
@@ -142,7 +163,13 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
             if update is None and sys.stderr.isatty() and time.monotonic() - start >= DELAY:
                 steps = max(1, total // STEPS)
                 bar = click.progressbar(
-                    length=total, label=label, file=sys.stderr, show_eta=False, show_pos=True, update_min_steps=steps
+                    length=total,
+                    label=label,
+                    file=sys.stderr,
+                    show_eta=False,
+                    show_pos=True,
+                    item_show_func=took,
+                    update_min_steps=steps,
                 )
                 update = shown.enter_context(bar).update
             if update is not None:
@@ -150,3 +177,28 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
                 before = done
 
         yield tick
+
+
+@contextmanager
+def waiting(label: str) -> Iterator[None]:
+    """The same for work whose steps nobody counts: what it is, and in the end how long it took."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from threading import Event, Timer  # only people wait
+
+    start, is_shown = time.monotonic(), Event()
+
+    def begin() -> None:
+        is_shown.set()
+        click.echo(f"{printable(label)} ...", nl=False, err=True)
+
+    timer = Timer(DELAY, begin)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        if is_shown.is_set():
+            click.echo(f" {time.monotonic() - start:.0f} s", err=True)

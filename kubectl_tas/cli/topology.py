@@ -8,16 +8,17 @@ from typing import Any
 
 import click
 
-from kubectl_tas import yaml
-from kubectl_tas.cli.backends import cluster_options, given_clusters, named_clusters
+from kubectl_tas import spellings, yaml
+from kubectl_tas.cli.backends import cluster_options, given_clusters, named_clusters, target_of
 from kubectl_tas.cli.nodesource import refuse_several
-from kubectl_tas.cli.options import POOL, TOPOLOGY, Group, output_option, repository_option
-from kubectl_tas.cli.session import open_session, tell_errors, tell_unread
-from kubectl_tas.cli.terminal import hand_over, say, show, show_names
+from kubectl_tas.cli.options import LIST, POOL, TARGET, TOPOLOGY, Group, output_option, repository_option
+from kubectl_tas.cli.session import Session, open_session, open_summaries, tell_errors, tell_unread
+from kubectl_tas.cli.terminal import hand_over, say, show, show_list
 from kubectl_tas.compare.cluster_nodes import Coverage, coverage, may_use
 from kubectl_tas.compare.nodelevels import suggest as suggested
 from kubectl_tas.compare.topology_drift import Drift, Use, declared_uses, drifts, live_uses
 from kubectl_tas.draw import topologytables as pages
+from kubectl_tas.draw.pooltables import keys, keys_data
 from kubectl_tas.errors import TasError
 from kubectl_tas.live.cliquesets import GroveState
 from kubectl_tas.live.kubectl import NoSuchResourceError
@@ -38,20 +39,35 @@ def topology() -> None:
     """Show topologies, and who uses them."""
 
 
-@topology.command("list", epilog="Example: kubectl tas topology list -o json")
-@output_option("table", "json", "name")
+@topology.command("list", epilog="Example: kubectl tas topology list --pool team")
+@click.option("--pool", metavar="POOL", type=TARGET, help="List the topology keys that work of this pool can use.")
+@output_option(*LIST)
 @repository_option
-def list_topologies(output: str, directory: str | None) -> int:
+def list_topologies(output: str, pool: str | None, directory: str | None) -> int:
     """List all topologies with their levels, from the coarsest to the finest, and who uses them."""
+    if pool is not None:
+        return _list_keys(open_summaries(directory), pool, output)
     session = open_session(directory)
-    if output == "json":
-        hand_over(json.dump(pages.data(session.fleet)))
-    elif output == "name":
-        show_names(_names(session.fleet))
-    elif session.fleet.topologies:
-        show(pages.render(session.fleet))
-    else:
-        say("This repository has no topologies.", err=True)
+    show_list(
+        output,
+        data=lambda: pages.data(session.fleet),
+        names=lambda: _names(session.fleet),
+        table=lambda: pages.render(session.fleet, wide=output == "wide"),
+        none="This repository has no topologies.",
+    )
+    return tell_errors(session)
+
+
+def _list_keys(session: Session, name: str, output: str) -> int:
+    """The topology keys of a pool, from the coarsest to the finest."""
+    pool, _ = target_of(session.fleet, name)
+    show_list(
+        output,
+        data=lambda: keys_data(pool),
+        names=lambda: [level.key for level in pool.levels],
+        table=lambda: keys(pool, wide=output == "wide"),
+        none=f"Pool {pool.name} has no topology keys.",
+    )
     return tell_errors(session)
 
 
@@ -68,11 +84,25 @@ def describe(name: str, directory: str | None) -> int:
     return tell_errors(session)
 
 
+def _named(context: click.Context, option: click.Parameter, given: str) -> str:
+    """A name that the API server takes; a usage error where it is none."""
+    refused = spellings.subdomain(given)
+    if refused:
+        raise click.BadParameter(f"{given!r} {refused[0]}")
+    return given
+
+
 @topology.command(epilog="Example: kubectl tas topology suggest --context prod")
 @output_option("table", "yaml", "json")
 @click.option("--pool", metavar="POOL", type=POOL, help="Look only at the nodes that pods of this pool may use.")
 @click.option("--label", "labels", metavar="LABEL", multiple=True, help="Use this node label; may be repeated.")
-@click.option("--name", default="cluster", show_default=True, help="The name of the topology that -o yaml prints.")
+@click.option(
+    "--name",
+    default="cluster",
+    show_default=True,
+    callback=_named,
+    help="The name of the topology that -o yaml prints.",
+)
 @cluster_options
 @repository_option
 def suggest(

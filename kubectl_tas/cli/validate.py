@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 @click.command(epilog="Example: kubectl tas validate workflows --base main --strict")
 @click.argument("paths", nargs=-1, type=click.Path())
+@click.option("-f", "--filename", "filenames", metavar="PATH", type=MANIFEST, multiple=True, help="The same as PATHS.")
 @output_option(TEXT, *FINDINGS)
 @click.option(
     "--stdin-filename",
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
 @repository_option
 def validate(
     paths: tuple[str, ...],
+    filenames: tuple[str, ...],
     output: str,
     stdin_filename: str | None,
     strict: bool,
@@ -77,10 +79,9 @@ def validate(
 ) -> int:
     """Check every document of the repository, and all of them against each other.
 
-    The whole repository is read in any case. With PATHS, only what is found in those files and folders is
-    reported, and what has no place in any file. With - it is standard input that is judged, as if it were a file of the
-    repository: the one that --stdin-filename names, else one more, of which a workflow or workload takes the place of
-    the repository's of that kind and name.
+    The whole repository is read in any case. PATHS limit the report to those files and folders, and to findings
+    without a place. - judges standard input as a file of the repository: the one that --stdin-filename names, else a
+    new one, whose workflows and workloads replace those of the same kind and name.
 
     With --base, changes that must not be made are found too: topologies that are removed or change while they are
     used, constraints of PodCliqueSets that change, steps that a subpool may not take, pools in folders that did not
@@ -92,6 +93,7 @@ def validate(
     what runs there decides what may change. The cluster of a
     backend is the one of its context in tas.yaml; one of several that cannot be read is an error.
     """
+    paths = (*paths, *filenames)
     needs_all = live or any(cluster.values())
     earlier: Earlier | None = None
     if base is not None and not needs_all and "-" not in paths:
@@ -106,14 +108,13 @@ def validate(
     if before is not None or asked is not None:
         from kubectl_tas.compare.transitions import compare  # neither git nor a cluster is needed without
 
-        found += compare(session.fleet, before, asked, complete=session.complete)
+        compared = compare(session.fleet, before, asked, complete=session.complete)
+        found += compared.found
         if asked is not None:
-            from kubectl_tas.compare.transitions import CLUSTER_UNREAD, NODES_UNREAD
+            from kubectl_tas.compare.transitions import NODES_UNREAD
             from kubectl_tas.place.uncharged import check_holdings
 
-            told = [item.message for item in found if item.rule in (CLUSTER_UNREAD, NODES_UNREAD)]
-            unread = {name for name in asked.names if any(f"backend {name}" in text.split(":")[0] for text in told)}
-            found += check_holdings(session.fleet, asked, unread, NODES_UNREAD)
+            found += check_holdings(session.fleet, asked, compared.unread, NODES_UNREAD)
         session = session.since(before.fleet if before else None, _past(session, before, asked))
     if found or before is not None:
         session = session.with_findings(found, Base(before.revision, before.fleet.config.rules) if before else None)

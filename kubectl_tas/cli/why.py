@@ -6,10 +6,11 @@ from typing import Any
 
 import click
 
-from kubectl_tas.cli.backends import cluster_options, given_clusters, named
+from kubectl_tas.cli.addressing import meant, open_work, work_arguments
+from kubectl_tas.cli.backends import cluster_options, given_clusters
 from kubectl_tas.cli.nodesource import as_given
-from kubectl_tas.cli.options import SUBMISSION, output_option, repository_option, template_options
-from kubectl_tas.cli.session import open_session, refuse_errors, tell_errors
+from kubectl_tas.cli.options import output_option, repository_option, template_options
+from kubectl_tas.cli.session import Session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, show
 from kubectl_tas.draw import whypage as pages
 from kubectl_tas.gangs.admission import VERDICTS
@@ -17,19 +18,18 @@ from kubectl_tas.live.reasons import told
 from kubectl_tas.place.livework import read_of
 from kubectl_tas.place.pending_work import why
 from kubectl_tas.report import json
-from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
 
 
 @click.command("why", epilog="Example: kubectl tas workflow why train")
-@click.argument("workflow", metavar="NAME", type=SUBMISSION)
+@work_arguments()
 @output_option("text", "json")
-@click.option("--live", is_flag=True, help="Ask the clusters of which there is no file too.")
+@click.option("--live", is_flag=True, help="Also ask the clusters without a file.")
 @cluster_options
 @template_options
 @repository_option
-def why_command(workflow: str, output: str, live: bool, directory: str | None, **cluster: Any) -> int:
-    """Say whether the workflow, workload or PodCliqueSet NAME runs, and why it waits.
+def why_command(work: str, output: str, live: bool, directory: str | None, **cluster: Any) -> int:
+    """Say whether WORK runs, and why it waits.
 
     First comes where the cluster differs from the files, then what KAI and Kubernetes say, each at its line, and what
     `fit` answers. It is read from the cluster, or with --cluster-state from a file: one that `cluster state` wrote, or
@@ -39,11 +39,11 @@ def why_command(workflow: str, output: str, live: bool, directory: str | None, *
 
     Exits 0 where it runs or has ended well, 1 where not.
     """
-    session = open_session(directory)
+    session = open_work(directory, [work], whole=True)
     if refuse_errors(session.without(VERDICTS)):  # what is refused may be there all the same, and waits for that reason
         return 1
     fleet = session.fleet
-    found = _called(fleet, workflow, cluster["backend"])
+    found = _called(session, work, cluster["backend"])
     clusters = given_clusters(fleet, cluster, live=live)
     wanted: dict[tuple[str, str], dict[str, str]] = {}
     for item in found:
@@ -58,10 +58,10 @@ def why_command(workflow: str, output: str, live: bool, directory: str | None, *
     return 0 if all(answer.state.is_well for answer in answers) else 1
 
 
-def _called(fleet: Fleet, wanted: str, backend: str | None) -> list[Submission]:
+def _called(session: Session, wanted: str, backend: str | None) -> list[Submission]:
     """What is called so, or is in that file; a usage error where there is none, or where KAI does not place it."""
-    known = [item for item in fleet.submissions if backend in (None, item.pool.backend.name)]
-    found = named(fleet, known, wanted)
+    known = [item for item in session.fleet.submissions if backend in (None, item.pool.backend.name)]
+    found = meant(session, wanted, known)
     without = next((item for item in found if not item.pool.backend.is_kai), None)
     if without is not None:
         raise click.UsageError(f"{without.name} is for backend {without.pool.backend.name}, which has no KAI")

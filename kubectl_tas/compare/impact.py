@@ -49,6 +49,8 @@ class QueueState:
     limit: Amounts
     weight: Amounts
     priority: int | None
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
     is_container: bool = False
     """Whether it is above other queues, and takes no work itself."""
 
@@ -408,15 +410,18 @@ def _queue_states(fleet: Fleet) -> dict[tuple[str, str], QueueState]:
             continue
         backend, priority = pool.backend.name, pool.declared.spec.spec.priority
         above = pool.parent.queue if pool.parent else None
-        whole = (pool.guarantee, pool.maximum, pool.weight, priority)
+        spec = pool.declared.spec.spec
+        whole = (pool.guarantee, pool.maximum, pool.weight, priority, spec.queue.labels, spec.queue.annotations)
         found[backend, pool.queue] = QueueState(pool.name, above, *whole, is_container=True)
-        shared = (pool.shared_quota, pool.maximum, pool.weight, priority)
+        rest = spec.sharedQueue
+        shared = (pool.shared_quota, pool.maximum, pool.weight, priority, rest.labels, rest.annotations)
         found[backend, pool.shared_queue] = QueueState(pool.name, pool.queue, *shared)
         for item in pool.subpools:
             if item.state != "ARCHIVED":
-                own = item.declared.spec.spec.priority
-                rest = (item.quota, item.maximum, item.weight, priority if own is None else own)
-                found[backend, item.queue] = QueueState(item.canonical, pool.queue, *rest)
+                own, meta = item.declared.spec.spec.priority, item.declared.spec.spec.queue
+                amounts = (item.quota, item.maximum, item.weight, priority if own is None else own)
+                state = QueueState(item.canonical, pool.queue, *amounts, meta.labels, meta.annotations)
+                found[backend, item.queue] = state
     return found
 
 

@@ -80,29 +80,39 @@ class _Seen:
     """Why its nodes could not be read."""
 
 
-def compare(
-    fleet: Fleet, before: Earlier | None, clusters: Clusters | None, *, complete: bool = True
-) -> Iterator[Diagnostic]:
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What a comparison found."""
+
+    found: list[Diagnostic]
+    unread: frozenset[str]
+    """The backends of which the cluster, or its nodes, could not be read."""
+
+
+def compare(fleet: Fleet, before: Earlier | None, clusters: Clusters | None, *, complete: bool = True) -> Compared:
     """What differs from the clusters, and what must not have changed since ``before``; None leaves one out.
 
     A cluster is asked for no more than the comparison needs; raises TasError where the only one cannot be read. Where
     loading was not ``complete``, what seems to be gone may stand in a document that could not be read.
     """
     seen: dict[str, _Seen] = {}
+    found: list[Diagnostic] = []
     if clusters is not None:
         answers = clusters.ask(lambda cluster: _look(cluster, fleet, before.fleet if before else None))
         seen = answers.found
-        yield from (_unread(fleet, name, error) for name, error in answers.failed.items())
+        found += (_unread(fleet, name, error) for name, error in answers.failed.items())
     for backend in fleet.backends:
         if backend.name in seen:
-            yield from _differences(fleet, backend, seen[backend.name])
+            found += _differences(fleet, backend, seen[backend.name])
     if before is not None:
-        states = {name: found.grove for name, found in seen.items() if found.grove is not None}
-        queues = {(name, queue): runs for name, found in seen.items() for queue, runs in found.queues.items()}
+        states = {name: one.grove for name, one in seen.items() if one.grove is not None}
+        queues = {(name, queue): runs for name, one in seen.items() for queue, runs in one.queues.items()}
         change = Change(
             before.fleet, fleet, before.revision, complete, states, queues, before.unreadable, before.elsewhere
         )
-        yield from (diagnostic for check in CHECKS for diagnostic in check(change))
+        found += (diagnostic for check in CHECKS for diagnostic in check(change))
+    asked = clusters.names if clusters is not None else frozenset()
+    return Compared(found, asked.difference(name for name, one in seen.items() if not one.hidden))
 
 
 def _differences(fleet: Fleet, backend: FleetBackend, seen: _Seen) -> Iterator[Diagnostic]:

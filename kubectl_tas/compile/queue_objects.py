@@ -14,7 +14,7 @@ from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.model.labels import POOL
 from kubectl_tas.model.manifest import Namespace, PriorityClass, Queue, QueueResources, QueueSpec, Share
 from kubectl_tas.model.phase import Phase
-from kubectl_tas.model.pool_kinds import QueueName
+from kubectl_tas.model.pool_kinds import QueueMeta
 from kubectl_tas.quantities import UNLIMITED, Amounts, ResourceName
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
@@ -31,7 +31,9 @@ _EVEN = Amounts(1, 1, 1)
 class _Shape:
     """What a queue is to hold, and its place among others."""
 
-    display: str | None
+    meta: QueueMeta
+    display: str
+    """What users see where ``meta`` does not say it."""
     quota: Amounts = UNLIMITED
     maximum: Amounts = UNLIMITED
     weight: Amounts = _EVEN
@@ -54,7 +56,7 @@ def compile_queues(fleet: Fleet) -> Iterator[Artifact]:
         root = backend.root_queue(fleet.config.queuePrefix)
         if root is not None and not all(pool.shard_labels for pool in pools):
             kept = backend.spec.rootQueue
-            shape = _Shape(kept.display(root) if isinstance(kept, QueueName) else root)
+            shape = _Shape(kept if isinstance(kept, QueueMeta) else QueueMeta.model_construct(), root)
             phase = Phase.ROOT_QUEUE - max(heights.values())
             yield _queue(fleet, backend, phase, (root, None), shape, {}, fleet.settings)
         for pool in pools:
@@ -82,7 +84,8 @@ def _pool(fleet: Fleet, pool: FleetPool, parent: str | None, phase: int) -> Iter
     source, spec, backend = pool.declared.origin.path, pool.declared.spec.spec, pool.backend
     labels = {POOL: pool.name, **pool.shard_labels}
     whole = _Shape(
-        spec.queue.display(pool.name),
+        spec.queue,
+        pool.name,
         pool.guarantee,
         pool.maximum,
         pool.weight,
@@ -91,8 +94,10 @@ def _pool(fleet: Fleet, pool: FleetPool, parent: str | None, phase: int) -> Iter
         spec.reclaimMinRuntime,
     )
     yield _queue(fleet, backend, phase, (pool.queue, parent), whole, labels, source)
-    display = spec.sharedQueue.display(f"{pool.name}{names.SEPARATOR}_{names.SHARED}")
-    shared = _Shape(display, pool.shared_quota, pool.maximum, pool.weight, spec.priority, sums=_sums(pool))
+    display = f"{pool.name}{names.SEPARATOR}_{names.SHARED}"
+    shared = _Shape(
+        spec.sharedQueue, display, pool.shared_quota, pool.maximum, pool.weight, spec.priority, sums=_sums(pool)
+    )
     yield _queue(fleet, backend, Phase.LEAF_QUEUE, (pool.shared_queue, pool.queue), shared, labels, source)
     for subpool in pool.subpools:
         if subpool.state != "ARCHIVED":
@@ -104,7 +109,7 @@ def _pool(fleet: Fleet, pool: FleetPool, parent: str | None, phase: int) -> Iter
 def _leaf(pool: FleetPool, subpool: FleetSubpool) -> _Shape:
     spec = subpool.declared.spec.spec
     priority = pool.declared.spec.spec.priority if spec.priority is None else spec.priority
-    return _Shape(spec.queue.display(subpool.canonical), subpool.quota, subpool.limit, subpool.weight, priority)
+    return _Shape(spec.queue, subpool.canonical, subpool.quota, subpool.limit, subpool.weight, priority)
 
 
 def _sums(pool: FleetPool) -> dict[str, str]:
@@ -133,9 +138,11 @@ def _queue(
     name, parent = place
     gpu, cpu, memory = (_share(shape, resource) for resource in quantities.RESOURCES)
     manifest = Queue(
-        metadata=metadata(fleet, name, phase, labels=labels),
+        metadata=metadata(
+            fleet, name, phase, labels={**shape.meta.labels, **labels}, annotations=shape.meta.annotations
+        ),
         spec=QueueSpec(
-            displayName=shape.display,
+            displayName=shape.meta.display(shape.display),
             parentQueue=parent,
             priority=shape.priority,
             preemptMinRuntime=shape.preempt,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.gpus import GPU
@@ -18,6 +18,9 @@ from kubectl_tas.quantities import show
 from kubectl_tas.report import table
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.topologies import Level
+
+if TYPE_CHECKING:
+    from kubectl_tas.report import json_shapes as shapes
 
 VERSION = 1
 _SHOWN = 4
@@ -170,7 +173,7 @@ def _pods_of(short: Shortage, gang: Gang) -> str:
     return f"{own if is_gang else without_copy(short.unit)} {plural(short.pods, 'pod')}"
 
 
-def data(answers: Sequence[Fit], left_out: Sequence[LeftOut] = ()) -> dict[str, Any]:
+def data(answers: Sequence[Fit], left_out: Sequence[LeftOut] = ()) -> shapes.Fits:
     """The same for programs, with what has no answer."""
     return {
         "version": VERSION,
@@ -179,17 +182,17 @@ def data(answers: Sequence[Fit], left_out: Sequence[LeftOut] = ()) -> dict[str, 
     }
 
 
-def lacks_data(lacks: Sequence[Lack]) -> list[dict[str, Any]]:
+def lacks_data(lacks: Sequence[Lack]) -> list[shapes.Lack]:
     """What no node has, for programs."""
     return [{"resource": item.resource, "asked": item.asked, "most": item.most} for item in lacks]
 
 
-def left_out_data(left_out: Sequence[LeftOut]) -> list[dict[str, str]]:
+def left_out_data(left_out: Sequence[LeftOut]) -> list[shapes.LeftOut]:
     """What has no answer, for programs."""
     return [{"kind": item.sent.kind, "name": item.sent.name, "reason": item.reason} for item in left_out]
 
 
-def _record(answer: Fit) -> dict[str, Any]:
+def _record(answer: Fit) -> shapes.FitGang:
     gang, short = answer.gang, answer.shortage
     return {
         "workflow": answer.sent.name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kubectl_tas.draw.gangfigure import Picture
 from kubectl_tas.gangs.gang import Gang, Part, SubGroup
@@ -12,18 +12,22 @@ from kubectl_tas.report.json import dump
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.topologies import Level
 
+if TYPE_CHECKING:
+    from kubectl_tas.report import json_shapes as shapes
+
 VERSION = 1
 
 
 def render(pictures: Sequence[Picture]) -> str:
     """The facts and the gangs as one JSON object; of several pictures a list of them."""
     found = [_picture(picture) for picture in pictures]
-    return dump(found[0] if len(found) == 1 else {"version": VERSION, "items": found})
+    several: shapes.SeveralExplained = {"version": VERSION, "items": found}
+    return dump(found[0] if len(found) == 1 else several)
 
 
 def pod_segments(index: int, found: Sequence[tuple[FleetWorkload, PodSegment]]) -> str:
     """The segments that the pods with ``index`` are in."""
-    segments = [
+    segments: list[shapes.Segment] = [
         {
             "kind": item.kind,
             "workload": item.name,
@@ -34,10 +38,11 @@ def pod_segments(index: int, found: Sequence[tuple[FleetWorkload, PodSegment]]) 
         }
         for item, segment in found
     ]
-    return dump({"version": VERSION, "podIndex": index, "segments": segments})
+    answer: shapes.Segments = {"version": VERSION, "podIndex": index, "segments": segments}
+    return dump(answer)
 
 
-def _picture(picture: Picture) -> dict[str, Any]:
+def _picture(picture: Picture) -> shapes.Explained:
     item, verdict = picture.item, picture.verdict
     return {
         "version": VERSION,
@@ -64,10 +69,10 @@ def _picture(picture: Picture) -> dict[str, Any]:
     }
 
 
-def _part(gang: Gang, part: Part) -> dict[str, Any]:
+def _part(gang: Gang, part: Part) -> shapes.Part:
     below = gang.below(part)
-    tasks = [{"kind": "Task", "name": member.name, "gpus": member.gpus} for member in part.members]
-    return {
+    tasks: list[shapes.Part] = [{"kind": "Task", "name": member.name, "gpus": member.gpus} for member in part.members]
+    found: shapes.Part = {
         "kind": "SubGroup" if isinstance(part, SubGroup) else gang.kind,
         "name": part.name,
         "pods": part.pods,
@@ -76,9 +81,11 @@ def _part(gang: Gang, part: Part) -> dict[str, Any]:
         "required": _level(part.constraint.required if part.constraint else None),
         "preferred": _level(part.constraint.preferred if part.constraint else None),
         "children": [*(_part(gang, child) for child in below), *tasks],
-        **({"indices": list(part.indices)} if part.indices else {}),
     }
+    if part.indices:
+        found["indices"] = list(part.indices)
+    return found
 
 
-def _level(level: Level | None) -> dict[str, str] | None:
+def _level(level: Level | None) -> shapes.Level | None:
     return None if level is None else {"key": level.key, "label": level.label}

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kubectl_tas.draw.fitpages import lacks_data, lacks_text, left_out_data, must_share, place_name
 from kubectl_tas.place.gangs_to_place import LeftOut
 from kubectl_tas.place.grow import Growth, Waiting
 from kubectl_tas.report import table
 from kubectl_tas.report.text import plural
+
+if TYPE_CHECKING:
+    from kubectl_tas.report import json_shapes as shapes
 
 VERSION = 1
 
@@ -74,7 +77,7 @@ def _when(item: Waiting, copies: int, growth: Growth) -> str:
     return f"{helps}: {must_share(short, short.level, item.item.gang)}, and one has room for {short.best[0].pods}"
 
 
-def data(found: Sequence[tuple[str, Growth]], left_out: Sequence[LeftOut]) -> dict[str, Any]:
+def data(found: Sequence[tuple[str, Growth]], left_out: Sequence[LeftOut]) -> shapes.Growth:
     """The same for programs."""
     return {
         "version": VERSION,
@@ -83,7 +86,7 @@ def data(found: Sequence[tuple[str, Growth]], left_out: Sequence[LeftOut]) -> di
     }
 
 
-def _record(backend: str, growth: Growth) -> dict[str, Any]:
+def _record(backend: str, growth: Growth) -> shapes.GrowthCluster:
     return {
         "backend": backend,
         "pools": _pools(growth),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kubectl_tas.compare.impact import Impact, QueueState, WorkState
-from kubectl_tas.quantities import RESOURCES, Amounts, as_data
+from kubectl_tas.quantities import Amounts, as_data
 from kubectl_tas.report import json
 from kubectl_tas.resolve.topologies import Level
+
+if TYPE_CHECKING:
+    from kubectl_tas.report import json_shapes as shapes
 
 VERSION = 1
 """Raised when a field changes its meaning or goes; new fields may come at any time."""
@@ -16,7 +19,7 @@ VERSION = 1
 def render(impact: Impact) -> str:
     """One JSON object. In each change ``before`` is null for what is made, ``after`` for what is dropped."""
     risk, reasons = impact.risk
-    found = {
+    found: shapes.Impact = {
         "version": VERSION,
         "base": impact.revision,
         "risk": {"level": risk, "reasons": list(reasons)},
@@ -76,7 +79,7 @@ def render(impact: Impact) -> str:
     return json.dump(found)
 
 
-def _queue(state: QueueState | None) -> dict[str, Any] | None:
+def _queue(state: QueueState | None) -> shapes.QueueState | None:
     if state is None:
         return None
     return {
@@ -87,15 +90,21 @@ def _queue(state: QueueState | None) -> dict[str, Any] | None:
         "limit": _amounts(state.limit),
         "weight": {"gpu": state.weight.gpu, "cpu": state.weight.cpu, "memory": state.weight.memory},
         "priority": state.priority,
+        "labels": dict(state.labels),
+        "annotations": dict(state.annotations),
     }
 
 
-def _amounts(amounts: Amounts) -> dict[str, Any]:
+def _amounts(amounts: Amounts) -> shapes.Capacity:
     """GPUs as a number, the others as Kubernetes quantities; null: no limit."""
-    return {name: as_data(name, amounts.of(name)) for name in RESOURCES}
+    return {
+        "gpu": as_data("gpu", amounts.gpu),
+        "cpu": as_data("cpu", amounts.cpu),
+        "memory": as_data("memory", amounts.memory),
+    }
 
 
-def _work(state: WorkState | None) -> dict[str, Any] | None:
+def _work(state: WorkState | None) -> shapes.WorkState | None:
     if state is None:
         return None
     return {
@@ -109,5 +118,5 @@ def _work(state: WorkState | None) -> dict[str, Any] | None:
     }
 
 
-def _levels(levels: tuple[Level, ...] | None) -> list[dict[str, str]] | None:
+def _levels(levels: tuple[Level, ...] | None) -> list[shapes.Level] | None:
     return None if levels is None else [{"key": level.key, "label": level.label} for level in levels]

@@ -155,6 +155,13 @@ def _also(item: QueueChange) -> Iterator[str]:
             yield f"weight of {UNITS[name]} {before.weight.of(name)} -> {after.weight.of(name)}"
     if before.priority != after.priority:
         yield f"priority {_number(before)} -> {_number(after)}"
+    for what, old, new in (
+        ("label", before.labels, after.labels),
+        ("annotation", before.annotations, after.annotations),
+    ):
+        for key in sorted({*old, *new}):
+            if old.get(key) != new.get(key):
+                yield f"{what} {key} {old.get(key, NOTHING)} -> {new.get(key, NOTHING)}"
 
 
 def _number(state: QueueState) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kubectl_tas.draw.fitpages import left_out_data, place_name
 from kubectl_tas.place.actions import Outcome, Pending, Turn
@@ -17,6 +17,9 @@ from kubectl_tas.quantities import as_data, said, show
 from kubectl_tas.report import table
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.workflows import FleetWorkflow
+
+if TYPE_CHECKING:
+    from kubectl_tas.report import json_shapes as shapes
 
 VERSION = 1
 _FEWER = "; KAI may end less"
@@ -186,7 +189,7 @@ def _listed(names: Sequence[str]) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
-def data(answers: Sequence[Answer], left_out: Sequence[LeftOut] = ()) -> dict[str, Any]:
+def data(answers: Sequence[Answer], left_out: Sequence[LeftOut] = ()) -> shapes.Pending:
     """The same for programs, with what has no answer."""
     return {
         "version": VERSION,
@@ -195,7 +198,7 @@ def data(answers: Sequence[Answer], left_out: Sequence[LeftOut] = ()) -> dict[st
     }
 
 
-def _record(scheduler: Scheduler, found: Pending) -> dict[str, Any]:
+def _record(scheduler: Scheduler, found: Pending) -> shapes.PendingScheduler:
     tree = found.start.tree
     return {
         "backend": scheduler.backend,
@@ -225,7 +228,7 @@ def _record(scheduler: Scheduler, found: Pending) -> dict[str, Any]:
     }
 
 
-def _placed(turn: Turn) -> list[dict[str, Any]]:
+def _placed(turn: Turn) -> list[shapes.Placed]:
     """Where its pods come to, counted."""
     counts = Counter((pod.unit, domain) for pod, _, domain in turn.placed)
     return [
@@ -234,7 +237,7 @@ def _placed(turn: Turn) -> list[dict[str, Any]]:
     ]
 
 
-def _turn(turn: Turn, item: Unplaced) -> dict[str, Any]:
+def _turn(turn: Turn, item: Unplaced) -> shapes.PendingGang:
     work, refused = turn.work, turn.refusal
     return {
         "workflow": item.sent.name,
@@ -261,7 +264,7 @@ def _turn(turn: Turn, item: Unplaced) -> dict[str, Any]:
     }
 
 
-def _others(turn: Turn) -> dict[str, Any]:
+def _others(turn: Turn) -> shapes.Consequences:
     """What becomes of others for it."""
     return {
         "action": turn.action or None,
@@ -271,7 +274,7 @@ def _others(turn: Turn) -> dict[str, Any]:
     }
 
 
-def _batch(batch: Batch) -> dict[str, Any]:
+def _batch(batch: Batch) -> shapes.Batch:
     work = batch.work
     runs = not work.age[0]
     return {

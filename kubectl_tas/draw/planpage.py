@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.draw.fitpages import nodes_text, not_tried, place_name
@@ -14,6 +14,9 @@ from kubectl_tas.records import dataclass
 from kubectl_tas.report import table
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.pools import FleetPool
+
+if TYPE_CHECKING:
+    from kubectl_tas.report import json_shapes as shapes
 
 VERSION = 1
 _HEADER = ("WITHIN ONE", "DOMAINS", "LARGEST GANG", "IN", "FREE GPUS THERE", "NEXT BEST")
@@ -109,13 +112,13 @@ def _called(item: DomainRoom) -> str:
     return place_name(item.domain) if item.domain else "-"
 
 
-def data(found: Sequence[Planned], broken: Sequence[Diagnostic]) -> dict[str, Any]:
+def data(found: Sequence[Planned], broken: Sequence[Diagnostic]) -> shapes.Plan:
     """The same for programs, with all domains."""
-    shortages = [{"message": item.message, "hint": item.hint} for item in broken]
+    shortages: list[shapes.NotGuaranteed] = [{"message": item.message, "hint": item.hint} for item in broken]
     return {"version": VERSION, "pools": list(map(_record, found)), "guaranteesNotKept": shortages}
 
 
-def _record(item: Planned) -> dict[str, Any]:
+def _record(item: Planned) -> shapes.PlannedPool:
     there, pool = item.capacity, item.pool
     return {
         "pool": pool.name,
@@ -129,7 +132,7 @@ def _record(item: Planned) -> dict[str, Any]:
     }
 
 
-def _level_record(room: LevelRoom, pod_gpus: int) -> dict[str, Any]:
+def _level_record(room: LevelRoom, pod_gpus: int) -> shapes.PlannedLevel:
     pods = room.best.pods if room.best and room.is_placed else 0
     return {
         "level": room.level.key if room.level else None,

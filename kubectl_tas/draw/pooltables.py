@@ -30,6 +30,7 @@ from kubectl_tas.resolve.pools import Allowed, FleetPool, FleetSubpool, Submissi
 if TYPE_CHECKING:
     from kubectl_tas.model.platform import Toleration
     from kubectl_tas.place.uncharged import Uncharged
+    from kubectl_tas.report import json_shapes as shapes
 
 HEADER = ("Pool", "Status", "Subpool State", "GPU Quota", "Used", "Available")
 WIDTHS = (14, 13, 13, 15, 4, 9)
@@ -151,10 +152,10 @@ def _wide_cells(row: Account) -> tuple[str, ...]:
 
 def data(
     rows: Sequence[Account], source: str, uncharged: Mapping[str, Iterable[Uncharged]] | None = None
-) -> dict[str, Any]:
+) -> shapes.PoolList:
     """The rows for programs; ``source`` says where ``used`` comes from. ``uncharged`` is by backend."""
     sums = [_total_record(item) for item in totals(rows)]
-    found = {"version": 1, "usedFrom": source, "pools": [_record(row) for row in rows], "totals": sums}
+    found: shapes.PoolList = {"version": 1, "usedFrom": source, "pools": [_record(row) for row in rows], "totals": sums}
     if uncharged is not None:
         found["uncharged"] = [
             {
@@ -171,13 +172,26 @@ def data(
     return found
 
 
-def _total_record(item: Total) -> dict[str, Any]:
-    parts = {"quota": item.quota, "used": item.used, "available": item.available}
+def _total_record(item: Total) -> shapes.Total:
     return {
         "backend": item.backend,
-        **{field: None if part is None else as_data("gpu", part.gpu) for field, part in parts.items()},
-        **{name: {field: part and as_data(name, part.of(name)) for field, part in parts.items()} for name in OTHERS},
+        **_total_amounts(item, "gpu"),
+        "cpu": _total_amounts(item, "cpu"),
+        "memory": _total_amounts(item, "memory"),
     }
+
+
+def _total_amounts(item: Total, resource: ResourceName) -> shapes.TotalAmounts:
+    return {
+        "quota": _amount(resource, item.quota),
+        "used": _amount(resource, item.used),
+        "available": _amount(resource, item.available),
+    }
+
+
+def _amount(resource: ResourceName, amounts: Amounts | None) -> Amount | str | None:
+    """GPUs as numbers, the others as Kubernetes quantities; None: no limit, or not known."""
+    return None if amounts is None else as_data(resource, amounts.of(resource))
 
 
 def comma_separated(rows: Sequence[Account]) -> str:
@@ -186,7 +200,7 @@ def comma_separated(rows: Sequence[Account]) -> str:
     writer = csv.DictWriter(out, FIELDS, lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        record = _record(row)
+        record: dict[str, Any] = {**_record(row)}
         for resource in OTHERS:
             own = record.pop(resource).items()
             record |= {f"{resource}{field[0].upper()}{field[1:]}": value for field, value in own}
@@ -195,7 +209,7 @@ def comma_separated(rows: Sequence[Account]) -> str:
     return out.getvalue()
 
 
-def _record(row: Account) -> dict[str, Any]:
+def _record(row: Account) -> shapes.PoolQueue:
     return {
         "name": row.name,
         "kind": "pool" if row.state is None else "subpool",
@@ -205,39 +219,52 @@ def _record(row: Account) -> dict[str, Any]:
         "backend": row.pool.backend.name,
         "queue": row.queue,
         "file": row.file,
-        **{name: _amounts_of(row, name) | {"weight": int(row.weight.of(name))} for name in OTHERS},
+        "cpu": {**_amounts_of(row, "cpu"), "weight": int(row.weight.cpu)},
+        "memory": {**_amounts_of(row, "memory"), "weight": int(row.weight.memory)},
         "parent": row.parent,
         "depth": row.depth,
     }
 
 
-def _amounts_of(row: Account, resource: ResourceName) -> dict[str, Amount | str | None]:
-    """GPUs as numbers, the others as Kubernetes quantities; None: no limit, or not known."""
-    parts = (row.quota, row.total, row.used, row.available, row.limit, row.weight)
-    named = {**dict(zip(AMOUNTS, parts, strict=True)), "totalUsed": row.whole}
-    return {field: None if part is None else as_data(resource, part.of(resource)) for field, part in named.items()}
+def _amounts_of(row: Account, resource: ResourceName) -> shapes.QueueAmounts:
+    return {
+        "quota": _amount(resource, row.quota),
+        "total": _amount(resource, row.total),
+        "used": _amount(resource, row.used),
+        "available": _amount(resource, row.available),
+        "limit": _amount(resource, row.limit),
+        "weight": _amount(resource, row.weight),
+        "totalUsed": _amount(resource, row.whole),
+    }
 
 
-def subpools(items: Sequence[FleetSubpool]) -> str:
+def subpools(items: Sequence[FleetSubpool], *, wide: bool = False) -> str:
     """Subpools as a table."""
-    rows = [
-        (item.pool, item.name, item.state, item.declared.spec.spec.quota_text, _all(item.quota), _file(item))
-        for item in items
-    ]
-    return table.render(("POOL", "NAME", "STATE", "DECLARED", "QUOTA", "FILE"), rows)
+    header = ("POOL", "NAME", "STATE", "DECLARED", "QUOTA", "FILE")
+    rows = []
+    for item in items:
+        more = (_all(item.maximum), weight(item.weight), _queue(item) or "-") if wide else ()
+        declared = item.declared.spec.spec.quota_text
+        rows.append((item.pool, item.name, item.state, declared, _all(item.quota), _file(item), *more))
+    return table.render((*header, *(("LIMIT", "WEIGHT", "QUEUE") if wide else ())), rows)
 
 
-def subpools_data(items: Sequence[FleetSubpool]) -> dict[str, Any]:
+def _queue(item: FleetSubpool) -> str | None:
+    return item.queue if item.state != "ARCHIVED" else None
+
+
+def subpools_data(items: Sequence[FleetSubpool]) -> shapes.SubpoolList:
     """The same for programs."""
-    found = [
+    found: list[shapes.ListedSubpool] = [
         {
             "pool": item.pool,
             "name": item.name,
             "state": item.state,
             "declaredQuota": _declared_quota(item),
             "quota": item.quota.gpu,
-            **{name: as_data(name, item.quota.of(name)) for name in OTHERS},
-            "queue": item.queue if item.state != "ARCHIVED" else None,
+            "cpu": as_data("cpu", item.quota.cpu),
+            "memory": as_data("memory", item.quota.memory),
+            "queue": _queue(item),
             "file": _file(item),
         }
         for item in items
@@ -256,14 +283,16 @@ def _all(amounts: Amounts) -> str:
     return ", ".join((show("gpu", amounts.gpu), *others))
 
 
-def keys(pool: FleetPool) -> str:
+def keys(pool: FleetPool, *, wide: bool = False) -> str:
     """The topology keys of a pool as a table."""
-    return table.render(("KEY", "LABEL"), [(level.key, level.label) for level in pool.levels])
+    more = (pool.topology.name if pool.topology else "-",) if wide else ()
+    rows = [(level.key, level.label, *more) for level in pool.levels]
+    return table.render(("KEY", "LABEL", *(("TOPOLOGY",) if wide else ())), rows)
 
 
-def keys_data(pool: FleetPool) -> dict[str, Any]:
+def keys_data(pool: FleetPool) -> shapes.TopologyKeys:
     """The same for programs."""
-    found = [{"key": level.key, "label": level.label} for level in pool.levels]
+    found: list[shapes.Level] = [{"key": level.key, "label": level.label} for level in pool.levels]
     return {"version": 1, "pool": pool.name, "topologyKeys": found}
 
 
@@ -412,7 +441,7 @@ def _used(amounts: Amounts | None) -> str:
     return ", ".join((show("gpu", amounts.gpu), *others))
 
 
-def describe_data(fleet: Fleet, target: Target, rows: Sequence[Account], source: str) -> dict[str, Any]:
+def describe_data(fleet: Fleet, target: Target, rows: Sequence[Account], source: str) -> shapes.PoolPage:
     """The page for programs; ``source`` says where ``used`` comes from."""
     pool, subpool = target
     return {

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kubectl_tas.place.fairshare_report import Bound, Division, Kind, Part
 from kubectl_tas.quantities import NO_LIMIT, OTHERS, RESOURCES, Amount, Amounts, ResourceName, as_data, said, show
 from kubectl_tas.report import table
+
+if TYPE_CHECKING:
+    from kubectl_tas.report import json_shapes as shapes
 
 VERSION = 1
 _HEADER = ("Pool", "Guarantee", "Asks", "Share", "Why")
@@ -137,23 +140,27 @@ def _of_part(part: Part, *, is_leaf: bool) -> Iterator[str]:
         yield f"{name} holds {said('gpu', over)} more than its share: others may reclaim what LOW work holds of it."
 
 
-def data(divisions: Sequence[Division], wanted: Sequence[str], source: str) -> dict[str, Any]:
+def data(divisions: Sequence[Division], wanted: Sequence[str], source: str) -> shapes.Shares:
     """The same for programs; ``source`` says where what is asked for comes from."""
     return {"version": VERSION, "askedFrom": source, "clusters": [_record(one, wanted) for one in divisions]}
 
 
-def _record(division: Division, wanted: Sequence[str]) -> dict[str, Any]:
+def _record(division: Division, wanted: Sequence[str]) -> shapes.Share:
     rows = list(division.shown(wanted))
     return {
         "backend": division.backend,
         "shard": division.shard,
-        "capacity": {name: _value(name, division.capacity) for name in RESOURCES},
+        "capacity": {
+            "gpu": _value("gpu", division.capacity),
+            "cpu": _value("cpu", division.capacity),
+            "memory": _value("memory", division.capacity),
+        },
         "queues": [_queue(part, depth) for part, depth in rows],
         "notes": list(_notes(division, [part for part, _ in rows])),
     }
 
 
-def _queue(part: Part, depth: int) -> dict[str, Any]:
+def _queue(part: Part, depth: int) -> shapes.ShareQueue:
     return {
         "name": part.called.name,
         "kind": part.called.kind.value,
@@ -161,11 +168,13 @@ def _queue(part: Part, depth: int) -> dict[str, Any]:
         "parent": part.queue.parent,
         "depth": depth,
         "priority": part.queue.priority,
-        **{name: _amounts(part, name) for name in RESOURCES},
+        "gpu": _amounts(part, "gpu"),
+        "cpu": _amounts(part, "cpu"),
+        "memory": _amounts(part, "memory"),
     }
 
 
-def _amounts(part: Part, name: ResourceName) -> dict[str, Any]:
+def _amounts(part: Part, name: ResourceName) -> shapes.ShareAmounts:
     queue = part.queue
     return {
         "guarantee": _value(name, queue.quota),

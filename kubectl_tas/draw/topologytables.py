@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.compare.cluster_nodes import Coverage
 from kubectl_tas.compare.nodelevels import Domains, Suggestion
@@ -27,6 +27,9 @@ from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.topologies import FleetTopology
 from kubectl_tas.words import shortened
 
+if TYPE_CHECKING:
+    from kubectl_tas.report import json_shapes as shapes
+
 HEADER = ("TOPOLOGY", "PODCLIQUESET", CONDITION, "REASON", "MISSING")
 DRIFT_HEADER = ("TOPOLOGY", "IN THE REPOSITORY", "IN THE CLUSTER")
 COVERAGE_HEADER = ("TOPOLOGY", "NODES OUTSIDE", "LEVEL", "NODES WITHOUT ITS LABEL")
@@ -36,7 +39,7 @@ MAX_NODES = 5
 NONE = "-"
 
 
-def render(fleet: Fleet) -> str:
+def render(fleet: Fleet, *, wide: bool = False) -> str:
     """All topologies with their levels and who uses them."""
     rows = [
         (
@@ -45,15 +48,17 @@ def render(fleet: Fleet) -> str:
             " > ".join(level.key for level in topology.levels),
             ", ".join(_pools(fleet, topology)) or NONE,
             ", ".join(_set_names(fleet, topology)) or NONE,
+            *((" > ".join(level.label for level in topology.levels), topology.declared.origin.path) if wide else ()),
         )
         for topology in fleet.topologies
     ]
-    return table.render(("NAME", "FROM", "LEVELS", "POOLS", "PODCLIQUESETS"), rows)
+    header = ("NAME", "FROM", "LEVELS", "POOLS", "PODCLIQUESETS")
+    return table.render((*header, *(("LABELS", "FILE") if wide else ())), rows)
 
 
-def data(fleet: Fleet) -> dict[str, Any]:
+def data(fleet: Fleet) -> shapes.TopologyList:
     """The same for programs."""
-    found = [
+    found: list[shapes.ListedTopology] = [
         {
             "name": topology.name,
             "kind": topology.declared.spec.kind,
@@ -202,7 +207,7 @@ def suggested_topology(found: Suggestion, name: str) -> dict[str, Any]:
     }
 
 
-def suggested_data(found: Suggestion) -> dict[str, Any]:
+def suggested_data(found: Suggestion) -> shapes.SuggestedTopology:
     """The same for programs."""
     return {
         "version": 1,
@@ -213,7 +218,7 @@ def suggested_data(found: Suggestion) -> dict[str, Any]:
     }
 
 
-def _domains_data(item: Domains) -> dict[str, Any]:
+def _domains_data(item: Domains) -> shapes.SuggestedLevel:
     return {
         "key": item.key,
         "label": item.label,
@@ -233,9 +238,9 @@ def _between(sizes: tuple[int, int]) -> str:
 
 def uses_data(
     found: Sequence[Use], source: str, drifts: Sequence[Drift] | None, nodes: Sequence[Coverage] | None
-) -> dict[str, Any]:
+) -> shapes.TopologyUses:
     """The same for programs; ``drifts`` is None where nothing was compared, ``nodes`` where none are known."""
-    data: dict[str, Any] = {
+    data: shapes.TopologyUses = {
         "version": 1,
         "from": source,
         "podCliqueSets": [
@@ -280,7 +285,7 @@ def _in_order(found: Sequence[Use]) -> list[Use]:
     return sorted(found, key=lambda use: (use.topology is None, use.label, use.full_name))
 
 
-def _condition(found: Condition | None) -> dict[str, Any] | None:
+def _condition(found: Condition | None) -> shapes.Condition | None:
     if found is None:
         return None
     return {"type": CONDITION, "status": found.status, "reason": found.reason, "missing": list(found.missing)}
@@ -290,5 +295,5 @@ def _levels(levels: Levels | None) -> str:
     return NONE if levels is None else " > ".join(f"{domain} ({key})" for domain, key in levels)
 
 
-def _data(levels: Levels | None) -> list[dict[str, str]] | None:
+def _data(levels: Levels | None) -> list[shapes.DomainKey] | None:
     return None if levels is None else [{"domain": domain, "key": key} for domain, key in levels]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kubectl_tas.gangs.admission import Admission, Answer
-from kubectl_tas.quantities import NO_LIMIT, OTHERS, Amount, ResourceName, as_data, said, show
+from kubectl_tas.quantities import NO_LIMIT, ResourceName, as_data, said, show
 from kubectl_tas.report import table
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
+
+if TYPE_CHECKING:
+    from kubectl_tas.report import json_shapes as shapes
 
 HEADER = ("NAME", "QUEUE", "GPUS", "VERDICT")
 WIDE = ("POOL", "PRIORITY", "FILE", "WHY")
@@ -32,7 +35,7 @@ def names(fleet: Fleet) -> list[str]:
     return [name(item) for item in in_order(fleet.submissions)]
 
 
-def data(fleet: Fleet) -> dict[str, Any]:
+def data(fleet: Fleet) -> shapes.WorkList:
     """The same for programs."""
     admission = Admission(fleet)
     return {"version": 1, "workflows": [_record(item, admission) for item in in_order(fleet.submissions)]}
@@ -48,7 +51,7 @@ def in_order(items: Iterable[Submission]) -> list[Submission]:
     return sorted(items, key=lambda item: (item.kind, item.name, item.declared.origin.path))
 
 
-def _record(item: Submission, admission: Admission) -> dict[str, Any]:
+def _record(item: Submission, admission: Admission) -> shapes.Work:
     verdict = admission.verdict(item)
     return {
         "kind": item.kind,
@@ -94,12 +97,12 @@ def _of(answer: Answer, resource: ResourceName) -> str:
     )
 
 
-def told_data(answers: Sequence[Answer]) -> dict[str, Any]:
+def told_data(answers: Sequence[Answer]) -> shapes.Answers:
     """The answers for programs."""
     return {"version": 1, "workflows": [_answer_record(answer) for answer in answers]}
 
 
-def _answer_record(answer: Answer) -> dict[str, Any]:
+def _answer_record(answer: Answer) -> shapes.Admitted:
     item, verdict = answer.item, answer.verdict
     return {
         "workflow": item.name,
@@ -115,18 +118,17 @@ def _answer_record(answer: Answer) -> dict[str, Any]:
         "overQuota": verdict.over_quota.gpu,
         "message": verdict.text,
         "hint": verdict.hint,
-        **{name: _answer_amounts(answer, name) for name in OTHERS},
+        "cpu": _answer_amounts(answer, "cpu"),
+        "memory": _answer_amounts(answer, "memory"),
     }
 
 
-def _answer_amounts(answer: Answer, resource: ResourceName) -> dict[str, Amount | str | None]:
+def _answer_amounts(answer: Answer, resource: ResourceName) -> shapes.Asked:
     """Kubernetes quantities; None: no limit."""
-    parts = {
-        "asks": answer.item.asks,
-        "quota": answer.item.quota,
-        "used": answer.used,
-        "inQuota": answer.verdict.in_quota,
-        "overQuota": answer.verdict.over_quota,
+    return {
+        "asks": as_data(resource, answer.item.asks.of(resource)),
+        "quota": as_data(resource, answer.item.quota.of(resource)),
+        "used": as_data(resource, answer.used.of(resource)),
+        "inQuota": as_data(resource, answer.verdict.in_quota.of(resource)),
+        "overQuota": as_data(resource, answer.verdict.over_quota.of(resource)),
     }
-    amounts = {key: part.of(resource) for key, part in parts.items()}
-    return {key: as_data(resource, amount) for key, amount in amounts.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kubectl_tas.draw import fitpages as fits
 from kubectl_tas.live.reasons import Saying
@@ -15,6 +15,9 @@ from kubectl_tas.quantities import NO_LIMIT, as_data
 from kubectl_tas.report import table
 from kubectl_tas.report.style import printable
 from kubectl_tas.report.text import plural
+
+if TYPE_CHECKING:
+    from kubectl_tas.report import json_shapes as shapes
 
 VERSION = 1
 _SAID = 3
@@ -147,12 +150,12 @@ def _fits(answer: Why, given: str) -> Iterator[str]:
             yield f"\nWhat nodes have room for is not known: {printable(item.reason)}\n"
 
 
-def data(found: Sequence[Why]) -> dict[str, Any]:
+def data(found: Sequence[Why]) -> shapes.Whys:
     """The same for programs."""
     return {"version": VERSION, "workflows": list(map(_record, found))}
 
 
-def _record(answer: Why) -> dict[str, Any]:
+def _record(answer: Why) -> shapes.WhyWork:
     sent, usage = answer.sent, answer.usage
     known = [item for item in answer.fits if isinstance(item, Fit)]
     left_out = [item for item in answer.fits if isinstance(item, LeftOut)]
@@ -186,7 +189,7 @@ def _record(answer: Why) -> dict[str, Any]:
     }
 
 
-def _cause_record(cause: Cause) -> dict[str, Any]:
+def _cause_record(cause: Cause) -> shapes.Cause:
     place = cause.place
     return {
         "about": cause.about.value,

@@ -55,7 +55,7 @@ def spliced(root: Path, edits: Sequence[Edit]) -> tuple[FileEdit, ...]:
             before = known.before if known else _read(disk, root, edit.path)
             if isinstance(edit, NewFile):
                 if before is not None or os.path.lexists(root / edit.path):
-                    raise TasError(f"{edit.path} already exists", hint="Rename it, or write the subpool into it.")
+                    raise TasError(f"{edit.path} already exists", hint="Rename it, and run again.")
                 after = edit.text
             else:
                 _check_unchanged(edit, before or b"")
@@ -65,6 +65,12 @@ def spliced(root: Path, edits: Sequence[Edit]) -> tuple[FileEdit, ...]:
         if file.after is None and (root / file.path).is_symlink():
             raise TasError(f"{file.path} is a link, which is not removed", hint="Remove it, and what it points at.")
     return tuple(files[path] for path in dict.fromkeys(edit.path for edit in edits))
+
+
+def applied(edit: SetValues, content: bytes) -> bytes:
+    """A file with one edit. Raises TasError where it is a template, or is not what the edit was planned on."""
+    _check_unchanged(edit, content)
+    return _edited(edit, content).encode()
 
 
 def _last_documents_first(edit: Edit) -> int:

@@ -83,25 +83,53 @@ def rename(fleet: Fleet, old: str, new: str) -> list[Edit] | Diagnostic:
     there = fleet.pool_by_name.get(names.fold(new))
     if there is not None:
         place = there.declared.at("metadata", "name")
-        message = f"pool {old} is called so already" if there is pool else f"there is a pool {there.name} already"
-        return Diagnostic(SUBPOOL_UNKNOWN, message, place, hint="Choose another name.")
+        if there is pool:
+            message, hint = (
+                f'"{new}" is the name that pool {old} has',
+                "Choose another; case does not count.",
+            )
+        else:
+            message, hint = f"there is a pool {there.name} already", "Choose another name."
+        return Diagnostic(SUBPOOL_UNKNOWN, message, place, hint=hint)
     renaming = _Renaming(old, new, dict(zip(_generated(fleet, pool, old), _generated(fleet, pool, new), strict=True)))
-    found: dict[tuple[str, int], tuple[Declared[Any], list[tuple[KeyPath, Value, str | None]]]] = {}
-    for declared, path, text in _named(fleet.repository, renaming):
-        _, values = found.setdefault((declared.origin.path, declared.origin.index), (declared, []))
-        values.append((path, text, None))
+    return [*set_in_documents(_named(fleet.repository, renaming), old, new)]
+
+
+def rename_subpool(fleet: Fleet, old: str, new: str) -> list[SetValues] | Diagnostic:
+    """Another name for the subpool pool--subpool, in every document that names it: its queue is another one then."""
+    pool, subpool = fleet.target(old) or (None, None)
+    if pool is None or subpool is None:
+        return unknown_pool(fleet, old)
+    there = fleet.target(f"{pool.name}{names.SEPARATOR}{new}")
+    if there is not None:
+        place = subpool.declared.at("metadata", "name")
+        message = f"pool {pool.name} has a subpool {names.fold(new)} already"
+        return Diagnostic(SUBPOOL_UNKNOWN, message, place, hint="Choose another name.")
+    where = (fleet.config.queuePrefix, pool.backend.namespace, pool.name)
+    queues = {names.leaf_queue(*where, subpool.name): names.leaf_queue(*where, new)}
+    renaming = _Renaming(subpool.canonical, f"{pool.name}{names.SEPARATOR}{new}", queues)
+    own = (subpool.declared, ("metadata", "name"), new)
+    return set_in_documents([*_named(fleet.repository, renaming), own], subpool.name, new)
+
+
+def set_in_documents(found: Iterable[tuple[Declared[Any], KeyPath, str]], old: str, new: str) -> list[SetValues]:
+    """An edit of each document in which a name is another one, with all its places there."""
+    values: dict[tuple[str, int], tuple[Declared[Any], list[tuple[KeyPath, Value, str | None]]]] = {}
+    for declared, path, text in found:
+        _, own = values.setdefault((declared.origin.path, declared.origin.index), (declared, []))
+        own.append((path, text, None))
     return [
-        SetValues(declared.origin, tuple(values), f"renamed {old} -> {new} in {_shown(declared)}")
-        for declared, values in found.values()
+        SetValues(declared.origin, tuple(own), f"renamed {old} -> {new} in {_shown(declared)}")
+        for declared, own in values.values()
     ]
 
 
 def _no_pool(fleet: Fleet, name: str, hint: str) -> Diagnostic:
-    """What is said of a name that no pool has; ``hint`` goes before the command that deletes a subpool."""
+    """What is said of a name that no pool has; ``hint`` goes before the command that retires a subpool."""
     _, item = fleet.target(name) or (None, None)
     if item is None:
         return unknown_pool(fleet, name)
-    hint = f"{hint} kubectl tas subpool delete {item.pool} {item.name}"
+    hint = f"{hint} kubectl tas subpool retire {item.pool} {item.name}"
     return Diagnostic(
         SUBPOOL_UNKNOWN, f"{item.canonical} is a subpool", item.declared.at("metadata", "name"), hint=hint
     )
@@ -153,7 +181,7 @@ def _named(repository: Repository, renaming: _Renaming) -> Iterator[tuple[Declar
         *repository.pod_groups,
     )
     for item in marked:
-        for path, written in _strings(item.origin.data):
+        for path, written in strings(item.origin.data):
             new = KEYS[str(path[-1])](renaming, written) if path[-1] in KEYS else None
             if new is not None:
                 yield item, path, new
@@ -165,13 +193,13 @@ def _named(repository: Repository, renaming: _Renaming) -> Iterator[tuple[Declar
                 yield declared, field, new
 
 
-def _strings(data: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
+def strings(data: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
     """Every text in a document, with its path."""
     if isinstance(data, str):
         yield path, data
     elif isinstance(data, dict | list):
         for step, item in data.items() if isinstance(data, dict) else enumerate(data):
-            yield from _strings(item, (*path, step))
+            yield from strings(item, (*path, step))
 
 
 def _work(fleet: Fleet, pool: FleetPool) -> dict[str, Declared[Any]]:
@@ -183,4 +211,6 @@ def _shown(declared: Declared[Any]) -> str:
     data = declared.origin.data
     if "workflow" in data:
         return f"Workflow/{declared.spec.workflow.name}"
+    if "metadata" not in data:  # the configuration of Grove's operator
+        return str(data["kind"])
     return f"{data['kind']}/{declared.spec.metadata.name}"

@@ -16,7 +16,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.gangs.admission import OVER_QUOTA_RUNNING, Admission, kept, needless
 from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.load.rights import is_within
-from kubectl_tas.load.splice import Value
+from kubectl_tas.load.splice import Appended, Value
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.pool_kinds import SubpoolState
 from kubectl_tas.model.repository import Origin
@@ -54,7 +54,7 @@ Quota = Mapping[str, int | str]
 """What a subpool is to be guaranteed: ``gpu``, ``cpu`` and ``memory``, each an amount, or a share of the parent such as
 ``33%``. A share of GPUs holds for what is not named too, as it does in the files.
 """
-Values = tuple[tuple[KeyPath, Value, str | None], ...]
+Values = tuple[tuple[KeyPath, Value | Appended, str | None], ...]
 """Key path, new value, and the key behind which a missing one is added; without a value the key goes."""
 
 
@@ -157,7 +157,9 @@ def ask(fleet: Fleet, clusters: Clusters, subpools: Sequence[FleetSubpool]) -> U
         queues |= found
         for item in by_backend[name]:
             running[item.canonical] = [group for group in state.running if group.queue == item.queue]
-        if not found:
+        if state.lacks:
+            failed[name] = _untold(state.lacks.message, f"{state.lacks.hint} ")
+        elif not found:
             wanted = " or ".join(item.queue for item in by_backend[name])
             failed[name] = _untold(f"the cluster has no queue {wanted}", "Name the right cluster with --context. ")
     if len(meant) == 1 and failed:
@@ -207,13 +209,13 @@ def update(fleet: Fleet, parent: str, name: str, quota: Quota) -> Edit | Diagnos
     return SetValues(subpool.declared.origin, values, summary)
 
 
-def delete(fleet: Fleet, parent: str, name: str, usage: Usage) -> Edit | Diagnostic:
+def retire(fleet: Fleet, parent: str, name: str, usage: Usage) -> Edit | Diagnostic:
     """ARCHIVED where nothing is declared and nothing runs, else DELETING. Raises TasError if nobody knows that."""
     subpool = find(fleet, parent, name)
     if isinstance(subpool, Diagnostic):
         return subpool
     if subpool.state != "ACTIVE":
-        return _frozen(subpool, "delete")
+        return _frozen(subpool, "retire")
     declared = tuple(fleet.work_in(subpool.pool, subpool.queue))
     is_needed = bool(declared) or usage.must_be_known(subpool)
     return _transition(subpool, "DELETING" if is_needed else "ARCHIVED", draining=declared)

@@ -22,7 +22,7 @@ class Reference:
     """A name, and what kind of thing it names."""
 
     what: str
-    """pool, queue, topology, level, backend, podgroup; or in the same document resource, task, clique."""
+    """pool, queue, topology, level, backend, podgroup, platform; or in the same document resource, task, clique."""
     name: str
     document: Document
     path: KeyPath
@@ -44,6 +44,7 @@ _BY_PATH = (
     ("Workflow", "workflow.backend", "backend"),
     ("Workflow", "workflow.*tasks[[]*[]].resource", "resource"),
     ("Workflow", "workflow.*tasks[[]*[]].inputs[[]*[]].task", "task"),
+    ("Workflow", "*resources.*.platform", "platform"),
     ("Workflow", "*resources.*.topology[[]*[]].key", "level"),
     ("Pool", "spec.parent", "pool"),
     ("Pool", "spec.topology", "topology"),
@@ -115,13 +116,13 @@ def _called(name: str, fleet: Fleet) -> list[FleetTopology]:
 
 
 def _level(reference: Reference, fleet: Fleet) -> Iterator[Location]:
-    for topology in _near(reference, fleet):
+    for topology in topologies_near(reference, fleet):
         level = topology.level(reference.name)
         if level is not None:
             yield topology.declared.at(*topology.path, topology.levels.index(level))
 
 
-def _near(reference: Reference, fleet: Fleet) -> list[FleetTopology]:
+def topologies_near(reference: Reference, fleet: Fleet) -> list[FleetTopology]:
     """The topologies that a level may be one of: what its document names, that of its pool, or any."""
     data, beside = reference.document.data, reference.document.value(reference.path[:-1])
     for name in (_field(beside, labels.TOPOLOGY), _field(beside, "topology"), _field(beside, "topologyName")):
@@ -142,6 +143,14 @@ def _backend(reference: Reference, fleet: Fleet) -> Iterator[Location]:
         yield from (config.at("spec", "backends", index, "name") for index in found)
 
 
+def _platform(reference: Reference, fleet: Fleet) -> Iterator[Location]:
+    named = reference.document.value(("workflow", "pool"))
+    target = fleet.target(named) if isinstance(named, str) else None
+    if target is not None and reference.name in target[0].platforms.by_name:
+        pool, platform = target[0], target[0].platforms.by_name[reference.name]
+        yield pool.declared.origin.locate(platform.path, key=True)
+
+
 def _pod_group(reference: Reference, fleet: Fleet) -> Iterator[Location]:
     found = (item for item in fleet.repository.pod_groups if item.spec.metadata.name == reference.name)
     yield from (item.at("metadata", "name") for item in found)
@@ -157,19 +166,20 @@ def _named(*lists: str) -> Any:
     """Finds items of a name in any list of the document that is called as one of ``lists``."""
 
     def find(reference: Reference, fleet: Fleet) -> Iterator[Location]:
-        for path, item in _items(reference.document.data, lists):
+        for path, item in items(reference.document.data, lists):
             if _field(item, "name") == reference.name:
                 yield reference.document.locate((*path, "name"))
 
     return find
 
 
-def _items(data: Any, lists: tuple[str, ...], path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
+def items(data: Any, lists: tuple[str, ...], path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
+    """The items of all lists of a document that are called so, each with its path."""
     if isinstance(data, (dict, list)):
         for step, value in data.items() if isinstance(data, dict) else enumerate(data):
             if step in lists and isinstance(value, list):
                 yield from (((*path, step, index), item) for index, item in enumerate(value))
-            yield from _items(value, lists, (*path, step))
+            yield from items(value, lists, (*path, step))
 
 
 _DEFINED: dict[str, Any] = {
@@ -179,6 +189,7 @@ _DEFINED: dict[str, Any] = {
     "level": _level,
     "backend": _backend,
     "podgroup": _pod_group,
+    "platform": _platform,
     "resource": _resource,
     "task": _named("tasks"),
     "clique": _named("cliques"),

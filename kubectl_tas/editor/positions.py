@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from itertools import pairwise
 
-from lsprotocol.types import Position, PositionEncodingKind, Range
+from lsprotocol.types import Position, PositionEncodingKind, Range, TextEdit
 
 from kubectl_tas.diagnostics import Diagnostic, Location
 from kubectl_tas.records import dataclass
@@ -60,6 +61,17 @@ class Text:
         """The range of a place."""
         start, end = self.span(place)
         return Range(self.position(start), self.position(end))
+
+    def edits(self, after: str) -> list[TextEdit]:
+        """What makes another text of this one: a line each where both have as many, else from the first to the last."""
+        new = [0, *(found.end() for found in _LINE_BREAK.finditer(after))]
+        pairs = zip([*self._starts, len(self.text)], [*new, len(after)], strict=False)
+        bounds = [*pairs] if len(new) == len(self._starts) else [(0, 0), (len(self.text), len(after))]
+        return [
+            TextEdit(Range(self.position(start), self.position(end)), after[first:last])
+            for (start, first), (end, last) in pairwise(bounds)
+            if self.text[start:end] != after[first:last]
+        ]
 
     def _end(self, line: int) -> int:
         """Where a line ends, without its line break."""

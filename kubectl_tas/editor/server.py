@@ -5,38 +5,51 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import sys
+import tempfile
 import traceback
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from lsprotocol import types
 from pygls import uris
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
-from kubectl_tas import __version__
+from kubectl_tas import __version__, process
 from kubectl_tas.diagnostics import Diagnostic, Location, Severity
-from kubectl_tas.editor import hover, project
+from kubectl_tas.draw.diagrams import FORMATS
+from kubectl_tas.editor import hover, outlines, project
+from kubectl_tas.editor.completion import completion
 from kubectl_tas.editor.definition import definitions, reference_at
 from kubectl_tas.editor.positions import Text, fix
-from kubectl_tas.editor.project import Judgement, find_root, judged, shown, text_of
+from kubectl_tas.editor.project import Judgement, find_root, judged, looked_at, shown, text_of
+from kubectl_tas.editor.renaming import Renamed, renamed, renamed_at
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.records import dataclass
 from kubectl_tas.report.style import printable, printable_lines, unlinked
+from kubectl_tas.resolve.pools import Submission
 
 R = TypeVar("R")
 PAUSE = 0.25
 """Seconds without a change after which what is typed is judged."""
+REST = 2.0
+"""At most so many more, before all files are judged that a change may concern."""
 SOURCE = "kubectl-tas"
+SHOW_TREE, SHOW_FIT = "tas.showTree", "tas.showFit"
+"""Commands, of a file and of Kind/name in it."""
 _SEVERITIES = {
     Severity.ERROR: types.DiagnosticSeverity.Error,
     Severity.WARNING: types.DiagnosticSeverity.Warning,
     Severity.INFO: types.DiagnosticSeverity.Information,
 }
+_SUFFIX = {"tree": "txt", "mermaid": "mmd"}
+"""Of files with answers, where it is another word than that of the format."""
 _WATCHED = "**/*.{yaml,yml,json}"
 
 
@@ -46,11 +59,23 @@ class _Project:
 
     root: Path
     due: float = 0
-    """When it is to be judged, by the clock of the event loop."""
-    is_stale: bool = False
-    """Whether anything has changed since it was judged."""
+    """When it is to be looked at, by the clock of the event loop."""
+    changes: int = 0
+    """How often anything has changed."""
+    looked: int = 0
+    """The changes after which the files that somebody types in were looked at."""
+    spoken: int = 0
+    """Those after which something could be said of these."""
+    judged: int = 0
+    """Those after which all of it was judged."""
+    took: float = 0
+    """Seconds that this took."""
+    look: asyncio.Task[None] | None = None
     task: asyncio.Task[None] | None = None
+    whole: Judgement | None = None
+    """What was known when all of it was judged."""
     judgement: Judgement | None = None
+    """The same, with what was said since of files that somebody types in."""
     shown: set[str] = field(default_factory=set)
     """The files for which findings are published."""
 
@@ -76,6 +101,8 @@ class Server(LanguageServer):
         self._open: dict[Path, _Document] = {}
         self._turn = asyncio.Lock()
         self._told: set[str] = set()
+        self._answers: tempfile.TemporaryDirectory[str] | None = None
+        self.is_shown_by_client = False
 
     def opened(self, uri: str, version: int, text: str, *, pause: float = 0) -> None:
         """A document was opened, or has another text: its repository is judged after ``pause`` seconds."""
@@ -96,7 +123,7 @@ class Server(LanguageServer):
         path = _path(uri)
         gone = self._open.pop(path, None) if path is not None else None
         if path is not None and gone is not None:
-            self._judge_soon(gone.root, 0)
+            self._judge_soon(gone.root)
             self._find_roots()
 
     def changed_on_disk(self) -> None:
@@ -116,89 +143,141 @@ class Server(LanguageServer):
         for path, document in self._open.items():
             root = find_root(path, self._open)
             if root != document.root:
-                self._judge_soon(document.root, 0)
-                self._judge_soon(root, 0)
+                self._judge_soon(document.root)
+                self._judge_soon(root)
                 document.root = root
 
-    def _judge_soon(self, root: Path | None, pause: float) -> None:
+    def _judge_soon(self, root: Path | None, pause: float = 0) -> None:
         if root is None:
             return
         found = self._projects.setdefault(root, _Project(root))
-        found.is_stale = True
+        found.changes += 1
         found.due = asyncio.get_running_loop().time() + pause
+        if found.look is None or found.look.done():
+            found.look = asyncio.create_task(self._look(found))
         if found.task is None or found.task.done():
             found.task = asyncio.create_task(self._judge(found))
 
+    async def _look(self, item: _Project) -> None:
+        """Says at once what can be said of files that somebody types in, until nothing is newer."""
+        while item.looked != item.changes and item.whole is not None:
+            await _reached(lambda: item.due)
+            changes, typed = item.changes, self._typed(item.root)
+            try:
+                found = await asyncio.to_thread(looked_at, item.whole, typed)
+                if found is not None and item.judged < changes == item.changes:
+                    item.judgement, item.spoken = found, changes
+                    self._publish(item, found, typed)
+            except Exception as error:
+                self.failed(error)
+            item.looked = changes
+
     async def _judge(self, item: _Project) -> None:
-        """Judges a repository until nothing is newer than what was judged."""
+        """Judges a repository until nothing is newer than what was judged. What takes long waits as long for the next
+        change.
+        """
         clock = asyncio.get_running_loop().time
-        while item.is_stale:
-            while (wait := item.due - clock()) > 0:
-                await asyncio.sleep(wait)
+        while item.judged != item.changes:
+            await _reached(lambda: item.due + min(item.took, REST) * (item.whole is not None))
             async with self._turn:
-                item.is_stale = False
+                changes, started = item.changes, clock()
                 try:
-                    judgement = await asyncio.to_thread(judged, item.root, self._typed(item.root), item.judgement)
-                    if not item.is_stale:
+                    judgement = await asyncio.to_thread(judged, item.root, self._typed(item.root), item.whole)
+                    item.whole = judgement
+                    if changes == item.changes:
                         item.judgement = judgement
                         self._publish(item, judgement)
                 except Exception as error:
                     self.failed(error)
+                item.judged, item.took = changes, clock() - started
 
     def _typed(self, root: Path) -> dict[str, bytes]:
         """What stands in the editor of the files of a repository, by their paths in it."""
         own = ((path, document) for path, document in self._open.items() if document.root == root)
         return {path.relative_to(root).as_posix(): item.text.encode("utf-8", "surrogatepass") for path, item in own}
 
-    def _publish(self, item: _Project, judgement: Judgement) -> None:
-        """Publishes all findings of a repository, and takes back those of files that have none any more."""
+    def _publish(self, item: _Project, judgement: Judgement, only: Collection[str] | None = None) -> None:
+        """Publishes the findings of a repository, in all files or in some ``only``, and takes back those of files that
+        have none any more.
+        """
         texts = self.texts(judgement)
         found: dict[str, list[types.Diagnostic]] = {}
         for finding, place in shown(judgement.found):
-            found.setdefault(place.path, []).append(_published(finding, place, texts))
+            if only is None or place.path in only:
+                found.setdefault(place.path, []).append(_published(finding, place, texts))
         if find_root(item.root / CONFIG_FILE, self._open) != item.root:  # it is no repository any more
             found = {}
             self._projects.pop(item.root, None)
-        for path in sorted(found.keys() | item.shown):
+        for path in sorted(found.keys() | item.shown if only is None else only):
             document = self._open.get(item.root / path)
             version = document.version if document else None
             params = types.PublishDiagnosticsParams(texts.uri(path), found.get(path, []), version)
             self.text_document_publish_diagnostics(params)
-        item.shown = set(found)
+        able = self.client_capabilities.workspace
+        if only is None and able and able.inlay_hint and able.inlay_hint.refresh_support:
+            self.workspace_inlay_hint_refresh(None)
+        item.shown = set(found) if only is None else item.shown.difference(only).union(found)
 
-    async def known(self, uri: str) -> tuple[Judgement, str] | None:
-        """What is known of the repository of a document, as it stands now, and the document's path in it."""
+    async def known(self, uri: str, *, waits: bool = True, whole: bool = False) -> tuple[Judgement, str] | None:
+        """What is known of the repository of a document, as it stands now, and the document's path in it. Without
+        ``waits`` it may be what was known a moment before; with ``whole`` all files are judged.
+        """
         path = _path(uri)
         root = find_root(path, self._open) if path is not None else None
         item = self._projects.get(root) if root is not None else None
         if path is None or item is None:
             return None
-        if item.task is not None:
+        if not waits and item.judgement is not None:
+            return item.judgement, path.relative_to(item.root).as_posix()
+        if item.look is not None:
+            await asyncio.shield(item.look)
+        while item.task is not None and item.changes != (item.judged if whole else max(item.spoken, item.judged)):
             await asyncio.shield(item.task)
         return (item.judgement, path.relative_to(item.root).as_posix()) if item.judgement else None
+
+    def typed_text(self, uri: str) -> Text | None:
+        """What stands in the editor of a file, at this moment; None where it is not open."""
+        path = _path(uri)
+        item = self._open.get(path) if path is not None else None
+        return Text(item.text, self._encoding) if item else None
+
+    @property
+    def _encoding(self) -> str:
+        return self.workspace.position_encoding or types.PositionEncodingKind.Utf16
+
+    def show(self, text: str, output: str) -> None:
+        """Has the client open a text, unless it says that it shows answers by itself."""
+        able = self.client_capabilities.window
+        if able and able.show_document and able.show_document.support and not self.is_shown_by_client:
+            if self._answers is None:
+                self._answers = tempfile.TemporaryDirectory(prefix="kubectl-tas-")
+            file = Path(self._answers.name, f"answer.{_SUFFIX.get(output, output)}")
+            file.write_text(text, encoding="utf-8")
+            self.window_show_document(types.ShowDocumentParams(file.as_uri()))
 
     def texts(self, judgement: Judgement) -> _Texts:
         """The texts of a repository's files, as the client counts in them."""
         spelled = {path: document.uri for path, document in self._open.items()}
-        return _Texts(judgement, self.workspace.position_encoding or types.PositionEncodingKind.Utf16, spelled)
+        return _Texts(judgement, self._encoding, spelled)
 
     def failed(self, error: Exception) -> None:
         """Says that something could not be done; each once, and the server goes on."""
         message = f"internal error: {type(error).__name__}: {error}"
         if isinstance(error, TasError):
-            message = f"{error.message}. {error.hint}".strip()
+            message = _said(error)
         elif os.environ.get("KUBECTL_TAS_DEBUG"):
             where = "".join(traceback.format_exception(error))
             self.window_log_message(types.LogMessageParams(types.MessageType.Error, where))
         self.window_log_message(types.LogMessageParams(types.MessageType.Error, message))
         if message not in self._told:
             self._told.add(message)
-            shown = unlinked(printable_lines(message))  # VS Code runs commands that links name
-            self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"kubectl-tas: {shown}"))
+            shown = f"kubectl-tas: {_notified(message)}"
+            self.window_show_message(types.ShowMessageParams(types.MessageType.Error, shown))
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """What goes wrong outside of our own code is said likewise."""
-        self.failed(error)
+        """What goes wrong outside of our own code is said likewise; what a request is refused for is its answer."""
+        if not isinstance(error, JsonRpcException):
+            self.failed(error)
 
 
 class _Texts:
@@ -214,8 +293,12 @@ class _Texts:
         """The text of one."""
         if path not in self._known:
             text = text_of(self._judgement.root, path, self._judgement.typed)
-            self._known[path] = Text(text, self._encoding)
+            self._known[path] = self.counted(text)
         return self._known[path]
+
+    def counted(self, text: str) -> Text:
+        """A text as the client counts in it."""
+        return Text(text, self._encoding)
 
     def uri(self, path: str) -> str:
         """What the client calls a file."""
@@ -246,6 +329,21 @@ def _published(finding: Diagnostic, place: Location, texts: _Texts) -> types.Dia
     )
 
 
+def _said(error: TasError) -> str:
+    return f"{error.message}. {error.hint}" if error.hint else error.message
+
+
+def _notified(message: str) -> str:
+    """A message as it is shown: VS Code runs commands that links in notifications name."""
+    return unlinked(printable_lines(message))
+
+
+async def _reached(due: Callable[[], float]) -> None:
+    """Waits until a time has come that may be put off meanwhile."""
+    while (wait := due() - asyncio.get_running_loop().time()) > 0:
+        await asyncio.sleep(wait)
+
+
 def _path(uri: str) -> Path | None:
     """The file that a URI names; None where it is none, such as a buffer that was never saved."""
     name = uris.to_fs_path(uri) if uri.startswith("file:") else None
@@ -258,7 +356,9 @@ def make_server() -> Server:
     logging.getLogger("pygls").propagate = False
     server = Server()
     for name, handler in _HANDLERS.items():
-        server.feature(name, *_OPTIONS.get(name, ()))(_guarded(server, handler))
+        server.feature(name, _OPTIONS.get(name))(_guarded(server, handler))
+    for command in (SHOW_TREE, SHOW_FIT):
+        server.command(command)(_command(server, command))
     return server
 
 
@@ -268,11 +368,27 @@ def _guarded(server: Server, handler: Callable[[Server, Any], Awaitable[R]]) -> 
     async def answer(params: Any) -> R | None:
         try:
             return await handler(server, params)
+        except JsonRpcException:
+            raise
         except Exception as error:
             server.failed(error)
             return None
 
     return answer
+
+
+def _command(server: Server, name: str) -> Callable[..., Awaitable[str | None]]:
+    execute = _guarded(server, _execute)
+
+    async def run(*arguments: str) -> str | None:
+        return await execute(types.ExecuteCommandParams(name, list(arguments)))
+
+    return run
+
+
+async def _initialize(server: Server, params: types.InitializeParams) -> None:
+    options = params.initialization_options
+    server.is_shown_by_client = bool(options.get("showsAnswers")) if isinstance(options, dict) else False
 
 
 async def _initialized(server: Server, _params: types.InitializedParams) -> None:
@@ -308,7 +424,7 @@ async def _files(server: Server, _params: types.DidChangeWatchedFilesParams) -> 
 
 
 async def _at(
-    server: Server, params: types.HoverParams | types.DefinitionParams
+    server: Server, params: types.HoverParams | types.DefinitionParams | types.PrepareRenameParams | types.RenameParams
 ) -> tuple[Judgement, str, Text, tuple[Document, KeyPath] | None] | None:
     """The repository, the file, its text, and the document and key path of the scalar at a position."""
     known = await server.known(params.text_document.uri)
@@ -378,7 +494,170 @@ async def _code_action(server: Server, params: types.CodeActionParams) -> list[t
     return actions
 
 
+async def _completion(server: Server, params: types.CompletionParams) -> types.CompletionList | None:
+    found = await server.known(params.text_document.uri, waits=False)
+    text = server.typed_text(params.text_document.uri)
+    if found is None or text is None:
+        return None
+    judgement, path = found
+    asked = completion(path, text.text, text.offset(params.position), judgement.fleet)
+    place = types.Range(text.position(asked.start), text.position(asked.end))
+    return types.CompletionList(
+        is_incomplete=False,
+        items=[
+            types.CompletionItem(
+                item.word,
+                kind=types.CompletionItemKind.Property if item.is_key else types.CompletionItemKind.Value,
+                documentation=item.about or None,
+                sort_text=f"{number:04}",
+                text_edit=types.TextEdit(place, item.text),
+            )
+            for number, item in enumerate(asked.choices)
+        ],
+    )
+
+
+async def _documents(server: Server, uri: str) -> tuple[Judgement, str, Text, list[Document]] | None:
+    """The repository of a file, its path there, its text, and its documents."""
+    known = await server.known(uri)
+    if known is None:
+        return None
+    judgement, path = known
+    text = server.texts(judgement).of(path)
+    return judgement, path, text, project.documents(path, text.text)
+
+
+async def _symbols(server: Server, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol] | None:
+    found = await _documents(server, params.text_document.uri)
+    if found is None:
+        return None
+    _, _, text, documents = found
+    return [_symbol(document, outlines.symbol(document), text) for document in documents]
+
+
+def _symbol(document: Document, item: outlines.Symbol, text: Text) -> types.DocumentSymbol:
+    start, end = document.span(item.path)
+    place = text.range(document.locate(item.named, key=item.named == item.path))
+    whole = types.Range(text.position(start), text.position(end))
+    if not whole.start <= place.start <= place.end <= whole.end:
+        place = types.Range(whole.start, whole.start)
+    kind = types.SymbolKind.Field if item.path else types.SymbolKind.Object
+    children = [_symbol(document, child, text) for child in item.children]
+    return types.DocumentSymbol(
+        printable(item.name) or "-", kind, whole, place, printable(item.about), children=children
+    )
+
+
+async def _work(server: Server, uri: str) -> list[tuple[Judgement, Submission, types.Position]]:
+    """What a file sends to queues, each with where its name ends."""
+    found = await _documents(server, uri)
+    work = []
+    if found is not None:
+        judgement, path, text, documents = found
+        for document in documents:
+            item = outlines.sent_by(judgement, path, document)
+            if item is not None:
+                place = text.range(document.locate(outlines.identity(document)[2]))
+                work.append((judgement, item, place.end))
+    return work
+
+
+async def _hints(server: Server, params: types.InlayHintParams) -> list[types.InlayHint]:
+    found = await _work(server, params.text_document.uri)
+    return [
+        types.InlayHint(place, printable(outlines.hint(judgement, item)), padding_left=True)
+        for judgement, item, place in found
+        if params.range.start <= place <= params.range.end
+    ]
+
+
+async def _lenses(server: Server, params: types.CodeLensParams) -> list[types.CodeLens]:
+    found = await _work(server, params.text_document.uri)
+    return [
+        types.CodeLens(
+            types.Range(place, place),
+            types.Command(title, command, arguments=[params.text_document.uri, f"{item.kind}/{item.name}"]),
+        )
+        for _, item, place in found
+        for title, command in (("Show its tree", SHOW_TREE), ("Does it fit?", SHOW_FIT))
+    ]
+
+
+async def _links(server: Server, params: types.DocumentLinkParams) -> list[types.DocumentLink] | None:
+    found = await _documents(server, params.text_document.uri)
+    if found is None:
+        return None
+    judgement, path, text, documents = found
+    return [
+        types.DocumentLink(text.range(document.locate(where)), (judgement.root / target).resolve().as_uri())
+        for document in documents
+        for where, target in outlines.linked(judgement, path, document)
+    ]
+
+
+async def _prepare_rename(server: Server, params: types.PrepareRenameParams) -> types.Range | None:
+    found = await _renamed(server, params)
+    return found[2] if found else None
+
+
+async def _rename(server: Server, params: types.RenameParams) -> types.WorkspaceEdit | None:
+    found = await _renamed(server, params)
+    if found is None:
+        return None
+    judgement, item, _ = found
+    try:
+        files = await asyncio.to_thread(renamed, judgement, item, params.new_name)
+    except TasError as error:
+        raise JsonRpcException(_notified(_said(error)), types.LSPErrorCodes.RequestFailed) from error
+    texts = server.texts(judgement)
+    return types.WorkspaceEdit({texts.uri(path): texts.counted(old).edits(new) for path, (old, new) in files.items()})
+
+
+async def _renamed(
+    server: Server, params: types.PrepareRenameParams | types.RenameParams
+) -> tuple[Judgement, Renamed, types.Range] | None:
+    """What is renamed at a position, and the range of its name."""
+    found = await _at(server, params)
+    word = found[3] if found else None
+    if found is None or word is None:
+        return None
+    judgement, _, text, _ = found
+    document, path = word
+    start, end = text.span(document.locate(path))
+    written = text.text[start:end]
+    start += written[:1] in ("'", '"')
+    item = renamed_at(document, path, text.offset(params.position) - start, judgement.fleet)
+    if item is None or not text.text.startswith(item.old, start + item.start):
+        return None
+    start += item.start
+    return judgement, item, types.Range(text.position(start), text.position(start + len(item.old)))
+
+
+async def _execute(server: Server, params: types.ExecuteCommandParams) -> str | None:
+    """The answer to a command in text; where the client does not show it by itself, it opens a file with it."""
+    uri, wanted, *more = [str(argument) for argument in params.arguments or ()]
+    output = more[0] if more else "tree"
+    known = await server.known(uri, whole=True)
+    if known is None or output not in FORMATS:
+        return None
+    judgement, path = known
+    if params.command == SHOW_TREE:
+        text = await asyncio.to_thread(outlines.drawn, judgement, path, wanted, output)
+    else:
+        text = await asyncio.to_thread(_fit, judgement.root, wanted, output)
+    server.show(text, output)
+    return text
+
+
+def _fit(root: Path, wanted: str, output: str) -> str:
+    """What the command says, of the files on the disk and the cluster of the kubeconfig."""
+    command = [sys.executable, "-m", "kubectl_tas", "fit", "-C", str(root), "-o", output, "--", wanted]
+    done = process.run(command)
+    return done.out.decode("utf-8", "replace") or done.err
+
+
 _HANDLERS: dict[str, Callable[[Server, Any], Awaitable[Any]]] = {
+    types.INITIALIZE: _initialize,
     types.INITIALIZED: _initialized,
     types.TEXT_DOCUMENT_DID_OPEN: _opened,
     types.TEXT_DOCUMENT_DID_CHANGE: _changed,
@@ -388,5 +667,16 @@ _HANDLERS: dict[str, Callable[[Server, Any], Awaitable[Any]]] = {
     types.TEXT_DOCUMENT_HOVER: _hover,
     types.TEXT_DOCUMENT_DEFINITION: _definition,
     types.TEXT_DOCUMENT_CODE_ACTION: _code_action,
+    types.TEXT_DOCUMENT_COMPLETION: _completion,
+    types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: _symbols,
+    types.TEXT_DOCUMENT_INLAY_HINT: _hints,
+    types.TEXT_DOCUMENT_CODE_LENS: _lenses,
+    types.TEXT_DOCUMENT_DOCUMENT_LINK: _links,
+    types.TEXT_DOCUMENT_PREPARE_RENAME: _prepare_rename,
+    types.TEXT_DOCUMENT_RENAME: _rename,
 }
-_OPTIONS = {types.TEXT_DOCUMENT_CODE_ACTION: (types.CodeActionOptions([types.CodeActionKind.QuickFix]),)}
+_OPTIONS: dict[str, Any] = {
+    types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions([types.CodeActionKind.QuickFix]),
+    types.TEXT_DOCUMENT_COMPLETION: types.CompletionOptions(trigger_characters=[" ", "/"]),
+    types.TEXT_DOCUMENT_RENAME: types.RenameOptions(prepare_provider=True),
+}

@@ -184,7 +184,7 @@ class Admission:
                 return over
             is_listed, why = self._may_run_on(item, request, over)
             if not why:
-                ever = ", can never be scheduled" if over.rule is OVER_QUOTA else ""
+                ever = ": it can never start" if over.rule is OVER_QUOTA else ""
                 return replace(over, text=f"{over.text}{ever}{_not_covered(item, over, is_listed=is_listed)}")
         return None
 
@@ -400,13 +400,13 @@ def admit(
     for all. ``new`` is what of the request is not in ``used`` yet: of a gang of 8, of which 6 run, 2.
     """
     quota, target, together = workflow.quota, workflow.target, request.asks
-    by = f' by the gang "{workflow.gang}"' if workflow.gang else ""
+    by = f' for the gang "{workflow.gang}"' if workflow.gang else ""
     if workflow.is_draining:
         text = f"subpool {target} is DELETING; what it lists as draining may finish"
         return Verdict("draining", None, text, NOTHING, NOTHING)
     coming = together if workflow.is_preemptible else new
     if coming != together:
-        by = f' here for the gang "{workflow.gang}", the rest of which counts as used,'
+        by = f' for the gang "{workflow.gang}" (the rest of it counts as used)'
     counted = [name for name in together.asked if name == "gpu" or quota.of(name) != NO_LIMIT]
     if not counted:
         return Verdict("admitted", None, f"no GPUs asked{by}, so no quota is needed", NOTHING, NOTHING)
@@ -424,24 +424,23 @@ def admit(
     exceeded = [name for name in sum_.exceeding(quota) if coming.of(name) > 0]
     if exceeded:
         name, first = exceeded[0], used + request.first
-        shown = {key: show(name, amounts.of(name)) for key, amounts in
-                 {"used": used, "coming": coming, "sum": sum_}.items()}  # fmt: skip
-        asks = f"{shown['used']} of others + {shown['coming']} asked{by} = {shown['sum']}"
-        asks = asks if used.of(name) else f"{shown['coming']} asked{by}"
+        asks = f"it asks for {said(name, coming.of(name))}{by}"
+        asks = f"{asks}, others use {show(name, used.of(name))}" if used.of(name) else asks
         is_stuck = coming == together and any(first.of(name) > quota.of(name) for name in request.first.asked)
         is_stuck = is_stuck or request.is_one_gang
-        what = "it stays Pending" if is_stuck else "not all of it runs at once, the rest stays Pending"
-        text = f"{asks} > {said(name, quota.of(name))}, the quota of {target}: {what}"
+        what = "it stays Pending" if is_stuck else "not all of it can run at once"
+        text = f"{asks}; the quota of {target} is {show(name, quota.of(name))}: {what}"
         wait = _ways(workflow, request, elsewhere, "wait until others of the queue have ended")
         fits = not together.exceeding(quota)
         hint = wait if fits else _ask_less(workflow, request, elsewhere, together)
         return Verdict("pending", QUOTA_SHARED, text, NOTHING, NOTHING, hint)
     parts = (
-        f"{show(name, used.of(name))} used + {show(name, coming.of(name))} asked{by} <= {said(name, quota.of(name))}"
+        f"{show(name, used.of(name))} of {said(name, quota.of(name))} of {target} are used, "
+        f"it asks for {show(name, coming.of(name))}{by}"
         for name in counted
         if quota.of(name) != NO_LIMIT
     )
-    return Verdict("admitted", None, f"{', '.join(parts)} of {target}", together, NOTHING)
+    return Verdict("admitted", None, "; ".join(parts), together, NOTHING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -471,17 +470,16 @@ def _over(workflow: Submission, request: Request) -> Iterator[_Excess]:
     for name in largest.exceeding(workflow.maximum):
         most = workflow.maximum.of(name)
         whose = f"pool {pool.bounded_by(name).name}" if most == pool.maximum.of(name) else f"subpool {target}"
-        text = f"{gang} of {show(name, largest.of(name))} > {said(name, most)}, the maximum of {whose}"
+        text = f"{gang} needs {said(name, largest.of(name))}; the maximum of {whose} is {show(name, most)}"
         yield _Excess(OVER_QUOTA, name, text, workflow.maximum)
     if workflow.is_preemptible:
         return
     for name in asks.exceeding(quota) if workflow.subpool is None and pool.is_split else ():
-        sizes = f"{show(name, asks.of(name))} > {said(name, quota.of(name))}"
-        who = f"{shared} asks" if shared else "asks"
-        text = f"{who} {sizes} that the {pool.parts_are} leave to pool {target}"
+        left = f"the {pool.parts_are} leave {show(name, quota.of(name))} to pool {target}"
+        text = f"{shared or 'it'} asks for {said(name, asks.of(name))}; {left}"
         yield _Excess(OVER_SHARED_QUOTA, name, text, quota)
     for name in largest.exceeding(quota):
-        text = f"{gang} of {show(name, largest.of(name))} > {said(name, quota.of(name))}, the quota of {target}"
+        text = f"{gang} needs {said(name, largest.of(name))}; the quota of {target} is {show(name, quota.of(name))}"
         yield _Excess(OVER_QUOTA, name, text, quota)
 
 

@@ -52,7 +52,7 @@ class Grouping:
     """Whether its pod templates are in another object, so that the file does not say what its PodGroup will be."""
     unpredicted: str = ""
     """Why the file does not say what its PodGroup will be, where its pod templates do stand in it."""
-    group_name: tuple[str, str] = ("", "")
+    named_by: tuple[str, str] = ("", "")
     """What the name of its PodGroup begins with, and what that goes on with; empty: pg, its own name and a UID."""
     placed_at: KeyPath = ROOT
     """The annotations that place the PodGroup."""
@@ -74,6 +74,8 @@ class Grouping:
     """Why the tool cannot write its PodGroup; empty where it can."""
     segment_template: str = "Move it to the pod template."
     """How to mend segments that are asked for on the workload itself."""
+    ends_in: str = ""
+    """What follows on the UID in the name of its PodGroup, which then has no name before it."""
     no_index: str = ""
     """When its pods bear an index; empty where it is not known that they ever do."""
 
@@ -278,11 +280,13 @@ def _plain(kind: PodKind) -> Grouping:
     and of Argo's Workflow, which it passes over (skiptopowner.go, podjob.go).
     """
     return Grouping(
-        _all if kind.minimum == "all" else partial(_some, kind.minimum),
+        {"all": _all, "least": _least}.get(str(kind.minimum)) or partial(_some, kind.minimum),
         partial(_some_path, kind.minimum),
+        sub_groups=Feature.KARTA if kind.sub_groups else None,
         one_pod_group=not kind.each,
+        ends_in=kind.group_name,
         unpredicted=kind.unpredicted,
-        group_name=kind.group_name,
+        named_by=kind.named_by,
         placed_at=tuple(kind.placed_at.split(".")) if kind.placed_at else ROOT,
         not_owned=kind.not_owned,
         segment_template="Remove it: KAI makes segments of no such workload.",
@@ -302,8 +306,15 @@ def _some(asked: int | str, workload: FleetWorkload) -> list[int]:
     return found
 
 
+def _least(workload: FleetWorkload) -> list[int]:
+    """As many of each part as its Karta says (CalculateSubtreeScale of Karta); one pod before KAI reads Kartas."""
+    if not workload.is_owned and not workload.pool.backend.has(Feature.KARTA):
+        return _some(1, workload)
+    return cast("PlainWorkload", workload.declared.spec).least
+
+
 def _some_path(asked: int | str, workload: FleetWorkload) -> KeyPath | None:
-    if isinstance(asked, int) or asked == "all":
+    if isinstance(asked, int) or asked in ("all", "least"):
         return None
     path: KeyPath = tuple(asked.split("."))
     return path if workload.declared.origin.value(path) is not None else None
@@ -362,7 +373,14 @@ def pod_group_name(workload: FleetWorkload) -> str:
         name = workload.gang or workload.name
         kind = "gang" if workload.gang else workload.kind
         return names.owned_pod_group(name, workload.pool.backend.name, workload.namespace, kind, name)
-    return row(workload).group_name[0] or names.shorten(f"pg-{workload.name}", names.MAX_NAME)
+    if row(workload).named_by[0]:
+        return row(workload).named_by[0]
+    return "pg" if _is_of_karta(workload) else names.shorten(f"pg-{workload.name}", names.MAX_NAME)
+
+
+def _is_of_karta(workload: FleetWorkload) -> bool:
+    """Whether KAI names its PodGroup by a Karta (calcPodGroupName of its plugin)."""
+    return bool(row(workload).ends_in) and workload.pool.backend.has(Feature.KARTA)
 
 
 def rest_of_name(workload: FleetWorkload) -> str:
@@ -370,10 +388,12 @@ def rest_of_name(workload: FleetWorkload) -> str:
     spec, each = workload.declared.spec, row(workload).one_each
     if not is_one_pod_group(workload):
         return f"the name of the pod and its UID, one for each of {plural(workload.pods, 'pod')}"
-    if row(workload).group_name[1]:
-        return row(workload).group_name[1]
+    if row(workload).named_by[1]:
+        return row(workload).named_by[1]
     if spec.kind == "CronJob":
         return "the number of the run and its UID, one for each run"
+    if _is_of_karta(workload):
+        return f"the UID and -{row(workload).ends_in}"
     text = f"the UID and -{each}-N, one for each of {workload.copies} replicas" if each else "the UID"
     if spec.kind == "JobSet" and len(workload.replicas) < len(spec.spec.replicatedJobs):
         return f"{text} and -{workload.replicas[0].written}"

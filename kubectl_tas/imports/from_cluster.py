@@ -11,23 +11,24 @@ from pydantic import ValidationError
 
 from kubectl_tas import kai
 from kubectl_tas.errors import TasError
-from kubectl_tas.imports.queuetree import Forest, LivePool, LiveQueue, forest, live_queue
+from kubectl_tas.imports.queuetree import MARKS, Forest, LivePool, LiveQueue, forest, live_queue
 from kubectl_tas.imports.written import Imported, Making, Unplaced, config, distinct, document, plain_name
 from kubectl_tas.kai import Feature
 from kubectl_tas.live.cluster_state import Record
 from kubectl_tas.live.kubectl import shown
 from kubectl_tas.model.config import PRIORITY_VALUES, ConfigSpec
+from kubectl_tas.model.labels import setter
 from kubectl_tas.model.pool_kinds import UNLIMITED
 from kubectl_tas.model.topology_kinds import ClusterTopology
-from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amounts, ResourceName, show
+from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amounts, ResourceName, said, show
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 
 if TYPE_CHECKING:
     from kubectl_tas.model.artifact import Artifact
+    from kubectl_tas.resolve.fleet import Fleet
 
 
-PREFIX: str = ConfigSpec().queuePrefix
 _IMAGE = re.compile(r"kai-scheduler/[a-z-]+:v?([0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4})(?![0-9.])")
 """An image of KAI with its release."""
 _KAI_TOPOLOGY = "kai.scheduler/"
@@ -43,12 +44,34 @@ class Wanted:
     """The context that is written into the Config."""
     sums: bool = False
     """Whether a pool is guaranteed at least what its subpools come to."""
+    backend: str = "default"
+    """What the cluster is called."""
+    repository: Fleet | None = None
+    """The repository that it is added to; None: a new one."""
+
+    @property
+    def config(self) -> ConfigSpec:
+        """The settings that its names follow."""
+        return self.repository.config if self.repository else ConfigSpec()
 
 
 @dataclass(slots=True, kw_only=True)
 class _Making(Making):
+    wanted: Wanted
     namespace: str
     release: kai.Release
+    usage: Mapping[str, Counter[str]]
+    """How many PodGroups of each queue there are in each namespace."""
+
+    @property
+    def prefix(self) -> str:
+        """What queues that follow the scheme are called after."""
+        return self.wanted.config.queuePrefix
+
+    def namespaces(self, queues: Iterable[LiveQueue]) -> list[str]:
+        """Where work of some queues is, most of it first."""
+        counts: Counter[str] = sum((self.usage.get(item.name, Counter()) for item in queues), Counter())
+        return sorted(counts, key=lambda name: (-counts[name], name))
 
 
 def import_cluster(record: Record, wanted: Wanted) -> Imported:
@@ -67,18 +90,23 @@ def _imported(record: Record, wanted: Wanted) -> Imported:
     release = kai.release(version or f"{kai.NEWEST[0]}.{kai.NEWEST[1]}")
     if release is None:
         raise TasError(f"the cluster runs KAI {version}, which is older than {kai.known()}", hint="Update KAI.")
-    making = _Making(namespace=_main_namespace(queues, usage), release=release, notes=note)
+    namespace = _main_namespace(queues, usage, wanted.config.queuePrefix)
+    making = _Making(wanted=wanted, namespace=namespace, release=release, usage=usage, notes=note)
     deep = release.has(Feature.DEEP_QUEUES)
     found = forest(queues, has_root=deep, sums=wanted.sums)
     held = {str(item["metadata"]["name"]): _held(item) for item in record.objects if item.get("kind") == "Queue"}
     making.unplaced += (Unplaced("Queue", name, text, held[name]) for name, text in found.unplaced.items())
-    pool_names = distinct(_pool_name(making, pool) for pool in found.pools)
-    topologies = _topologies(making, record, {names.pool_topology(PREFIX, making.namespace, x): x for x in pool_names})
+    pool_names = _pool_names(making, found.pools)
+    own = {names.pool_topology(making.prefix, making.namespace, name): name for name in pool_names}
+    topologies = _topologies(making, record, own)
     for pool, name in zip(found.pools, pool_names, strict=True):
-        _write_pool(making, pool, name, usage, topologies.get(name))
+        _write_pool(making, pool, name, topologies.get(name))
     classes = _priority_classes(making, record)
-    _write_config(making, found, wanted, version, classes, record)
-    return making.done()
+    backend = _backend(making, found, version, record)
+    if wanted.repository is None:
+        spec = {"backends": [backend], **({"priorityClasses": classes} if classes else {})}
+        making.write("tas.yaml", "Imported from a cluster.", config(spec))
+    return making.done({"backends": [backend]})
 
 
 def _namespaces(objects: Iterable[Mapping[str, Any]]) -> dict[str, Counter[str]]:
@@ -92,10 +120,10 @@ def _namespaces(objects: Iterable[Mapping[str, Any]]) -> dict[str, Counter[str]]
     return found
 
 
-def _main_namespace(queues: Sequence[LiveQueue], usage: Mapping[str, Counter[str]]) -> str:
+def _main_namespace(queues: Sequence[LiveQueue], usage: Mapping[str, Counter[str]], prefix: str) -> str:
     """The namespace that a root queue of the scheme names, else the only one with work."""
-    prefix = names.root_queue(PREFIX, "")
-    roots = [queue.name.removeprefix(prefix) for queue in queues if queue.name.startswith(prefix)]
+    start = names.root_queue(prefix, "")
+    roots = [queue.name.removeprefix(start) for queue in queues if queue.name.startswith(start)]
     used = sorted({namespace for counts in usage.values() for namespace in counts})
     return roots[0] if roots else used[0] if len(used) == 1 else "default"
 
@@ -123,12 +151,41 @@ def _held(queue: Mapping[str, Any]) -> str:
     return held if held not in ("0", "") else ""
 
 
-def _pool_name(making: _Making, pool: LivePool) -> str:
-    """What a pool is called: as its queue, without what the scheme adds."""
-    scheme = names.pool_queue(PREFIX, making.namespace, "")
-    name = plain_name(pool.container.name.removeprefix(scheme))
-    room = names.MAX_LABEL - len(names.leaf_queue(PREFIX, making.namespace, "", names.SHARED))
-    return names.shorten(name, max(room, names.HASH + 2))
+def _pool_names(making: _Making, pools: Sequence[LivePool]) -> list[str]:
+    """What pools are called: as their queues, without what the scheme adds. The name of a pool that is there stays its
+    own: the other is called after its cluster, too.
+    """
+    scheme = names.pool_queue(making.prefix, making.namespace, "")
+    room = names.MAX_LABEL - len(names.leaf_queue(making.prefix, making.namespace, "", names.SHARED))
+    repository = making.wanted.repository
+    there = {pool.spec.metadata.name for pool in repository.repository.pools} if repository else set()
+    wanted, found = [], []
+    for pool in pools:
+        full = plain_name(pool.container.name.removeprefix(scheme))
+        name = names.shorten(full, max(room, names.HASH + 2))
+        own = f"{full}-{plain_name(making.wanted.backend)}" if name in there else full
+        found.append(name)
+        wanted.append(names.shorten(own, max(room, names.HASH + 2)))
+    called = distinct(wanted, there)
+    for pool, name, new in zip(pools, found, called, strict=True):
+        if name in there:
+            making.clashes.append(_clash(making.wanted, pool, name, new))
+    return called
+
+
+def _clash(wanted: Wanted, pool: LivePool, name: str, new: str) -> str:
+    """What a pool is called, and how it differs from the one whose name it would have."""
+    assert wanted.repository is not None
+    other = wanted.repository.pool_by_name.get(name)
+    said_of = f"Queue {pool.container.name}: pool {new}, since pool {name} is there"
+    if other is None:
+        return said_of
+    quotas = [
+        f"{said(resource, other.guarantee.of(resource))} there, {said(resource, pool.guarantee.of(resource))} here"
+        for resource in RESOURCES
+        if other.guarantee.of(resource) != pool.guarantee.of(resource)
+    ]
+    return f"{said_of} on backend {other.backend.name}, with {'; '.join(quotas) if quotas else 'the same quota'}"
 
 
 def _subpool_name(pool: LivePool, name: str, queue: LiveQueue) -> str:
@@ -141,23 +198,22 @@ def _subpool_name(pool: LivePool, name: str, queue: LiveQueue) -> str:
     return f"{found}-queue" if found == names.SHARED else found
 
 
-def _kept(queue: LiveQueue, scheme: str, display: str) -> dict[str, str]:
-    """What is written of the name of a queue where it does not follow the scheme."""
-    named = {} if queue.name == scheme else {"name": queue.name}
-    return named if queue.display == display else {**named, "displayName": queue.display or ""}
+def _kept(queue: LiveQueue, scheme: str, display: str) -> dict[str, Any]:
+    """What is written of a queue: its names where they do not follow the scheme, labels and annotations."""
+    named: dict[str, Any] = {} if queue.name == scheme else {"name": queue.name}
+    named |= {} if queue.display == display else {"displayName": queue.display or ""}
+    return {**named, **queue.marks}
 
 
-def _write_pool(
-    making: _Making, pool: LivePool, name: str, usage: Mapping[str, Counter[str]], keys: list[dict[str, str]] | None
-) -> None:
-    where, queue, shared = (PREFIX, making.namespace, name), pool.container, pool.shared
-    counts: Counter[str] = sum((usage.get(item.name, Counter()) for item in pool.queues), Counter())
-    namespaces = tuple(sorted(counts, key=lambda name: (-counts[name], name)))
+def _write_pool(making: _Making, pool: LivePool, name: str, keys: list[dict[str, str]] | None) -> None:
+    where, queue, shared = (making.prefix, making.namespace, name), pool.container, pool.shared
+    own_work = making.namespaces([queue, *((shared,) if shared else ())])
+    namespaces = list(dict.fromkeys((*own_work, *making.namespaces(pool.leaves))))
     own = _kept(queue, names.pool_queue(*where), name)
     rest = _kept(shared, names.leaf_queue(*where, names.SHARED), f"{name}--_shared") if shared else {}
-    spec: dict[str, Any] = {}
-    if namespaces not in ((), (making.namespace,)):
-        spec["namespaces"] = list(namespaces)
+    spec: dict[str, Any] = {"backend": making.wanted.backend} if making.wanted.repository else {}
+    if namespaces not in ([], [making.namespace]):
+        spec["namespaces"] = namespaces
     spec["resources"] = _resources(pool.guarantee, queue)
     spec |= {"priority": queue.priority} if queue.priority is not None else {}
     for runtime in ("preemptMinRuntime", "reclaimMinRuntime"):
@@ -171,7 +227,8 @@ def _write_pool(
     shorts = distinct(_subpool_name(pool, name, leaf) for leaf in pool.leaves)
     for leaf, short in zip(pool.leaves, shorts, strict=True):
         kept = _kept(leaf, names.leaf_queue(*where, short), f"{name}{names.SEPARATOR}{short}")
-        data = document("Subpool", short, _subpool(pool, leaf, name, kept))
+        own_work = making.namespaces([leaf]) if len(namespaces) > 1 else []
+        data = document("Subpool", short, _subpool(pool, leaf, name, own_work, kept))
         making.write(f"subpools/{name}--{short}.yaml", f"Imported: the Queue {leaf.name}.", data)
 
 
@@ -195,7 +252,9 @@ def _written(name: ResourceName, amounts: Amounts) -> int | str:
     return int(text) if text.isdecimal() else text
 
 
-def _subpool(pool: LivePool, leaf: LiveQueue, parent: str, kept: Mapping[str, str]) -> dict[str, Any]:
+def _subpool(
+    pool: LivePool, leaf: LiveQueue, parent: str, namespaces: Sequence[str], kept: Mapping[str, Any]
+) -> dict[str, Any]:
     finite = [name for name in RESOURCES if pool.guarantee.of(name) != NO_LIMIT]
     quota = {name: _written(name, leaf.quota) for name in finite}
     whole = pool.container
@@ -206,6 +265,7 @@ def _subpool(pool: LivePool, leaf: LiveQueue, parent: str, kept: Mapping[str, st
     spec |= {"weight": weight} if weight else {}
     if leaf.priority != whole.priority:
         spec["priority"] = DEFAULT_PRIORITY if leaf.priority is None else leaf.priority
+    spec |= {"namespaces": namespaces} if namespaces else {}
     return {**spec, "state": "ACTIVE", **({"queue": kept} if kept else {})}
 
 
@@ -217,6 +277,7 @@ def _topologies(making: _Making, record: Record, own: Mapping[str, str]) -> dict
         if item.get("kind") in ("ClusterTopology", "ClusterTopologyBinding")
     }
     found: dict[str, list[dict[str, str]]] = {}
+    there = making.wanted.repository.cluster_topologies if making.wanted.repository else {}
     for item in record.objects:
         if item.get("kind") != "Topology":
             continue
@@ -228,6 +289,8 @@ def _topologies(making: _Making, record: Record, own: Mapping[str, str]) -> dict
         if name in own:
             found[own[name]] = [{"key": key, "label": label} for key, label in zip(called, labels, strict=True)]
             continue
+        if name in there:
+            continue  # it is the same one, or what is rendered differs
         write_topology(making, name, list(zip(called, labels, strict=True)))
     return found
 
@@ -264,8 +327,8 @@ def _priority_classes(making: _Making, record: Record) -> dict[str, str]:
     """The PriorityClass of each priority, where it is not the default: that name stands for another value."""
     values = {str(x["metadata"]["name"]): x.get("value") for x in record.objects if x.get("kind") == "PriorityClass"}
     given: dict[str, str] = {}
-    default: dict[str, str] = ConfigSpec().priorityClasses.model_dump()
-    for priority, name in default.items():
+    default: dict[str, str] = making.wanted.config.priorityClasses.model_dump()
+    for priority, name in default.items() if making.wanted.repository is None else ():
         if name in values and values[name] != PRIORITY_VALUES[priority]:
             *_, given[priority] = distinct([*values, f"tas-{priority.lower()}"])
     own = (*default.values(), *kai.PRIORITY_CLASSES)
@@ -278,22 +341,19 @@ def _priority_classes(making: _Making, record: Record) -> dict[str, str]:
     return {**default, **given} if given else {}
 
 
-def _write_config(
-    making: _Making, found: Forest, wanted: Wanted, version: str | None, classes: Mapping[str, str], record: Record
-) -> None:
-    backend: dict[str, Any] = {"name": "default", "namespace": making.namespace}
+def _backend(making: _Making, found: Forest, version: str | None, record: Record) -> dict[str, Any]:
+    wanted = making.wanted
+    backend: dict[str, Any] = {"name": wanted.backend, "namespace": making.namespace}
     backend |= {"scheduler": {"type": "kai", "version": version}} if version else {}
     backend |= {"context": wanted.context} if wanted.context else {}
     if making.release.has(Feature.DEEP_QUEUES):
-        scheme = names.root_queue(PREFIX, making.namespace)
+        scheme = names.root_queue(making.prefix, making.namespace)
         kept: object = _kept(found.root, scheme, scheme) if found.root else "none"
         backend |= {"rootQueue": kept} if kept else {}
     levels = [level for x in record.objects if x.get("kind") == "Topology" for level in x["spec"].get("levels") or ()]
     if making.release.has(Feature.LEVEL_ALIAS) and levels and not any(level.get("alias") for level in levels):
         backend["levelAliases"] = False
-    spec: dict[str, Any] = {"backends": [backend]}
-    spec |= {"priorityClasses": dict(classes)} if classes else {}
-    making.write("tas.yaml", "Imported from a cluster.", config(spec))
+    return backend
 
 
 COMPARED = ("Queue", "Topology", "PriorityClass")
@@ -321,10 +381,22 @@ class Compared:
     name: str
     differences: tuple[Difference, ...] | None
     """None: the cluster does not have it."""
+    marks: tuple[tuple[str, str], ...] = ()
+    """Labels and annotations of the cluster's that no file keeps, each with the tool that sets it."""
+
+    @property
+    def is_clash(self) -> bool:
+        """Whether it is another object of one name: a Topology with other levels, a PriorityClass with another value.
+        Nobody can change these in place.
+        """
+        return any(
+            not item.is_same and item.path.startswith({"Topology": "spec", "PriorityClass": "value"}[self.kind])
+            for item in (self.differences or () if self.kind != "Queue" else ())
+        )
 
 
 def compared(artifacts: Iterable[Artifact], record: Record) -> list[Compared]:
-    """Each object that is applied, in order. Labels and annotations that only one of both has do not count."""
+    """Each object that is applied, in order. Labels and annotations that only the rendered object has do not count."""
     own = (item for item in record.objects if item["kind"] in COMPARED)
     live = {(str(item["kind"]), str(item["metadata"]["name"])): item for item in own}
     found = []
@@ -333,14 +405,24 @@ def compared(artifacts: Iterable[Artifact], record: Record) -> list[Compared]:
         kind, name = str(manifest["kind"]), str(manifest["metadata"]["name"])
         if artifact.apply and kind in COMPARED:
             there = live.get((kind, name))
-            found.append(Compared(kind, name, None if there is None else tuple(_differences(there, manifest))))
+            if there is None:
+                found.append(Compared(kind, name, None))
+            else:
+                found.append(Compared(kind, name, tuple(_differences(there, manifest)), tuple(_marks(there))))
     return found
+
+
+def _marks(live: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for part in MARKS:
+        for key in live["metadata"].get(part) or {}:
+            if (tool := setter(str(key))) not in (None, "kubectl-tas"):
+                yield f"{part[:-1]} {key}", str(tool)
 
 
 def _differences(live: Mapping[str, Any], manifest: Mapping[str, Any]) -> Iterator[Difference]:
     if live.get("apiVersion") != manifest["apiVersion"]:
         yield Difference("apiVersion", shown(live.get("apiVersion")), shown(manifest["apiVersion"]), is_same=False)
-    for part in ("labels", "annotations"):
+    for part in MARKS:
         there = live["metadata"].get(part) or {}
         if not isinstance(there, dict):
             message = f"the {live['kind']} {manifest['metadata']['name']} of the cluster cannot be read"
@@ -349,16 +431,22 @@ def _differences(live: Mapping[str, Any], manifest: Mapping[str, Any]) -> Iterat
         for key, value in manifest["metadata"].get(part, {}).items():
             if there.get(key, value) != value:
                 yield Difference(f"metadata.{part}[{key}]", shown(there[key]), shown(value), is_same=False)
+        for key, value in there.items():
+            if key not in manifest["metadata"].get(part, {}) and setter(str(key)) in (None, "kubectl-tas"):
+                yield Difference(f"metadata.{part}[{key}]", shown(value), "not there", is_same=False)
     for name, value in manifest.items():
         if name not in _ABOUT:
             yield from _between(name, live.get(name), value)
 
 
 def _between(path: str, before: Any, after: Any) -> Iterator[Difference]:
-    """What an object says otherwise at a path. What only the cluster has stays there, and is no difference."""
+    """What an object says otherwise at a path."""
     if isinstance(after, dict) and isinstance(before, dict | None):
         for key, value in after.items():
             yield from _between(f"{path}.{key}", (before or {}).get(key), value)
+        for key, value in (before or {}).items():
+            if key not in after and value not in (None, "", {}, []):
+                yield Difference(f"{path}.{key}", _text(value), "not there", is_same=False)
     elif isinstance(after, list) and isinstance(before, list) and len(after) == len(before):
         for index, (old, new) in enumerate(zip(before, after, strict=True)):
             yield from _between(f"{path}[{index}]", old, new)

@@ -15,7 +15,7 @@ from typing import Any
 
 from kubectl_tas.check.pool_settings import SYSTEM_NAMESPACES
 from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.imports.from_cluster import PREFIX, level_name, write_topology
+from kubectl_tas.imports.from_cluster import level_name, write_topology
 from kubectl_tas.imports.kueueobjects import (
     PRIORITY_CLASS,
     QUEUE_NAME,
@@ -37,6 +37,7 @@ from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.pools import circles_of
 
+PREFIX: str = ConfigSpec().queuePrefix
 NAMESPACE = ConfigSpec().backends[0].namespace
 MAX_WEIGHT = 10**6
 """The largest weight that is written: larger ones lose digits, and only their ratios count."""

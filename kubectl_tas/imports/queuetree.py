@@ -10,10 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from pydantic import BaseModel, ValidationError
+
 from kubectl_tas.errors import TasError
 from kubectl_tas.live.kubectl import shown, text_of
-from kubectl_tas.model.labels import NODE_POOL
-from kubectl_tas.model.pool_kinds import MEMORY
+from kubectl_tas.model.base import MAX_COUNT
+from kubectl_tas.model.labels import NODE_POOL, setter
+from kubectl_tas.model.pool_kinds import MEMORY, PoolSpec, QueueMeta
 from kubectl_tas.quantities import (
     NO_LIMIT,
     RESOURCES,
@@ -29,6 +32,8 @@ from kubectl_tas.quantities import (
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 
+MARKS = ("labels", "annotations")
+"""What objects bear beside their names."""
 _PART = Fraction(1, 10**6)
 """Less than this is lost where a number has more digits than KAI's own: of memory, a byte."""
 
@@ -47,6 +52,8 @@ class LiveQueue:
     spec: Mapping[str, Any]
     shard: str | None
     """The shard of KAI's scheduler that sees it."""
+    marks: Mapping[str, Mapping[str, str]]
+    """Its labels and annotations that a file can have, by these two words."""
 
     @property
     def quota(self) -> Amounts:
@@ -79,8 +86,10 @@ class LiveQueue:
         shares = self.spec.get("resources") or {}
         share = shares.get(name) if isinstance(shares, dict) else None
         value = (share or {}).get(field, 0) if isinstance(share or {}, dict) else None
-        if isinstance(value, bool) or not isinstance(value, int | float) or value != value or abs(value) > 10**18:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not (0 <= value < 10**18 or value == -1):
             raise NoPlaceError(f"the {field} of its {name} is {shown(value)}, which is no amount")
+        if value > MAX_COUNT * {"gpu": 1, "cpu": 1000, "memory": 10**8}[name]:
+            raise NoPlaceError(f"the {field} of its {name} is {shown(value)}, more than files count to")
         return Fraction(repr(value))
 
     def _amount(self, name: ResourceName, field: str) -> Amount:
@@ -90,7 +99,7 @@ class LiveQueue:
         found = int(number) if name != "memory" else round(number * 10**6)
         unit = {"gpu": "GPUs", "cpu": "thousandths of a core", "memory": "bytes that can be written with a unit"}[name]
         is_near = abs(Fraction(kai_number(name, found)) - number) < _PART and (name != "memory" or _is_writable(found))
-        if number < 0 or not is_near:
+        if not is_near:
             raise NoPlaceError(f"the {field} of its {name} is {_plain(number)}, which is not in whole {unit}")
         return found
 
@@ -121,10 +130,26 @@ def live_queue(item: Mapping[str, Any]) -> LiveQueue:
             str(display) if display else None,
             dict(spec),
             text_of(labels[NODE_POOL]) if labels.get(NODE_POOL) else None,
+            {part: kept for part in MARKS if (kept := _kept(part, metadata.get(part) or {}))},
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         hint = "It must be what `kubectl get queues.scheduling.run.ai -o json` prints."
         raise TasError("a Queue of the cluster cannot be read: it is not built as KAI builds it", hint=hint) from error
+
+
+def _kept(part: str, written: Mapping[str, Any]) -> dict[str, str]:
+    """What a file can say of the labels, or of the annotations, of a Queue."""
+    return {
+        key: value for key, value in written.items() if setter(key) is None and _is_valid(QueueMeta, part, {key: value})
+    }
+
+
+def _is_valid(model: type[BaseModel], field: str, value: object) -> bool:
+    try:
+        model.model_validate({field: value})
+    except ValidationError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +206,18 @@ def forest(queues: Iterable[LiveQueue], *, has_root: bool, sums: bool) -> Forest
         children.setdefault(queue.parent, []).append(queue)
     tree = _Tree(by_name, {name: tuple(found) for name, found in children.items()}, sums)
     roots = [queue for queue in tree.children.get(None, ()) if has_root and _may_be_root(tree, queue)]
-    return max((_with_root(tree, root) for root in (*roots, None)), key=lambda found: -len(found.unplaced))
+    best = max(roots, key=lambda root: _placed_below(tree, root), default=None)
+    candidates = (best, None) if best else (None,)
+    return max((_with_root(tree, root) for root in candidates), key=lambda found: -len(found.unplaced))
+
+
+def _placed_below(tree: _Tree, root: LiveQueue) -> int:
+    """How many queues have a place where this one is above all pools."""
+    pools: list[LivePool] = []
+    for child in tree.below(root):
+        if tree.below(child):
+            _take(tree, child, pools, {})
+    return sum(len(pool.queues) for pool in pools)
 
 
 def _may_be_root(tree: _Tree, queue: LiveQueue) -> bool:
@@ -258,6 +294,8 @@ def _pool(tree: _Tree, container: LiveQueue) -> LivePool:
     shared = _shared(container, below)
     leaves = tuple(queue for queue in below if queue != shared)
     guarantee = each(lambda name: _guaranteed(tree, container, leaves, name)) if leaves else container.quota
+    for queue, quota in ((container, guarantee), *((queue, queue.quota) for queue in below)):
+        _must_hold(queue, quota)
     return LivePool(container, shared, leaves, guarantee)
 
 
@@ -269,6 +307,7 @@ def _must_be_whole(tree: _Tree, container: LiveQueue, queue: LiveQueue) -> None:
             f"{queue.name} below {container.name} has queues of its own: departments are not imported, but declared by "
             "hand, with spec.parent"
         )
+    _must_be_said(queue)
     if is_leaf and (queue.runtime("preemptMinRuntime") or queue.runtime("reclaimMinRuntime")):
         raise NoPlaceError(f"{queue.name} has a least runtime of its own; here it is that of the pool")
     if queue.shard != container.shard:
@@ -278,16 +317,26 @@ def _must_be_whole(tree: _Tree, container: LiveQueue, queue: LiveQueue) -> None:
     if len(queue.name) > names.MAX_LABEL:
         raise NoPlaceError(f"the name {queue.name} has more than {names.MAX_LABEL} characters")
     try:
-        amounts, weight = (queue.quota, queue.limit), queue.weight
+        _ = queue.quota, queue.limit, queue.weight
     except NoPlaceError as error:
         raise NoPlaceError(f"{queue.name}: {error}" if is_leaf else str(error)) from None
-    assert weight is not None
+
+
+def _must_be_said(queue: LiveQueue) -> None:
+    """Raises NoPlaceError where a field has a value that no file can have."""
+    for field in ("priority", "preemptMinRuntime", "reclaimMinRuntime"):
+        value = queue.spec.get(field)
+        if value not in (None, "") and not _is_valid(PoolSpec, field, value):
+            raise NoPlaceError(f"the {field} of {queue.name} is {shown(value)}, which no file can say")
+
+
+def _must_hold(queue: LiveQueue, guarantee: Amounts) -> None:
+    """Raises NoPlaceError where a queue may hold less than it is guaranteed."""
     for name in RESOURCES:
-        quota, limit = (amount.of(name) for amount in amounts)
-        if limit < quota and quota != NO_LIMIT:
-            raise NoPlaceError(
-                f"{queue.name} may hold {said(name, limit)} at the most, less than its quota, {said(name, quota)}"
-            )
+        quota, limit = guarantee.of(name), queue.limit.of(name)
+        if limit < quota:
+            has = f"no limit to its quota of {name}" if quota == NO_LIMIT else f"a quota of {said(name, quota)}"
+            raise NoPlaceError(f"{queue.name} has {has}, but may hold at most {said(name, limit)}")
 
 
 def _shared(container: LiveQueue, below: Sequence[LiveQueue]) -> LiveQueue | None:

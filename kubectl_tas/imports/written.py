@@ -8,6 +8,7 @@ from dataclasses import field
 from typing import Any
 
 from kubectl_tas import yaml
+from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.base import API_VERSION
 from kubectl_tas.records import dataclass
 
@@ -33,11 +34,18 @@ class Imported:
     notes: tuple[str, ...]
     """What reads otherwise here, or was not told."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Those of the Config, as they stand there, of OSMO's configuration."""
+    """Those of the Config, as they stand there."""
     missing: tuple[str, ...] = ()
     """What pools of OSMO name and was not given, as sentences."""
     becomes: tuple[str, ...] = ()
     """What becomes of what was read, a line for each thing."""
+    clashes: tuple[str, ...] = ()
+    """What is called otherwise than its name is, since another has it; as phrases."""
+
+    @property
+    def has_objects(self) -> bool:
+        """Whether any file declares more than settings."""
+        return bool(self.files.keys() - {CONFIG_FILE})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -47,6 +55,7 @@ class Making:
     files: dict[str, str] = field(default_factory=dict)
     unplaced: list[Unplaced] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    clashes: list[str] = field(default_factory=list)
 
     def write(self, path: str, about: str, data: Mapping[str, Any]) -> None:
         """Makes a file with one document, below a comment."""
@@ -57,7 +66,8 @@ class Making:
     ) -> Imported:
         """All of it, the Config first."""
         files = dict(sorted(self.files.items(), key=lambda item: (item[0] != "tas.yaml", item[0])))
-        return Imported(files, tuple(self.unplaced), tuple(self.notes), settings or {}, tuple(missing), tuple(becomes))
+        found = (tuple(self.unplaced), tuple(self.notes), settings or {}, tuple(missing))
+        return Imported(files, *found, tuple(becomes), tuple(self.clashes))
 
 
 def document(kind: str, name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,12 +85,16 @@ def plain_name(wanted: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", wanted.lower()).strip("-") or "pool"
 
 
-def distinct(wanted: Iterable[str]) -> list[str]:
-    """The names, of which the second of a kind gets a number."""
-    given: list[str] = []
+def distinct(wanted: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
+    """The names, of which the second of a kind gets a number; ``taken`` are names that others have."""
+    given: dict[str, int] = dict.fromkeys(taken, 1)
+    found = []
     for name in wanted:
-        number, free = 2, name
+        number, free = given.get(name, 0), name
         while free in given:
-            number, free = number + 1, f"{name}-{number}"
-        given.append(free)
-    return given
+            number += 1
+            free = f"{name}-{number}"
+        given[name] = max(number, 1)
+        given[free] = 1
+        found.append(free)
+    return found

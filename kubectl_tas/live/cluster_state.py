@@ -26,6 +26,7 @@ Shape = bool | dict[str, Any] | list[Any]
 """What is kept of a value: all of it, of an object some keys, of a list the same of each item."""
 
 _NAMED: dict[str, Shape] = {"name": True, "labels": True}
+_MARKED: dict[str, Shape] = {**_NAMED, "annotations": True}
 _SPACED: dict[str, Shape] = {"name": True, "namespace": True}
 _CONSTRAINT = {"topologyConstraint": True}
 _RESOURCES: dict[str, Shape] = {"resources": {"requests": True, "limits": True}}
@@ -55,7 +56,7 @@ _ON_NODE: dict[str, Shape] = {
 }
 SHAPES: dict[str, Shape] = {
     "Queue": {
-        "metadata": {**_NAMED, "creationTimestamp": True},
+        "metadata": {**_MARKED, "creationTimestamp": True},
         "spec": True,
         "status": {"allocated": True, "allocatedNonPreemptible": True, "requested": True},
     },
@@ -87,8 +88,8 @@ SHAPES: dict[str, Shape] = {
         "status": {"allocatable": True, "conditions": [{"type": True, "status": True}]},
     },
     "Pod": _ON_NODE,
-    "Topology": {"metadata": _NAMED, "spec": True},
-    "PriorityClass": {"metadata": _NAMED, "value": True, "globalDefault": True, "description": True},
+    "Topology": {"metadata": _MARKED, "spec": True},
+    "PriorityClass": {"metadata": _MARKED, "value": True, "globalDefault": True, "description": True},
     "Deployment": {
         "metadata": _SPACED,
         "spec": {"template": {"spec": {"containers": [{"name": True, "image": True}]}}},

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import field
 from typing import Any
 
 from kubectl_tas.errors import TasError
@@ -49,6 +51,8 @@ class Access:
     kubeconfig: str | None = None
     namespace: str | None = None
     """The only namespace to read; None: all of them."""
+    watch: Callable[[str], AbstractContextManager[object]] = field(default=nullcontext, compare=False, repr=False)
+    """What is entered while the cluster is asked, with the words for that."""
 
     def flags(self) -> list[str]:
         """The flags for kubectl."""
@@ -66,7 +70,8 @@ def get(access: Access, resource: str, *, namespaced: bool = False) -> list[dict
     timeout = f"--request-timeout={REQUEST_SECONDS}s"
     try:
         command = [program, *access.flags(), timeout, "get", resource, *scope, "-o", "json"]
-        done = run(command, environment=_environment(), limits=LIMITS)
+        with access.watch(f"Reading {resource}"):
+            done = run(command, environment=_environment(), limits=LIMITS)
     except LimitError as error:
         raise TasError(f"the cluster cannot be read: {error.message}", hint=_GIVE) from error
     if done.code != 0:
@@ -82,8 +87,23 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "HOME": home if os.path.isabs(home) else os.sep}  # noqa: PTH117
 
 
+class Given(str):
+    """What stands for the name of a file in messages, with the content that was given for it."""
+
+    content: bytes
+
+    @classmethod
+    def of(cls, name: str, content: bytes) -> Given:
+        """The content that bears this name."""
+        found = cls(name)
+        found.content = content
+        return found
+
+
 def read_file(path: str) -> list[dict[str, Any]]:
     """The objects in a file: one JSON list or object, or several behind each other. Raises TasError."""
+    if isinstance(path, Given):
+        return list(parse(path.content, path))
     return list(parse(read_plain(path, MAX_STATE, hint="Name a file with JSON."), path))
 
 

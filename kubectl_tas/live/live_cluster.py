@@ -130,6 +130,8 @@ class ClusterState:
     objects: tuple[Mapping[str, Any], ...] = ()
     """The same as kubectl prints them."""
     running: tuple[RunningGroup, ...] = ()
+    lacks: TasError | None = None
+    """Why nothing is known of its queues."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,8 +262,14 @@ def from_file(path: str, namespace: str | None = None) -> ClusterState:
     Raises TasError where it holds something else.
     """
     items = kubectl.read_file(path)
-    is_whole = "PodGroup" in kubectl.complete_kinds(items) and kubectl.only_namespace(items) is namespace is None
-    return state_of((item for item in items if _is_in(item, namespace)), is_whole=is_whole)
+    kinds = kubectl.complete_kinds(items)
+    is_whole = "PodGroup" in kinds and kubectl.only_namespace(items) is namespace is None
+    state = state_of((item for item in items if _is_in(item, namespace)), is_whole=is_whole)
+    if state.queues or "Queue" in kinds:
+        return state
+    get = f"kubectl get {QUEUES},{POD_GROUPS} -A -o json"
+    hint = f"Add what this prints: {get}; or record the cluster with `kubectl tas cluster state`."
+    return replace(state, lacks=TasError(f"{path} has no Queue, so it does not say what runs", hint=hint))
 
 
 def nodes_among(items: Iterable[Mapping[str, Any]]) -> list[Node]:

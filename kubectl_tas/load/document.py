@@ -212,6 +212,18 @@ class Document:
         changed._given = {**self._given, path: place}
         return changed
 
+    def span(self, path: KeyPath) -> tuple[int, int]:
+        """The characters of the file, from 0, from the key or item at ``path`` to the end of its value."""
+        node, start = self._node, self._node.start_mark.index
+        for step in path:
+            found = self._child(node, step)
+            if found is None:
+                break
+            name, node = found
+            start = (node if name is None else name).start_mark.index
+        end = node.end_mark.index
+        return start, start + len(self._lines.text[start:end].rstrip())
+
     @property
     def text(self) -> str:
         """The text of this document alone, with its comments."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 UNKNOWN_KIND = Rule(
     "unknown-kind",
     Severity.ERROR,
-    "A document is none of the kinds that are read.",
+    "kubectl-tas does not read a document of this kind.",
     "A document that is not understood would be left out of the manifests. Mend its apiVersion and kind, "
     "or move it out of the folders that are read. An object that asks for no GPU and stands beside workloads may be of "
     "a harmless kind that spec.companions of the Config names.",
@@ -41,7 +41,7 @@ UNKNOWN_KIND = Rule(
 KIND_ELSEWHERE = Rule(
     "kind-elsewhere",
     Severity.ERROR,
-    "A document, or a kind of spec.companions, could change who may use how much.",
+    "A document, or a kind that the Config adds, could change the quotas or rights of others.",
     "Queues, topologies, priority classes, roles, admission policies, quotas, namespaces and secrets decide what "
     "others may do. Passed through beside workloads, whoever may send work could change them. The message says where "
     "each belongs.",

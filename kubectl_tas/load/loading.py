@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.folders import is_hidden, misspelled
 from kubectl_tas.jinja.bounds import TEMPLATE_UNSUPPORTED
+from kubectl_tas.late import imported
 from kubectl_tas.load.document import Document, Lines, parse
 from kubectl_tas.load.filetext import lookalikes, waivers
 from kubectl_tas.load.kinds import COMPANION, Kind, recognise
@@ -129,7 +130,7 @@ class _Loader:
         self.folders = [folder for folder in spec.sources if misspelled(folder) is None]
         self.absent = [folder for folder in self.folders if not self.source.has_folder(folder)]
         found = self.source.files(self.folders, exclude=spec.output)
-        files = [raw for raw in found if not _has_values(raw)]
+        files = sorted((raw for raw in found if not _has_values(raw)), key=_has_no_karta)
         below = self.source.files([VALUES_FOLDER], exclude=spec.output) if self.source.has_folder(VALUES_FOLDER) else ()
         values = [raw for raw in below if _has_values(raw)]  # what is sent is not in the folder that it is asked for
         self.files += [raw.path for raw in values]
@@ -172,6 +173,7 @@ class _Loader:
             pod_clique_sets=tuple(found["PodCliqueSet"]),
             operators=tuple(found["OperatorConfiguration"]),
             companions=tuple(found["Companion"]),
+            kartas=tuple(found["Karta"]),
             workloads=tuple(item for kind in (*WORKLOADS, _PLAIN) for item in found[kind]),
             local_files=local_files,
             waivers=tuple(self.waivers),
@@ -199,6 +201,8 @@ class _Loader:
         self.waivers += waivers(raw.path, text, documents)
         self.diagnostics += lookalikes(raw.path, text, documents)
         items = [item for document in documents for item in items_of(document)]
+        if not _has_no_karta(raw):
+            items.sort(key=_is_no_karta)
         for item in sorted(items, key=_is_no_config) if raw.path == CONFIG_FILE else items:
             if isinstance(item, Diagnostic):
                 self._refuse(item)
@@ -247,6 +251,9 @@ class _Loader:
             return self._refuse(Diagnostic(CONFIG_MISPLACED, message, place, related, hint=hint))
         if isinstance(model, Config):
             self._config = model.spec
+        if kind.name == "Karta" and kind.row is None:
+            with_kartas = imported("kubectl_tas.model.karta:with_kartas")
+            self._config = with_kartas(self._config or ConfigSpec(), [model])
         name = "Companion" if kind.place == COMPANION else kind.name if kind.row is None else _PLAIN
         self.found[name].append(declared)
         return None
@@ -285,6 +292,16 @@ class _Loader:
         if problem is not None:
             self.diagnostics.append(Diagnostic(INVALID_VALUE, problem[0], place, hint=problem[1]))
         return problem is None
+
+
+def _has_no_karta(raw: RawFile) -> bool:
+    """Whether a file may wait for those that declare kinds."""
+    return b"Karta" not in raw.content
+
+
+def _is_no_karta(item: Document | Diagnostic) -> bool:
+    data = item.data if isinstance(item, Document) else None
+    return not (isinstance(data, dict) and data.get("kind") == "Karta")
 
 
 def _is_no_config(item: Document | Diagnostic) -> bool:

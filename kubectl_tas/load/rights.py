@@ -14,8 +14,8 @@ from kubectl_tas.words import shortened
 OUTSIDE_ADMIN_SOURCES = Rule(
     "outside-admin-sources",
     Severity.ERROR,
-    "A Pool, Subpool, topology, pod template, resource validation or operator configuration lies outside of the "
-    "folders that spec.adminSources names.",
+    "A Pool, Subpool, topology, pod template, resource validation, operator configuration or Karta lies outside of "
+    "the folders that spec.adminSources names.",
     "Such a document decides for others. If it counted beside workflows, whoever may add a workflow could take the "
     "quota of another team. Move it to one of those folders and let CODEOWNERS name who reviews them. Or name its "
     "folder in spec.adminSources. tas.yaml itself always counts. A link counts only if what it leads to lies in such a "
@@ -25,7 +25,7 @@ OUTSIDE_ADMIN_SOURCES = Rule(
 ADMIN_SOURCE_UNREAD = Rule(
     "admin-source-unread",
     Severity.WARNING,
-    "spec.adminSources names a folder of which no file is read.",
+    "spec.adminSources names a folder without a file that is read.",
     "No Pool or Subpool of that folder is rendered. Correct its name, or add it to spec.sources.",
 )
 if TYPE_CHECKING:

@@ -66,6 +66,11 @@ MEANT = {
     ("workflow", "apiVersion"): _NO_KIND,
     ("workflow", "kind"): _NO_KIND,
     ("namespaces", "namespace"): "Write namespaces, which is a list, such as [ml].",
+    **{
+        (field, key): f"Write it below queue, as queue: {{{key}: {{team: a}}}}: the Queue bears it."
+        for field in ("sharedQueue", "draining")
+        for key in ("labels", "annotations")
+    },
     ("topology_keys", "subpools"): "A subpool is a document of its own: kind Subpool, with spec.parent.",
 }
 """What to do about a field that people expect beside another."""

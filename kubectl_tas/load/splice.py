@@ -8,7 +8,7 @@ edit is refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ruamel.yaml.error import YAMLError
@@ -49,7 +49,7 @@ class Renamed(NamedTuple):
 class Appended(NamedTuple):
     """What a list ends in afterwards, which need not be there yet."""
 
-    items: Sequence[Mapping[str, str | int]]
+    items: Sequence[Mapping[str, Value]]
 
 
 Change = Value | Renamed | Appended
@@ -140,8 +140,15 @@ def _data(text: str) -> list[Any]:
     return [document.data for document in parse("", text)[0]]
 
 
-def sent_elsewhere(path: str, content: bytes, pool: str | None, priority: str | None) -> bytes:
-    """A file whose workflows, workloads and PodCliqueSets have another pool and priority; None leaves one as it is.
+def sent_elsewhere(
+    path: str,
+    content: bytes,
+    pool: str | None,
+    priority: str | None,
+    is_meant: Callable[[str, str], bool] = lambda _kind, _name: True,
+) -> bytes:
+    """A file whose workflows, workloads and PodCliqueSets, those that are meant by kind and name, have another pool and
+    priority; None leaves one as it is.
 
     What is no text is returned as it is. Raises TasError as ``set_value`` does.
     """
@@ -155,12 +162,15 @@ def sent_elsewhere(path: str, content: bytes, pool: str | None, priority: str | 
     found = [item for document in documents for item in items_of(document) if isinstance(item, Document)]
     for key, value in (("pool", pool), ("priority", priority)):
         for item in found if value is not None else ():
-            kind = recognise(item)
-            if kind is WORKFLOW and isinstance(item.data.get("workflow"), dict):
-                text = set_value(text, item.index, (*item.within, "workflow", key), str(value), after="name")
+            kind, data = recognise(item), item.data
+            if kind is WORKFLOW and isinstance(data.get("workflow"), dict):
+                if is_meant("Workflow", str(data["workflow"].get("name"))):
+                    text = set_value(text, item.index, (*item.within, "workflow", key), str(value), after="name")
             elif isinstance(kind, Kind) and (kind.row is not None or kind.model in (*WORKLOADS, PodCliqueSet)):
-                label: KeyPath = (*item.within, "metadata", "labels", f"{OWN_PREFIX}{key}")
-                text = set_value(text, item.index, label, str(value))
+                named = data.get("metadata")
+                if is_meant(str(data.get("kind")), str(named.get("name") if isinstance(named, dict) else None)):
+                    label: KeyPath = (*item.within, "metadata", "labels", f"{OWN_PREFIX}{key}")
+                    text = set_value(text, item.index, label, str(value))
     return text.encode("utf-8")
 
 
@@ -277,7 +287,7 @@ class _Editor:
                 new = f" {new}"
         return _Cut(start, end, new)
 
-    def _append(self, path: KeyPath, node: Any, items: Sequence[Mapping[str, str | int]]) -> _Cut:
+    def _append(self, path: KeyPath, node: Any, items: Sequence[Mapping[str, Value]]) -> _Cut:
         """Adds items behind the last one of a list."""
         if node.flow_style:
             text = ", ".join(yaml.flow(item) for item in items)

@@ -13,7 +13,7 @@ from kubectl_tas.kubernetes import PATTERN as KUBERNETES_RELEASE
 from kubectl_tas.model.base import MAX_PREFIX, AnyText, LabelKey, LabelValue, Many, Model, Named, Text, nothing, said
 from kubectl_tas.model.kindlists import CompanionKind
 from kubectl_tas.model.podkinds import DeclaredKind
-from kubectl_tas.model.pool_kinds import Group, QueueName
+from kubectl_tas.model.pool_kinds import Group, QueueMeta
 from kubectl_tas.records import dataclass
 
 DEFAULT_SOURCES = ("pools", "subpools", "topologies", "workflows")
@@ -80,9 +80,9 @@ class Backend(Model):
     """Who makes gangs of its PodCliqueSets, where it has any."""
     context: Text | None = None
     """The context of the kubeconfig by which kubectl reaches it. With one backend, by default kubectl's own."""
-    rootQueue: Literal["none"] | QueueName | None = None
-    """The queue above all pools, where its name does not follow the scheme; none: the pools are at the top. Before KAI
-    0.13 there is none.
+    rootQueue: Literal["none"] | QueueMeta | None = None
+    """The queue above all pools: its name where it does not follow the scheme, labels and annotations; none: the pools
+    are at the top. Before KAI 0.13 there is none.
     """
     levelAliases: bool = True
     """Whether the levels of Topologies carry their keys as aliases; from KAI 0.17."""
@@ -272,9 +272,9 @@ class ConfigSpec(Model):
     """Folders, relative to the repository root, that are read."""
     adminSources: Many[Folder] = DEFAULT_ADMIN_SOURCES
     """Folders in which documents count that decide for others: Pool, Subpool, PodTemplate, ResourceValidation,
-    ClusterTopology, ClusterTopologyBinding and OperatorConfiguration. In another folder each is an error, so that the
-    owners of these folders (CODEOWNERS) review all of them. ".": any folder. They are read only if sources has them
-    too.
+    ClusterTopology, ClusterTopologyBinding, OperatorConfiguration and Karta. In another folder each is an error, so
+    that the owners of these folders (CODEOWNERS) review all of them. ".": any folder. They are read only if sources
+    has them too.
     """
 
     values: dict[Text, Values] = nothing()

@@ -15,6 +15,7 @@ OWN: tuple[tuple[str, str, str], ...] = (
     ("ResourceValidation", API_VERSION, "platform:ResourceValidation"),
     ("ClusterTopology", GROVE, "topology_kinds:ClusterTopology"),
     ("ClusterTopologyBinding", GROVE, "topology_kinds:ClusterTopology"),
+    ("Karta", "run.ai/v1alpha1", "karta:Karta"),
     ("PodGroup", POD_GROUPS, "manifest:PodGroup"),
     ("PodCliqueSet", GROVE, "grovekinds:PodCliqueSet"),
     ("OperatorConfiguration", "operator.config.grove.io/v1alpha1", "grovekinds:OperatorConfiguration"),

@@ -42,6 +42,29 @@ FLUX_SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute"
 fluxcd/pkg/kustomize): what looks like a variable is the author's, and what is applied is what was judged. Where a
 Kustomization substitutes nothing it changes nothing, as an escaped text would.
 """
+APPLIERS: dict[str, tuple[str, ...]] = {
+    "kubectl": ("kubectl.kubernetes.io/",),
+    "Argo CD or Helm": ("app.kubernetes.io/instance",),
+    "Argo CD": ("argocd.argoproj.io/tracking-id", "argocd.argoproj.io/instance"),
+    "Flux": tuple(
+        f"{kind}.toolkit.fluxcd.io/{name}"
+        for kind in ("kustomize", "helm")
+        for name in ("name", "namespace", "checksum")
+    ),
+    "Helm": ("meta.helm.sh/", "helm.sh/"),
+}
+"""Labels and annotations by which tools know what they have applied, and prefixes of such. Sources: Argo CD 3,
+common/common.go; Flux 2, ownerRef of fluxcd/pkg/ssa; Helm 3, pkg/action/validate.go.
+"""
+
+
+def setter(key: str) -> str | None:
+    """Who sets a label or an annotation of a Queue, so that no file does; None: people."""
+    if key in (MANAGED_BY, NODE_POOL, SYNC_WAVE, FLUX_SUBSTITUTE) or key.startswith(OWN_PREFIX):
+        return "kubectl-tas"
+    return next((tool for tool, keys in APPLIERS.items() if key in keys or f"{key.split('/')[0]}/" in keys), None)
+
+
 PRIORITY_CLASS = "priorityClassName"
 """A label that KAI reads before the field of the same name."""
 DYNAMO_QUEUE = "nvidia.com/kai-scheduler-queue"

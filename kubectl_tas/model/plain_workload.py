@@ -43,10 +43,12 @@ class PlainWorkload(Workload):
 
     @property
     def absent(self) -> Iterator[KeyPath]:
-        """Where a pod template of the row is to stand and nothing does; the first place where there is none at all."""
+        """Where a pod template of the row is to stand and nothing does; the first place where there is none at all. A
+        field of the spec itself may be left out.
+        """
         for part in self.row.pods:
             *above, last = _steps(part.path)
-            for path, found in _found(self, tuple(above)) if last not in (LIST, MAPPING) else ():
+            for path, found in _found(self, tuple(above)) if len(above) > 1 and last not in (LIST, MAPPING) else ():
                 if not isinstance(found, (dict, tuple)) and _below(found, last) is None:
                     yield (*path, last)
         if not self.pod_sets:
@@ -60,12 +62,23 @@ class PlainWorkload(Workload):
         pods = max([count, *(self.number(most, path, count) for most in part.most.split())]) * self.number(
             part.times, path, 1
         )
-        name, written = self._name(path)
+        name, written = (part.name, None) if part.name else self._name(path)
         own = pod_set(name, pods, path, template)
         if not isinstance(found, PodTemplate):
             metadata, spec = (*path, *found.metadata_at), (*path, *found.spec_at)
             own = replace(own, metadata_path=metadata, spec_path=spec, is_pod_spec=found.is_pod_spec)
         yield replace(own, written=written)
+
+    @property
+    def least(self) -> list[int]:
+        """How many pods of each part start together."""
+        found = []
+        for part in self.row.pods:
+            for path, pods in _found(self, _steps(part.path)):
+                if isinstance(pods, PodTemplate):
+                    least = self.number(part.least, path, 0) or self.number(part.count, path, int(part.is_counted))
+                    found.append(least if self.row.sub_groups else least * (self.number(part.times) or 1))
+        return found
 
     def number(self, wanted: str, path: KeyPath = (), otherwise: int = 1) -> int:
         """The number at a path of the row, for the item that ``path`` is in."""
@@ -175,9 +188,9 @@ def model_of(row: PodKind) -> type[PlainWorkload]:
     root = _Node()
     for part in row.pods:
         root.at(part.path).type = imported(f"kubectl_tas.model.{part.form}")
-        for path in filter(None, (part.count, *part.most.split(), part.times)):
+        for path in filter(None, (part.count, *part.most.split(), part.times, part.least)):
             root.at(path).type = Count
-    if isinstance(row.minimum, str) and row.minimum != "all":
+    if isinstance(row.minimum, str) and row.minimum not in ("all", "least"):
         root.at(row.minimum).type = Count
     fields = {_field(key): part.field(key, row.model_name) for key, part in root.parts.items()}
     fields |= {

@@ -46,6 +46,12 @@ class PodPart:
     """Of a number that multiplies theirs: the nodes of each."""
     most: str = ""
     """Of numbers up to which a controller adds pods, where one is more than their number; with blanks between them."""
+    least: str = ""
+    """Of the number that starts together, where the kind says ``least``."""
+    is_counted: bool = True
+    """Whether KAI counts 1 where the object leaves that number out."""
+    name: str = ""
+    """What the pods are called; empty: by where their template stands."""
     form: str = "podtemplate:PodTemplate"
     """The model that reads what is there, ``module:class``."""
 
@@ -64,14 +70,18 @@ class PodKind:
     each_where: tuple[str, tuple[str, ...]] = ("", ())
     """An annotation, and the values with which each pod has one and ``unpredicted`` does not hold."""
     minimum: int | str = 1
-    """Pods that start together: a number, ``all``, or the path of a number."""
+    """Pods that start together: a number, ``all``, the path of a number, or ``least``, which each part says."""
+    sub_groups: bool = False
+    """Whether each part is a SubGroup."""
+    group_name: str = ""
+    """What follows on the UID in the name of its PodGroup, which then has no name before it."""
     unpredicted: str = ""
     """Why the file does not say what its PodGroup will be; empty where it does."""
     plural: str = ""
     """Its name in URLs, where that is not the kind in lower case and an s."""
     not_owned: str = ""
     """Why the tool cannot write its PodGroup; empty where it can."""
-    group_name: tuple[str, str] = ("", "")
+    named_by: tuple[str, str] = ("", "")
     """What the name of its PodGroup begins with, and what that goes on with; empty: pg, its own name and a UID."""
     placed_at: str = ""
     """The path of the annotations that place its PodGroup, where KAI does not read its own."""
@@ -82,13 +92,14 @@ class PodKind:
 
     @property
     def is_declared(self) -> bool:
-        """Whether the Config declares it."""
+        """Whether the Config or a Karta declares it."""
         return (self.versions[0], self.kind) not in KINDS
 
     @property
     def name(self) -> str:
         """Its name among all kinds that are read."""
-        return self.called or self.kind
+        is_taken = self.is_declared and self.kind in _TAKEN
+        return self.called or (f"{self.kind}.{group_of(self.versions[0])}" if is_taken else self.kind)
 
     def with_mode(self, annotations: Mapping[str, str]) -> PodKind:
         """The row of an object with these annotations."""
@@ -195,12 +206,12 @@ PLAIN: tuple[PodKind, ...] = (
         "SparkApplication",
         ("sparkoperator.k8s.io/v1beta2",),
         _SPARK,
-        group_name=("spark", "the digits of the ID that Spark gives the application"),
+        named_by=("spark", "the digits of the ID that Spark gives the application"),
         placed_at="spec.driver.annotations",
     ),
     PodKind(
         "SeldonDeployment",
-        ("machinelearning.seldon.io/v1",),
+        tuple(f"machinelearning.seldon.io/{version}" for version in ("v1", "v1alpha3", "v1alpha2")),
         (
             PodPart(
                 "spec.predictors[].componentSpecs[]",
@@ -265,7 +276,6 @@ class DeclaredKind(Model):
             self.kind,
             (self.apiVersion,),
             pods,
-            called=f"{self.kind}.{group_of(self.apiVersion)}" if self.kind in _TAKEN else "",
             each=self.podGroups == "each",
             minimum=self.minimum,
             plural=self.plural or "",

@@ -94,13 +94,17 @@ WrittenName = Annotated[
 """The name of a Queue object, which is the value of a label of its pods too."""
 
 
-class QueueName(Model):
-    """The name of a Queue object; what is left out follows the scheme."""
+class QueueMeta(Model):
+    """What a Queue object is called; a name that is left out follows the scheme."""
 
     name: WrittenName | None = None
     """Name of the object."""
     displayName: AnyText | None = None
     """What users see; "" for none."""
+    labels: dict[LabelKey, LabelValue] = nothing()
+    """Labels of the object, such as those that KAI's queue controller puts on its metrics."""
+    annotations: dict[LabelKey, AnyText] = nothing()
+    """Annotations of the object."""
 
     def display(self, otherwise: str) -> str | None:
         """What users see, ``otherwise`` where it is left out; None: nothing but the name."""
@@ -266,10 +270,10 @@ class PoolSpec(Model):
     """The shard of KAI Scheduler that places its work, where a cluster has several: the value of the label
     kai.scheduler/node-pool on the shard's nodes.
     """
-    queue: QueueName = QueueName.model_construct()
-    """How the queue of the pool is called, where its name does not follow the scheme."""
-    sharedQueue: QueueName = QueueName.model_construct()
-    """How the queue of its own work is called, where its name does not follow the scheme."""
+    queue: QueueMeta = QueueMeta.model_construct()
+    """The queue of the pool: its name where it does not follow the scheme, its labels and annotations."""
+    sharedQueue: QueueMeta = QueueMeta.model_construct()
+    """The same of the queue of its own work."""
     topology_keys: Many[TopologyKey] = ()
     """Levels from the coarsest to the finest. Without any, workflows cannot ask for a topology."""
     topology: Text | None = None
@@ -399,12 +403,12 @@ class SubpoolSpec(Model):
     """Those of the pool's namespaces where its work may run, the first by default. Without any: all of them."""
     access: Access = Access.model_construct()
     """Who may send work to it, besides those of its pool."""
-    queue: QueueName = QueueName.model_construct()
-    """How its queue is called, where its name does not follow the scheme."""
+    queue: QueueMeta = QueueMeta.model_construct()
+    """Its queue: the name where it does not follow the scheme, labels and annotations."""
     state: SubpoolState = "ACTIVE"
     """ACTIVE; DELETING: its queue is kept at quota 0 until it is empty; ARCHIVED: only the record is left."""
     draining: Many[WorkName] = ()
-    """While it is DELETING: the work, each as Kind/name, that may finish there, as `subpool delete` has listed it."""
+    """While it is DELETING: the work, each as Kind/name, that may finish there, as `subpool retire` has listed it."""
     overQuota: OverQuota = nothing()
     """While it is ACTIVE: the work that may run on although the quota was lowered below what the work asks for: each as
     Kind/name, with what it may ask for at most, as `subpool update` has listed it.

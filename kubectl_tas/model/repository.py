@@ -19,6 +19,7 @@ from kubectl_tas.records import dataclass
 
 if TYPE_CHECKING:
     from kubectl_tas.model.grovekinds import OperatorConfiguration, PodCliqueSet
+    from kubectl_tas.model.karta import Karta
     from kubectl_tas.model.manifest import PodGroup
     from kubectl_tas.model.podtemplate import Companion
     from kubectl_tas.model.workload_kinds import AnyWorkload
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
         | Declared[ResourceValidation]
         | Declared[ClusterTopology]
         | Declared[OperatorConfiguration]
+        | Declared[Karta]
     )
     """A document that decides for others: how much everybody may use, and where."""
 
@@ -130,6 +132,8 @@ class Repository:
     pod_clique_sets: tuple[Declared[PodCliqueSet], ...] = ()
     operators: tuple[Declared[OperatorConfiguration], ...] = ()
     """Of Grove's operator; the first one counts."""
+    kartas: tuple[Declared[Karta], ...] = ()
+    """Of kinds that make pods; the first one of a kind counts."""
     workloads: tuple[Declared[AnyWorkload], ...] = ()
     """By kind."""
     companions: tuple[Declared[Companion], ...] = ()
@@ -150,7 +154,7 @@ class Repository:
     def deciding(self) -> Iterator[Deciding]:
         """The documents that decide for others."""
         yield from chain(self.pools, self.subpools, self.pod_templates, self.resource_validations)
-        yield from chain(self.topologies, self.operators)
+        yield from chain(self.topologies, self.operators, self.kartas)
 
     @property
     def work(self) -> Iterator[Declared[Any]]:

@@ -6,10 +6,13 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.diagnostics import Diagnostic, Location
 from kubectl_tas.report.style import escaped
+
+if TYPE_CHECKING:
+    from kubectl_tas.report import json_shapes as shapes
 
 VERSION = 1
 """Raised when a field changes its meaning or goes; new fields may come at any time."""
@@ -18,11 +21,15 @@ VERSION = 1
 def render(diagnostics: Sequence[Diagnostic], files: int, waived: Sequence[Diagnostic] = ()) -> str:
     """One JSON object with ``version``, ``summary`` and ``diagnostics``; those that are ``waived`` come last."""
     counts = Counter(diagnostic.severity.value for diagnostic in diagnostics)
-    severities = {name: counts[name] for name in ("error", "warning", "info")}
-    summary = {"files": files, **severities, "waived": len(waived)}
-    report = {
+    report: shapes.Findings = {
         "version": VERSION,
-        "summary": summary,
+        "summary": {
+            "files": files,
+            "error": counts["error"],
+            "warning": counts["warning"],
+            "info": counts["info"],
+            "waived": len(waived),
+        },
         "diagnostics": [record(diagnostic) for diagnostic in (*diagnostics, *waived)],
     }
     return dump(report)
@@ -40,13 +47,15 @@ def _number(value: object) -> int | float:
     return int(value) if value == int(value) else float(value)
 
 
-def record(diagnostic: Diagnostic) -> dict[str, Any]:
+def record(diagnostic: Diagnostic) -> shapes.Finding:
     """One finding."""
+    fix = diagnostic.fix
     return {
         "rule": diagnostic.rule.code,
         "severity": diagnostic.severity.value,
         "message": diagnostic.message,
         "hint": diagnostic.hint,
+        "fix": {"written": fix.written, "meant": fix.meant} if fix else None,
         "location": _location(diagnostic.location),
         "related": [
             {"message": related.message, "location": _location(related.location)} for related in diagnostic.related
@@ -55,7 +64,7 @@ def record(diagnostic: Diagnostic) -> dict[str, Any]:
     }
 
 
-def _location(place: Location | None) -> dict[str, Any] | None:
+def _location(place: Location | None) -> shapes.Place | None:
     """``line`` and ``column`` are null where the file as a whole is meant."""
     return None if place is None else {"path": place.path, "line": place.line or None, "column": place.column or None}
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
 from kubectl_tas.report.style import BLUE, BOLD, DIM, paint, printable, same_width, severity, width
+
+if TYPE_CHECKING:
+    from kubectl_tas.report import json_shapes as shapes
 
 MAX_WIDTH = 160
 """Characters of a source line that are shown."""
@@ -88,6 +92,17 @@ _WAIVED = {
 def rule_page(rule: Rule) -> str:
     """One rule."""
     return f"# {rule.code}\n\n**{rule.severity.value}**: {rule.summary}\n\n{rule.rationale}\n\n{waiving(rule)}\n"
+
+
+def rule_data(rule: Rule) -> shapes.Rule:
+    """The same for programs."""
+    return {
+        "code": rule.code,
+        "severity": rule.severity.value,
+        "summary": rule.summary,
+        "rationale": rule.rationale,
+        "waiving": waiving(rule),
+    }
 
 
 def waiving(rule: Rule) -> str:

@@ -43,7 +43,7 @@ class Dangling:
 class FleetBackend:
     """One cluster, and what its scheduler understands."""
 
-    spec: Backend
+    spec: Backend = field(hash=False)  # labels of its root queue are a mapping
     index: int
     release: kai.Release | None
     """None where the scheduler is not KAI, or is older than the table."""

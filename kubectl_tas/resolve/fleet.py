@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kubectl_tas.diagnostics import Location
+from kubectl_tas.late import imported
 from kubectl_tas.model import labels
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.repository import Declared, Repository
@@ -282,6 +283,9 @@ def resolve_context(repository: Repository) -> Context:
     """What the pools, subpools, topologies and settings of a repository come to."""
     declared = repository.config
     config = declared.spec.spec if declared else ConfigSpec()
+    if repository.kartas:
+        with_kartas = imported("kubectl_tas.model.karta:with_kartas")
+        config = with_kartas(config, [item.spec for item in repository.kartas])
     backends = tuple(
         resolve_backend(spec, index, declared.at("spec", "backends", index, "scheduler", "type") if declared else None)
         for index, spec in enumerate(config.backends)

@@ -35,6 +35,7 @@ class Shared:
                 *repository.pod_templates,
                 *repository.resource_validations,
                 *repository.operators,
+                *repository.kartas,
             )
         )
 

@@ -19,7 +19,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.gangs.admission import Admission
 from kubectl_tas.gangs.podgrouper import pod_group_name
 from kubectl_tas.gangs.summary import sent
-from kubectl_tas.load.loading import load_work
+from kubectl_tas.load.loading import Loaded, load_work
 from kubectl_tas.load.source import RawFile
 from kubectl_tas.model import labels
 from kubectl_tas.model.repository import Repository
@@ -34,7 +34,7 @@ from kubectl_tas.work.plain import Plain, from_diagnostic, from_location, from_s
 if TYPE_CHECKING:
     from kubectl_tas.model.workload_kinds import AnyWorkload
 
-_SHARED = ("pools", "subpools", "topologies", "pod_templates", "resource_validations", "operators")
+_SHARED = ("pools", "subpools", "topologies", "pod_templates", "resource_validations", "operators", "kartas")
 """What a file may declare that others depend on."""
 _WITH_OTHERS = ("pod_groups", "pod_clique_sets")
 """What is judged together with what other files declare."""
@@ -130,6 +130,15 @@ def _objects(fleet: Fleet, texts: list[str]) -> Plain | None:
     except (TasError, ValueError):  # where no rule refuses it, rendering comes here again, and says so
         texts.clear()
         return None
+
+
+def work_alone(loaded: Loaded, raw: RawFile, shared: Shared) -> Fleet | None:
+    """The work that was loaded of a file; None where something can be said of it only with other files."""
+    declared = loaded.repository
+    if not loaded.complete or any(getattr(declared, name) for name in ("config", *_SHARED, *_WITH_OTHERS)):
+        return None
+    fleet = resolve_work(declared, shared.narrowed(_wanted(declared, raw)))
+    return fleet if _is_alone(fleet) else None
 
 
 def work_of(raw: RawFile, shared: Shared) -> Fleet:

@@ -12,9 +12,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from functools import cache, cached_property
 
-from kubectl_tas.check import check_fleet
+from kubectl_tas.check import check_all, check_fleet, check_work
 from kubectl_tas.diagnostics import Diagnostic, Location, has_errors
 from kubectl_tas.folders import is_below, misspelled
+from kubectl_tas.gangs.admission import Admission
 from kubectl_tas.gangs.summary import Kept, Summary
 from kubectl_tas.load.loading import Loaded, config_of, load_repository, load_work
 from kubectl_tas.load.source import CONFIG_FILE, RawFile, Source
@@ -49,11 +50,26 @@ class Run:
     """Of the files that were judged by themselves."""
     survey: Survey
 
-    @cached_property
+    @property
     def found(self) -> tuple[Diagnostic, ...]:
         """All findings, as the rules have them."""
+        return (*self.of_all, *self.of_files)
+
+    @cached_property
+    def of_all(self) -> tuple[Diagnostic, ...]:
+        """Those for which a rule looks at what is shared, or at all work."""
+        return check_all(self.fleet, complete=self.loaded.complete)
+
+    @cached_property
+    def of_files(self) -> tuple[Diagnostic, ...]:
+        """Those for which a file is read, or a rule looks at one piece of work."""
         own = (to_diagnostic(plain) for item in self.outcomes.values() for plain in item.findings)
-        return (*self.loaded.diagnostics, *check_fleet(self.fleet, complete=self.loaded.complete), *own)
+        return (*self.loaded.diagnostics, *check_work(self.fleet), *own)
+
+    @cached_property
+    def admission(self) -> Admission:
+        """What quotas say of all work."""
+        return Admission(self.fleet)
 
     @property
     def is_empty(self) -> bool:

@@ -41,41 +41,43 @@ def gang(workers: int, replicas: int = 2, labels: dict[str, str] | None = None) 
 
 
 def test_a_gang_over_the_quota_never_starts(repository: Path) -> None:
-    text = 'over-quota: the gang "g1" of 1082 > 1000 GPUs, the quota of team, can never be scheduled'
+    text = 'over-quota: the gang "g1" needs 1082 GPUs; the quota of team is 1000: it can never start'
     assert found(repository, 1000, *gang(539)) == [text]
 
 
 def test_a_gang_over_the_maximum_never_starts(repository: Path) -> None:
-    text = 'over-quota: the gang "g1" of 182 > 120 GPUs, the maximum of pool team, can never be scheduled'
+    text = 'over-quota: the gang "g1" needs 182 GPUs; the maximum of pool team is 120: it can never start'
     assert found(repository, 100, *gang(89, labels=LOW), spec="      maximum: 120\n") == [text]
     assert found(repository, 100, *gang(58, labels=LOW), spec="      maximum: 120\n") == []
 
 
 def test_a_gang_that_fits_alone_waits_as_one(repository: Path) -> None:
     assert found(repository, 20, *gang(8)) == []
-    text = "actor, critic, reward, other ask 35 > 20 GPUs, the quota of team: not all at once, the rest stays Pending"
+    text = "actor, critic, reward, other ask for 35 GPUs together; the quota of team is 20: they cannot all run at once"
     assert found(repository, 20, *gang(8), pytorch_job("other", workers=14)) == [f"quota-shared: {text}"]
 
 
 def test_a_gang_with_an_elastic_member_runs_in_part(repository: Path) -> None:
     members = [pytorch_job("actor", GANG, workers=3, minimum=2), deployment("reward", GANG)]
-    text = "actor, reward ask 6 > 5 GPUs, the quota of team: not all at once, the rest stays Pending"
+    text = "actor, reward ask for 6 GPUs together; the quota of team is 5: they cannot all run at once"
     assert found(repository, 5, *members) == [f"quota-shared: {text}"]
 
 
 def test_a_queue_is_told_once_with_its_first_five(repository: Path) -> None:
     jobs = [deployment(f"d{number}") for number in range(9)]
     (message,) = found(repository, 10, *jobs)
-    assert message.startswith("quota-shared: d0, d1, d2, d3, d4 and 4 more ask 18 > 10 GPUs, the quota of team")
+    assert message.startswith(
+        "quota-shared: d0, d1, d2, d3, d4 and 4 more ask for 18 GPUs together; the quota of team is 10"
+    )
 
 
 def test_what_can_never_run_takes_nothing_from_others(repository: Path) -> None:
     """KAI plans nothing for a gang that can never fit, so the others share what there is."""
     never = pytorch_job("never", workers=20)
     (message,) = found(repository, 10, never, deployment("small", replicas=10))
-    assert message == "over-quota: a gang of 21 > 10 GPUs, the quota of team, can never be scheduled"
+    assert message == "over-quota: a gang needs 21 GPUs; the quota of team is 10: it can never start"
     text = kubectl_tas("workflow", "explain", "small", "-C", repository).out
-    assert "Admission:   admitted: 0 used + 10 asked <= 10 GPUs of team" in text
+    assert "Admission:   admitted: 0 of 10 GPUs of team are used, it asks for 10" in text
 
 
 def test_what_asks_for_no_gpu_needs_no_quota(repository: Path) -> None:
@@ -91,23 +93,23 @@ def test_what_asks_for_no_gpu_needs_no_quota(repository: Path) -> None:
 def test_no_group_of_a_leader_worker_set_runs_where_there_is_no_room_for_one(repository: Path) -> None:
     write(repository, {"subpools/a.yaml": subpool("a", 4)})
     found(repository, 10, leader_worker_set("serve", size=2, annotations={}))
-    for used, what in ((5, "it stays Pending"), (4, "not all of it runs at once, the rest stays Pending")):
+    for used, what in ((5, "it stays Pending"), (4, "not all of it can run at once")):
         arguments = ("workflows/w.yaml", "--used", str(used), "-o", "json", "-C", ".")
         (item,) = json.loads(kubectl_tas("admit", *arguments, cwd=repository).out)["workflows"]
-        assert item["message"] == f"{used} of others + 4 asked = {used + 4} > 6 GPUs, the quota of team: {what}"
+        assert item["message"] == f"it asks for 4 GPUs, others use {used}; the quota of team is 6: {what}"
         assert "use team--a (4 free)" in item["hint"]
 
 
 def test_a_gang_over_what_subpools_leave(repository: Path) -> None:
     write(repository, {"subpools/a.yaml": subpool("a", 90)})
-    text = 'over-shared-quota: the gang "g1" asks 20 > 10 GPUs that the subpools leave to pool team'
+    text = 'over-shared-quota: the gang "g1" asks for 20 GPUs; the subpools leave 10 to pool team'
     assert found(repository, 100, *gang(8)) == [text]
 
 
 def test_every_command_answers_for_the_whole_gang(repository: Path) -> None:
     found(repository, 19, *gang(8))
     write(repository.parent, {"w.yaml": yaml.safe_dump(deployment("reward", GANG))})
-    why = 'the gang "g1" of 20 > 19 GPUs, the quota of team, can never be scheduled'
+    why = 'the gang "g1" needs 20 GPUs; the quota of team is 19: it can never start'
     assert f"Admission: unschedulable: {why}" in " ".join(
         kubectl_tas("workflow", "explain", "reward", "-C", repository).out.split()
     )
@@ -122,16 +124,26 @@ def test_every_command_answers_for_the_whole_gang(repository: Path) -> None:
 @pytest.mark.parametrize(
     ("version", "size", "guarantee", "expected"),
     [
-        ("0.17", 4, 7, "over-quota: a gang of 9 > 7 GPUs, the quota of team, can never be scheduled"),
-        ("0.17", 4, 9, "quota-shared: elastic asks 11 > 9 GPUs, the quota of team: not all at once"),
-        ("0.17", None, 6, "quota-shared: elastic asks 11 > 6 GPUs, the quota of team: not all at once"),
-        ("0.17", None, 5, "over-quota: a gang of 6 > 5 GPUs, the quota of team, can never be scheduled"),
-        ("0.17", 10, 10, "over-quota: a gang of 11 > 10 GPUs, the quota of team, can never be scheduled"),
-        ("0.13", 4, 9, "over-quota: a gang of 11 > 9 GPUs, the quota of team, can never be scheduled"),
-        ("0.16.6", 4, 9, "over-quota: a gang of 11 > 9 GPUs, the quota of team, can never be scheduled"),
-        ("0.16.7", 4, 9, "quota-shared: elastic asks 11 > 9 GPUs, the quota of team: not all at once"),
-        ("0.12", 4, 6, "quota-shared: elastic asks 11 > 6 GPUs, the quota of team: not all at once"),
-        ("0.9", 4, 6, "quota-shared: elastic asks 11 > 6 GPUs, the quota of team: not all at once"),
+        ("0.17", 4, 7, "over-quota: a gang needs 9 GPUs; the quota of team is 7: it can never start"),
+        ("0.17", 4, 9, "quota-shared: elastic asks for 11 GPUs; the quota of team is 9: not all of it can run at once"),
+        (
+            "0.17",
+            None,
+            6,
+            "quota-shared: elastic asks for 11 GPUs; the quota of team is 6: not all of it can run at once",
+        ),
+        ("0.17", None, 5, "over-quota: a gang needs 6 GPUs; the quota of team is 5: it can never start"),
+        ("0.17", 10, 10, "over-quota: a gang needs 11 GPUs; the quota of team is 10: it can never start"),
+        ("0.13", 4, 9, "over-quota: a gang needs 11 GPUs; the quota of team is 9: it can never start"),
+        ("0.16.6", 4, 9, "over-quota: a gang needs 11 GPUs; the quota of team is 9: it can never start"),
+        (
+            "0.16.7",
+            4,
+            9,
+            "quota-shared: elastic asks for 11 GPUs; the quota of team is 9: not all of it can run at once",
+        ),
+        ("0.12", 4, 6, "quota-shared: elastic asks for 11 GPUs; the quota of team is 6: not all of it can run at once"),
+        ("0.9", 4, 6, "quota-shared: elastic asks for 11 GPUs; the quota of team is 6: not all of it can run at once"),
     ],
 )
 def test_mandatory_segments_start_whole(
@@ -150,17 +162,17 @@ def test_mandatory_segments_start_whole(
 def test_a_subgroup_that_needs_no_pod(repository: Path, version: str, needed: int) -> None:
     """The master alone is needed. Releases that make SubGroups and cannot say 0 wait for a worker too."""
     job = pytorch_job("elastic", workers=2, minimum=1)
-    waits = f"quota-shared: elastic asks 3 > {plural(needed, 'GPU')}, the quota of team: not all at once"
+    waits = f"quota-shared: elastic asks for 3 GPUs; the quota of team is {needed}: not all of it can run at once"
     messages = " ".join(found(repository, needed, job, version=version))
     assert (waits in messages, "over-quota" in messages) == (True, False)
-    never = f"over-quota: a gang of {needed} > {plural(needed - 1, 'GPU')}, the quota of team, can never be scheduled"
+    never = f"over-quota: a gang needs {plural(needed, 'GPU')}; the quota of team is {needed - 1}: it can never start"
     assert never in " ".join(found(repository, needed - 1, job, version=version))
 
 
 def test_each_group_of_a_leader_worker_set_starts_by_itself(repository: Path) -> None:
     groups = leader_worker_set("serve", size=2, annotations={})
     (message,) = found(repository, 3, groups)
-    text = "serve asks 4 > 3 GPUs, the quota of team: not all at once, the rest stays Pending"
+    text = "serve asks for 4 GPUs; the quota of team is 3: not all of it can run at once"
     assert message == f"quota-shared: {text}"
 
 
@@ -171,5 +183,7 @@ def test_a_deployment_without_replicas_asks_for_nothing(repository: Path) -> Non
 def test_segments_that_this_kind_does_not_get_do_not_count(repository: Path) -> None:
     annotations = {**segments(4), "kai.scheduler/pod-index-label": "apps.kubernetes.io/pod-index"}
     messages = found(repository, 3, stateful_set("shards", replicas=8, annotations=annotations))
-    assert "quota-shared: shards asks 8 > 3 GPUs, the quota of team: not all at once" in " ".join(messages)
+    assert "quota-shared: shards asks for 8 GPUs; the quota of team is 3: not all of it can run at once" in " ".join(
+        messages
+    )
     assert "over-quota" not in " ".join(messages)

@@ -153,6 +153,6 @@ def test_a_companion_of_no_work_goes_where_work_may_run(
     """The namespace of the backend is none where no pool has it."""
     spec = f"  namespaces: [{', '.join(namespaces)}]\n"
     write(repository, {"pools/p.yaml": pool(spec=spec), "workflows/w.yaml": companion()})
-    result = kubectl_tas("render", "-o", "-", "-C", repository)
+    result = kubectl_tas("render", "--to", "-", "-C", repository)
     assert [code for code in ("backend-unknown", "companion-namespace") if f"[{code}]" in result.err] == expected
     assert ("namespace: na" in result.out) == (not expected)

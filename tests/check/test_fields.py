@@ -230,7 +230,7 @@ def test_sets_of_grove_have_the_roles_that_its_crd_demands(tmp_path: Path) -> No
     name = "workflows/podcliqueset.yaml"
     text = FILES[name].replace("        roleName: main\n", "")
     assert text != FILES[name]
-    result = kubectl_tas("render", "-o", "-", "-C", write(tmp_path, {**FILES, name: text}))
+    result = kubectl_tas("render", "--to", "-", "-C", write(tmp_path, {**FILES, name: text}))
     assert "        roleName: main\n" in result.out
 
 

@@ -65,7 +65,7 @@ def test_a_file_below_what_is_mounted(repository: Path) -> None:
 @pytest.mark.parametrize("mount", ["/osmo/data/output", "/osmo/data/"])
 def test_a_pod_template_gives_the_folder_for_output(repository: Path, mount: str) -> None:
     root = lab(repository, mount, "command: ['{{output}}']")
-    result = kubectl_tas("render", "-o", "-", "-C", root)
+    result = kubectl_tas("render", "--to", "-", "-C", root)
     (pod,) = (item for item in yaml.safe_load_all(result.out) if item["kind"] == "Pod")
     assert [item["mountPath"] for item in pod["spec"]["containers"][0]["volumeMounts"]] == [mount, "/mnt/nfs"]
 

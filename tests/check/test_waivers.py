@@ -174,7 +174,7 @@ def test_no_comment_is_called_unused_where_something_could_not_be_read(tmp_path:
 
 def test_render_tells_that_there_are_warnings(tmp_path: Path) -> None:
     root = repository(tmp_path, LARGE, "{quota-shared: warning}")
-    for command in (("render",), ("check",), ("render", "-o", "-")):
+    for command in (("render",), ("check",), ("render", "--to", "-")):
         told = "This repository has 1 warning; run: kubectl tas validate\n"
         assert kubectl_tas(*command, "-C", root).err.endswith(told)
     write(root, {"tas.yaml": config("{quota-shared: off}")})

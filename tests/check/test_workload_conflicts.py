@@ -85,7 +85,7 @@ def test_a_label_that_says_something_else(repository: Path, make, label: str, ri
 
 def test_nothing_is_added_to_templates_of_jobs(repository: Path) -> None:
     write(repository, {"pools/p.yaml": pool(), "workflows/w.yaml": cron_job("app", "x")})
-    out = kubectl_tas("render", "-o", "-", "-C", repository).out
+    out = kubectl_tas("render", "--to", "-", "-C", repository).out
     assert "metadata: {labels: {app: x}}, spec" in out
 
 
@@ -103,7 +103,7 @@ def test_kai_is_told_the_priority_of_a_train_job(repository: Path, priority: str
     """KAI sees no pod template of it, and would take it for `train`, which can be preempted."""
     text = root("TrainJob", "tune", {"kubectl-tas/priority": priority}) + "spec: {runtimeRef: {name: torch}}\n"
     write(repository, {"pools/p.yaml": pool(), "workflows/w.yaml": text})
-    out = kubectl_tas("render", "-o", "-", "-C", repository).out
+    out = kubectl_tas("render", "--to", "-", "-C", repository).out
     (job_,) = (item for item in yaml.safe_load_all(out) if item["kind"] == "TrainJob")
     assert job_["metadata"]["labels"]["priorityClassName"] == name
 
@@ -112,7 +112,7 @@ def test_the_queue_of_a_train_job_is_on_the_train_job_alone(repository: Path) ->
     """There every release of Kubeflow Trainer takes it; ``spec.labels`` is unknown from 2.2."""
     text = root("TrainJob", "tune") + "spec: {runtimeRef: {name: torch}}\n"
     write(repository, {"pools/p.yaml": pool(), "workflows/w.yaml": text})
-    out = kubectl_tas("render", "-o", "-", "-C", repository).out
+    out = kubectl_tas("render", "--to", "-", "-C", repository).out
     (job_,) = (item for item in yaml.safe_load_all(out) if item["kind"] == "TrainJob")
     assert job_["metadata"]["labels"]["kai.scheduler/queue"] == QUEUE
     assert job_["spec"] == {"runtimeRef": {"name": "torch"}}
@@ -133,7 +133,7 @@ def test_a_deployment_has_the_class_of_its_priority(repository: Path, priority: 
     own = {"kubectl-tas/priority": priority} if priority else {}
     text = f"{root('Deployment', 'web', own)}spec: {{{selected()}}}\n"
     write(repository, {"pools/p.yaml": pool(), "workflows/w.yaml": text})
-    out = kubectl_tas("render", "-o", "-", "-C", repository).out
+    out = kubectl_tas("render", "--to", "-", "-C", repository).out
     (web,) = (item for item in yaml.safe_load_all(out) if item["kind"] == "Deployment")
     assert web["spec"]["template"]["spec"]["priorityClassName"] == f"osmo-{(priority or 'NORMAL').lower()}"
 

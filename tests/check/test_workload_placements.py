@@ -59,5 +59,5 @@ def test_an_empty_name_stands_for_the_topology_of_the_pool(repository: Path) -> 
     empty = {"kai.scheduler/topology": "", **RACK}
     out = validate(repository, config("0.17"), pool(spec=LEVELS), job("parallelism: 4", annotations=empty))
     assert out.startswith("No problems")
-    rendered = kubectl_tas("render", "-o", "-", "-C", repository).out
+    rendered = kubectl_tas("render", "--to", "-", "-C", repository).out
     assert 'kai.scheduler/topology: "osmo-pool-default-team-topology"' in rendered

@@ -26,7 +26,7 @@ def stream(root: Path) -> list[Object]:
 
 
 def rendered(root: Path, *more: str) -> list[Object]:
-    result = kubectl_tas("render", "-o", "-", *more, "-C", root)
+    result = kubectl_tas("render", "--to", "-", *more, "-C", root)
     assert result.code == 0, result.err
     return list(yaml.safe_load_all(result.out))
 

@@ -39,7 +39,7 @@ NORMAL, LOW = 100, 50
 
 
 def stream(root: Path, *arguments: str) -> list[Object]:
-    result = kubectl_tas("render", "-o", "-", *arguments, "-C", root)
+    result = kubectl_tas("render", "--to", "-", *arguments, "-C", root)
     assert result.code == 0, result.err
     return list(yaml.safe_load_all(result.out))
 
@@ -651,7 +651,7 @@ class TestOldClusters:
         result = kubectl_tas("validate", "-C", repository)
         assert (result.code, self.REFUSED in result.out) == (1, True)
 
-    @pytest.mark.parametrize("command", [("render",), ("render", "-o", "-"), ("check",)])
+    @pytest.mark.parametrize("command", [("render",), ("render", "--to", "-"), ("check",)])
     def test_refused_by_the_option(self, repository: Path, command: tuple[str, ...]) -> None:
         write(repository, {"tas.yaml": self.CONFIG % ("", "1.29", ""), "pools/team.yaml": pool()})
         assert kubectl_tas("validate", "-C", repository).code == 0

@@ -19,7 +19,7 @@ IN_ZONE = {TOPOLOGY: OWN, REQUIRED: "topology.kubernetes.io/zone"}
 
 def rendered(root: Path, item: Object, version: str = "0.17") -> Object:
     """The workload as it is rendered."""
-    result = kubectl_tas("render", "-o", "-", "-C", declare(root, item, version=version))
+    result = kubectl_tas("render", "--to", "-", "-C", declare(root, item, version=version))
     assert result.code == 0, result.err
     (found,) = (found for found in yaml.safe_load_all(result.out) if found["kind"] == item["kind"])
     return dict(found)

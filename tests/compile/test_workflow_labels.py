@@ -27,7 +27,7 @@ workflow:
 def rendered(root: Path, workflow: str, settings: str = "") -> list[dict[str, Any]]:
     config = f"apiVersion: tas/v1alpha1\nkind: Config\nspec:\n  gitops: none\n{settings}"
     write(root, {"tas.yaml": config, "pools/team.yaml": pool("team"), "workflows/train.yaml": workflow})
-    result = kubectl_tas("render", "-o", "-", "-C", root)
+    result = kubectl_tas("render", "--to", "-", "-C", root)
     assert result.code == 0, result.err
     found = [item for item in yaml.safe_load_all(result.out) if item["kind"] in ("PodGroup", "Pod", "Job")]
     return [item for item in found if "kubectl-tas/workflow" in item["metadata"]["labels"]]
@@ -125,6 +125,6 @@ def test_a_pod_template_counts_before_a_label_of_a_workflow(tmp_path: Path) -> N
     """``apply_workflow_labels`` of OSMO (src/utils/job/task.py) puts them beneath those of templates."""
     template = "  common_pod_template:\n  - metadata: {labels: {acme.io/team: admins}}\n"
     write(tmp_path, {"tas.yaml": "", "pools/team.yaml": pool("team", spec=template), "workflows/t.yaml": WORKFLOW})
-    result = kubectl_tas("render", "-o", "-", "-C", tmp_path)
+    result = kubectl_tas("render", "--to", "-", "-C", tmp_path)
     pods = [item for item in yaml.safe_load_all(result.out) if item["kind"] == "Pod"]
     assert [item["metadata"]["labels"]["acme.io/team"] for item in pods] == ["admins", "admins"]

@@ -106,7 +106,7 @@ def test_a_drained_subpool_is_archived_when_its_work_has_ended(kai: Running, roo
     before = kai.apply(root)
     kai.wait("it runs", lambda: kai.held(RESEARCH) == 8)
     placed = kai.settled()
-    deleted = kai.tas(root, "subpool", "delete", "team", "research")
+    deleted = kai.tas(root, "subpool", "retire", "team", "research")
     assert "ACTIVE -> DELETING" in deleted.out + deleted.err
     kai.apply(root)
     assert kai.settled() == placed

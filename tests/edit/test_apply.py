@@ -83,9 +83,9 @@ class TestChangedMeanwhile:
             subprocess.run(["sh", "-c", meanwhile], cwd=root, check=True)
             return plan(*arguments, **named)
 
-        plan = subpools.delete
-        monkeypatch.setattr(subpools, "delete", planned)
-        result = kubectl_tas("subpool", "delete", "team", "a", "--used", "0", "-C", root)
+        plan = subpools.retire
+        monkeypatch.setattr(subpools, "retire", planned)
+        result = kubectl_tas("subpool", "retire", "team", "a", "--used", "0", "-C", root)
         return result.code, result.err
 
     def test_its_document_says_something_else(self, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:

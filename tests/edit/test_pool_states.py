@@ -129,7 +129,7 @@ class Pools(RuleBasedStateMachine):
     @rule(name=NAMES, used=st.sampled_from([0, 3]), spell=SPELLINGS)
     def delete(self, name: str, used: int, spell: Any) -> None:
         allowed = self.states.get(name) == "ACTIVE"
-        self.run("subpool", "delete", f"{spell(name)}--A", "--used", used, allowed=allowed)
+        self.run("subpool", "retire", f"{spell(name)}--A", "--used", used, allowed=allowed)
         if allowed:
             self.states[name] = "DELETING" if used or name in self.work else "ARCHIVED"
 
@@ -160,7 +160,7 @@ class Pools(RuleBasedStateMachine):
     def queues_are_those_of_the_model(self) -> None:
         checked = kubectl_tas("validate", "--strict", "-C", self.root)
         assert checked.code == 0, checked
-        objects = yaml.safe_load_all(kubectl_tas("render", "-o", "-", "-C", self.root).out)
+        objects = yaml.safe_load_all(kubectl_tas("render", "--to", "-", "-C", self.root).out)
         queues = {item["metadata"]["name"]: item["spec"] for item in objects if item["kind"] == "Queue"}
         found = set(queues)
         expected = {"osmo-default-default"}

@@ -49,7 +49,7 @@ others = st.fixed_dictionaries(
 )
 quotas: st.SearchStrategy[Quota] = st.builds(lambda gpu, more: {"gpu": gpu, **more}, gpu_quotas, others)
 usage = st.sampled_from([0, 3])
-verbs = st.sampled_from(["create", "update", "update", "delete", "delete", "recreate", "drain"])
+verbs = st.sampled_from(["create", "update", "update", "retire", "retire", "recreate", "drain"])
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -81,7 +81,7 @@ class Subpools(RuleBasedStateMachine):
                     self.create(key, quota)
                 case "update":
                     self.update(key, quota)
-                case "delete":
+                case "retire":
                     self.delete(key, used)
                 case "recreate":
                     self.recreate(key, quota if used else None)
@@ -99,7 +99,7 @@ class Subpools(RuleBasedStateMachine):
 
     def delete(self, key: tuple[str, str], used: int) -> None:
         after = {key: "DELETING" if used else "ARCHIVED"}
-        self.command(["delete", *key, "--used", used], after if self.states.get(key) == "ACTIVE" else None)
+        self.command(["retire", *key, "--used", used], after if self.states.get(key) == "ACTIVE" else None)
 
     def recreate(self, key: tuple[str, str], quota: Quota | None) -> None:
         after = {**self.quotas.get(key, {}), **full(key, quota or {})}
@@ -115,7 +115,7 @@ class Subpools(RuleBasedStateMachine):
         before = self.content()
         self.run("create", *key, *options(quota), "--dry-run")
         self.run("update", *key, *options(quota), "--dry-run")
-        self.run("delete", *key, "--used", 0, "--dry-run")
+        self.run("retire", *key, "--used", 0, "--dry-run")
         self.run("drain", "--used", 0, "--dry-run")
         assert self.content() == before
 
@@ -189,7 +189,7 @@ class Subpools(RuleBasedStateMachine):
         self.no_comment_is_lost()
 
     def queues_add_up(self) -> None:
-        result = kubectl_tas("render", "-o", "-", "-C", self.root)
+        result = kubectl_tas("render", "--to", "-", "-C", self.root)
         assert result.code == 0, result.err
         assert all("[quota-resource-missing]" in line for line in result.err.splitlines() if "warning:" in line)
         objects = [item for item in yaml.load_all(result.out, LOADER) if item["kind"] == "Queue"]

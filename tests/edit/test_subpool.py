@@ -26,8 +26,8 @@ resources: {{default: {{gpu: {}}}}}
 
 ALLOWED = {
     ("ACTIVE", "update team a --quota 5"): "ACTIVE",
-    ("ACTIVE", "delete team a --used 0"): "ARCHIVED",
-    ("ACTIVE", "delete team a --used 1"): "DELETING",
+    ("ACTIVE", "retire team a --used 0"): "ARCHIVED",
+    ("ACTIVE", "retire team a --used 1"): "DELETING",
     ("ACTIVE", "drain --used 0"): "ACTIVE",
     ("DELETING", "drain --used 1"): "DELETING",
     ("DELETING", "drain --used 0"): "ARCHIVED",
@@ -45,8 +45,8 @@ REFUSED = {
         "cannot update team--a: it is DELETING and is frozen until it is empty; then it is archived",
         "Run `kubectl tas subpool drain` when nothing is declared and nothing runs there any more.",
     ),
-    ("DELETING", "delete team a --used 0"): (
-        "cannot delete team--a: it is DELETING and is frozen until it is empty; then it is archived",
+    ("DELETING", "retire team a --used 0"): (
+        "cannot retire team--a: it is DELETING and is frozen until it is empty; then it is archived",
         "Run `kubectl tas subpool drain` when nothing is declared and nothing runs there any more.",
     ),
     ("DELETING", "recreate team a"): (
@@ -57,8 +57,8 @@ REFUSED = {
         "cannot update team--a: it is ARCHIVED and is only a record; it can only be recreated",
         "Use: kubectl tas subpool recreate team a",
     ),
-    ("ARCHIVED", "delete team a --used 0"): (
-        "cannot delete team--a: it is ARCHIVED and is only a record; it can only be recreated",
+    ("ARCHIVED", "retire team a --used 0"): (
+        "cannot retire team--a: it is ARCHIVED and is only a record; it can only be recreated",
         "Use: kubectl tas subpool recreate team a",
     ),
 }
@@ -68,7 +68,7 @@ UNKNOWN = {
     "create team--a b --quota 1": ('there is no pool "team--a"; there is team', "Did you mean team?"),
     "update xyz a --quota 1": ('there is no pool "xyz"; there is team', None),
     "update team aa --quota 1": ('pool team has no subpool "aa"; it has a', "Did you mean a?"),
-    "delete team xyz --used 0": (
+    "retire team xyz --used 0": (
         'pool team has no subpool "xyz"; it has a',
         "Use: kubectl tas subpool create team xyz --quota N",
     ),
@@ -147,7 +147,7 @@ class TestStates:
     ) -> None:
         kubectl = FakeKubectl(tmp_path, monkeypatch)
         write(team, {"subpools/a.yaml": subpool("a", 30, state="DELETING")})
-        assert "[subpool-transition]" in refused(team, "delete team a")
+        assert "[subpool-transition]" in refused(team, "retire team a")
         assert kubectl.calls == []
 
 
@@ -237,7 +237,7 @@ class TestCheckedFirst:
 
     def test_a_workflow_that_may_finish(self, team: Path) -> None:
         write(team, {"workflows/w.yaml": WORKFLOW.format("team--a", "LOW", 1)})
-        result = run(team, "delete team a --used 8")
+        result = run(team, "retire team a --used 8")
         assert result.out == "team--a: ACTIVE -> DELETING, lets Workflow/w finish (subpools/a.yaml)\n"
         assert kubectl_tas("validate", "-C", team).code == 0
 
@@ -260,7 +260,7 @@ class TestCheckedFirst:
     def test_what_cannot_be_edited_without_changing_more(self, team: Path) -> None:
         text = subpool("a", 30).split("spec:")[0] + "spec:\n  ? # the pool\n    parent\n  : team\n  quota: 30\n"
         write(team, {"subpools/a.yaml": text})
-        result = run(team, "delete team a --used 0")
+        result = run(team, "retire team a --used 0")
         assert (result.code, result.err) == (
             3,
             "error: subpools/a.yaml: cannot set spec.state without changing anything else in the file\n"
@@ -300,7 +300,7 @@ class TestRender:
 
     def test_an_archived_subpool_loses_its_queue(self, team: Path) -> None:
         assert kubectl_tas("render", "-C", team).code == 0
-        assert f"removed manifests/queues/{A}.yaml" in run(team, "delete team a --used 0 --render").out
+        assert f"removed manifests/queues/{A}.yaml" in run(team, "retire team a --used 0 --render").out
 
     def test_not_in_a_dry_run(self, team: Path) -> None:
         assert run(team, "update team a --quota 40 --render --dry-run").code == 0
@@ -322,13 +322,13 @@ class TestUsage:
     def test_delete(self, name: str, team: Path, kubectl: FakeKubectl) -> None:
         queues, groups, after = IDLE_OR_NOT[name]
         kubectl.answers(queues, groups)
-        result = run(team, "delete team a")
+        result = run(team, "retire team a")
         assert (result.code, result.out) == (0, f"team--a: ACTIVE -> {after} (subpools/a.yaml)\n")
         assert state(team) == after
 
     def test_a_queue_that_the_cluster_does_not_have(self, team: Path, kubectl: FakeKubectl) -> None:
         kubectl.answers([queue(B, 0)], [])
-        result = run(team, "delete team a")
+        result = run(team, "retire team a")
         assert (result.code, result.out) == (3, "")
         assert result.err == (
             f"error: cannot tell whether anything runs there: the cluster has no queue {A}\n"
@@ -337,7 +337,7 @@ class TestUsage:
         )
         assert state(team) == "ACTIVE"
 
-    @pytest.mark.parametrize("command", ["delete team a", "drain"])
+    @pytest.mark.parametrize("command", ["retire team a", "drain"])
     def test_without_a_cluster(self, command: str, team: Path, kubectl: FakeKubectl) -> None:
         write(team, {"subpools/b.yaml": subpool("b", 1, state="DELETING")})
         kubectl.program.unlink()

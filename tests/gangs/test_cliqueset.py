@@ -354,7 +354,7 @@ class TestEmission:
         listed = yaml.safe_load((repository / "manifests/kustomization.yaml").read_text())["resources"]
         assert "workloads/podcliqueset-chat.yaml" in listed
         assert not any(path.startswith("preview/") for path in listed)
-        stream = kubectl_tas("render", "-C", repository, "-o", "-").out
+        stream = kubectl_tas("render", "-C", repository, "--to", "-").out
         assert "kind: PodCliqueSet" in stream
         assert "kind: PodGang" not in stream
         assert "kind: PodGroup" not in stream

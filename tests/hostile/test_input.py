@@ -21,7 +21,7 @@ ENDLESS = (
     ("fn",),
     ("admit", "-"),
     ("validate", "-"),
-    ("import", "osmo", "-", "-o", "new"),
+    ("import", "osmo", "-", "--to", "new"),
     ("pool", "plan", "--nodes", "-"),
 )
 """Commands that read standard input."""
@@ -75,7 +75,7 @@ def test_clusters_of_another_shape(value: object, tmp_path: Path) -> None:
     for number, (state, place) in enumerate(shapes(cluster(), value)):
         write(tmp_path, {"state.json": json.dumps(state)})
         folder = tmp_path / f"made/{number}/new"
-        result = kubectl_tas("import", "cluster", "--cluster-state", tmp_path / "state.json", "-o", folder)
+        result = kubectl_tas("import", "cluster", "--cluster-state", tmp_path / "state.json", "--to", folder)
         assert "internal error" not in result.err, (place, result)
         assert result.code in (0, 1, 3), (place, result)
         assert [path.name for path in folder.parent.iterdir()] == ["new"] if folder.parent.exists() else True, place
@@ -124,7 +124,7 @@ def test_configurations_of_another_shape(value: object, tmp_path: Path) -> None:
     for number, case in enumerate(cases):
         write(tmp_path, {"osmo.json": json.dumps(case)})
         folder = tmp_path / f"made/{number}/new"
-        result = kubectl_tas("import", "osmo", tmp_path / "osmo.json", "-o", folder)
+        result = kubectl_tas("import", "osmo", tmp_path / "osmo.json", "--to", folder)
         assert "internal error" not in result.err, (case, result)
         assert not re.search("^::|\x1b", result.out + result.err, re.MULTILINE)
         if result.code == 0:
@@ -137,7 +137,7 @@ def test_configurations_of_another_shape(value: object, tmp_path: Path) -> None:
 def test_configurations_that_burst(name: str, tmp_path: Path) -> None:
     write(tmp_path, {"osmo.yaml": BOMBS[name]})
     with quickly():
-        result = kubectl_tas("import", "osmo", tmp_path / "osmo.yaml", "-o", tmp_path / "new")
+        result = kubectl_tas("import", "osmo", tmp_path / "osmo.yaml", "--to", tmp_path / "new")
     assert "internal error" not in result.err
 
 

@@ -30,7 +30,7 @@ resources: {default: {gpu: 4}}
 COMMANDS = {
     "pool list": ("pool", "list", "--live"),
     "admit": ("admit", "job.yaml", "--live"),
-    "subpool delete": ("subpool", "delete", "team", "a"),
+    "subpool retire": ("subpool", "retire", "team", "a"),
     "subpool drain": ("subpool", "drain"),
     "validate": ("validate", "--live"),
     "topology usage": ("topology", "usage", "--live"),
@@ -111,7 +111,7 @@ class TestHangs:
         with quickly(2.9):
             assert kubectl_tas("pool", "list", "--live", cwd=team).code == 3
 
-    @pytest.mark.parametrize("command", ["subpool delete", "subpool drain"])
+    @pytest.mark.parametrize("command", ["subpool retire", "subpool drain"])
     def test_no_lock_is_held(
         self, command: str, team: Path, kubectl: FakeKubectl, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
@@ -321,13 +321,6 @@ class TestFiles:
             "error: cannot read large.json: it has 10240 MiB; at most 4 are read",
         }
 
-    def test_standard_input_is_not_read(self, team: Path) -> None:
-        """Not as the state of a cluster; admit alone reads a file from there."""
-        for command in self.COMMANDS[:2]:
-            result = kubectl_tas(*command, "-", cwd=team)
-            assert (result.code, result.out) == (3, "")
-            assert result.err.startswith("error: cannot read -: No such file or directory\n")
-
 
 DEEP = 200_000
 LIES = {
@@ -434,7 +427,7 @@ class TestUnknown:
 
     def test_delete(self, name: str, team: Path) -> None:
         before = (team / "subpools/a.yaml").read_bytes()
-        result = kubectl_tas("subpool", "delete", "team", "a", cwd=team)
+        result = kubectl_tas("subpool", "retire", "team", "a", cwd=team)
         assert (result.code, result.out) == (3, "")
         assert result.err.startswith(
             f"error: cannot tell whether anything runs there: of the queue {A} the cluster does not say what it holds: "
@@ -445,7 +438,7 @@ class TestUnknown:
 
     def test_delete_where_pods_run(self, name: str, team: Path, kubectl: FakeKubectl) -> None:
         kubectl.answers([UNKNOWN[name][0]], [pod_group(A, running=1)])
-        result = kubectl_tas("subpool", "delete", "team", "a", cwd=team)
+        result = kubectl_tas("subpool", "retire", "team", "a", cwd=team)
         assert (result.code, result.out) == (0, "team--a: ACTIVE -> DELETING (subpools/a.yaml)\n")
 
     def test_pool_list(self, name: str, team: Path) -> None:
@@ -483,7 +476,7 @@ def test_a_queue_that_is_there_twice(team: Path) -> None:
 
 def test_a_pod_group_with_fewer_than_no_pods(team: Path, kubectl: FakeKubectl) -> None:
     kubectl.answers([queue(A, 0)], [pod_group(A, running=-1)])
-    assert kubectl_tas("subpool", "delete", "team", "a", cwd=team).code == 3
+    assert kubectl_tas("subpool", "retire", "team", "a", cwd=team).code == 3
 
 
 def state_of(*documents: object) -> str:

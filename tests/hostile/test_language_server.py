@@ -7,6 +7,10 @@ import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import pytest
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
 from tests.hostile.test_terminal import EVIL, RAW, broken, quoted
 from tests.support.cli import pool, write
 from tests.support.editor import Editor, editor
@@ -107,5 +111,22 @@ def test_titles_of_fixes_are_printable(repository: Path) -> None:
         await it.until(lambda: it.rules("workflows/w.yaml"))
         for action in await it.actions("workflows/w.yaml", 2, 12):
             assert RAW.search(action.title) is None
+
+    run(repository, session)
+
+
+def test_refusals_of_renames_have_no_links(repository: Path) -> None:
+    """VS Code shows them as notifications."""
+    files = {"tas.yaml": "apiVersion: tas/v1alpha1\nkind: Config\n", "pools/team.yaml": pool()}
+    write(repository, files)
+
+    async def session(it: Editor) -> None:
+        it.open("pools/team.yaml")
+        where = types.Position(3, 9)
+        with pytest.raises(JsonRpcException) as refused:
+            await it.ask(types.TEXT_DOCUMENT_RENAME, "pools/team.yaml", position=where, new_name=f"{LINK}\x1b[2J")
+        assert "workbench.action.quit" in str(refused.value)
+        assert not LINKED.search(str(refused.value))
+        assert RAW.search(str(refused.value)) is None
 
     run(repository, session)

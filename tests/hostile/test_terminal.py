@@ -41,12 +41,16 @@ FORGED = re.compile(r"^pools/team.yaml:1:1: error: forged", re.MULTILINE)
 LEAVES = {
     "init": ["init {evil}"],
     "validate": ["validate", "validate -o json", "validate {evil}", "validate --base {evil}", "validate --live"],
-    "render": ["render", "render -o -", "render --backend {evil} -o -", "render --fail-on-change"],
+    "render": ["render", "render --to -", "render --backend {evil} --to -", "render --fail-on-change"],
     "check": ["check", "check -o json"],
     "diff": [f"diff --base HEAD -o {form}" for form in ("text", "json", "markdown", "html")] + ["diff --base {evil}"],
     "fn": ["fn"],
     "fit": ["fit --all --nodes {file}", "fit {evil} --nodes {evil}", "fit --all --cluster-state {evil}"],
-    "snapshot": ["snapshot -o {evil} --nodes {evil}", "snapshot {evil} -o x --nodes {file}", "snapshot w -o - --live"],
+    "snapshot": [
+        "snapshot --to {evil} --nodes {evil}",
+        "snapshot {evil} --to x --nodes {file}",
+        "snapshot w --to - --live",
+    ],
     "nodes generate": ["nodes generate --racks 1 --pool {evil}", "nodes generate --topology {evil}"],
     "lsp": [],  # it prints what its protocol says, and what it finds is what validate finds
     "version": ["version", "version -o json"],
@@ -62,24 +66,23 @@ LEAVES = {
     "pool rename": ["pool rename team other --dry-run", "pool rename {evil} other", "pool rename team {evil}"],
     "pool remove": ["pool remove team --dry-run", "pool remove {evil}"],
     "workflow list": [f"workflow list {flags}" for flags in ("", "-o wide", "-o name", "-o json")],
-    "pool topology-keys": ["pool topology-keys team", "pool topology-keys team -o json", "pool topology-keys {evil}"],
     "subpool create": ["subpool create team {evil} --quota 1", "subpool create team c --quota 1 --dry-run"],
     "subpool update": ["subpool update team {evil} --quota 1", "subpool update team a --quota {evil}"],
     "subpool recreate": ["subpool recreate {evil} a"],
-    "subpool delete": ["subpool delete team a --dry-run --used 0", "subpool delete team a", "subpool delete {evil} x"],
+    "subpool retire": ["subpool retire team a --dry-run --used 0", "subpool retire team a", "subpool retire {evil} x"],
     "subpool drain": ["subpool drain --dry-run", "subpool drain --context {evil}"],
     "subpool list": ["subpool list", "subpool list -o json", "subpool list {evil}"],
-    "topology list": ["topology list", "topology list -o json"],
+    "topology list": [f"topology list {flags}" for flags in ("", "-o json", "--pool team", "--pool {evil}")],
     "topology describe": ["topology describe t", "topology describe {evil}"],
     "topology suggest": ["topology suggest --live", "topology suggest --live --pool {evil}"],
     "topology usage": [f"topology usage {flags}" for flags in ("", "--check", "--live", "--live --check", "-o json")],
     "cluster state": [
-        "cluster state -o -",
-        "cluster state -o {evil} --context {evil}",
-        "cluster state -o - --backend {evil}",
+        "cluster state --to -",
+        "cluster state --to {evil} --context {evil}",
+        "cluster state --to - --backend {evil}",
     ],
-    "report": ["report", "report -o {evil} --live", "report -o pools --title {evil}"],
-    "import cluster": ["import cluster -o {evil}", "import cluster --cluster-state {evil}"],
+    "report": ["report", "report --to {evil} --live", "report --to pools --title {evil}"],
+    "import cluster": ["import cluster --to {evil}", "import cluster --cluster-state {evil}"],
     "import osmo": ["import osmo {file}", "import osmo {evil}"],
     "workflow explain": [
         "workflow explain {evil}",
@@ -216,7 +219,7 @@ def test_commands(command: str, root: Path) -> None:
         words = [{"{evil}": EVIL, "{file}": str(file)}.get(word, word) for word in line.split(" ")]
         folder = () if command in ("schema", "rule", "init") else ("-C", root)
         result = kubectl_tas(*filter(None, words), *folder, cwd=root)
-        assert_is_text(result, is_data="-o -" in line)
+        assert_is_text(result, is_data="--to -" in line)
 
 
 def test_the_sound_repository_is_sound(repository: Path) -> None:
@@ -328,7 +331,7 @@ class TestJson:
 class TestManifests:
     def test_values_reach_the_pod(self, repository: Path) -> None:
         evil = EVIL
-        out = kubectl_tas("render", "-o", "-", "-C", sound(repository)).out
+        out = kubectl_tas("render", "--to", "-", "-C", sound(repository)).out
         assert RAW.search(out) is None
         pod = next(item for item in yaml.safe_load_all(out) if item["kind"] == "Pod")
         assert pod["spec"]["containers"][0]["args"] == [evil]
@@ -340,10 +343,10 @@ class TestManifests:
         return write(repository, {"pools/team.yaml": pool(), "workflows/j.yaml": job})
 
     def test_comments_stay_in_a_pipe(self, commented: Path) -> None:
-        assert "# \u202e\n" in kubectl_tas("render", "-o", "-", "-C", commented).out
+        assert "# \u202e\n" in kubectl_tas("render", "--to", "-", "-C", commented).out
 
     def test_comments_on_a_terminal(self, commented: Path) -> None:
-        code, shown = on_terminal("render", "-o", "-", "-C", commented)
+        code, shown = on_terminal("render", "--to", "-", "-C", commented)
         assert (code, "# \\u202e\n" in shown, "\u202e" in shown) == (0, True, False)
 
 

@@ -278,7 +278,7 @@ def rendered_job(root: Path, text: str) -> Any:
     (root / "workflows/w.yaml").write_text(text, encoding="utf-8", newline="")
     write(root, {"pools/p.yaml": pool()})
     assert kubectl_tas("validate", "-C", root).code == 0
-    result = kubectl_tas("render", "-o", "-", "-C", root)
+    result = kubectl_tas("render", "--to", "-", "-C", root)
     assert result.code == 0, result.err
     (job,) = (part for part in re.split(r"^---\n", result.out, flags=re.MULTILINE) if "kind: Job\n" in part)
     return by_kubectl([re.sub(r"^  labels:\n(    .*\n)+", "", job, flags=re.MULTILINE)])[0]

@@ -194,14 +194,14 @@ class TestPlugin:
 
     def test_prints_the_manifests_alone(self) -> None:
         found = self.generate(EXAMPLES / "quickstart")
-        assert (found.code, found.out) == (0, kubectl_tas("render", "-C", EXAMPLES / "quickstart", "-o", "-").out)
+        assert (found.code, found.out) == (0, kubectl_tas("render", "-C", EXAMPLES / "quickstart", "--to", "-").out)
         assert all(item["kind"] for item in yaml.safe_load_all(found.out))
 
     def test_one_of_several_clusters(self) -> None:
         (parameter,) = load(FOLDER / "plugin/plugin.yaml")["spec"]["parameters"]["static"]
         variable = f"PARAM_{parameter['name'].upper()}"
         found = self.generate(EXAMPLES / "company", **{variable: "serve-us"})
-        expected = kubectl_tas("render", "-C", EXAMPLES / "company", "-o", "-", "--backend", "serve-us").out
+        expected = kubectl_tas("render", "-C", EXAMPLES / "company", "--to", "-", "--backend", "serve-us").out
         assert (found.code, found.out) == (0, expected)
         assert self.generate(EXAMPLES / "company").code == 2
 

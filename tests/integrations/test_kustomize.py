@@ -36,7 +36,7 @@ def test_generator() -> None:
     """Every object comes out as it is rendered."""
     result = build(FOLDER / "repository")
     assert (result.code, result.err) == (0, "")
-    stream = kubectl_tas("render", "-C", FOLDER / "repository/gpus", "-o", "-").out
+    stream = kubectl_tas("render", "-C", FOLDER / "repository/gpus", "--to", "-").out
     assert objects(result.out) == objects(stream)
 
 

@@ -35,7 +35,7 @@ def team(repository: Path) -> Path:
 COMMANDS = {
     "pool list": ("pool", "list", "--live"),
     "admit": ("admit", "job.yaml", "--live"),
-    "subpool delete": ("subpool", "delete", "team", "a"),
+    "subpool retire": ("subpool", "retire", "team", "a"),
 }
 FLAGS = {
     "": ("", "-A"),
@@ -78,7 +78,7 @@ def test_nothing_is_asked_that_is_told(team: Path, kubectl: FakeKubectl) -> None
         ("pool", "list"),
         ("admit", "job.yaml"),
         ("admit", "job.yaml", "--used", "3"),
-        ("subpool", "delete", "team", "a", "--used", "3"),
+        ("subpool", "retire", "team", "a", "--used", "3"),
         ("subpool", "drain", "--used", "0"),
     ):
         assert kubectl_tas(*command, cwd=team).code == 0
@@ -141,7 +141,7 @@ def test_failures(name: str, team: Path, kubectl: FakeKubectl) -> None:
         "  = help: Pass --cluster-state FILE with what `kubectl tas cluster state` wrote, "
         "or --context and --kubeconfig.\n"
     )
-    deleted = kubectl_tas("subpool", "delete", "team", "a", cwd=team)
+    deleted = kubectl_tas("subpool", "retire", "team", "a", cwd=team)
     assert (deleted.code, deleted.out) == (3, "")
     assert deleted.err == (
         f"error: cannot tell whether anything runs there: {sentence}\n"

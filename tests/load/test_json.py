@@ -72,7 +72,7 @@ def test_large_numbers_stay_numbers(repository: Path, number: str, written: str)
     config = f"apiVersion: tas/v1alpha1\nkind: Config\nspec: {spec}\n"
     text = json.dumps(gauge).replace('"@"', number)
     write(repository, {"tas.yaml": config, "pools/p.yaml": pool(), "workflows/w.json": text})
-    result = kubectl_tas("render", "-o", "-", "-C", repository)
+    result = kubectl_tas("render", "--to", "-", "-C", repository)
     assert result.code == 0, result.err
     assert f"x: {written}\n" in result.out
     assert f'a: "{FACE}"\n' in result.out

@@ -45,7 +45,7 @@ def declared(root: Path, template: str = TEMPLATE, **files: str) -> Path:
 
 def pods(root: Path, *arguments: str) -> dict[str, Any]:
     """The container of each task's pod that is rendered, by its workflow and task."""
-    result = kubectl_tas("render", "-o", "-", "-C", root, *arguments)
+    result = kubectl_tas("render", "--to", "-", "-C", root, *arguments)
     assert result.code == 0, result.err
     found = [item for item in yaml.safe_load_all(result.out) if item["kind"] == "Pod"]
     return {item["metadata"]["name"]: item["spec"]["containers"][0] for item in found}
@@ -250,7 +250,7 @@ def test_a_waiver_in_a_loop(repository: Path) -> None:
 
 def test_the_same_bytes_on_every_run(repository: Path) -> None:
     root = declared(repository, TEMPLATE.replace("shards %}", "{'b': 1, 'a': 2} %}"))
-    runs = {kubectl_tas("render", "-o", "-", "-C", root).out for _ in range(2)}
+    runs = {kubectl_tas("render", "--to", "-", "-C", root).out for _ in range(2)}
     assert len(runs) == 1
 
 

@@ -24,12 +24,12 @@ def declare(root: Path, localpath: str) -> Path:
 
 
 def rendered(root: Path, *arguments: str) -> Result:
-    return kubectl_tas("render", "-C", root, "-o", "-", *arguments)
+    return kubectl_tas("render", "-C", root, "--to", "-", *arguments)
 
 
 def refused(root: Path, message: str) -> str:
     """That the file is read by no command; what is said of it."""
-    for command in (("validate",), ("check",), ("render", "-o", "-")):
+    for command in (("validate",), ("check",), ("render", "--to", "-")):
         result = kubectl_tas(*command, "-C", root)
         assert result.code == 1
         assert SECRET not in result.out + result.err

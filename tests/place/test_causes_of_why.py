@@ -95,7 +95,7 @@ def test_a_state_of_the_cluster_says_the_same(
         pod["metadata"].setdefault("labels", {})["kai.scheduler/queue"] = "q"
     (tmp_path / "default" / "pods").write_text(json.dumps({"items": pods}))
     state = tmp_path / "state.json"
-    assert kubectl_tas("cluster", "state", "-C", repository, "-o", state).code == 0
+    assert kubectl_tas("cluster", "state", "-C", repository, "--to", state).code == 0
     result = kubectl_tas("-C", repository, "workflow", "why", cause.work, f"--cluster-state={state}")
     assert first(result.out) == (capital(cause.first), cause.place), result.out
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Suggestion
 from kubectl_tas.report import json as report
 
 ERROR = Rule("some-error", Severity.ERROR, "", "")
@@ -25,6 +25,7 @@ def test_every_field() -> None:
                 "severity": "error",
                 "message": "forty is no number",
                 "hint": "Write 40.",
+                "fix": None,
                 "location": place,
                 "related": [{"message": "r", "location": place}, {"message": "s", "location": None}],
                 "waiver": None,
@@ -40,10 +41,17 @@ def test_every_key_is_there_even_where_nothing_is_known() -> None:
         "severity": "warning",
         "message": "m",
         "hint": "",
+        "fix": None,
         "location": None,
         "related": [],
         "waiver": None,
     }
+
+
+def test_a_hint_that_is_sure_says_what_to_write() -> None:
+    hint = Suggestion('Did you mean "team"?', "taem", "team")
+    (found,) = json.loads(report.render([Diagnostic(WARNING, "m", None, hint=hint)], 0))["diagnostics"]
+    assert (found["hint"], found["fix"]) == ('Did you mean "team"?', {"written": "taem", "meant": "team"})
 
 
 def test_file_as_a_whole_has_no_line() -> None:

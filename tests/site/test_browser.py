@@ -127,7 +127,7 @@ def test_what_is_found_is_text(browser: Browser, repository: Path, tmp_path: Pat
     assert kubectl_tas("init", repository).code == 0
     name = "<img src=x onerror=window.broken=1>"
     (repository / "workflows/bad.yaml").write_text(f"workflow:\n  name: {name}\n  pool: team\n  tasks: []\n")
-    kubectl_tas("-C", repository, "report", "-o", tmp_path / "site", "--title", name)
+    kubectl_tas("-C", repository, "report", "--to", tmp_path / "site", "--title", name)
     browser.open(tmp_path / "site/index.html")
     assert browser.evaluate("document.title") == name
     assert browser.evaluate("[window.broken === undefined, document.images.length]") == [True, 0]
@@ -198,6 +198,6 @@ def test_without_scripts_all_is_there_but_the_search(browser: Browser, site: Pat
         assert browser.evaluate("document.getElementById('search').hidden")
         place = browser.evaluate('document.querySelector(\'a[href^="work/"][href*="too-large"]\').href')
         browser.open(place)
-        assert "a gang of 16 > 8 GPUs" in browser.evaluate("document.querySelector('main').innerText")
+        assert "a gang needs 16 GPUs" in browser.evaluate("document.querySelector('main').innerText")
     finally:
         browser.call("Emulation.setScriptExecutionDisabled", value=False)

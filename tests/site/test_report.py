@@ -32,7 +32,7 @@ spec:
 
 def test_a_folder_that_cannot_be_written_to_is_named_as_it_is(tmp_path: Path) -> None:
     root = write(tmp_path, {"tas.yaml": "", "pools/team.yaml": pool()})
-    result = kubectl_tas("-C", root, "report", "-o", "/proc/x")
+    result = kubectl_tas("-C", root, "report", "--to", "/proc/x")
     assert result.code == 3
     assert result.err.startswith("error: cannot write /proc/x/")
 
@@ -66,7 +66,7 @@ def words(site: Path, page: str) -> str:
 def test_what_the_page_about_it_shows(repository: Path) -> None:
     page = (ROOT / "docs/site.md").read_text()
     assert kubectl_tas("init", repository).code == 0
-    arguments = ["report", "-o", "site", "--title", "GPUs of ACME"]
+    arguments = ["report", "--to", "site", "--title", "GPUs of ACME"]
     assert f'$ kubectl tas {" ".join(arguments[:-1])} "GPUs of ACME"\n' in page
     for _ in range(2):
         assert kubectl_tas(*arguments, cwd=repository).err in page
@@ -109,7 +109,7 @@ def test_pages_say_what_the_commands_say(site: Path) -> None:
     assert "72 GPUs, 2592 cpu, 16Ti memory" in words(site, "pools/foundation.html")
     assert "1 zone topology.kubernetes.io/zone 2 block example.com/block" in words(site, "topologies/gb200-fabric.html")
     never = words(site, "work/workflow-too-large.html")
-    assert "unschedulable a gang of 16 > 8 GPUs, the quota of foundation--evals, can never be scheduled" in never
+    assert "unschedulable a gang needs 16 GPUs; the quota of foundation--evals is 8: it can never start" in never
     assert "required in one rack (nvidia.com/gpu.clique)" in never
     slip = words(site, "work/workflow-misspelled.html")
     assert 'the topology key "rakc" is unknown' in slip
@@ -124,7 +124,7 @@ def test_pages_say_what_the_commands_say(site: Path) -> None:
 def test_unchanged_input_writes_nothing_and_gives_the_same_bytes(small: Path, tmp_path: Path) -> None:
     assert report(small, tmp_path / "one") == 0
     before = {path: (tmp_path / "one" / path).stat().st_mtime_ns for path in files_below(tmp_path / "one")}
-    again = kubectl_tas("-C", small, "report", "-o", tmp_path / "one")
+    again = kubectl_tas("-C", small, "report", "--to", tmp_path / "one")
     assert f"0 written, 0 removed, {len(before)} unchanged" in again.err
     assert {path: (tmp_path / "one" / path).stat().st_mtime_ns for path in before} == before
     assert report(small, tmp_path / "deep/er/two") == 0
@@ -138,7 +138,7 @@ def test_pages_of_what_is_gone_go_and_files_of_others_stay(small: Path, tmp_path
     (site / "CNAME").write_text("gpus.example.com\n")
     (site / "pools/notes.html").write_text("<p>ours</p>\n")
     (small / "workflows/one.yaml").unlink()
-    result = kubectl_tas("-C", small, "report", "-o", site)
+    result = kubectl_tas("-C", small, "report", "--to", site)
     assert "1 removed" in result.err
     assert not (site / "work/job-one.html").exists()
     assert (site / "CNAME").exists()
@@ -164,7 +164,7 @@ def test_a_folder_that_is_not_ours_is_refused(small: Path, folder: str, why: str
     write(small, {"others/index.html": "<p>mine</p>\n", "file": "", ".git/HEAD": ""})
     (small / "link").symlink_to(small.parent, target_is_directory=True)
     before = files_below(small)
-    result = kubectl_tas("-C", small, "report", "-o", small / folder)
+    result = kubectl_tas("-C", small, "report", "--to", small / folder)
     assert result.code == 3
     assert why in result.err
     assert "  = help: " in result.err
@@ -175,7 +175,7 @@ def test_what_stands_in_the_way_is_refused(small: Path, tmp_path: Path) -> None:
     site = tmp_path / "site"
     assert report(small, site) == 0
     (site / "pools/team.html").write_text("<p>mine</p>\n")
-    result = kubectl_tas("-C", small, "report", "-o", site)
+    result = kubectl_tas("-C", small, "report", "--to", site)
     assert result.code == 3
     assert "site/pools/team.html is in the way: kubectl-tas did not write it" in result.err
     assert (site / "pools/team.html").read_text() == "<p>mine</p>\n"
@@ -186,7 +186,7 @@ def test_what_was_read_is_text_and_never_markup(small: Path, tmp_path: Path) -> 
     described = json.dumps(evil)
     write(small, {"pools/team.yaml": pool(spec=f"  description: {described}\n")})
     write(small, {"workflows/bad.yaml": f"workflow:\n  name: {described}\n  pool: {described}\n"})
-    kubectl_tas("-C", small, "report", "-o", tmp_path / "site", "--title", evil)
+    kubectl_tas("-C", small, "report", "--to", tmp_path / "site", "--title", evil)
     for name, page in pages(tmp_path / "site").items():
         assert page.tags.count("script") == 1, name
         assert "b" not in page.tags, name
@@ -262,13 +262,13 @@ def test_usage_may_come_from_a_cluster(small: Path, tmp_path: Path) -> None:
 
 
 def test_another_site_below_the_folder_is_left_alone(small: Path) -> None:
-    assert kubectl_tas("report", "-o", "public/eu", cwd=small).code == 0
+    assert kubectl_tas("report", "--to", "public/eu", cwd=small).code == 0
     before = files_below(small / "public")
     for _ in range(2):
-        result = kubectl_tas("report", "-o", "public", cwd=small)
+        result = kubectl_tas("report", "--to", "public", cwd=small)
         assert (result.code, files_below(small / "public")) == (3, before)
         assert "public holds another site: public/eu" in result.err
-    assert kubectl_tas("report", "-o", "public/us", cwd=small).code == 0
+    assert kubectl_tas("report", "--to", "public/us", cwd=small).code == 0
 
 
 def test_a_site_without_a_title(small: Path) -> None:

@@ -106,6 +106,18 @@ POOLS: tuple[Row, ...] = (
     ("pools/team", "label: topology.kubernetes.io/rack", "label: nvidia.com/gpu-clique", "nvidia.com/gpu.clique"),
     ("pools/team", "label: topology.kubernetes.io/rack", "label: kubernetes.io/host", "kubernetes.io/hostname"),
     ("pools/team", "label: topology.kubernetes.io/rack", "label: network.topology.nvidia.com/leaf", "1.0 tier-0"),
+    ("pools/team", "  description: Training", "  queue: {lables: {team: a}}", "lables labels"),
+    ("pools/team", "  description: Training", "  queue: {labels: {cost center: a}}", "cost center label"),
+    ("pools/team", "  description: Training", "  queue: {labels: {team: a b}}", "a b value of a label blanks"),
+    ("pools/team", "  description: Training", "  queue: {labels: {team: 12}}", "12 text quotes"),
+    ("pools/team", "  description: Training", "  queue: {annotations: {seen: true}}", "true text quotes"),
+    ("pools/team", "  description: Training", "  labels: {team: a}", "labels queue"),
+    (
+        "pools/team",
+        "  description: Training",
+        "  sharedQueue: {labels: {kai.scheduler/node-pool: a}}",
+        "node-pool spec.nodePool",
+    ),
 )
 SUBPOOLS: tuple[Row, ...] = (
     ("subpools/speech", "kind: Subpool", "kind: SubPool", "SubPool Subpool"),
@@ -136,6 +148,8 @@ SUBPOOLS: tuple[Row, ...] = (
     ("subpools/speech", "  state: ACTIVE", "  overQuota: {Job/train: {gpu: -1}}", "-1"),
     ("subpools/speech", "  state: ACTIVE", "  state: active", "active ACTIVE"),
     ("subpools/speech", "  quota: 100", "  quota: {cpu: 8, memory: 64Gi}", "no GPUs 200 gpu:"),
+    ("subpools/speech", "  state: ACTIVE", "  queue: {labels: {meta.helm.sh/x: a}}", "meta.helm.sh/x Helm remove"),
+    ("subpools/speech", "  state: ACTIVE", "  annotations: {a: b}", "annotations queue"),
 )
 TOPOLOGIES: tuple[Row, ...] = (
     ("topologies/fabric", "kind: ClusterTopology", "kind: ClusterToplogy", "ClusterToplogy ClusterTopology"),

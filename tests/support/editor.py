@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
+from pygls import uris
 from pygls.lsp.client import LanguageClient
 
 from tests.support.golden import ROOT
@@ -26,6 +28,8 @@ class Editor:
         self.client = LanguageClient("test", "1")
         self.published: dict[str, list[types.Diagnostic]] = {}
         self.messages: list[str] = []
+        self.opened_by_server: list[tuple[str, str]] = []
+        """Files that the server has asked to open, each with its text."""
         self.versions: dict[str, int] = {}
         self._news = asyncio.Condition()
 
@@ -40,6 +44,14 @@ class Editor:
             async with self._news:
                 self.messages.append(params.message)
                 self._news.notify_all()
+
+        @self.client.feature(types.WINDOW_SHOW_DOCUMENT)
+        async def show(params: types.ShowDocumentParams) -> types.ShowDocumentResult:
+            async with self._news:
+                file = Path(str(uris.to_fs_path(params.uri)))
+                self.opened_by_server.append((file.name, file.read_text()))
+                self._news.notify_all()
+            return types.ShowDocumentResult(success=True)
 
         @self.client.feature(types.WINDOW_LOG_MESSAGE)
         def log(_params: types.LogMessageParams) -> None:
@@ -105,6 +117,24 @@ class Editor:
             for item in places
         ]
 
+    async def ask(self, method: str, path: str, **params: Any) -> Any:
+        """The answer to a request about a file, as the protocol has it."""
+        document = types.TextDocumentIdentifier(self.uri(path))
+        asked = types.METHOD_TO_TYPES[method][2](text_document=document, **params)  # type: ignore[misc]
+        return await asyncio.wait_for(self.client.protocol.send_request_async(method, asked), TIMEOUT)
+
+    async def run(self, command: str, *arguments: str) -> Any:
+        """What a command of the server answers."""
+        params = types.ExecuteCommandParams(command, list(arguments))
+        return await asyncio.wait_for(self.client.workspace_execute_command_async(params), TIMEOUT)
+
+    async def offered(self, path: str, line: int, column: int) -> dict[str, types.CompletionItem]:
+        """What may stand at a place, by its word."""
+        where = types.Position(line, column)
+        params = types.CompletionParams(types.TextDocumentIdentifier(self.uri(path)), where)
+        found = await asyncio.wait_for(self.client.text_document_completion_async(params), TIMEOUT)
+        return {item.label: item for item in found.items} if isinstance(found, types.CompletionList) else {}
+
     async def actions(self, path: str, line: int, column: int) -> list[types.CodeAction]:
         where = types.Position(line, column)
         document = types.TextDocumentIdentifier(self.uri(path))
@@ -114,15 +144,19 @@ class Editor:
 
 
 @asynccontextmanager
-async def editor(root: Path) -> AsyncIterator[Editor]:
+async def editor(
+    root: Path, able: types.ClientCapabilities | None = None, options: dict[str, Any] | None = None
+) -> AsyncIterator[Editor]:
     """An editor on a folder, from the first message to an orderly end of the server."""
     found = Editor(root)
     client = found.client
-    await client.start_io(sys.executable, "-m", "kubectl_tas", "lsp", cwd=ROOT)
+    nothing = {**os.environ, "KUBECONFIG": os.devnull}  # no cluster of whoever runs the tests
+    await client.start_io(sys.executable, "-m", "kubectl_tas", "lsp", cwd=ROOT, env=nothing)
     server = client._server
     assert server is not None
     try:
-        params = types.InitializeParams(types.ClientCapabilities(), root_uri=root.as_uri())
+        able = able or types.ClientCapabilities()
+        params = types.InitializeParams(able, root_uri=root.as_uri(), initialization_options=options)
         await asyncio.wait_for(client.initialize_async(params), TIMEOUT)
         client.initialized(types.InitializedParams())
         yield found

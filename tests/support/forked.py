@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from kubectl_tas.cli.main import run
 from tests.support.golden import EXAMPLES, ROOT
 
-WARM = (["validate"], ["render", "-o", "-"], ["pool", "list"], ["workflow", "list"])
+WARM = (["validate"], ["render", "--to", "-"], ["pool", "list"], ["workflow", "list"])
 """Commands that between them import nearly all."""
 SECONDS = 60
 """What a command may take by the clock before it is killed."""

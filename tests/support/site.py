@@ -103,4 +103,4 @@ def company(root: Path, *, is_broken: bool = True) -> Path:
 
 def report(root: Path, site: Path, *more: str) -> int:
     """Writes the site of a repository; the exit code."""
-    return kubectl_tas("-C", root, "report", "-o", site, *more).code
+    return kubectl_tas("-C", root, "report", "--to", site, *more).code

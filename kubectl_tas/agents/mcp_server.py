@@ -1,0 +1,109 @@
+"""The tools of ``tool_table`` in; a server of the Model Context Protocol (modelcontextprotocol/python-sdk, 2.x) out."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import Any
+
+import anyio
+import mcp_types as types
+from anyio.to_thread import run_sync
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server as Protocol
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
+
+from kubectl_tas import __version__
+from kubectl_tas.agents.asking import Server, refusal, started
+from kubectl_tas.agents.paging import DEFAULT_LIMIT, page_of
+from kubectl_tas.agents.tool_table import TOOLS, Tool
+from kubectl_tas.errors import TasError
+from kubectl_tas.words import nothing_called
+
+MAX_AT_ONCE = 2
+"""Commands that run at the same time."""
+INSTRUCTIONS = """\
+Answers about a repository of GPU pools and workloads for KAI Scheduler. No tool writes.
+Before you write a workload: `pools` to choose a pool, `validate_manifest` until it has no error, `admit` for its quota.
+Once it is written: `explain` for where it goes, `fit` for whether it has room, `diff` for what the change means.
+`rule` explains a finding, `suggest` makes a patch, `why` says why work waits in the cluster.
+Lists are cut: `page.next` is the offset to ask for more."""
+
+
+def serve(server: Server) -> None:
+    """Answers what comes on standard input, until it ends. Nothing but the protocol goes to standard output."""
+    anyio.run(partial(_serve, server))
+
+
+async def _serve(server: Server) -> None:
+    limiter = anyio.CapacityLimiter(MAX_AT_ONCE)
+
+    async def list_tools(
+        context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_described(name, tool, server) for name, tool in TOOLS.items()])
+
+    async def call_tool(
+        context: ServerRequestContext[Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        tool = TOOLS.get(params.name)
+        if tool is None:
+            raise MCPError(types.INVALID_PARAMS, nothing_called("tool", params.name, list(TOOLS)))
+        work = partial(_answered, tool, params.arguments or {}, server)
+        return await run_sync(work, abandon_on_cancel=True, limiter=limiter)
+
+    protocol: Protocol[Any] = Protocol(
+        "kubectl-tas",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+    async with stdio_server() as (reader, writer):
+        await protocol.run(reader, writer, protocol.create_initialization_options())
+
+
+def _described(name: str, tool: Tool, server: Server) -> types.Tool:
+    return types.Tool(
+        name=name,
+        title=tool.title,
+        description=tool.about,
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema,
+        annotations=types.ToolAnnotations(
+            title=tool.title,
+            read_only_hint=True,
+            destructive_hint=False,
+            idempotent_hint=True,
+            open_world_hint=tool.asks_cluster and bool(server.cluster),
+        ),
+    )
+
+
+def _answered(tool: Tool, given: dict[str, Any], server: Server) -> types.CallToolResult:
+    """The answer to one call; an error where there is none, in words."""
+    wrong = best_match(Draft202012Validator(tool.input_schema).iter_errors(given))
+    if wrong is not None:
+        where = f"{wrong.json_path.removeprefix('$.')}: " if wrong.path else ""
+        return _refused(f"error: {where}{wrong.message[:200]}")
+    try:
+        said = tool.answer(started(server), given)
+        if not isinstance(said.answer, dict):
+            return _refused(said.notes)
+        answer = page_of(said.answer, given.get("offset", 0), given.get("limit", DEFAULT_LIMIT))
+    except TasError as error:
+        return _refused(refusal(error))
+    except OSError as error:
+        return _refused(f"error: {error.filename or ''}: {error.strerror or error}")
+    except Exception as error:  # a bug in one answer does not end the server
+        return _refused(f"internal error: {type(error).__name__}: {error}")
+    answer["notes"] = said.notes
+    text = json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=answer)
+
+
+def _refused(text: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)

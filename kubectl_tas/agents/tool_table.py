@@ -1,0 +1,216 @@
+"""The tools that agents have: a row each, with what it asks, what it is for, and the schemas of question and answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kubectl_tas.agents.asking import Call, Said, cluster_words, node_words, optional
+from kubectl_tas.agents.paging import DEFAULT_LIMIT, MAX_LIMIT, PAGE
+from kubectl_tas.agents.patching import suggest
+from kubectl_tas.errors import TasError
+from kubectl_tas.records import dataclass
+from kubectl_tas.resources import read_resource
+
+Arguments = Mapping[str, Any]
+_TEXT = {"type": "string", "maxLength": 1_000_000}
+_WORD = {"type": "string", "minLength": 1, "maxLength": 1024}
+
+
+def _word(about: str) -> dict[str, Any]:
+    return {**_WORD, "description": about}
+
+
+_PATH = _word("A file, relative to the folder of tas.yaml.")
+_WORK = _word("The name of a workflow, workload or PodCliqueSet, or KIND/NAME.")
+_MANIFEST = {**_TEXT, "description": "The text of a file, as YAML. It need not be in the repository."}
+_LIST = {
+    "offset": {"type": "integer", "minimum": 0, "description": "Leave out so many items of each list."},
+    "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "description": f"Default: {DEFAULT_LIMIT}."},
+}
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool."""
+
+    title: str
+    about: str
+    """What it answers, and when to ask it."""
+    output: str
+    """The name of the schema of its answer in ``schemas/output/``."""
+    answer: Callable[[Call, Arguments], Said]
+    properties: Mapping[str, Any]
+    required: tuple[str, ...] = ()
+    asks_cluster: bool = False
+    """Whether the answer may come from a cluster."""
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """The schema of its arguments."""
+        return {
+            "type": "object",
+            "properties": {**self.properties, **_LIST},
+            "required": list(self.required),
+            "additionalProperties": False,
+        }
+
+    @property
+    def output_schema(self) -> dict[str, Any]:
+        """The schema of its answer: what the command prints with -o json, and two fields more."""
+        schema: dict[str, Any] = json.loads(read_resource(f"schemas/output/{self.output}.json"))
+        notes = {"type": "string", "description": "What the command tells people besides."}
+        return {**schema, "properties": {**schema.get("properties", {}), "page": PAGE, "notes": notes}}
+
+
+def _validate_manifest(call: Call, given: Arguments) -> Said:
+    words = ["validate", "-", "-o", "json", *optional(given, base="--base")]
+    if "path" in given:
+        words.append(f"--stdin-filename={call.within(given['path'])}")
+    return call.ask([*words, *call.server.cluster], stdin=given["manifest"])
+
+
+def _validate(call: Call, given: Arguments) -> Said:
+    paths = [call.within(path) for path in given.get("paths", ())]
+    return call.ask(["validate", "-o", "json", *optional(given, base="--base"), *call.server.cluster, "--", *paths])
+
+
+def _explain(call: Call, given: Arguments) -> Said:
+    call.within(given["work"])
+    words = ["workflow", "explain", "-o", "json", *optional(given, podIndex="--pod-index")]
+    return call.ask([*words, "--", given["work"]])
+
+
+def _admit(call: Call, given: Arguments) -> Said:
+    if ("manifest" in given) == ("path" in given):
+        raise TasError("admit takes either manifest or path", hint="Pass one of them.")
+    words = ["admit", "-o", "json", *optional(given, pool="--pool", priority="--priority", used="--used")]
+    file = call.within(given["path"]) if "path" in given else "-"
+    return call.ask([*words, *call.server.cluster, "--", file], stdin=given.get("manifest", ""))
+
+
+def _fit(call: Call, given: Arguments) -> Said:
+    work = given.get("work", ())
+    for name in work:
+        call.within(name)
+    every = () if work else ("--all",)
+    return call.ask(["fit", "-o", "json", *every, *node_words(call.server), "--", *work])
+
+
+def _why(call: Call, given: Arguments) -> Said:
+    call.within(given["work"])
+    return call.ask(["workflow", "why", "-o", "json", *cluster_words(call.server), "--", given["work"]])
+
+
+def _pools(call: Call, given: Arguments) -> Said:
+    return call.ask(["pool", "list", "-o", "json", *call.server.cluster, "--", *given.get("names", ())])
+
+
+def _diff(call: Call, given: Arguments) -> Said:
+    return call.ask(["diff", "-o", "json", f"--base={given['base']}"])
+
+
+def _rule(call: Call, given: Arguments) -> Said:
+    return call.ask(["rule", "-o", "json", "--", *([given["code"]] if "code" in given else [])])
+
+
+_BASE = _word("A git revision, such as main: changes since then that must not be made are found too.")
+_SEVERAL = {"type": "array", "maxItems": 100}
+
+TOOLS: dict[str, Tool] = {
+    "validate_manifest": Tool(
+        "Validate a text",
+        "Check the text of a file before you write it, as if it stood in the repository. With path it takes the place "
+        "of that file; a workflow or workload also takes the place of the one with its name.",
+        "validate",
+        _validate_manifest,
+        {"manifest": _MANIFEST, "path": _PATH, "base": _BASE},
+        ("manifest",),
+        asks_cluster=True,
+    ),
+    "validate": Tool(
+        "Validate the repository",
+        "Check all files of the repository as they are now. With paths, only findings in those files come back.",
+        "validate",
+        _validate,
+        {"paths": {**_SEVERAL, "items": _PATH}, "base": _BASE},
+        asks_cluster=True,
+    ),
+    "explain": Tool(
+        "Explain work",
+        "Show where work of the repository goes: its pool, queue, verdict, and the tree of its PodGroup.",
+        "workflow-explain",
+        _explain,
+        {
+            "work": _WORK,
+            "podIndex": {"type": "integer", "minimum": 0, "description": "Tell which segment this pod is in."},
+        },
+        ("work",),
+    ),
+    "admit": Tool(
+        "Ask whether work is admitted",
+        "Tell whether the quota of its queue admits a workflow or workload. Pass its text, or the path of its file.",
+        "admit",
+        _admit,
+        {
+            "manifest": _MANIFEST,
+            "path": _PATH,
+            "pool": _word("Pool, or pool--subpool, instead of the file's."),
+            "priority": {"enum": ["HIGH", "NORMAL", "LOW"], "description": "Priority instead of the file's."},
+            "used": {"type": "integer", "minimum": 0, "description": "GPUs that other work of the queue uses."},
+        },
+        asks_cluster=True,
+    ),
+    "fit": Tool(
+        "Ask whether work has room",
+        "Tell whether work of the repository has a placement on the nodes, whether KAI finds it, and what would help. "
+        "Without work: what of all starts, and what waits. It needs a server that knows a cluster or nodes.",
+        "fit",
+        _fit,
+        {"work": {**_SEVERAL, "items": _WORK}},
+        asks_cluster=True,
+    ),
+    "why": Tool(
+        "Ask why work waits",
+        "Tell whether work runs in the cluster, and why not. It needs a server that knows a cluster.",
+        "workflow-why",
+        _why,
+        {"work": _WORK},
+        ("work",),
+        asks_cluster=True,
+    ),
+    "pools": Tool(
+        "List pools",
+        "List pools and subpools with their quota, what is used of it and what is left. Ask it before you choose one.",
+        "pool-list",
+        _pools,
+        {"names": {**_SEVERAL, "items": _word("Pool, or pool--subpool.")}},
+        asks_cluster=True,
+    ),
+    "diff": Tool(
+        "Explain a change",
+        "Say what the changes since a git revision mean: quotas, work that is admitted or refused, gangs that restart.",
+        "diff",
+        _diff,
+        {"base": _word("The git revision to compare with, such as main.")},
+        ("base",),
+    ),
+    "rule": Tool(
+        "Explain a rule",
+        "Explain the rule of a finding: what it means and who may waive it. Without code, list all rules.",
+        "rule",
+        _rule,
+        {"code": _word("The code of the rule, such as over-quota.")},
+    ),
+    "suggest": Tool(
+        "Suggest a change",
+        "Make the smallest change that helps, as a unified diff for `git apply` in the folder of tas.yaml. With path, "
+        "misspelled words in that file are mended; with work, its topology, so that KAI finds a placement. "
+        "Each patch was tried. Nothing is written.",
+        "suggest",
+        suggest,
+        {"path": _PATH, "work": _WORK},
+        asks_cluster=True,
+    ),
+}

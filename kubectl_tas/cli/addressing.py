@@ -1,0 +1,149 @@
+"""Which work a command line means: FILE, NAME or KIND/NAME, the same for all commands that ask about work."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import click
+
+from kubectl_tas.cli.options import FILE, SUBMISSION, F
+from kubectl_tas.cli.session import Session, find_root, open_session, open_summaries, read_named
+from kubectl_tas.diagnostics import Severity
+from kubectl_tas.load.source import SUFFIXES
+from kubectl_tas.records import dataclass
+from kubectl_tas.report.findings import STDIN
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.fleet import files_of, is_called, no_work, sent
+from kubectl_tas.resolve.pools import Submission
+
+KINDS = "workflow, workload, PodCliqueSet or PodGroup"
+"""The kinds of work, as all commands list them."""
+_WHAT = f"file, {KINDS}"
+_ABOUT = f"""
+
+    WORK is a FILE, which need not be in the repository, or - for standard input; or the NAME of a {KINDS},
+    or KIND/NAME.
+"""
+_NAME = re.compile(r"""\bname["']?\s*:\s*["']?([\w.-]+)""")
+"""A name in text that may be no YAML."""
+
+
+def work_arguments(*, many: bool = False, required: bool = True) -> Callable[[F], F]:
+    """Adds WORK, one or several, which is given as ``work``; ``-f FILE`` is the same, as kubectl has it."""
+
+    def add(command: F) -> F:
+        @functools.wraps(command)
+        def call(*, work: tuple[str, ...], filenames: tuple[str, ...], **options: Any) -> Any:
+            words = (*work, *filenames)
+            if required and not words:
+                raise click.UsageError("name WORK: a FILE, a NAME or KIND/NAME")
+            if len(words) > 1 and not many:
+                raise click.UsageError(f"{words[1]} is one too many: name one WORK")
+            return command(work=words if many else words[0], **options)
+
+        paragraphs = (command.__doc__ or "").rstrip().split("\n\n", 1)
+        call.__doc__ = "\n\n".join((paragraphs[0], _ABOUT.strip("\n").rstrip(), *paragraphs[1:]))
+        metavar = "[WORK]..." if many else "WORK"
+        option = "-f", "--filename", "filenames"
+        found = click.option(*option, metavar="FILE", type=FILE, multiple=True, help="A FILE, as WORK names it.")(call)
+        return click.argument("work", metavar=metavar, nargs=-1, type=SUBMISSION)(found)  # type: ignore[return-value]
+
+    return add
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where work is written."""
+
+    path: str
+    """The file as findings have it: relative to the repository where it lies there."""
+    full: str
+    """How it is opened; - for standard input."""
+    is_new: bool = False
+    """Whether it lies elsewhere."""
+    name: str | None = None
+    """The NAME or KIND/NAME that is meant in it; None: all that it has."""
+
+    def is_meant(self, kind: str, name: str) -> bool:
+        """Whether work of that kind and name is."""
+        return self.name is None or is_called(kind, name, self.name)
+
+
+def place_of(root: Path, word: str, *, bare: bool = False) -> Place | None:
+    """The file that a word names, from the working folder or from the root of the repository; None: it is a name. Only
+    where it may be ``bare``, a word without a suffix and a folder is one.
+    """
+    if word == "-":
+        return Place(STDIN, word, is_new=True)
+    if not bare and os.sep not in word and not word.endswith(SUFFIXES):
+        return None
+    for full in (Path(word), root / word):
+        if full.exists() and not full.is_dir():
+            named = full.parent.resolve() / full.name  # a link stays one
+            is_inside = named.is_relative_to(root)
+            path = (named.relative_to(root) if is_inside else named).as_posix()
+            return Place(path, str(full), is_new=not is_inside)
+    return None
+
+
+def open_work(directory: str | None, words: Sequence[str], *, whole: bool = False) -> Session:
+    """The repository with what ``words`` name in full, and with those of their files that it does not read; of all else
+    there are summaries, unless it is to be ``whole``.
+
+    Raises TasError as ``open_session`` does, and where a file cannot be read.
+    """
+    root = find_root(directory)
+    places = {word: place for word in words if (place := place_of(root, word))}
+    added = {place.path: read_named(place.full, hint="Name a file with work.") for place in places.values()}
+    if whole:
+        return open_session(directory, added=added)
+    return open_summaries(directory, words, added)
+
+
+def files_meant(session: Session, word: str, known: Sequence[Submission] | None = None) -> list[str]:
+    """The files of what a word means; a usage error where that is nothing."""
+    repository = session.fleet.repository
+    place = place_of(session.root, word)
+    found = [place.path] if place else files_of(repository, word)
+    read = {item.origin.path for _, _, item in sent(repository)}
+    read |= {item.location.path for item in session.diagnostics if item.location is not None}
+    if found and read.issuperset(found):
+        return found
+    unread = [] if session.complete else _unread(session, word)
+    if unread:
+        return unread
+    if place:
+        raise click.UsageError(f"{word} has no {KINDS}")
+    raise click.UsageError(no_work(session.fleet, session.fleet.submissions if known is None else known, _WHAT, word))
+
+
+def meant(session: Session, word: str, known: Sequence[Submission] | None = None) -> list[Submission]:
+    """What a word means, by default of all work; a usage error where that is nothing."""
+    items = session.fleet.submissions if known is None else known
+    own = {id(item) for item in session.fleet.submissions_in(files_meant(session, word, items), word)}
+    found = [item for item in items if id(item) in own]
+    if not found:
+        raise click.UsageError(no_work(session.fleet, items, _WHAT, word))
+    return found
+
+
+def _unread(session: Session, word: str) -> list[str]:
+    """The files with errors in which something of that name most likely stands: they could not be read."""
+    name = names.fold(word.rpartition("/")[2])
+    errors = (item.location for item in session.diagnostics if item.severity is Severity.ERROR)
+    paths = sorted({place.path for place in errors if place is not None})
+    return [path for path in paths if name in (names.fold(PurePosixPath(path).stem), *_written_names(session, path))]
+
+
+def _written_names(session: Session, path: str) -> set[str]:
+    """What looks like names in a file, folded."""
+    try:
+        text = (session.root / path).read_text(encoding="utf-8", errors="replace")
+    except OSError:  # its finding says why
+        return set()
+    return {names.fold(found) for found in _NAME.findall(text)}

@@ -1,0 +1,60 @@
+"""``kubectl tas mcp``."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kubectl_tas.agents.asking import Server
+from kubectl_tas.cli.nodesource import nodes_options
+from kubectl_tas.cli.options import repository_option
+from kubectl_tas.cli.session import find_root
+from kubectl_tas.errors import TasError
+
+SECONDS = 60
+
+
+@click.command(epilog="Example: kubectl tas -C gpu-pools mcp --cluster-state state.json")
+@click.option(
+    "--time-limit",
+    "seconds",
+    metavar="SECONDS",
+    type=click.IntRange(1, 3600),
+    default=SECONDS,
+    show_default=True,
+    help="How long one answer may take.",
+)
+@nodes_options
+@repository_option
+def mcp(seconds: int, files: Sequence[str], live: bool, directory: str | None, **cluster: Any) -> None:
+    """Serve agents by the Model Context Protocol, on standard input and output: answers, and no edits.
+
+    Agents ask whether a text is valid, where work goes and whether it would start. They see this one repository. A
+    cluster is asked only with --live, --context, --kubeconfig or --cluster-state; for `fit`, --nodes is enough.
+    docs/agents.md says how to connect an agent.
+    """
+    if "-" in files:
+        raise click.UsageError("--nodes - does not go with mcp: standard input has the agent's questions")
+    try:
+        from kubectl_tas.agents.mcp_server import serve
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types", "anyio"):
+            raise
+        hint = "Install it: pip install 'kubectl-tas[mcp]'"
+        raise TasError(f"the server for agents needs the package {error.name}", hint=hint) from error
+    gc.enable()  # a server lives as long as its agent
+    nodes = tuple(f"--nodes={Path(file).absolute()}" for file in files)
+    serve(Server(find_root(directory), seconds, _words(cluster, live=live), nodes))
+
+
+def _words(cluster: dict[str, Any], *, live: bool) -> tuple[str, ...]:
+    """The options that name a cluster, for commands that ask it; none where they name a backend or namespace alone."""
+    words = ["--live"] if live else []
+    for name, value in cluster.items():
+        words += [f"--{name.replace('_', '-')}={one}" for one in ([value] if isinstance(value, str) else value or ())]
+    asks = live or any(value for name, value in cluster.items() if name not in ("backend", "namespace"))
+    return tuple(words) if asks else ()

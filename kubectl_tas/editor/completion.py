@@ -1,0 +1,285 @@
+"""A place in a file that somebody types in, and what may stand there: keys, their values, and names of other things."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from kubectl_tas import kubernetes
+from kubectl_tas.check.fields import shape_of
+from kubectl_tas.editor import project
+from kubectl_tas.editor.definition import Reference, items, reference_at, topologies_near
+from kubectl_tas.kubernetes import Shape
+from kubectl_tas.load.document import Document
+from kubectl_tas.load.kinds import KINDS
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.labelkeys import KEYS
+from kubectl_tas.records import dataclass
+from kubectl_tas.report.style import printable
+from kubectl_tas.report.text import plural
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resources import read_resource
+from kubectl_tas.yaml import scalar
+
+_MARK = "xxkubectl-tasxx"
+"""Stands for the word that is typed, so that the rest can be parsed."""
+_WORD = re.compile(r"[\w./-]*")
+_ABOUT = {key.name: key.about for key in KEYS if key.about}
+_WORKFLOW = "Workflow"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What may stand at a place."""
+
+    word: str
+    text: str
+    """What is written there, with quotes where it needs them."""
+    about: str
+    """A sentence or a few words; may be empty."""
+    is_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A word of a text, and what may stand in place of it."""
+
+    start: int
+    """Its first character, from 0."""
+    end: int
+    choices: tuple[Choice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    document: Document
+    path: KeyPath
+    """Of the value; of a key that of the mapping."""
+    is_key: bool
+
+
+def completion(path: str, text: str, offset: int, fleet: Fleet) -> Completion:
+    """What may stand at a character of a file, in place of the word that it is in or behind."""
+    start = offset - len(_WORD.match(text[:offset][::-1])[0])  # type: ignore[index]
+    end = offset + len(_WORD.match(text, offset)[0])  # type: ignore[index]
+    place = _place(path, text, start, end)
+    quote = text[start - 1 : start] if text[start - 1 : start] in ('"', "'") else ""
+    has_colon = re.compile(r"[\"']?[ \t]*:").match(text, end) is not None
+    found: dict[str, Choice] = {}
+    for value, about in _choices(place, fleet) if place else ():
+        word = value if isinstance(value, str) else scalar(value)
+        if printable(word) == word:
+            written = word if quote else scalar(value, flow=True)
+            behind = ": " if place and place.is_key and not has_colon and not quote else ""
+            found.setdefault(word, Choice(word, written + behind, printable(about), bool(place and place.is_key)))
+    return Completion(start, end, tuple(found.values()))
+
+
+def _place(path: str, text: str, start: int, end: int) -> _Place | None:
+    """What a word is in its document, of which the rest need not be right."""
+    line = text.rfind("\n", 0, start) + 1
+    stop = text.find("\n", end)
+    rest = text[end : stop if stop >= 0 else len(text)]
+    is_alone = not text[line:start].strip(" -") and not rest.strip()
+    for mark in (f"{_MARK}:", _MARK) if is_alone else (_MARK,):
+        for behind in (text[end:], rest):
+            for document in project.parsed(path, f"{text[:start]}{mark}{behind}"):
+                found = _marked(document.data, ())
+                if found is not None:
+                    return _Place(document, *found)
+    return None
+
+
+def _marked(data: Any, path: KeyPath) -> tuple[KeyPath, bool] | None:
+    """The path of the mark, and whether it is a key: then that of its mapping."""
+    if data == _MARK:
+        return path, False
+    if isinstance(data, dict) and _MARK in data:
+        return path, True
+    inner = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    return next((found for step, item in inner if (found := _marked(item, (*path, step)))), None)
+
+
+def _choices(place: _Place, fleet: Fleet) -> Iterator[tuple[object, str]]:
+    return _keys(place) if place.is_key else _values(place, fleet)
+
+
+def _keys(place: _Place) -> Iterator[tuple[str, str]]:
+    """The keys that a mapping may have and does not have yet, those first that it must have."""
+    there = place.document.value(place.path)
+    known = there if isinstance(there, dict) else {}
+    schemas = list(_below(_schemas(place.document), place.path))
+    shape = _shape(place.document, place.path)
+    needed = {*(shape.required if shape else ()), *(key for schema in schemas for key in schema.get("required", ()))}
+    fields = [(key, part) for schema in schemas for key, part in schema.get("properties", {}).items()]
+    found = [(key, _ABOUT.get(key) or next(_said(part), "")) for key, part in fields]
+    found += [(key, " or ".join(field.types)) for key, field in (shape.fields or {} if shape else {}).items()]
+    yield from sorted((field for field in found if field[0] not in known), key=lambda field: field[0] not in needed)
+
+
+def _values(place: _Place, fleet: Fleet) -> Iterator[tuple[object, str]]:
+    """The values that a field may have: names of what it names, then what its schema lists."""
+    reference = reference_at(place.document, place.path)
+    if reference is not None:
+        yield from _NAMED[reference.what](reference, fleet)
+    if place.path == ("kind",):
+        yield from (
+            (kind, str(_all()["$defs"][name].get("description", "")))
+            for kind, name in _kinds().items()
+            if " " not in kind
+        )
+    for schema in _below(_schemas(place.document), place.path):
+        about = str(schema.get("description", ""))
+        words = [*schema.get("enum", ()), *([schema["const"]] if "const" in schema else ())]
+        words += (True, False) if schema.get("type") == "boolean" else ()
+        yield from ((word, about) for word in words if word is not None)
+    shape = _shape(place.document, place.path)
+    if shape is not None and shape.types == ("boolean",):
+        yield from ((True, ""), (False, ""))
+
+
+@cache
+def _all() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(read_resource("schemas/all.json"))
+    return found
+
+
+@cache
+def _kinds() -> dict[str, str]:
+    """The name of the schema of each kind; where two have one name, that of the first, and behind each apiVersion that
+    of the other.
+    """
+    found: dict[str, str] = {}
+    for rule in _all()["allOf"]:
+        told = rule["if"].get("properties", {})
+        for kind in told.get("kind", {}).get("enum", ()) if "$ref" in rule.get("then", {}) else ():
+            for name in (kind, *(f"{version} {kind}" for version in told.get("apiVersion", {}).get("enum", ()))):
+                found.setdefault(name, rule["then"]["$ref"].rpartition("/")[2])
+    return found
+
+
+def _schemas(document: Document) -> list[dict[str, Any]]:
+    """The schema of a document; one that does not say yet what it is may be any."""
+    data = document.data if isinstance(document.data, dict) else {}
+    kind = str(data.get("kind"))
+    name = _kinds().get(f"{data.get('apiVersion')} {kind}") or _kinds().get(kind)
+    if "workflow" in data:
+        name = f"kind.{_WORKFLOW}"
+    if name is not None:
+        return [_all()["$defs"][name]]
+    return [{"properties": {**_all()["properties"], "workflow": {"description": "An OSMO workflow."}}}]
+
+
+def _below(schemas: Iterable[Mapping[str, Any]], path: KeyPath) -> Iterator[Mapping[str, Any]]:
+    """What schemas say of the value at a path; each alternative by itself."""
+    for schema in schemas:
+        for one in _alternatives(schema):
+            if not path:
+                yield one
+                continue
+            part = one.get("items") if isinstance(path[0], int) else one.get("properties", {}).get(path[0])
+            if part is None and not isinstance(path[0], int):
+                part = one.get("additionalProperties")
+            if isinstance(part, dict):
+                yield from _below([part], path[1:])
+
+
+def _alternatives(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield schema
+    if "$ref" in schema:
+        yield from _alternatives(_all()["$defs"][schema["$ref"].rpartition("/")[2]])
+    for word in ("anyOf", "allOf", "oneOf"):
+        for one in schema.get(word, ()):
+            yield from _alternatives(one)
+
+
+def _said(schema: Mapping[str, Any]) -> Iterator[str]:
+    return (one["description"] for one in _alternatives(schema) if one.get("description"))
+
+
+def _shape(document: Document, path: KeyPath) -> Shape | None:
+    """What Kubernetes, or an operator, knows of the value at a path; None where nothing is known."""
+    data = document.data if isinstance(document.data, dict) else {}
+    kind = str(data.get("kind"))
+    version = data.get("apiVersion") or next((item.api_version for item in KINDS if item.name == kind), "")
+    shape: Shape | None = shape_of(str(version), kind, kubernetes.nearest(None))
+    for step in path:
+        if shape is not None:
+            shape = shape.items if isinstance(step, int) or shape.fields is None else shape.fields.get(step)
+    return shape
+
+
+def _pools(reference: Reference, fleet: Fleet) -> Iterator[tuple[str, str]]:
+    is_parent = reference.path[-1] == "parent"
+    for pool in fleet.pools:
+        yield pool.name, f"Pool. {pool.declared.spec.spec.description}".strip()
+        for subpool in () if is_parent else pool.subpools:
+            if subpool.state == "ACTIVE":
+                yield subpool.canonical, f"Subpool with a quota of {plural(int(subpool.quota.gpu), 'GPU')}."
+
+
+def _queues(_reference: Reference, fleet: Fleet) -> Iterator[tuple[str, str]]:
+    for pool in fleet.pools:
+        yield pool.shared_queue, f"Queue of pool {pool.name}."
+        yield from ((item.queue, f"Queue of subpool {item.canonical}.") for item in pool.subpools)
+
+
+def _topologies(_reference: Reference, fleet: Fleet) -> Iterator[tuple[str, str]]:
+    for item in fleet.topologies:
+        levels = ", ".join(level.key for level in item.levels)
+        yield item.name, f"Topology with the levels {levels}."
+
+
+def _levels(reference: Reference, fleet: Fleet) -> Iterator[tuple[str, str]]:
+    """Workflows and PodCliqueSets name levels by key, all else by node label."""
+    data = reference.document.data
+    by_key = "workflow" in data or data.get("kind") == "PodCliqueSet"
+    for topology in topologies_near(reference, fleet):
+        for level in topology.levels:
+            yield (level.key, f"Node label {level.label}.") if by_key else (level.label, f"Level {level.key}.")
+
+
+def _backends(_reference: Reference, fleet: Fleet) -> Iterator[tuple[str, str]]:
+    return ((item.name, "Backend.") for item in fleet.backends)
+
+
+def _pod_groups(_reference: Reference, fleet: Fleet) -> Iterator[tuple[str, str]]:
+    return ((item.name, "PodGroup.") for item in fleet.pod_groups)
+
+
+def _platforms(reference: Reference, fleet: Fleet) -> Iterator[tuple[str, str]]:
+    named = reference.document.value(("workflow", "pool"))
+    pool, _ = (fleet.target(named) if isinstance(named, str) else None) or (None, None)
+    return ((name, f"Platform of pool {pool.name}.") for name in pool.platforms.by_name) if pool else iter(())
+
+
+def _resources(reference: Reference, _fleet: Fleet) -> Iterator[tuple[str, str]]:
+    for path in (("workflow", "resources"), ("resources",)):
+        found = reference.document.value(path)
+        yield from ((str(name), "Resource of this file.") for name in found) if isinstance(found, dict) else ()
+
+
+def _in_lists(name: str, about: str) -> Callable[[Reference, Fleet], Iterator[tuple[str, str]]]:
+    def named(reference: Reference, _fleet: Fleet) -> Iterator[tuple[str, str]]:
+        for _, item in items(reference.document.data, (name,)):
+            if isinstance(item, dict) and isinstance(item.get("name"), str):
+                yield item["name"], about
+
+    return named
+
+
+_NAMED: dict[str, Callable[[Reference, Fleet], Iterator[tuple[str, str]]]] = {
+    "pool": _pools,
+    "queue": _queues,
+    "topology": _topologies,
+    "level": _levels,
+    "backend": _backends,
+    "podgroup": _pod_groups,
+    "platform": _platforms,
+    "resource": _resources,
+    "task": _in_lists("tasks", "Task of this file."),
+    "clique": _in_lists("cliques", "Clique of this file."),
+}

@@ -1,0 +1,99 @@
+"""What an editor shows of a file beside its text: what is declared in it, and what becomes of its work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Any
+
+from kubectl_tas.draw.diagrams import FORMATS
+from kubectl_tas.draw.gangfigure import figure, picture
+from kubectl_tas.edit.pool_edits import strings
+from kubectl_tas.editor.project import Judgement
+from kubectl_tas.errors import TasError
+from kubectl_tas.load.document import Document
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.records import dataclass
+from kubectl_tas.report.text import plural
+from kubectl_tas.resolve.fleet import is_called
+from kubectl_tas.resolve.pools import Submission
+
+_NAMES = ("name", "key", "domain")
+"""Fields by which items of lists are called."""
+_BY_KEY = {("resources",), ("workflow", "resources"), ("spec", "platforms")}
+"""Mappings of workflows and pools of which the keys are names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """Something in a document that has a name."""
+
+    name: str
+    about: str
+    path: KeyPath
+    """Of the mapping that it is."""
+    named: KeyPath
+    """Of its name, or of itself where that is its key."""
+    children: tuple[Symbol, ...] = ()
+
+
+def symbol(document: Document) -> Symbol:
+    """A document, and what is named in it."""
+    kind, name, named = identity(document)
+    return Symbol(name or kind or "document", kind, (), named, tuple(_inside(document.data, ())))
+
+
+def identity(document: Document) -> tuple[str, str, KeyPath]:
+    """The kind of a document, its name, and where that stands; empty where it has none."""
+    data = document.data if isinstance(document.data, dict) else {}
+    named: KeyPath = ("workflow", "name") if "workflow" in data else ("metadata", "name")
+    name = document.value(named)
+    kind = "Workflow" if "workflow" in data else data.get("kind")
+    return str(kind or ""), name if isinstance(name, str) else "", named
+
+
+def _inside(data: Any, path: KeyPath) -> Iterator[Symbol]:
+    for step, value in data.items() if isinstance(data, dict) else ():
+        here = (*path, step)
+        if isinstance(value, list):
+            for index, item in enumerate(value):
+                found = [key for key in _NAMES if isinstance(item, dict) and isinstance(item.get(key), str)]
+                if found:
+                    below = tuple(_inside(item, (*here, index)))
+                    yield Symbol(item[found[0]], str(step), (*here, index), (*here, index, found[0]), below)
+        elif isinstance(value, dict) and here in _BY_KEY:
+            yield from (Symbol(str(name), str(step), (*here, name), (*here, name)) for name in value)
+        else:
+            yield from _inside(value, here)
+
+
+def sent_by(judgement: Judgement, path: str, document: Document) -> Submission | None:
+    """What a document of a file sends to a queue, as it was known last."""
+    kind, name, _ = identity(document)
+    there = judgement.fleet.submissions_in([path], f"{kind}/{name}")
+    return next((item for item in there if name and is_called(item.kind, item.name, f"{kind}/{name}")), None)
+
+
+def hint(judgement: Judgement, item: Submission) -> str:
+    """What becomes of work, in a few words."""
+    return f"{plural(item.gpus, 'GPU')}, {item.queue}, {judgement.verdict(item).outcome.upper()}"
+
+
+def drawn(judgement: Judgement, path: str, wanted: str, output: str) -> str:
+    """The tree of constraints of the work in a file that is called so, in one of FORMATS.
+
+    Raises TasError where there is none.
+    """
+    found = judgement.fleet.submissions_in([path], wanted)
+    if not found:
+        raise TasError(f"nothing is drawn of {wanted}", hint="Mend what the file has errors in.")
+    return FORMATS[output]([figure(picture(judgement.fleet, item)) for item in found])
+
+
+def linked(judgement: Judgement, path: str, document: Document) -> Iterator[tuple[KeyPath, str]]:
+    """The files of the repository that a document has the paths of, each with where that stands."""
+    for where, written in strings(document.data):
+        if where[-1] == "localpath":
+            found = (PurePosixPath(path).parent / written).as_posix()
+            if (judgement.root / found).resolve().is_relative_to(judgement.root.resolve()):
+                yield where, found

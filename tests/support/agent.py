@@ -1,0 +1,49 @@
+"""An agent: the SDK's client, which starts ``kubectl tas mcp`` and speaks to it over standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from mcp import Client, StdioServerParameters, stdio_client
+
+Result = Any
+Ask = Callable[..., Awaitable[Result]]
+
+
+def speak(
+    root: Path,
+    talk: Callable[[Any, Ask], Awaitable[None]],
+    *options: str | Path,
+    cwd: Path | None = None,
+    isolated: bool = False,
+) -> None:
+    """Starts a server for ``root``, and has ``talk`` speak to it: by the client, or by ``ask(tool, **arguments)``.
+
+    With ``isolated`` Python imports nothing of the working folder, as where the script ``kubectl-tas`` starts it.
+    """
+    arguments = [*(["-P"] if isolated else []), "-m", "kubectl_tas", "-C", str(root), "mcp", *map(str, options)]
+    cache = {"KUBECTL_TAS_CACHE": str(root.parent / "agent-cache")}
+    parameters = StdioServerParameters(command=sys.executable, args=arguments, cwd=cwd or root.parent, env=cache)
+
+    async def session() -> None:
+        async with Client(stdio_client(parameters)) as client:
+
+            async def ask(tool: str, **given: Any) -> Result:
+                return await client.call_tool(tool, given)
+
+            await talk(client, ask)
+
+    asyncio.run(session())
+
+
+def words(result: Result) -> str:
+    """What an error says."""
+    assert result.is_error
+    assert result.structured_content is None
+    (content,) = result.content
+    assert "Traceback" not in content.text
+    return str(content.text)

@@ -1,0 +1,263 @@
+"""Karta definitions that stand in the repository."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.cli import kubectl_tas, pool, write
+from tests.support.workloads import LEVELS, Object, template
+
+GROUP, KIND = "ml.example.com", "Training"
+
+
+def component(name: str, *, scale: Object | None = None, **more: Any) -> Object:
+    found: Object = {
+        "name": name,
+        "ownerRef": "training",
+        "specDefinition": {"podTemplateSpecPath": f".spec.{name}.template"},
+        "scaleDefinition": {"replicasPath": f".spec.{name}.replicas"} if scale is None else scale,
+        "podSelector": {"componentTypeSelector": {"keyPath": ".metadata.labels.role", "value": name}},
+        **more,
+    }
+    return {key: value for key, value in found.items() if value}
+
+
+def karta(*children: Object, gang: Object | None = None, kind: str = KIND, group: str = GROUP, **root: Any) -> Object:
+    version = {"Job": "v1", "InferenceService": "v1beta1"}.get(kind, "v1")
+    of_kind = {"group": group, "version": version, "kind": kind}
+    labels = {f"run.ai/karta-{key}": value for key, value in of_kind.items()}
+    top = {"name": "training", "kind": of_kind, "statusDefinition": {"statusMappings": {}}, **root}
+    own = children or (component("head"), component("worker"))
+    groups = [{"componentName": item["name"]} for item in own]
+    return {
+        "apiVersion": "run.ai/v1alpha1",
+        "kind": "Karta",
+        "metadata": {"name": "training", "labels": labels},
+        "spec": {
+            "structureDefinition": {"rootComponent": top, "childComponents": list(own)},
+            "optimizationInstructions": {
+                "gangScheduling": {"podGroup": {"name": "x", "subGroups": groups}} if gang is None else gang
+            },
+        },
+    }
+
+
+def training(**spec: Any) -> Object:
+    parts = {"head": {"replicas": 1, "template": template(0)}, "worker": {"replicas": 3, "template": template(2)}}
+    metadata = {"name": "x", "labels": {"kubectl-tas/pool": "team"}}
+    return {"apiVersion": f"{GROUP}/v1", "kind": KIND, "metadata": metadata, "spec": {**parts, **spec}}
+
+
+def repository(
+    root: Path,
+    *kartas: Object,
+    work: Object | None = None,
+    at: str = "pools/z.yaml",
+    release: str = "0.17",
+    **config: Any,
+) -> Path:
+    backend = {"name": "default", "scheduler": {"version": release}}
+    settings = {"apiVersion": "tas/v1alpha1", "kind": "Config", "spec": {"backends": [backend], **config}}
+    return write(
+        root,
+        {
+            "tas.yaml": yaml.safe_dump(settings),
+            "pools/p.yaml": pool(guarantee=16, spec=LEVELS),
+            at: yaml.safe_dump_all(kartas),
+            "workflows/w.yaml": yaml.safe_dump(training() if work is None else work),
+        },
+    )
+
+
+def findings(root: Path, *kartas: Object, **about: Any) -> list[tuple[str, str]]:
+    result = kubectl_tas("validate", "-o", "json", "-C", repository(root, *kartas, **about))
+    assert "Traceback" not in result.err
+    return [(item["rule"], item["message"]) for item in json.loads(result.out)["diagnostics"]]
+
+
+def preview(root: Path, *kartas: Object, **about: Any) -> Object:
+    repository(root, *kartas, **about)
+    result = kubectl_tas("render", "-C", root)
+    assert result.code == 0, result.err
+    found: Object = yaml.safe_load((root / "manifests/preview/podgroup-training-x.yaml").read_text())["spec"]
+    return found
+
+
+def test_sub_groups(tmp_path: Path) -> None:
+    found = preview(tmp_path, karta())
+    assert [(item["name"], item["minMember"]) for item in found["subGroups"]] == [("head", 1), ("worker", 3)]
+    assert findings(tmp_path, karta()) == []
+
+
+def test_its_pods_are_those_of_a_workload(tmp_path: Path) -> None:
+    repository(tmp_path, karta())
+    objects = yaml.safe_load_all(kubectl_tas("render", "-o", "-", "-C", tmp_path).out)
+    (found,) = [item for item in objects if item and item["kind"] == KIND]
+    for part in ("head", "worker"):
+        assert found["spec"][part]["template"]["spec"]["schedulerName"] == "kai-scheduler"
+    assert ("over-quota") in dict(
+        findings(tmp_path, karta(), work=training(worker={"replicas": 9, "template": template(2)}))
+    )
+
+
+@pytest.mark.parametrize(
+    ("children", "gang", "spec", "expected"),
+    [
+        ((), {"podGroup": {"name": "x"}}, {}, 4),
+        ((component("head"),), {"podGroup": {"name": "x"}}, {}, 1),
+        (
+            (
+                component(
+                    "worker", scale={"replicasPath": ".spec.worker.replicas // 1", "minReplicasPath": ".spec.least"}
+                ),
+            ),
+            {"podGroup": {"name": "x"}},
+            {"least": 2},
+            2,
+        ),
+        ((component("head", scale={}), component("worker", scale={})), {"podGroup": {"name": "x"}}, {}, 2),
+        (
+            (
+                component(
+                    "roles",
+                    specDefinition={"podTemplateSpecPath": ".spec.roles[].template"},
+                    scale={"replicasPath": ".spec.roles[] | .replicas // 1"},
+                    instanceIdPath=".spec.roles[].name",
+                ),
+            ),
+            {"podGroup": {"name": "x"}},
+            {"roles": [{"name": "a", "template": template(1)}, {"name": "b", "replicas": 2, "template": template(1)}]},
+            3,
+        ),
+    ],
+)
+def test_minimum(tmp_path: Path, children: tuple[Object, ...], gang: Object, spec: Object, expected: int) -> None:
+    assert preview(tmp_path, karta(*children, gang=gang), work=training(**spec))["minMember"] == expected
+
+
+def test_replicas_of_the_root_multiply(tmp_path: Path) -> None:
+    own = karta(gang={"podGroup": {"name": "x"}}, scaleDefinition={"replicasPath": ".spec.replicas"})
+    work = training(replicas=2, worker={"replicas": 3, "template": template(1)})
+    assert preview(tmp_path, own, work=work)["minMember"] == 8
+
+
+def test_replicas_of_the_root_are_not_in_sub_groups(tmp_path: Path) -> None:
+    """As KAI 0.17.0 counts: CalculateSubtreeScale looks below the component alone."""
+    own = karta(scaleDefinition={"replicasPath": ".spec.replicas"})
+    found = preview(tmp_path, own, work=training(replicas=2))
+    assert [(item["name"], item["minMember"]) for item in found["subGroups"]] == [("head", 1), ("worker", 3)]
+
+
+def test_a_minimum_that_is_left_out(tmp_path: Path) -> None:
+    scale = {"replicasPath": ".spec.worker.replicas", "minReplicasPath": ".spec.least"}
+    own = karta(component("worker", scale=scale), gang={"podGroup": {"name": "x"}})
+    assert preview(tmp_path, own)["minMember"] == 3
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ({"head": {"template": template(0)}}, "reads 0 pods for head"),
+        ({"worker": {"replicas": 0, "template": template(0)}}, "reads 0 pods for worker"),
+        ({"worker": {"replicas": 2, "least": 3, "template": template(0)}}, "needs 3 pods of worker"),
+    ],
+)
+def test_work_of_which_kai_makes_no_gang(tmp_path: Path, spec: Object, said: str) -> None:
+    scale = {"replicasPath": ".spec.worker.replicas", "minReplicasPath": ".spec.worker.least"}
+    own = karta(component("head"), component("worker", scale=scale))
+    (found,) = findings(tmp_path, own, work=training(**spec))
+    assert found[0] == "workload-minimum"
+    assert said in found[1]
+
+
+def test_before_kai_reads_it(tmp_path: Path) -> None:
+    assert preview(tmp_path, karta(), release="0.16")["minMember"] == 1
+    (found,) = findings(tmp_path, karta(), release="0.16")
+    assert found[0] == "karta-unread"
+    assert "0.16" in found[1]
+
+
+def test_the_older_form_has_no_preview(tmp_path: Path) -> None:
+    members = [{"componentName": "worker", "groupByKeyPaths": [".metadata.labels.x"]}]
+    old = karta(gang={"podGroups": [{"name": "x", "members": members}]})
+    repository(tmp_path, old)
+    assert kubectl_tas("render", "-C", tmp_path).code == 0
+    assert not (tmp_path / "manifests/preview/podgroup-training-x.yaml").exists()
+
+
+def changed(path: str, value: Any) -> Object:
+    found = deepcopy(karta())
+    *steps, last = path.split("/")
+    place: Any = found["spec"]
+    for step in steps:
+        place = place[int(step) if step.isdecimal() else step]
+    if value is None:
+        del place[last]
+    else:
+        place[last] = value
+    return found
+
+
+CHILD = "structureDefinition/childComponents/1/"
+
+
+@pytest.mark.parametrize(
+    ("own", "rule", "said"),
+    [
+        (changed(f"{CHILD}specDefinition", {"podTemplateSpecPath": ".spec | .worker.template"}), "invalid-value", "jq"),
+        (changed(f"{CHILD}specDefinition", {"podSpecPath": ".spec.worker.spec"}), "invalid-value", "podSpecPath"),
+        (changed(f"{CHILD}specDefinition", {"fragmentedPodSpecDefinition": {}}), "invalid-value", "fragmentedPodSpec"),
+        (changed(f"{CHILD}scaleDefinition", {"replicasPath": ".spec.a * .spec.b"}), "invalid-value", "jq"),
+        (changed(f"{CHILD}scaleDefinition", {"replicasPath": ".spec.roles[].x"}), "invalid-value", "of a list"),
+        (changed(f"{CHILD}specDefinition", {"podTemplateSpecPath": ".spec.a[].b"}), "invalid-value", "instanceIdPath"),
+        (changed(f"{CHILD}scaleDefinition", None), "invalid-value", "no scaleDefinition"),
+        (changed(f"{CHILD}podSelector", None), "invalid-value", "finds no pod"),
+        (changed(f"{CHILD}ownerRef", "boss"), "invalid-value", '"boss"'),
+        (changed(f"{CHILD}ownerRef", "head"), "invalid-value", "below another"),
+        (changed(f"{CHILD}name", "head"), "invalid-value", "two components"),
+        (changed("structureDefinition/rootComponent/statusDefinition", None), "missing-field", "statusDefinition"),
+        (changed("structureDefinition/childComponents", None), "invalid-value", "no component says"),
+        (karta(gang={"podGroup": {"name": "x", "subGroups": [{"componentName": "b"}]}}), "invalid-value", '"b"'),
+        (karta(kind="Job", group="batch"), "karta-unread", "plugin of its own"),
+        (karta(kind="TaskRun", group="tekton.dev"), "karta-unread", "plugin of its own"),
+        (karta(kind="InferenceService", group="serving.kserve.io"), "name-duplicate", "group them by this Karta"),
+        (karta(kind="Role", group="rbac.authorization.k8s.io"), "kind-elsewhere", "who may use"),
+        ({**karta(), "metadata": {"name": "training"}}, "missing-field", "by its labels"),
+        (karta(gang={}), "missing-field", "no gangScheduling.podGroup"),
+        (changed(f"{CHILD}scaleDefinition", {"replicasPath": ".spec.a[].b // 1"}), "invalid-value", "leaves out"),
+    ],
+)
+def test_what_is_not_read(tmp_path: Path, own: Object, rule: str, said: str) -> None:
+    found = findings(tmp_path, own)
+    assert any(code == rule and said in message for code, message in found), found
+
+
+def test_two_of_a_kind(tmp_path: Path) -> None:
+    second = {**karta(), "metadata": {**karta()["metadata"], "name": "other"}}
+    assert ("name-duplicate", "two Kartas describe Training of ml.example.com/v1, so KAI reads neither") in findings(
+        tmp_path, karta(), second
+    )
+
+
+def test_the_config_declares_it_too(tmp_path: Path) -> None:
+    kinds = [{"apiVersion": f"{GROUP}/v1", "kind": KIND, "pods": [{"template": "spec.worker.template"}]}]
+    (found,) = findings(tmp_path, karta(), kinds=kinds)
+    assert found == ("name-duplicate", "spec.kinds of the Config declares Training of ml.example.com/v1 too")
+
+
+def test_it_counts_in_folders_of_administrators(tmp_path: Path) -> None:
+    assert [code for code, _ in findings(tmp_path, karta(), at="workflows/a.yaml")] == ["outside-admin-sources"]
+
+
+def test_what_is_kept_of_an_earlier_run_follows_it(tmp_path: Path) -> None:
+    cache = ("--cache-dir", tmp_path / "cache")
+    repository(tmp_path / "r", karta())
+    assert kubectl_tas("validate", "-C", tmp_path / "r", *cache).code == 0
+    repository(tmp_path / "r", karta(component("other")))
+    assert "missing in spec.other" in kubectl_tas("validate", "-C", tmp_path / "r", *cache).out

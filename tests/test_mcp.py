@@ -1,0 +1,384 @@
+"""``mcp`` as an agent meets it: the SDK's client, which checks each answer against the schema of its tool."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+import time
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import MCPError
+
+from kubectl_tas.agents import patching
+from kubectl_tas.agents.paging import page_of
+from kubectl_tas.errors import TasError
+from tests.support.agent import Ask, speak, words
+from tests.support.cli import kubectl_tas, pool, subpool, write
+from tests.support.golden import GOLDEN, ROOT, case_input
+from tests.support.history import commit, git
+
+FIT, WHY = GOLDEN / "commands/fit", GOLDEN / "commands/workflow-why"
+NODES = ("--nodes", FIT / "nodes.json", "--nodes", FIT / "pods.json")
+WORKFLOW = "workflows/train.yaml"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """What ``init`` writes, committed."""
+    assert kubectl_tas("init", "repository", cwd=tmp_path).code == 0
+    commit(tmp_path / "repository")
+    return tmp_path / "repository"
+
+
+def state(root: Path) -> dict[str, str]:
+    """Each file of a repository with its content, and those of git."""
+    return {
+        path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(root.rglob("*"))
+        if path.is_file()
+    }
+
+
+def printed(root: Path, *arguments: str | Path) -> Any:
+    return json.loads(kubectl_tas("-C", root, *arguments, "-o", "json").out)
+
+
+def same(result: Any, expected: dict[str, Any]) -> None:
+    """The answer is what the command prints, and says that nothing is left out."""
+    assert not result.is_error, result.content
+    found = dict(result.structured_content)
+    assert found.pop("page")["leftOut"] == {}
+    found.pop("notes")
+    assert json.dumps(found, indent=1).splitlines() == json.dumps(expected, indent=1).splitlines()
+    assert json.loads(result.content[0].text) == result.structured_content
+
+
+def test_tools_are_read_only_and_have_schemas(root: Path) -> None:
+    async def talk(client: Any, ask: Ask) -> None:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert {*tools} == {
+            *("validate_manifest", "validate", "explain", "admit", "fit", "why", "pools", "diff", "rule", "suggest")
+        }
+        for tool in tools.values():
+            assert tool.annotations.read_only_hint
+            assert not tool.annotations.destructive_hint
+            assert not tool.annotations.open_world_hint
+            assert tool.input_schema["type"] == tool.output_schema["type"] == "object"
+            for field in tool.input_schema["properties"].values():
+                assert "description" in field.get("items", field)
+
+    speak(root, talk)
+
+
+def test_answers_are_those_of_commands_and_nothing_is_written(root: Path) -> None:
+    text = (root / WORKFLOW).read_text()
+    (root / WORKFLOW).write_text(text.replace("priority: NORMAL", "priority: LOW"))
+    before = state(root)
+
+    async def talk(client: Any, ask: Ask) -> None:
+        manifest = await ask("validate_manifest", manifest=text, path=WORKFLOW)
+        assert manifest.structured_content["summary"]["error"] == 0
+        same(await ask("validate"), printed(root, "validate"))
+        same(await ask("validate", paths=[WORKFLOW]), printed(root, "validate", root / WORKFLOW))
+        same(await ask("explain", work="train"), printed(root, "workflow", "explain", "train"))
+        same(await ask("admit", path=WORKFLOW), printed(root, "admit", root / WORKFLOW))
+        assert (await ask("admit", manifest=text)).structured_content["workflows"][0]["workflow"] == "train"
+        same(await ask("pools"), printed(root, "pool", "list"))
+        same(await ask("diff", base="HEAD"), printed(root, "diff", "--base", "HEAD"))
+        same(await ask("rule", code="over-quota"), printed(root, "rule", "over-quota"))
+        assert (await ask("suggest", path=WORKFLOW)).structured_content["patch"] is None
+
+    speak(root, talk)
+    assert state(root) == before
+
+
+def test_a_text_is_judged_as_if_it_were_in_the_repository(root: Path) -> None:
+    text = (root / WORKFLOW).read_text()
+
+    async def talk(client: Any, ask: Ask) -> None:
+        wrong = await ask("validate_manifest", manifest=text.replace("team--research", "team--reserch"))
+        (finding,) = wrong.structured_content["diagnostics"]
+        assert finding["rule"] == "pool-unknown"
+        assert finding["fix"] == {"written": "team--reserch", "meant": "team--research"}
+        broken = await ask("validate_manifest", manifest="a: [")
+        assert broken.structured_content["diagnostics"][0]["rule"] == "yaml-syntax"
+        assert "standard input is empty" in words(await ask("validate_manifest", manifest=" "))
+        assert "is not read" in words(await ask("validate_manifest", manifest=text, path="elsewhere/x.yaml"))
+
+    speak(root, talk)
+
+
+@pytest.mark.solver
+def test_placement_is_asked_of_nodes(tmp_path: Path) -> None:
+    root = shutil.copytree(case_input(FIT), tmp_path / "repository")
+
+    async def talk(client: Any, ask: Ask) -> None:
+        same(await ask("fit", work=["missed"]), printed(root, "fit", "missed", *NODES))
+        same(await ask("fit"), printed(root, "fit", "--all", *NODES))
+        assert "knows no cluster" in words(await ask("why", work="missed"))
+
+    speak(root, talk, *NODES)
+
+
+@pytest.mark.solver
+def test_the_cluster_is_asked_where_the_server_has_one(tmp_path: Path) -> None:
+    root = shutil.copytree(case_input(WHY), tmp_path / "repository")
+    shutil.copy(WHY / "cluster.json", tmp_path)
+    given = f"--cluster-state={WHY / 'cluster.json'}"
+
+    async def talk(client: Any, ask: Ask) -> None:
+        same(await ask("why", work="one-rack"), printed(root, "workflow", "why", "one-rack", given))
+        same(await ask("pools"), printed(root, "pool", "list", given))
+        assert not (await ask("fit", work=["one-rack"])).is_error
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert tools["why"].annotations.open_world_hint
+
+    speak(root, talk, "--cluster-state", "cluster.json", cwd=tmp_path)
+
+
+def test_no_cluster(root: Path) -> None:
+    async def talk(client: Any, ask: Ask) -> None:
+        for tool, given in (("fit", {}), ("fit", {"work": ["train"]}), ("why", {"work": "train"})):
+            assert "--cluster-state" in words(await ask(tool, **given))
+        assert "knows no cluster" in words(await ask("suggest", work="train"))
+
+    speak(root, talk)
+
+
+OUTSIDE = ("../outside.yaml", "/etc/passwd", "link.yaml", "folder/x.yaml", "C:/x", ".git/config")
+
+
+@pytest.mark.parametrize("path", OUTSIDE)
+def test_no_path_leads_out(root: Path, path: str) -> None:
+    write(root.parent, {"outside.yaml": "secret: yes\n", "away/x.yaml": "secret: yes\n"})
+    (root / "link.yaml").symlink_to(root.parent / "outside.yaml")
+    (root / "folder").symlink_to(root.parent / "away")
+
+    async def talk(client: Any, ask: Ask) -> None:
+        calls: tuple[tuple[str, dict[str, Any]], ...] = (
+            ("admit", {"path": path}),
+            ("validate", {"paths": [path]}),
+            ("validate_manifest", {"manifest": "a: 1", "path": path}),
+            ("suggest", {"path": path}),
+            ("explain", {"work": path}),
+            ("why", {"work": path}),
+            ("fit", {"work": [path]}),
+        )
+        for tool, given in calls:
+            said = words(await ask(tool, **given))
+            assert "repository" in said or "folder of git" in said, tool
+            assert "secret" not in said
+
+    speak(root, talk, "--cluster-state", WHY / "cluster.json")
+
+
+def test_words_that_look_like_options_are_words(root: Path) -> None:
+    async def talk(client: Any, ask: Ask) -> None:
+        assert "no pool" in words(await ask("pools", names=["--help"]))
+        assert "--help" in words(await ask("explain", work="--help"))
+        assert "no rule" in words(await ask("rule", code="-C"))
+        assert words(await ask("diff", base="--output=x"))
+        assert not (root / "x").exists()
+
+    speak(root, talk)
+
+
+def test_wrong_arguments_and_tools_are_told(root: Path) -> None:
+    async def talk(client: Any, ask: Ask) -> None:
+        assert "'work' is a required property" in words(await ask("explain"))
+        assert "limit: 0 is less than the minimum" in words(await ask("pools", limit=0))
+        assert "'nmae' was unexpected" in words(await ask("pools", nmae="x"))
+        assert "either manifest or path" in words(await ask("admit"))
+        assert 'no rule "over-qota"; did you mean "over-quota"?' in words(await ask("rule", code="over-qota"))
+        assert "nobody" in words(await ask("explain", work="nobody"))
+        with pytest.raises(MCPError, match='no tool "validat"'):
+            await ask("validat")
+        assert not (await ask("pools")).is_error
+
+    speak(root, talk)
+
+
+def test_each_call_reads_what_has_changed(root: Path) -> None:
+    text = (root / WORKFLOW).read_text()
+
+    async def talk(client: Any, ask: Ask) -> None:
+        assert (await ask("validate")).structured_content["summary"]["error"] == 0
+        (root / WORKFLOW).write_text(text.replace("team--research", "team--reserch"))
+        assert (await ask("validate")).structured_content["summary"]["error"] == 1
+        assert "pool-unknown" in words(await ask("explain", work="train"))
+        (root / "tas.yaml").write_text("a: [")
+        assert not (await ask("validate")).is_error
+        assert "yaml-syntax" in words(await ask("diff", base="HEAD"))
+        shutil.move(root, root.parent / "away")
+        assert "is not a folder" in words(await ask("validate"))
+        shutil.move(root.parent / "away", root)
+        git(root, "checkout", "--quiet", ".")
+        assert (await ask("validate")).structured_content["summary"]["error"] == 0
+
+    speak(root, talk)
+
+
+def test_answers_are_bounded(repository: Path) -> None:
+    names = [f"s{number:03}" for number in range(120)]
+    write(repository, {"pools/team.yaml": pool(), **{f"subpools/{name}.yaml": subpool(name, 0) for name in names}})
+
+    async def talk(client: Any, ask: Ask) -> None:
+        first = (await ask("pools")).structured_content
+        assert len(first["pools"]) == 50
+        assert first["page"] == {"offset": 0, "limit": 50, "next": 50, "leftOut": {"pools": 71}}
+        seen = [item["name"] for item in first["pools"]]
+        offset = 50
+        while offset:
+            answer = (await ask("pools", offset=offset, limit=30)).structured_content
+            seen += [item["name"] for item in answer["pools"]]
+            offset = answer["page"]["next"]
+        assert len(set(seen)) == len(seen) == 121
+        rules = await ask("rule", limit=500)
+        assert rules.structured_content["page"]["leftOut"]["rules"] > 0
+        assert len(rules.content[0].text) < 70_000
+
+    speak(repository, talk)
+
+
+def test_a_call_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = shutil.copytree(case_input(FIT), tmp_path / "repository")
+    slow = write(tmp_path, {"kubectl": "#!/bin/sh\nsleep 60\n"}) / "kubectl"
+    slow.chmod(0o755)
+    monkeypatch.setattr("mcp.client.stdio.get_default_environment", lambda: {"KUBECTL_PATH": str(slow)})
+
+    async def talk(client: Any, ask: Ask) -> None:
+        assert "longer than 3 s" in words(await ask("fit", work=["missed"]))
+        assert not (await ask("rule", code="over-quota")).is_error
+
+    speak(root, talk, "--live", "--time-limit", "3")
+
+
+def applied(root: Path, patch: str) -> None:
+    subprocess.run(["git", "apply", "-"], cwd=root, input=patch.encode(), check=True)
+
+
+def test_a_patch_mends_words(root: Path) -> None:
+    text = (root / WORKFLOW).read_text()
+    (root / WORKFLOW).write_text(text.replace("team--research", "team--reserch"))
+
+    async def talk(client: Any, ask: Ask) -> None:
+        answer = (await ask("suggest", path=WORKFLOW)).structured_content
+        assert answer["message"] == "The patch mends 1 of 1 findings."
+        applied(root, answer["patch"])
+        assert (root / WORKFLOW).read_text() == text
+        again = (await ask("suggest", path=f"./{WORKFLOW}")).structured_content
+        assert (again["patch"], again["message"]) == (None, "There is no patch: the file has no findings.")
+
+    speak(root, talk)
+
+
+def test_a_patch_makes_room(tmp_path: Path) -> None:
+    root = shutil.copytree(case_input(FIT), tmp_path / "repository")
+    git(tmp_path, "init", "--quiet")
+    before = state(root)
+
+    async def talk(client: Any, ask: Ask) -> None:
+        patched = {}
+        for name in ("missed", "mended", "too-large", "too-many", "placed"):
+            answer = (await ask("suggest", work=name)).structured_content
+            assert state(root) == before
+            if answer["patch"] is None:
+                assert answer["message"].startswith("There is no patch: ")
+                continue
+            patched[name] = [line for line in answer["patch"].splitlines()[2:] if line.startswith("+")]
+            applied(root, answer["patch"])
+            fit = (await ask("fit", work=[name])).structured_content
+            assert all(gang["outcome"] == "fits" for gang in fit["gangs"])
+            applied(root, "\n".join(_reversed(answer["patch"])))
+        soft = "+    - {key: rack, group: red, requirementType: preferred}"
+        assert patched == {"missed": [soft], "too-large": [soft.replace("group: red", "group: blue")]}
+        for old, new in (
+            ("- {key: rack, group: blue}", "- key: rack\n      group: blue"),
+            ("- {key: rack, group: blue}", "- group: blue\n      key: rack"),
+            ("- {key: rack, group: blue}", "- {key: rack, group: blue, requirementType: required}"),
+        ):
+            path = root / "workflows/too-large.yaml"
+            text = path.read_text()
+            path.write_text(text.replace(old, new))
+            answer = (await ask("suggest", work="too-large")).structured_content
+            assert "requirementType: preferred" in answer["patch"]
+            applied(root, answer["patch"])
+            path.write_text(text)
+
+    speak(root, talk, *NODES)
+
+
+def test_a_copy_with_a_link_writes_nothing(tmp_path: Path) -> None:
+    """A folder that links to where it lies really, by a whole path, is the same folder in a copy."""
+    root = shutil.copytree(case_input(FIT), tmp_path / "repository")
+    (root / "workflows").rename(root / "real")
+    (root / "workflows").symlink_to(root / "real")
+    before = state(root)
+
+    async def talk(client: Any, ask: Ask) -> None:
+        for name in ("missed", "mended", "too-large"):
+            result = await ask("suggest", work=name)
+            assert result.is_error or result.structured_content["patch"] is None
+        assert state(root) == before
+
+    speak(root, talk, *NODES)
+
+
+def test_nothing_of_the_repository_is_imported(root: Path) -> None:
+    """A server that starts in the repository has it as its working folder."""
+    write(root, {f"{name}.py": "raise SystemExit('imported')\n" for name in ("json", "click", "kubectl_tas")})
+
+    async def talk(client: Any, ask: Ask) -> None:
+        assert (await ask("validate")).structured_content["summary"]["error"] == 0
+
+    speak(root, talk, cwd=root, isolated=True)
+
+
+def _reversed(patch: str) -> list[str]:
+    """The patch that takes another back."""
+    turned = {"-": "+", "+": "-"}
+    old, new, *rest = patch.split("\n")
+    head = [f"--- {new[4:]}", f"+++ {old[4:]}"]
+    return head + [f"{turned.get(line[:1], line[:1])}{line[1:]}" for line in rest]
+
+
+def test_without_the_extra(tmp_path: Path) -> None:
+    write(tmp_path, {"mcp.py": "raise ModuleNotFoundError(name='mcp')\n"})
+    code = "import sys; sys.path.insert(0, sys.argv.pop(1)); from kubectl_tas.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path), "mcp"], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "pip install 'kubectl-tas[mcp]'" in done.stderr
+
+
+@pytest.mark.parametrize("line", ["- {" + "key: rack, " * 50_000, "- key: rack\n" * 50_000, "required" * 100_000])
+def test_edits_of_a_hostile_file_are_few_and_fast(line: str) -> None:
+    start = time.monotonic()
+    found = list(islice(patching._candidates(line, ["preferred", "level"], ["zone", "rack"]), patching.MAX_TRIED))
+    assert len(found) <= patching.MAX_TRIED
+    assert time.monotonic() - start < 5
+
+
+def test_a_repository_that_is_too_large_is_not_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = shutil.copytree(case_input(FIT), tmp_path / "repository")
+    assert (patching._copied(root, tmp_path / "copy") / "workflows/missed.yaml").is_file()
+    monkeypatch.setattr(patching, "MAX_FILES", 2)
+    with pytest.raises(TasError, match="too many to try an edit"):
+        patching._copied(root, tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+
+
+def test_an_item_that_is_too_large_is_cut_or_refused() -> None:
+    item = {"name": "x", "pods": [f"pod-{number:05}" for number in range(20_000)]}
+    found = page_of({"version": 1, "gangs": [item, item]}, 0, 50)
+    assert found["page"] == {"offset": 0, "limit": 1, "next": 1, "leftOut": {"gangs": 1}, "cutTo": 200}
+    assert len(found["gangs"][0]["pods"]) == 200
+    with pytest.raises(TasError, match="one item of the answer alone has more than 60000 characters"):
+        page_of({"version": 1, "patch": "x" * 70_000}, 0, 50)

@@ -1,0 +1,161 @@
+"""Old names of commands and options work for one release, and say what the new one is; see ``cli/renamed.py``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kubectl_tas.cli import renamed
+from kubectl_tas.cli.habits import VERBS
+from kubectl_tas.cli.options import LIST
+from tests.support.cli import kubectl_tas, pool, subpool, write
+from tests.support.golden import GOLDEN, case_input
+from tools.generate import commands
+
+COMMANDS = {" ".join(context.command_path.split()[2:]): context.command for context in commands()}
+
+
+@pytest.fixture
+def small(repository: Path) -> Path:
+    assert kubectl_tas("init", repository).code == 0
+    return repository
+
+
+def test_each_option_that_says_where_a_command_writes_has_an_old_name() -> None:
+    """The table is complete, and every new name is one."""
+    named = {name: {option for item in command.params for option in item.opts} for name, command in COMMANDS.items()}
+    assert set(renamed.OPTIONS) == {name for name, options in named.items() if "--to" in options}
+    assert all(new in named[name] for name, own in renamed.OPTIONS.items() for new in own.values())
+
+
+def test_each_new_name_of_a_command_is_one() -> None:
+    for old, new in renamed.COMMANDS.items():
+        words = [word for word in new.split() if not word.startswith("-")]
+        assert " ".join(words) in COMMANDS
+        assert old not in COMMANDS, "it is neither listed nor completed"
+
+
+@pytest.mark.parametrize("given", [["-o", "-"], ["-o-"], ["--output", "-"], ["--output=-"]], ids=" ".join)
+def test_where_it_is_written(small: Path, given: list[str]) -> None:
+    old, new = (kubectl_tas("render", "-C", small, *words) for words in (given, ["--to", "-"]))
+    assert (old.code, old.out) == (new.code, new.out)
+    note = "Note: `render -o` is now `render --to`; the next release no longer takes the old name.\n"
+    assert old.err == note + new.err
+
+
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [("report", "x/index.html"), ("cluster state", "x"), ("import cluster", "x/tas.yaml"), ("snapshot", "x")],
+)
+def test_each_command_takes_both(tmp_path: Path, command: str, file: str) -> None:
+    case = GOLDEN / "commands/pool-share"
+    state = f"--cluster-state={case / 'cluster.json'}"
+    where = [] if command.startswith("import") else ["-C", case_input(case)]
+    told = []
+    for option in ("-o", "--to"):
+        folder = tmp_path / option.strip("-")
+        folder.mkdir()
+        more = [state] if command != "cluster state" else []
+        result = kubectl_tas(*command.split(), *where, *more, option, "x", cwd=folder)
+        told.append((result.code, (folder / file).exists(), " --to`; the next" in result.err))
+    assert [item[:2] for item in told[:1]] == [item[:2] for item in told[1:]]
+    assert [item[2] for item in told] == [True, False]
+
+
+def test_both_names_are_one_too_many(small: Path) -> None:
+    result = kubectl_tas("render", "-C", small, "-o", "-", "--to", "-")
+    assert (result.code, "-o is the old name of --to: give one of them" in result.err) == (2, True)
+
+
+def test_render_prints_one_format(small: Path) -> None:
+    result = kubectl_tas("render", "-C", small, "-o", "yaml")
+    assert result.code == 2
+    assert "Invalid value for '--to'" in result.err
+
+
+class TestHelp:
+    def test_each_command_is_under_a_heading_and_whole(self) -> None:
+        out = kubectl_tas("--help").out
+        assert [line for line in out.splitlines() if line in ("Write:", "Review:", "Ask:", "Clusters:", "Tools:")] == [
+            "Write:",
+            "Review:",
+            "Ask:",
+            "Clusters:",
+            "Tools:",
+        ]
+        for group in ("", "pool", "subpool", "topology", "workflow", "nodes", "import"):
+            assert "..." not in kubectl_tas(*group.split(), "--help").out.partition("[ARGS]...")[2]
+
+    def test_without_a_command(self) -> None:
+        assert kubectl_tas() == kubectl_tas("--help")
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        ("get pools", "Run: kubectl tas pool list"),
+        ("get pools -o json -A", "Run: kubectl tas pool list"),
+        ("get pool team", "Run: kubectl tas pool list team"),
+        ("get subpools", "Run: kubectl tas subpool list"),
+        ("get jobs -n x", "Run: kubectl tas workflow list"),
+        ("get topologies", "Run: kubectl tas topology list"),
+        ("describe pool/team", "Run: kubectl tas pool describe team"),
+        ("describe subpool team--a", "Run: kubectl tas pool describe team--a"),
+        ("describe train", "Run: kubectl tas workflow explain train"),
+        ("apply -f manifests", "Run: kubectl tas render --to - | kubectl apply -f -"),
+        ("delete pool team", "Run: kubectl tas pool remove team"),
+        ("delete subpool team--a", "Run: kubectl tas subpool retire team--a"),
+        ("delete workflow train", "Delete its file, then run: kubectl tas render"),
+        ("logs train", "Run: kubectl tas workflow why train"),
+        ("edit subpool team--a", "Run: kubectl tas subpool update team--a"),
+        ("--context prod pool list", "Run: kubectl tas pool list --context prod"),
+        ("-n team pool list", "Run: kubectl tas pool list -n team"),
+        ("pool --context=prod list", "Run: kubectl tas pool list --context=prod"),
+        ("pool list -A", "Run: kubectl tas pool list"),
+        ("workflow list --all-namespaces -o wide", "Run: kubectl tas workflow list -o wide"),
+        ("pool list -w", "Run: watch -n 30 kubectl tas pool list"),
+    ],
+)
+def test_habits_of_kubectl(typed: str, answer: str) -> None:
+    result = kubectl_tas(*typed.split())
+    assert (result.code, result.out) == (2, "")
+    error, hint = result.err.splitlines()
+    assert error.startswith("error: ")
+    assert hint == f"  = help: {answer}"
+
+
+def test_what_habits_answer_is_taken() -> None:
+    for line in (line for answers in VERBS.values() for line in answers.values()):
+        words = line.split()
+        assert {words[0], " ".join(words[:2])} & COMMANDS.keys()
+
+
+def test_a_format_with_an_equals_sign(repository: Path) -> None:
+    """As kubectl takes it."""
+    write(repository, {"pools/team.yaml": pool(), "subpools/a.yaml": subpool("a", 3)})
+    assert kubectl_tas("pool", "list", "-o=name", "-C", repository).out == "team\nteam--a\n"
+
+
+def test_old_commands_do_what_the_new_ones_do(small: Path) -> None:
+    old = kubectl_tas("subpool", "delete", "team", "research", "--used", "0", "--dry-run", "-C", small)
+    new = kubectl_tas("subpool", "retire", "team", "research", "--used", "0", "--dry-run", "-C", small)
+    assert (old.code, old.out) == (new.code, new.out)
+    assert old.err.startswith("Note: `subpool delete` is now `subpool retire`; ")
+    for more in ([], ["-o", "json"]):
+        old = kubectl_tas("pool", "topology-keys", *more, "team", "-C", small)
+        new = kubectl_tas("topology", "list", "--pool", "team", *more, "-C", small)
+        assert (old.code, old.out) == (new.code, new.out)
+        assert old.err.startswith("Note: `pool topology-keys` is now `topology list --pool`; ")
+
+
+@pytest.mark.parametrize("command", ["pool list", "subpool list", "topology list", "workflow list"])
+def test_lists_have_the_same_formats(small: Path, command: str) -> None:
+    shown = {name: kubectl_tas(*command.split(), "-o", name, "-C", small) for name in LIST}
+    assert {result.code for result in shown.values()} == {0}
+    assert json.loads(shown["json"].out) == yaml.safe_load(shown["yaml"].out)
+    table, wide = (shown[name].out.splitlines()[0] for name in ("table", "wide"))
+    assert len(wide.split()) > len(table.split())
+    assert len(shown["name"].out.splitlines()) >= 1
