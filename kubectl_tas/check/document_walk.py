@@ -42,6 +42,8 @@ def parts(origin: Origin) -> Iterator[Part]:
             if isinstance(item, (dict, list)):
                 if key in UNSEEN and FIELDS[key].parent in ("", above):
                     yield "field", (*path, key), item
+                if key == "gpu" and isinstance(item, dict) and "quantity" in item:  # of Spark
+                    yield "amounts", (*path, key), {str(item.get("name")): item["quantity"]}
                 if holds and key in ("labels", "annotations") and isinstance(item, dict):
                     yield key, (*path, key), item
                 elif key in ("limits", "requests") and above in _RESOURCES and isinstance(item, dict):

@@ -46,12 +46,14 @@ class PlainWorkload(Workload):
         """Where a pod template of the row is to stand and nothing does; the first place where there is none at all. A
         field of the spec itself may be left out.
         """
+        is_found = bool(self.pod_sets)
         for part in self.row.pods:
             *above, last = _steps(part.path)
             for path, found in _found(self, tuple(above)) if len(above) > 1 and last not in (LIST, MAPPING) else ():
                 if not isinstance(found, (dict, tuple)) and _below(found, last) is None:
+                    is_found = True
                     yield (*path, last)
-        if not self.pod_sets:
+        if not is_found:
             yield tuple(takewhile(lambda step: step not in (LIST, MAPPING), _steps(self.row.pods[0].path)))
 
     def _pods(self, part: PodPart, path: KeyPath, found: Any) -> Iterator[PodSet]:
