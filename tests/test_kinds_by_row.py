@@ -102,6 +102,7 @@ def gpus(count: int | str) -> Object:
             [("predictor", 5, 2), ("transformer", 1, 0)],
         ),
         ("InferenceService", {"predictor": {"minReplicas": 2, "triton": gpus("1")}}, [("predictor", 2, 1)]),
+        ("InferenceService", {"predictor": {"minReplicas": 0, "model": gpus(2)}}, [("predictor", 1, 2)]),
         (
             "SparkApplication",
             {"driver": {}, "executor": {"instances": 3, "gpu": {"name": "nvidia.com/gpu", "quantity": 2}}},

@@ -118,6 +118,12 @@ def workload(root: Path, text: str) -> Object:
     return next(item for item in rendered(root) if item["kind"] == kind)
 
 
+def test_servers_of_seldon_that_no_template_describes(tmp_path: Path) -> None:
+    text = SELDON.partition("    componentSpecs:")[0]
+    result = kubectl_tas("validate", "-C", write(tmp_path, {**SHARED, "workflows/one.yaml": text}))
+    assert "this SeldonDeployment has no pod template" in result.out
+
+
 def test_failure_rules_get_the_names_of_jobsets_webhook(tmp_path: Path) -> None:
     policy = workload(tmp_path, JOBSET + RULES)["spec"]["failurePolicy"]
     assert [rule["name"] for rule in policy["rules"]] == ["failurePolicyRule0", "host", "failurePolicyRule2"]

@@ -35,7 +35,7 @@ DOCUMENTS: dict[str, Any] = {
 """A valid document of every kind, with every field that it may have."""
 TEXTS = schema_texts()
 SCHEMAS = {model.__name__: json.loads(TEXTS[f"{model.__name__.lower()}.json"]) for model in MODELS}
-OPEN = (*(model.__name__ for model in (*WORKLOADS, *PLAIN)), "Companion")
+OPEN = (*(model.__name__ for model in (*WORKLOADS, *PLAIN)), "Companion", "Karta")
 """Kinds of which a part is read."""
 NAMED_FREELY = ("Values", "Instance")
 """Parts whose fields each template names."""

@@ -76,7 +76,8 @@ WORKLOAD_SCHEDULER = Rule(
     "A workload has no pod template, so its scheduler cannot be set here.",
     "The pods of a TrainJob are made from the runtime that it names. Set schedulerName there. The queue and the "
     "priority are set on the TrainJob, where KAI reads them. The guard judges pods by their own labels: where it is "
-    "on, label them in the runtime, in podTemplateOverrides (Kubeflow Trainer 2.1) or in runtimePatches (from 2.2).",
+    "on, label them in the runtime, in podTemplateOverrides (Kubeflow Trainer 2.1) or in runtimePatches (from 2.2). "
+    "Seldon Core makes the pods of its own servers without a scheduler, unless componentSpecs has their containers.",
 )
 NODES_LEFT = Rule(
     "nodes-left",
@@ -119,6 +120,10 @@ def check_workloads(fleet: Fleet) -> Iterator[Diagnostic]:
             nodes = f", and all that nodes of pool {workload.pool.name} says" if workload.pool.nodes != Nodes() else ""
             message = f"a {workload.kind} has no pod template: its runtime must set schedulerName: {name}{nodes}{label}"
             yield Diagnostic(WORKLOAD_SCHEDULER, message, workload.declared.at("kind"))
+        elif workload.kind == "SeldonDeployment" and not workload.replicas:
+            message = "this SeldonDeployment has no pod template, so the default scheduler of the cluster runs its pods"
+            hint = "Add componentSpecs to each predictor, with a container for each server of its graph."
+            yield Diagnostic(WORKLOAD_SCHEDULER, message, workload.declared.at("kind"), hint=hint)
 
 
 def _pool(declared: _Sent) -> Iterator[Diagnostic]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from kubectl_tas.model.base import KeyPath, LabelKey, LabelValue, Many, Text, nothing
+from kubectl_tas.model.base import AnyText, KeyPath, LabelKey, LabelValue, Many, Model, Text, nothing
 from kubectl_tas.model.kindlists import OWN, WORKLOADS
 from kubectl_tas.model.podkinds import KINDS, DeclaredKind, PodKind, PodPart
 from kubectl_tas.model.podtemplate import Open
@@ -50,10 +50,10 @@ _PLAIN = re.compile(r"\.([A-Za-z_][\w-]*(?:\[\]|\.[A-Za-z_][\w-]*)*)")
 _NUMBER = re.compile(rf"{_PLAIN.pattern}(?:( // 1)?| \| {_PLAIN.pattern} // 1)|1")
 
 
-class KindName(Open):
+class KindName(Model):
     """A kind of Kubernetes."""
 
-    group: str = ""
+    group: AnyText = ""
     """Its API group."""
     version: Text
     """Its version."""
@@ -66,18 +66,20 @@ class KindName(Open):
         return f"{self.group}/{self.version}" if self.group else self.version
 
 
-class SpecDefinition(Open):
+class SpecDefinition(Model):
     """Where the pods of a component are described."""
 
     podTemplateSpecPath: Text | None = None
     """The path of a pod template."""
     podSpecPath: Text | None = None
     """The path of a pod without metadata."""
-    fragmentedPodSpecDefinition: dict[str, Any] | None = None
+    metadataPath: Text | None = None
+    """The path of that metadata."""
+    fragmentedPodSpecDefinition: dict[AnyText, Any] | None = None
     """Paths of single fields of pods."""
 
 
-class ScaleDefinition(Open):
+class ScaleDefinition(Model):
     """Where the numbers of a component stand."""
 
     replicasPath: Text | None = None
@@ -88,21 +90,25 @@ class ScaleDefinition(Open):
     """The most pods that a controller makes."""
 
 
-class PodSelector(Open):
+class PodSelector(Model):
     """How KAI finds the pods of a component."""
 
-    componentTypeSelector: dict[str, Any] | None = None
+    componentTypeSelector: dict[AnyText, Any] | None = None
     """By a key of the pod."""
+    componentInstanceSelector: dict[AnyText, Any] | None = None
+    """By the name of one of several equal parts."""
+    replicaSelector: dict[AnyText, Any] | None = None
+    """By a number."""
 
 
-class Root(Open):
+class Root(Model):
     """What a Karta describes."""
 
     name: Text
     """Its name in the Karta."""
     kind: KindName
     """Its kind."""
-    statusDefinition: dict[str, Any]
+    statusDefinition: dict[AnyText, Any]
     """What its status means; KAI skips a Karta without it."""
     specDefinition: SpecDefinition | None = None
     """Its pods."""
@@ -112,15 +118,21 @@ class Root(Open):
     """How KAI finds them."""
     instanceIdPath: Text | None = None
     """Where the names of several equal parts stand."""
+    suspendDefinition: dict[AnyText, Any] | None = None
+    """How it is suspended."""
 
 
-class Child(Open):
+class Child(Model):
     """A part of what a Karta describes."""
 
     name: Text
     """Its name in the Karta."""
     ownerRef: Text
     """The component that it is a part of."""
+    kind: KindName | None = None
+    """What its pods are owned by."""
+    statusDefinition: dict[AnyText, Any] | None = None
+    """What its status means."""
     specDefinition: SpecDefinition | None = None
     """Its pods."""
     scaleDefinition: ScaleDefinition | None = None
@@ -129,54 +141,58 @@ class Child(Open):
     """How KAI finds them."""
     instanceIdPath: Text | None = None
     """Where the names of several equal parts stand."""
+    suspendDefinition: dict[AnyText, Any] | None = None
+    """How it is suspended."""
 
 
-class SubGroupMapping(Open):
+class SubGroupMapping(Model):
     """A component that is a SubGroup."""
 
     componentName: Text
     """Its name."""
-    topology: dict[str, Any] | None = None
+    topology: dict[AnyText, Any] | None = None
     """Where its pods run."""
 
 
-class PodGroupMapping(Open):
+class PodGroupMapping(Model):
     """One PodGroup for an object."""
 
     name: Text
     """The end of its name."""
     subGroups: Many[SubGroupMapping] = ()
     """Its SubGroups, which all have to start."""
-    topology: dict[str, Any] | None = None
+    topology: dict[AnyText, Any] | None = None
     """Where its pods run."""
 
 
-class GangScheduling(Open):
+class GangScheduling(Model):
     """How KAI groups the pods."""
 
     podGroup: PodGroupMapping | None = None
     """One PodGroup."""
-    podGroups: Many[dict[str, Any]] = ()
+    podGroups: Many[dict[AnyText, Any]] = ()
     """The older form: PodGroups by labels of pods."""
 
 
-class Instructions(Open):
+class Instructions(Model):
     """What schedulers make of the structure."""
 
     gangScheduling: GangScheduling | None = None
     """What KAI makes of it."""
 
 
-class Structure(Open):
+class Structure(Model):
     """The components of a kind."""
 
     rootComponent: Root
     """The kind itself."""
     childComponents: Many[Child] = ()
     """Its parts."""
+    additionalChildKinds: Many[KindName] = ()
+    """Other kinds that its controller makes."""
 
 
-class KartaSpec(Open):
+class KartaSpec(Model):
     """What a Karta says."""
 
     structureDefinition: Structure
@@ -318,9 +334,11 @@ class _Read:
         written = component.specDefinition.podTemplateSpecPath
         template = _PLAIN.fullmatch(written or "")
         if written is None:
-            other = "podSpecPath" if component.specDefinition.podSpecPath else "fragmentedPodSpecDefinition"
-            what = f'kubectl-tas reads podTemplateSpecPath alone, not the {other} of "{component.name}"'
-            self._fault((*at, other), what, _ELSE)
+            others = ("podSpecPath", "fragmentedPodSpecDefinition")
+            other = next((key for key in others if getattr(component.specDefinition, key) is not None), None)
+            what = f"not the {other}" if other else "which is missing here"
+            message = f'of "{component.name}" kubectl-tas reads podTemplateSpecPath alone, {what}'
+            self._fault((*at, *([other] if other else [])), message, _ELSE)
         elif template is None:
             self._fault((*at, "podTemplateSpecPath"), f"kubectl-tas does not read the jq expression {written}", _PATHS)
         elif "[]" in written and component.instanceIdPath is None:

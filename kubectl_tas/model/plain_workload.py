@@ -61,9 +61,8 @@ class PlainWorkload(Workload):
         if template is None:
             return
         count = self.number(part.count, path, 1)
-        pods = max([count, *(self.number(most, path, count) for most in part.most.split())]) * self.number(
-            part.times, path, 1
-        )
+        most = max(self.number(most, path, count) for most in part.most.split() or ("",))
+        pods = max(count, most, part.at_least) * self.number(part.times, path, 1)
         name, written = (part.name, None) if part.name else self._name(path)
         own = pod_set(name, pods, path, template)
         if not isinstance(found, PodTemplate):

@@ -46,6 +46,8 @@ class PodPart:
     """Of a number that multiplies theirs: the nodes of each."""
     most: str = ""
     """Of numbers up to which a controller adds pods, where one is more than their number; with blanks between them."""
+    at_least: int = 0
+    """The number that a controller makes of a lower one."""
     least: str = ""
     """Of the number that starts together, where the kind says ``least``."""
     is_counted: bool = True
@@ -195,7 +197,11 @@ PLAIN: tuple[PodKind, ...] = (
         ("serving.kserve.io/v1beta1",),
         tuple(
             PodPart(
-                f"spec.{part}", f"spec.{part}.minReplicas", most=f"spec.{part}.maxReplicas", form="podforms:Predictor"
+                f"spec.{part}",
+                f"spec.{part}.minReplicas",
+                most=f"spec.{part}.maxReplicas",
+                at_least=1,  # hpa_reconciler.go; Knative makes one pod again with the first request
+                form="podforms:Predictor",
             )
             for part in ("predictor", "transformer", "explainer")
         ),

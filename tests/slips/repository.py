@@ -127,6 +127,35 @@ spec:
       guarantee: 100
   topology: fabric
 """,
+    "pools/karta.yaml": """\
+apiVersion: run.ai/v1alpha1
+kind: Karta
+metadata:
+  name: training
+  labels:
+    run.ai/karta-group: ml.example.com
+    run.ai/karta-version: v1
+    run.ai/karta-kind: Training
+spec:
+  structureDefinition:
+    rootComponent:
+      name: training
+      kind: {group: ml.example.com, version: v1, kind: Training}
+      statusDefinition: {statusMappings: {}}
+    childComponents:
+    - name: worker
+      ownerRef: training
+      specDefinition: {podTemplateSpecPath: .spec.worker.template}
+      scaleDefinition: {replicasPath: .spec.worker.replicas}
+      podSelector:
+        componentTypeSelector: {keyPath: .metadata.labels.role, value: worker}
+  optimizationInstructions:
+    gangScheduling:
+      podGroup:
+        name: training
+        subGroups:
+        - componentName: worker
+""",
     "subpools/speech.yaml": """\
 apiVersion: tas/v1alpha1
 kind: Subpool

@@ -1285,6 +1285,18 @@ COMPUTE_DOMAINS: tuple[Row, ...] = (
     (DOMAIN, "claims: [{name: channel}]", "claims: [{name: chanel}]", "chanel channel"),
     (DOMAIN, "claims: [{name: channel}]", "claim: [{name: channel}]", "claim claims"),
 )
+KARTA = "pools/karta"
+KARTAS: tuple[Row, ...] = (
+    (KARTA, "kind: Karta", "kind: Kart", "Kart Karta"),
+    (KARTA, "podTemplateSpecPath:", "podTemplatePath:", "podTemplatePath podTemplateSpecPath"),
+    (KARTA, ".spec.worker.template", '".spec | .worker.template"', "jq .spec"),
+    (KARTA, "replicasPath:", "replicaPath:", "replicaPath replicasPath"),
+    (KARTA, "{replicasPath: .spec.worker.replicas}", "{replicasPath: .spec.a * .spec.b}", "jq .spec.a"),
+    (KARTA, "ownerRef: training", "ownerRef: trainings", "trainings training"),
+    (KARTA, "- componentName: worker", "- componentName: workers", "workers worker"),
+    (KARTA, "componentName: worker", "component: worker", "component componentName"),
+    (KARTA, "statusDefinition:", "statusDefinitions:", "statusDefinition"),
+)
 ALL = {
     "Config": CONFIG,
     "pools": POOLS,
@@ -1304,6 +1316,7 @@ ALL = {
     "labels and annotations": KEYS,
     "YAML": YAML,
     "ComputeDomains": COMPUTE_DOMAINS,
+    "Kartas": KARTAS,
 }
 SLIPS = [
     pytest.param(*row, id=f"{row[0].rpartition('/')[2]}: {row[2].strip()[:60]}")
