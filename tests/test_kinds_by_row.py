@@ -9,16 +9,19 @@ from typing import Any
 import pytest
 import yaml
 
+from kubectl_tas.model.kindlists import OWN, WORKLOADS
 from kubectl_tas.model.plain_workload import model_of
 from kubectl_tas.model.podkinds import PLAIN
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.workloads import LEVELS, Object, template
 
 ROWS = {row.name: row for row in PLAIN}
+SPARK = {"type": "Python", "sparkVersion": "3.5.3", "mainApplicationFile": "local:///app/a.py"}
 TRAINING = {
     "apiVersion": "ml.example.com/v1",
     "kind": "Training",
     "pods": [{"template": "spec.roles[].template", "replicas": "spec.roles[].replicas"}],
+    "podGroups": "one",
 }
 
 
@@ -115,6 +118,15 @@ def gpus(count: int | str) -> Object:
             {"predictors": [{"name": "p", "replicas": 2, "componentSpecs": [template(1)]}]},
             [("componentSpecs-0", 2, 1)],
         ),
+        (
+            "SeldonDeployment",
+            {
+                "predictors": [
+                    {"componentSpecs": [{**template(1), "replicas": 3}, {**template(1), "hpaSpec": {"maxReplicas": 5}}]}
+                ]
+            },
+            [("componentSpecs-0", 3, 1), ("componentSpecs-1", 5, 1)],
+        ),
     ],
 )
 def test_pods(name: str, spec: Object, expected: list[tuple[str, int, int]]) -> None:
@@ -184,6 +196,43 @@ def test_memory_of_spark(memory: str | None, overhead: str | None, expected: int
             "workload-conflict",
             "x",
         ),
+        ("SparkApplication", {"driver": {}, "sparkConf": {"spark.executor.instances": "9"}}, "quota-bypass", "number"),
+        (
+            "SparkApplication",
+            {"driver": {}, "sparkConf": {"spark.kubernetes.executor.label.kai.scheduler/queue": "x"}},
+            "quota-bypass",
+            "executor.label",
+        ),
+        ("SparkApplication", {"driver": {}, "dynamicAllocation": {"enabled": True}}, "quota-bypass", "maxExecutors"),
+        ("SparkApplication", {"driver": {"template": template(99)}, "executor": {}}, "over-quota", "99"),
+        (
+            "SparkApplication",
+            {**SPARK, "driver": {"gpu": {"name": "habana.ai/gaudi", "quantity": 1}}, "executor": {}},
+            "gpus-unknown",
+            "habana.ai/gaudi",
+        ),
+        (
+            "Workflow.argoproj.io",
+            {
+                "templates": [
+                    {"name": "a", "container": {"image": "b", "resources": {"limits": {"habana.ai/gaudi": 1}}}}
+                ]
+            },
+            "gpus-unknown",
+            "habana.ai/gaudi",
+        ),
+        (
+            "InferenceService",
+            {"predictor": {"model": {}, "resourceClaims": [{"name": "a", "resourceClaimTemplateName": "b"}]}},
+            "gpus-unknown",
+            "resource claims (a)",
+        ),
+        (
+            "InferenceService",
+            {"predictor": {"model": {}, "workerSpec": {"pipelineParallelSize": 2}}},
+            "quota-bypass",
+            "workerSpec",
+        ),
         ("InferenceService", {"predictor": {"priorityClassName": "x"}}, "workload-conflict", "osmo-normal"),
         (
             "DynamoGraphDeployment",
@@ -198,6 +247,164 @@ def test_back_doors(repository: Path, name: str, spec: Object, rule: str, said: 
     version = "nvidia.com/v1alpha1" if name == "DynamoGraphDeployment" else ""
     found = findings(repository, document(name, spec, version=version))
     assert said in found.get(rule, ""), found
+
+
+RACK = {"kai.scheduler/topology-required-placement": "rack"}
+
+
+def placed(name: str, spec: Object, **annotations: str) -> Object:
+    """A document whose pods are to be within one rack."""
+    sent = document(name, spec)
+    sent["metadata"]["annotations"] = {**RACK, **annotations}
+    return sent
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "mode"),
+    [
+        ("ReplicationController", {"replicas": 2, "template": template(1)}, ""),
+        ("PaddleJob", {"paddleReplicaSpecs": {"Worker": {"replicas": 2, "template": template(1)}}}, ""),
+        ("Job.batch.volcano.sh", {"tasks": [{"name": "a", "replicas": 2, "template": template(1)}]}, ""),
+        ("CronWorkflow", {"workflowSpec": {"templates": [{"name": "a", "container": {"image": "b", **gpus(1)}}]}}, ""),
+        ("Workflow.argoproj.io", {"templates": [{"name": "a", "container": {"image": "b", **gpus(1)}}]}, ""),
+        ("InferenceService", {"predictor": {"minReplicas": 2, "model": gpus(1)}}, "RawDeployment"),
+        ("InferenceService", {"predictor": {"minReplicas": 2, "model": gpus(1)}}, "Standard"),
+    ],
+)
+def test_each_pod_has_a_pod_group(repository: Path, name: str, spec: Object, mode: str) -> None:
+    """KAI's podgrouper may not read their objects, so it stops below them: at a pod, a Deployment or a Workflow."""
+    found = findings(repository, placed(name, spec, **({"serving.kserve.io/deploymentMode": mode} if mode else {})))
+    assert "each pod of this" in found.get("placement-unsupported", ""), found
+
+
+@pytest.mark.parametrize(
+    ("name", "spec"),
+    [
+        ("ReplicaSet", {"replicas": 2, "template": template(1)}),
+        ("SeldonDeployment", {"predictors": [{"name": "p", "replicas": 2, "componentSpecs": [template(1)]}]}),
+    ],
+)
+def test_all_pods_have_one_pod_group(repository: Path, name: str, spec: Object) -> None:
+    assert "placement-unsupported" not in findings(repository, placed(name, spec))
+
+
+def test_what_kserve_makes_is_not_known_without_its_mode(repository: Path) -> None:
+    declare(repository, document("InferenceService", {"predictor": {"model": gpus(1)}}))
+    assert kubectl_tas("render", "-C", repository).code == 0
+    assert not (repository / "manifests/preview").exists()
+    assert "serving.kserve.io/deploymentMode" in kubectl_tas("workflow", "explain", "x", "-C", repository).out
+
+
+def test_spark_is_placed_by_its_driver(repository: Path) -> None:
+    """The driver's Pod is the top of what KAI's podgrouper may read, and owns the executors."""
+    sent = placed("SparkApplication", {**SPARK, "driver": {}, "executor": {"instances": 2}})
+    (found,) = [item for item in rendered(repository, sent) if item["kind"] == "SparkApplication"]
+    assert found["spec"]["driver"]["annotations"]["kai.scheduler/topology-required-placement"].endswith("/rack")
+
+
+LIVE: dict[str, tuple[Object, list[tuple[str, str]]]] = {
+    "Training": ({"roles": [{"name": "a", "template": template(1)}]}, []),
+    "Job.batch.volcano.sh": ({"tasks": [{"name": "a", "template": template(1)}]}, []),
+    "Workflow.argoproj.io": ({"templates": [{"name": "a", "container": {"image": "b", **gpus(1)}}]}, []),
+    "CronWorkflow": (
+        {"workflowSpec": {"templates": [{"name": "a", "container": {"image": "b", **gpus(1)}}]}},
+        [("argoproj.io/v1alpha1", "Workflow")],
+    ),
+    "SeldonDeployment": (
+        {"predictors": [{"name": "p", "graph": {"name": "g"}, "componentSpecs": [template(1)]}]},
+        [("apps/v1", "Deployment"), ("apps/v1", "ReplicaSet")],
+    ),
+    "SparkApplication": ({**SPARK, "driver": {}, "executor": {}}, [("v1", "Pod")]),
+}
+
+
+@pytest.mark.parametrize("kind", LIVE)
+def test_why_it_waits(repository: Path, kind: str) -> None:
+    """The pods of a kind are known by their owners, and these by theirs, as the cluster has their kinds."""
+    spec, between = LIVE[kind]
+    sent = training(*spec["roles"]) if kind == "Training" else document(kind, spec)
+    if kind == "CronWorkflow":
+        sent["spec"]["schedule"] = "0 3 * * *"
+    declare(repository, sent)
+    made = [(sent["apiVersion"], sent["kind"]), *between]
+    items: list[Object] = []
+    for number, (version, name) in enumerate((*made, ("v1", "Pod"))):
+        about: Object = {"name": "x" if number == 0 else f"x-{'driver' if name == 'Pod' and number == 1 else number}"}
+        if items:
+            above = items[-1]
+            owner = {"apiVersion": above["apiVersion"], "kind": above["kind"], "name": above["metadata"]["name"]}
+            about["ownerReferences"] = [owner]
+        status = {"phase": "Running"} if name == "Pod" else {}
+        items.append(
+            {
+                "apiVersion": version,
+                "kind": name,
+                "metadata": {**about, "namespace": "default", "uid": str(number)},
+                "spec": {**template(1)["spec"], "nodeName": "n"} if name == "Pod" else {},
+                "status": status,
+            }
+        )
+    state = repository / "state.json"
+    state.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    found = kubectl_tas("-C", repository, "workflow", "why", "x", f"--cluster-state={state}", "-o", "json")
+    answer = json.loads(found.out)["workflows"][0]
+    assert answer["podsWithoutPodGroup"]["Running"] == sum(item["kind"] == "Pod" for item in items), found.out
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "expected"),
+    [
+        ("InferenceService", {"predictor": {"minReplicas": 2, "model": gpus(2)}}, [2, 2]),
+        ("SparkApplication", {**SPARK, "driver": {"gpu": {"name": "nvidia.com/gpu", "quantity": 3}}}, [3]),
+        (
+            "Workflow.argoproj.io",
+            {
+                "templates": [
+                    {"name": name, "container": {"image": "b", **gpus(size)}} for name, size in (("a", 1), ("b", 4))
+                ]
+            },
+            [1, 4],
+        ),
+        ("PaddleJob", {"paddleReplicaSpecs": {"Worker": {"replicas": 2, "template": template(5)}}}, [5, 5]),
+    ],
+)
+def test_fit_takes_what_pods_ask_for(repository: Path, name: str, spec: Object, expected: list[int]) -> None:
+    sent = document(name, {**spec, **({"executor": {"instances": 1}} if name == "SparkApplication" else {})})
+    sent["metadata"]["annotations"] = {"serving.kserve.io/deploymentMode": "Standard"}
+    sent["metadata"]["labels"]["kubectl-tas/priority"] = "LOW"
+    declare(repository, sent)
+    nodes = kubectl_tas("nodes", "generate", "--pool=team", "--domains=zone=2", "-C", repository).out
+    (repository / "nodes.json").write_text(nodes)
+    found = kubectl_tas("fit", "--all", "--nodes", repository / "nodes.json", "-o", "json", "-C", repository)
+    gangs = [gang for item in json.loads(found.out)["schedulers"] for gang in item["gangs"]]
+    assert [gang["gpus"] for gang in gangs] == expected, found.out
+
+
+@pytest.mark.parametrize("kind", ["Workflow.argoproj.io", "CronWorkflow"])
+def test_what_holds_for_all_templates_of_argo(repository: Path, kind: str) -> None:
+    """Argo reads a selector of the workflow only for templates without one, and the pool adds one to each."""
+    disk: Object = {"key": "disk", "value": "nvme"}
+    spec: Object = {
+        "nodeSelector": {"disk": "nvme"},
+        "tolerations": [disk],
+        "templates": [
+            {"name": "a", "container": {"image": "b"}},
+            {"name": "b", "container": {"image": "b"}, "nodeSelector": {"own": "x"}, "tolerations": []},
+        ],
+    }
+    spec = spec if kind != "CronWorkflow" else {"schedule": "0 3 * * *", "workflowSpec": spec}
+    nodes: Object = {"selector": {"pool": "h100"}, "tolerations": [{"key": "pool", "value": "h100"}]}
+    declare(repository, document(kind, spec))
+    text = (repository / "pools/p.yaml").read_text()
+    write(repository, {"pools/p.yaml": text + f"  nodes: {json.dumps(nodes)}\n"})
+    objects = yaml.safe_load_all(kubectl_tas("render", "-o", "-", "-C", repository).out)
+    (found,) = [item["spec"] for item in objects if item["kind"] == ROWS[kind].kind]
+    first, second = found.get("workflowSpec", found)["templates"]
+    assert (first["nodeSelector"], first["tolerations"]) == (
+        {"disk": "nvme", "pool": "h100"},
+        [disk, {"key": "pool", "value": "h100"}],
+    )
+    assert (second["nodeSelector"], second["tolerations"]) == ({"own": "x", "pool": "h100"}, first["tolerations"])
 
 
 def test_a_queue_that_dynamo_would_take(repository: Path) -> None:
@@ -295,13 +502,64 @@ class TestDeclared:
         found = findings(repository, kinds=[{**TRAINING, **kind}])
         assert said in found["kind-elsewhere"]
 
+    @pytest.mark.parametrize("kind", [*WORKLOADS, *(own for own, _, _ in OWN), "Workflow", "Service"])
+    def test_kinds_that_others_have_the_name_of(self, repository: Path, kind: str) -> None:
+        """A platform's own Job, PyTorchJob or Pod is none of those that have a model."""
+        sent = {**training({"name": "a", "replicas": 2, "template": template(1)}), "kind": kind}
+        (found,) = [
+            item
+            for item in rendered(repository, sent, kinds=[{**TRAINING, "kind": kind}])
+            if item["apiVersion"] == TRAINING["apiVersion"]
+        ]
+        assert found["kind"] == kind
+        assert found["spec"]["roles"][0]["template"]["spec"]["schedulerName"] == "kai-scheduler"
+        out = kubectl_tas("workflow", "list", "-C", repository).out
+        assert out.splitlines()[1].split()[0] == f"{kind}.ml.example.com/x"
+
+    @pytest.mark.parametrize(
+        ("kinds", "rule", "said"),
+        [
+            ([TRAINING, TRAINING], "invalid-value", "is there twice"),
+            ([TRAINING, {**TRAINING, "apiVersion": "b.example.com/v1"}], "invalid-value", "of another API"),
+            ([{**TRAINING, "podGroups": "each", "minimum": "all"}], "invalid-value", "podGroups: one"),
+            ([{**TRAINING, "apiVersion": "v1", "kind": "Service"}], "kind-elsewhere", "beside workloads"),
+        ],
+    )
+    def test_declarations_that_contradict(self, repository: Path, kinds: list[Object], rule: str, said: str) -> None:
+        found = findings(repository, kinds=kinds)
+        assert said in found.get(rule, ""), found
+
+    def test_two_versions_of_a_kind(self, repository: Path) -> None:
+        assert not findings(repository, kinds=[TRAINING, {**TRAINING, "apiVersion": "ml.example.com/v2"}])
+
+    @pytest.mark.parametrize(
+        ("spec", "said"),
+        [
+            ({"roles": [{"name": "a", "pods": template(1)}]}, 'the field "template" is missing in spec.roles[0]'),
+            ({"roles": [{"template": template()}, {"name": "b"}]}, 'the field "template" is missing in spec.roles[1]'),
+            ({"roles": []}, 'the field "roles" is missing in spec'),
+            ({"groups": [{"template": template(1)}]}, 'the field "roles" is missing in spec'),
+            (None, 'the field "roles" is missing in spec'),
+        ],
+    )
+    def test_pods_that_are_not_where_the_config_says(self, repository: Path, spec: Object, said: str) -> None:
+        """What is not found there would be charged to no queue."""
+        found = findings(repository, {**training(), "spec": spec})
+        assert said in found.get("missing-field", ""), found
+
+    def test_pods_that_may_be_left_out(self, repository: Path) -> None:
+        pods = [{"template": "spec.launcher"}, {"template": "spec.worker.template"}]
+        sent = {**training(), "spec": {"worker": {"template": template(1)}}}
+        assert not findings(repository, sent, kinds=[{**TRAINING, "pods": pods}])
+
     @pytest.mark.parametrize("path", ["", ".spec", "spec.", "spec[0].x", "spec..x", "spec.[]"])
     def test_paths_that_are_none(self, repository: Path, path: str) -> None:
         found = findings(repository, kinds=[{**TRAINING, "pods": [{"template": path}]}])
         assert "such as" in found["invalid-value"]
 
     def test_who_may_create_it(self, repository: Path) -> None:
-        declare(repository, training(), guard="warn", kinds=[{**TRAINING, "plural": "trainingz"}])
+        sent = training({"name": "a", "template": template()})
+        declare(repository, sent, guard="warn", kinds=[{**TRAINING, "plural": "trainingz"}])
         text = (repository / "pools/p.yaml").read_text()
         write(repository, {"pools/p.yaml": text + "  access: {submit: [ml]}\n"})
         objects = list(yaml.safe_load_all(kubectl_tas("render", "--to", "-", "-C", repository).out))

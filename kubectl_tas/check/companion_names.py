@@ -14,9 +14,13 @@ from kubectl_tas.check.workload_labels import check_demands, own_labels
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.pool_demands import companion_demands
 from kubectl_tas.load.kinds import KIND_ELSEWHERE, KINDS
+from kubectl_tas.load.schema import invalid_value
 from kubectl_tas.model import labels
-from kubectl_tas.model.kindlists import CompanionKind, belongs_elsewhere, is_harmless, makes_pods
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.config import Config
+from kubectl_tas.model.kindlists import CompanionKind, belongs_elsewhere, group_of, is_harmless, makes_pods
 from kubectl_tas.model.podkinds import DeclaredKind
+from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
@@ -220,6 +224,24 @@ def _kinds(fleet: Fleet) -> Iterator[Diagnostic]:
         if config is not None and reason is not None:
             message = f"{declared.kind} of {declared.apiVersion} is no kind to declare: {reason[0]}"
             yield Diagnostic(KIND_ELSEWHERE, message, config.at("spec", "kinds", index), hint=reason[1])
+        elif config is not None:
+            yield from _contradictions(config, index)
+
+
+def _contradictions(config: Declared[Config], index: int) -> Iterator[Diagnostic]:
+    """What the declaration of a kind says that holds not, or that another one says otherwise."""
+    own = config.spec.spec.kinds[index]
+    path: KeyPath = ("spec", "kinds", index)
+    if own.podGroups == "each" and own.minimum != 1:
+        hint = "Write podGroups: one beside it, or remove it."
+        yield invalid_value(config.origin, (*path, "minimum"), "is read with podGroups: one alone", own.minimum, hint)
+    for before in config.spec.spec.kinds[:index]:
+        if before.kind == own.kind and group_of(before.apiVersion) != group_of(own.apiVersion):
+            hint = "Declare one of the two: kubectl-tas tells declared kinds by their names."
+            rule = f"is declared of another API too, {before.apiVersion}"
+            yield invalid_value(config.origin, (*path, "kind"), rule, "", hint)
+        elif (before.kind, before.apiVersion) == (own.kind, own.apiVersion):
+            yield invalid_value(config.origin, (*path, "kind"), "is there twice", "", "Remove one of the two.")
 
 
 def _declared_reason(item: CompanionKind | DeclaredKind) -> tuple[str, str] | None:
@@ -227,6 +249,8 @@ def _declared_reason(item: CompanionKind | DeclaredKind) -> tuple[str, str] | No
     own = [kind.name for kind in KINDS if (kind.api_version, kind.name) == (item.apiVersion, item.kind)]
     if own:
         return "it is read and checked as what it is", "Remove it; such documents are read without it."
+    if isinstance(item, DeclaredKind) and is_harmless(item.apiVersion, item.kind):
+        return "it stands beside workloads, and makes no pods", "Remove it, or move it to spec.companions."
     elsewhere = belongs_elsewhere(item.apiVersion, item.kind)
     return None if elsewhere is None else ("it could change who may use how much", elsewhere)
 

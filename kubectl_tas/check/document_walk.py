@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kubectl_tas.model.backdoors import FIELDS
+from kubectl_tas.model.backdoors import FIELDS, UNSEEN
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 
@@ -40,8 +40,10 @@ def parts(origin: Origin) -> Iterator[Part]:
             yield "container", path, value
         for key, item in value.items():
             if isinstance(item, (dict, list)):
-                if key == "templateDefaults":
+                if key in UNSEEN and FIELDS[key].parent in ("", above):
                     yield "field", (*path, key), item
+                if key == "gpu" and isinstance(item, dict) and "quantity" in item:  # of Spark
+                    yield "amounts", (*path, key), {str(item.get("name")): item["quantity"]}
                 if holds and key in ("labels", "annotations") and isinstance(item, dict):
                     yield key, (*path, key), item
                 elif key in ("limits", "requests") and above in _RESOURCES and isinstance(item, dict):

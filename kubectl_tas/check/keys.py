@@ -167,12 +167,21 @@ def _opened(
             message = f"{door.key}: {written} takes the object out of the sync: {door.effect}"
             hint = "Remove it, or let spec.rules of the Config allow it."
             yield Diagnostic(SYNC_BYPASS, message, origin.locate(path, key=True), hint=hint)
-    elif door.effect and written:
+    elif door.effect and written and _counts(door, written):
+        keys = written if door.values and isinstance(written, dict) else ()
+        named = next((key for key in keys if re.search(door.values, str(key))), None)
+        path = path if named is None else (*path, named)
         is_long = door.decides is Decides.UNSEEN
-        message = f"{door.key}: {door.effect}" if is_long else f'{door.key} is "{written}": {door.effect}'
+        message = f"{named or door.key}: {door.effect}" if is_long else f'{door.key} is "{written}": {door.effect}'
         seen = "Remove it, and write what it is for in the object itself."
         hint = seen if door.decides is Decides.UNSEEN else "Remove it; nodeSelector and affinity choose nodes too."
         yield Diagnostic(QUOTA_BYPASS, message, origin.locate(path, key=True), hint=hint)
+
+
+def _counts(door: Backdoor, written: object) -> bool:
+    """Whether what is written is among the values of a back door."""
+    text = " ".join(f"{key}={value}" for key, value in written.items()) if isinstance(written, dict) else str(written)
+    return not door.values or re.search(door.values, text) is not None
 
 
 def check_documents(fleet: Fleet) -> Iterator[Diagnostic]:

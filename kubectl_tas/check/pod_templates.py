@@ -5,7 +5,8 @@ selectors. Follows ``pkg/apis/core/validation``, ``apps/validation`` and ``batch
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
 
 from kubectl_tas import spellings
 from kubectl_tas.check.conflicts import Fields, listed, mappings
@@ -19,6 +20,7 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.workflows import groups_of, task_path
 
 if TYPE_CHECKING:
+    from kubectl_tas.model.plain_workload import PlainWorkload
     from kubectl_tas.model.workload_kinds import AnyWorkload
 
 ITEM_DUPLICATE = Rule(
@@ -64,6 +66,9 @@ def check_pods(fleet: Fleet) -> Iterator[Diagnostic]:
         for path, spec_path in dict.fromkeys((item.path, item.spec_path) for item in pod_sets):
             yield from _absent(declared.origin, path)
             yield from check_spec(declared.origin, spec_path)
+        row = getattr(declared.spec, "row", None)
+        if row is not None and row.is_declared:
+            yield from _not_found(declared)
         yield from _restart_policies(declared)
         yield from _name_length(declared)
         yield from _selector(declared)
@@ -81,6 +86,13 @@ def check_pods(fleet: Fleet) -> Iterator[Diagnostic]:
                 mounted = [mount.rpartition(":")[2] for mount in task.volumeMounts]
                 found = ((text, (*path, index)) for index, text in enumerate(mounted))
                 yield from _duplicates(workflow.origin, "mount path", found)
+
+
+def _not_found(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
+    """Pods of a declared kind that are not where its declaration says."""
+    for path in dict.fromkeys(cast("PlainWorkload", declared.spec).absent):
+        hint = "spec.kinds of the Config, or its Karta, says that its pods stand there; correct one of the two."
+        yield replace(missing_field(declared.origin, path[:-1], str(path[-1]), {}), hint=hint)
 
 
 def _absent(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:

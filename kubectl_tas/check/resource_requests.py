@@ -177,6 +177,8 @@ class Pod:
     """Of its annotations."""
     count: int = 1
     """How many are made of it."""
+    made_of: KeyPath | None = None
+    """Where its kind has fields of its own instead of a PodSpec, those."""
 
     def note(self, name: str) -> Location:
         """Where an annotation stands."""
@@ -227,7 +229,8 @@ def pods_of(item: object) -> Iterator[Pod]:
                 notes = part.annotations_path
                 template, path = part.template, part.spec_path
                 count = item.copies * part.replicas
-                yield Pod(item.declared.origin, template.spec, path, template.metadata.annotations, notes, count)
+                of = None if part.is_pod_spec else part.path
+                yield Pod(item.declared.origin, template.spec, path, template.metadata.annotations, notes, count, of)
     elif isinstance(item, SubmittedSet):
         scaled = {clique.name: group.spec.replicas for group in item.set.groups for clique in group.cliques}
         for clique in item.set.cliques:
@@ -268,10 +271,33 @@ def _unknown_number(pod: Pod, channels: Collection[str] = ()) -> Iterator[Diagno
         message = f"the devices of resource claims ({', '.join(unknown)}) are not known here, and not counted"
         place = pod.origin.locate((*pod.path, "resourceClaims"), key=True)
         yield Diagnostic(GPUS_UNKNOWN, message, place, hint=f"Ask for {gpus.GPU} where the quota must hold.")
+    if pod.made_of is not None:
+        asked = [item.resources for item in (*pod.spec.containers, *pod.spec.initContainers)]
+        for name in dict.fromkeys(
+            name for item in asked for name in (*item.limits.uncounted, *item.requests.uncounted)
+        ):
+            yield from _not_charged(name, _place_of(pod.origin, pod.made_of, name))
+        return
     for field in ("containers", "initContainers"):
         for index, _ in enumerate(getattr(pod.spec, field)):
             yield from _uncounted(pod.origin, (*pod.path, field, index))
     yield from _uncounted(pod.origin, pod.path)
+
+
+def _place_of(origin: Origin, path: KeyPath, name: str) -> Location:
+    """Where a resource is named below a path, as a key or as a value."""
+    waiting = [path]
+    while waiting:
+        path = waiting.pop()
+        written = origin.value(path)
+        parts = (
+            written.items() if isinstance(written, dict) else enumerate(written) if isinstance(written, list) else ()
+        )
+        for key, value in parts:
+            if name in (key, value):
+                return origin.locate((*path, key), key=key == name)
+            waiting.append((*path, key))
+    return origin.locate(path)
 
 
 def _uncounted(origin: Origin, holder: KeyPath) -> Iterator[Diagnostic]:
@@ -285,14 +311,16 @@ def _uncounted(origin: Origin, holder: KeyPath) -> Iterator[Diagnostic]:
     resources = Resources.model_validate(without_nulls(written))
     for part in ("limits", "requests"):
         for name in getattr(resources, part).uncounted:
-            if not is_misnamed(name) and (part == "limits" or name not in resources.limits.uncounted):
-                message = f"KAI charges no queue for {name}"
-                hint = "It counts nvidia.com/gpu, amd.com/gpu and MIG devices, in whole numbers."
-                if name.startswith(_CLAIMED):
-                    hint = (
-                        f"Ask for {gpus.GPU}, and set extendedResourceName: {gpus.GPU} in the DeviceClass (KAI 0.17)."
-                    )
-                yield Diagnostic(GPUS_UNKNOWN, message, origin.locate((*holder, key, part, name), key=True), hint=hint)
+            if part == "limits" or name not in resources.limits.uncounted:
+                yield from _not_charged(name, origin.locate((*holder, key, part, name), key=True))
+
+
+def _not_charged(name: str, place: Location) -> Iterator[Diagnostic]:
+    if not is_misnamed(name):
+        hint = "It counts nvidia.com/gpu, amd.com/gpu and MIG devices, in whole numbers."
+        if name.startswith(_CLAIMED):
+            hint = f"Ask for {gpus.GPU}, and set extendedResourceName: {gpus.GPU} in the DeviceClass (KAI 0.17)."
+        yield Diagnostic(GPUS_UNKNOWN, f"KAI charges no queue for {name}", place, hint=hint)
 
 
 def _refused_notes(pod: Pod) -> Iterator[Diagnostic]:

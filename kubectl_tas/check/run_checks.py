@@ -9,10 +9,11 @@ from kubectl_tas.check import check_fleet
 from kubectl_tas.check.deduplicate import without_consequences
 from kubectl_tas.check.secrets import SECRET_IN_CLEAR
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving, in_order
+from kubectl_tas.load.kinds import UNKNOWN_KIND, not_read
 from kubectl_tas.load.loading import load_repository
 from kubectl_tas.load.source import Source
 from kubectl_tas.model.config import Setting
-from kubectl_tas.model.repository import Repository
+from kubectl_tas.model.repository import Origin, Repository
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet, resolve
 from kubectl_tas.resources import all_rules
@@ -100,6 +101,8 @@ def settle(found: Iterable[Diagnostic], fleet: Fleet, base: Base | None, *, comp
     rules, waivers = fleet.config.rules, fleet.repository.waivers
     if not rules and not waivers and not (base and base.rules) and fleet.repository.refused_config is None:
         return in_order(without_consequences(tuple(found), complete=complete))
+    unread = set(_unread_declarations(fleet.repository.refused_config))
+    found = (item for item in found if item.rule.code != UNKNOWN_KIND.code or item.message not in unread)
     comments = {(item.place.path, item.line, code): item for item in waivers for code in item.rules}
     used: set[tuple[str, int, str]] = set()
     settled = [*_settings(fleet)]
@@ -113,6 +116,15 @@ def settle(found: Iterable[Diagnostic], fleet: Fleet, base: Base | None, *, comp
     if complete:
         settled += (item for item in _unused(fleet, used) if rules.get(WAIVER_UNUSED.code) != OFF)
     return in_order(without_consequences(settled, complete=complete))
+
+
+def _unread_declarations(refused: Origin | None) -> Iterator[str]:
+    """What is said of kinds that a Config with errors adds: with the errors mended they are known."""
+    for field in ("kinds", "companions"):
+        written = refused.value(("spec", field)) if refused is not None else None
+        for item in written if isinstance(written, list) else ():
+            if isinstance(item, dict):
+                yield not_read(str(item.get("kind")), item.get("apiVersion"))
 
 
 def _set(diagnostic: Diagnostic, rules: Mapping[str, str], base: Base | None) -> Iterator[Diagnostic]:

@@ -185,7 +185,7 @@ class _Template:
             "labels": {**(written.get("labels") or {}), **({SUBGROUP: sub_group} if sub_group is not None else {})},
             "annotations": {**(written.get("annotations") or {}), **({POD_GROUP: pod_group} if pod_group else {})},
         }
-        return _pod(about, _at(self.data, self.item.spec_path))
+        return _pod(about, self.item.pod_spec(self.data))
 
 
 def _at(data: Any, path: KeyPath) -> Any:

@@ -103,7 +103,8 @@ def _note(workload: FleetWorkload, gang: Gang) -> str:
         named = " and ".join(dict.fromkeys(name for name in own if name is not None))
         return f"{named}, named by the pods themselves" if named else "none; the pods name none, and KAI makes none"
     if not podgrouper.is_predicted(workload):
-        return f"made by KAI's PodGrouper; not predicted for a {workload.kind}"
+        why = podgrouper.row(workload).unpredicted or f"not predicted for a {workload.kind}"
+        return f"made by KAI's PodGrouper; {why}"
     return note(workload, divided=bool(gang.parts))
 
 

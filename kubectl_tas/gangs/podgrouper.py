@@ -52,6 +52,8 @@ class Grouping:
     """Whether its pod templates are in another object, so that the file does not say what its PodGroup will be."""
     unpredicted: str = ""
     """Why the file does not say what its PodGroup will be, where its pod templates do stand in it."""
+    named_by: tuple[str, str] = ("", "")
+    """What the name of its PodGroup begins with, and what that goes on with; empty: pg, its own name and a UID."""
     placed_at: KeyPath = ROOT
     """The annotations that place the PodGroup."""
     placed_parts: Feature | None = None
@@ -268,14 +270,14 @@ def row(workload: FleetWorkload) -> Grouping:
 
 def _row(spec: AnyWorkload) -> Grouping:
     kind = getattr(spec, "row", None)
-    return TABLE[spec.kind] if kind is None else _plain(kind)
+    return TABLE[spec.kind] if kind is None else _plain(kind.with_mode(spec.metadata.annotations))
 
 
 @cache
 def _plain(kind: PodKind) -> Grouping:
-    """What KAI makes of a kind without a plugin of its own: one PodGroup for what owns the pods at the top, which
-    starts with one pod (default_grouper.go); of Argo's Workflow, which it passes over, one for each pod
-    (skiptopowner.go, podjob.go).
+    """What KAI makes of a kind without a plugin of its own: one PodGroup for the highest owner of the pods that it may
+    read, which starts with one pod (default_grouper.go); one for each pod where that is the pod itself or a Deployment,
+    and of Argo's Workflow, which it passes over (skiptopowner.go, podjob.go).
     """
     return Grouping(
         {"all": _all, "least": _least}.get(str(kind.minimum)) or partial(_some, kind.minimum),
@@ -284,6 +286,8 @@ def _plain(kind: PodKind) -> Grouping:
         one_pod_group=not kind.each,
         ends_in=kind.group_name,
         unpredicted=kind.unpredicted,
+        named_by=kind.named_by,
+        placed_at=tuple(kind.placed_at.split(".")) if kind.placed_at else ROOT,
         not_owned=kind.not_owned,
         segment_template="Remove it: KAI makes segments of no such workload.",
     )
@@ -369,6 +373,8 @@ def pod_group_name(workload: FleetWorkload) -> str:
         name = workload.gang or workload.name
         kind = "gang" if workload.gang else workload.kind
         return names.owned_pod_group(name, workload.pool.backend.name, workload.namespace, kind, name)
+    if row(workload).named_by[0]:
+        return row(workload).named_by[0]
     return "pg" if _is_of_karta(workload) else names.shorten(f"pg-{workload.name}", names.MAX_NAME)
 
 
@@ -382,6 +388,8 @@ def rest_of_name(workload: FleetWorkload) -> str:
     spec, each = workload.declared.spec, row(workload).one_each
     if not is_one_pod_group(workload):
         return f"the name of the pod and its UID, one for each of {plural(workload.pods, 'pod')}"
+    if row(workload).named_by[1]:
+        return row(workload).named_by[1]
     if spec.kind == "CronJob":
         return "the number of the run and its UID, one for each run"
     if _is_of_karta(workload):

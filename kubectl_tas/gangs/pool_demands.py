@@ -226,7 +226,9 @@ class _Demands:
             yield Demand((*metadata, "labels", labels.SUBGROUP), podgrouper.RAY_HEAD, why)
         yield self._priority((*spec, "priorityClassName"))
         yield from self._scheduler(spec)
-        yield from _nodes(workload.pool, self._origin, spec)
+        row = getattr(workload.declared.spec, "row", None)
+        above = tuple(row.above.split(".")) if row is not None and row.above else ()
+        yield from _nodes(workload.pool, self._origin, spec, above)
 
     def _namespace(self) -> Demand:
         return Demand(("metadata", "namespace"), *self._agreed[Decides.NAMESPACE])
@@ -246,9 +248,18 @@ class _Demands:
         return Demand(path, *self._agreed[Decides.PRIORITY])
 
 
-def _nodes(pool: FleetPool, origin: Origin, spec: KeyPath) -> Iterator[Demand]:
-    """What the pool's pods need of a node, beside what is written."""
+def _nodes(pool: FleetPool, origin: Origin, spec: KeyPath, above: KeyPath = ()) -> Iterator[Demand]:
+    """What the pool's pods need of a node, beside what is written; what stands ``above`` all pods counts only where
+    they have none of it (addSchedulingConstraints of Argo's workflowpod.go, 3.7), and is written with it.
+    """
     why = f"the nodes of pool {pool.name}"
+    for_all = {
+        name: origin.value((*above, name)) if above and not origin.value((*spec, name)) else None
+        for name in ("nodeSelector", "tolerations")
+    }
+    selector = for_all["nodeSelector"]
+    for key, value in selector.items() if isinstance(selector, dict) and pool.nodes.selector else ():
+        yield Demand((*spec, "nodeSelector", key), value, why, Mode.KEEP)
     for key, value in pool.nodes.selector.items():
         yield Demand((*spec, "nodeSelector", key), value, why, Mode.KEEP)
     path = (*spec, "tolerations")
@@ -256,7 +267,9 @@ def _nodes(pool: FleetPool, origin: Origin, spec: KeyPath) -> Iterator[Demand]:
     there = [_compared(item) for item in written] if isinstance(written, list) else []
     missing = tuple(item.data for item in pool.nodes.tolerations if _compared(item.data) not in there)
     if missing:
-        yield Demand(path, missing, why, Mode.APPEND)
+        further = for_all["tolerations"]
+        kept = (item for item in further if isinstance(item, dict)) if isinstance(further, list) else ()
+        yield Demand(path, (*kept, *missing), why, Mode.APPEND)
 
 
 def _placements(workload: FleetWorkload) -> Iterator[Demand]:

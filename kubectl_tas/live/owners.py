@@ -6,18 +6,21 @@ trainer and the MPI operator of Kubeflow, and Grove's operator. The training ope
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field
 from typing import Any
 
 from kubectl_tas.live.kubectl import text_of
 from kubectl_tas.model.kindlists import KUBEFLOW, WORKLOADS, group_of
-from kubectl_tas.model.podkinds import PLAIN
+from kubectl_tas.model.podkinds import DeclaredKind, rows
 from kubectl_tas.records import dataclass
 
+_OF_DEPLOYMENTS = ("Deployment", "ReplicaSet")
 _MADE: dict[str, tuple[str, ...]] = {
     "CronJob": ("Job",),
+    "CronWorkflow": ("Workflow",),
     "Deployment": ("ReplicaSet",),
+    "InferenceService": _OF_DEPLOYMENTS,
     "JobSet": ("Job",),
     "LeaderWorkerSet": ("StatefulSet",),
     "MPIJob": ("Job",),
@@ -25,10 +28,12 @@ _MADE: dict[str, tuple[str, ...]] = {
     "PodCliqueSet": ("PodCliqueScalingGroup", "PodClique"),
     "RayJob": ("RayCluster", "Job"),
     "RayService": ("RayCluster",),
+    "SeldonDeployment": _OF_DEPLOYMENTS,
     "TrainJob": ("JobSet", "Job"),
 }
 _GROUPS = {kind: versions[0].rpartition("/")[0] for kind, (_, versions) in WORKLOADS.items()} | {
-    **{row.kind: group_of(row.versions[0]) for row in PLAIN if not row.called},
+    "ReplicaSet": "apps",
+    "Workflow": "argoproj.io",
     "PodCliqueSet": "grove.io",
     "PodCliqueScalingGroup": "grove.io",
     "PodClique": "grove.io",
@@ -36,15 +41,19 @@ _GROUPS = {kind: versions[0].rpartition("/")[0] for kind, (_, versions) in WORKL
 _REPLICATED = frozenset({"Deployment", "StatefulSet", "LeaderWorkerSet", "PodCliqueSet"})
 
 
-def resources(kind: str) -> dict[str, str]:
+def resources(kind: str, declared: Iterable[DeclaredKind] = ()) -> dict[str, str]:
     """What is read of work of a kind beside PodGroups and pods: kinds, and the names by which kubectl knows them."""
-    known = (kind, *_MADE.get(kind, ())) if kind in _GROUPS and kind != "Pod" else ()
-    return {name: f"{name.lower()}s.{_GROUPS[name]}" for name in known}
+    own = next((row for row in rows(declared) if row.name == kind), None)
+    if own is None and (kind not in _GROUPS or kind in ("Pod", "Workflow")):
+        return {}
+    found = {} if own is None else {own.kind: f"{own.resource}.{group_of(own.versions[0])}".rstrip(".")}
+    names = (*(() if own else (kind,)), *_MADE.get(kind, ()))
+    return found | {name: f"{name.lower()}s.{_GROUPS[name]}" for name in names}
 
 
 def stop_path(kind: str) -> tuple[str, ...]:
     """Where an object of a kind says that no pods are to be made of it: its ``suspend``, or its ``replicas``."""
-    if kind in _REPLICATED or kind in ("ReplicaSet", "PodClique"):
+    if kind in _REPLICATED or kind in ("ReplicaSet", "ReplicationController", "PodClique"):
         return "spec", "replicas"
     return ("spec", "runPolicy", "suspend") if kind in KUBEFLOW else ("spec", "suspend")
 

@@ -217,8 +217,12 @@ def recognise(document: Document, config: ConfigSpec | None = None) -> Kind | Di
     hint = hint or near or _addition(api_version, kind) or _known_kinds(api_version, kind)
     if kind.endswith("List"):
         hint = f"Write it as {LIST}."
-    what = f'the kind "{kind}" of {api_version}' if "apiVersion" in data else f'the kind "{kind}"'
-    return _unknown(document, ("kind",), f"{what} is not read", hint)
+    return _unknown(document, ("kind",), not_read(kind, data.get("apiVersion", "")), hint)
+
+
+def not_read(kind: str, api_version: object) -> str:
+    """What is said of a kind that nobody knows."""
+    return f'the kind "{kind}" of {api_version} is not read' if api_version != "" else f'the kind "{kind}" is not read'
 
 
 def _of_other_api(kind: str) -> str:

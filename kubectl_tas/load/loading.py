@@ -235,13 +235,13 @@ class _Loader:
         self._refuse(*problems)
         if model is not None:
             self._declare(kind, model, document)
-        elif kind.name == "Config" and document.path == CONFIG_FILE:
+        elif kind.schema == "config" and document.path == CONFIG_FILE:
             self.refused_config = document
         return None
 
     def _declare(self, kind: Kind, model: BaseModel, document: Document) -> None:
         declared = Declared(model, document)
-        if kind.name == "Config" and (document.path != CONFIG_FILE or self.found["Config"]):
+        if isinstance(model, Config) and (document.path != CONFIG_FILE or self.found["Config"]):
             first = self.found["Config"][0].at("kind") if self.found["Config"] else None
             related = (Related("the Config that counts", first),) if first else ()
             second = document.path == CONFIG_FILE
@@ -251,7 +251,7 @@ class _Loader:
             return self._refuse(Diagnostic(CONFIG_MISPLACED, message, place, related, hint=hint))
         if isinstance(model, Config):
             self._config = model.spec
-        if kind.name == "Karta":
+        if kind.name == "Karta" and kind.row is None:
             with_kartas = imported("kubectl_tas.model.karta:with_kartas")
             self._config = with_kartas(self._config or ConfigSpec(), [model])
         name = "Companion" if kind.place == COMPANION else kind.name if kind.row is None else _PLAIN

@@ -85,6 +85,17 @@ _TYPES = {
 }
 
 
+_OF_MODELS = {
+    "int_type": "integer",
+    "string_type": "string",
+    "bool_type": "boolean",
+    "tuple_type": "array",
+    "dict_type": "object",
+    "model_type": "object",
+}
+"""What pydantic says of a type, which is all that is known of a kind without a schema."""
+
+
 def validate(kind: Kind, document: Document) -> tuple[BaseModel | None, list[Diagnostic]]:
     """The model of a document, or None and at least one diagnostic."""
     data = kind.normalize(document.data) if kind.normalize else document.data
@@ -338,6 +349,8 @@ def _from_model(item: Any, document: Document) -> Diagnostic:
     message = item["msg"].removeprefix("Value error, ")
     if path[-1:] == ("[key]",):
         return wrong_key(document, path[:-2], str(path[-2]), f"is not valid: {message}")
+    if item["type"] in _OF_MODELS:
+        return wrong_type(document, path, item["input"], (_OF_MODELS[item["type"]],), {})
     return invalid_value(document, path, f"is not valid: {message}", item.get("input"))
 
 

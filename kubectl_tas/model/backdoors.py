@@ -48,7 +48,7 @@ class Backdoor:
     parent: str = ""
     """Of a field: the key that it stands below; empty: any."""
     values: str = ""
-    """Regular expression of the values that count; empty: all."""
+    """Regular expression of the values that count, of a mapping as KEY=VALUE; empty: all."""
     on_pods: bool = False
     """Whether a pod that has this label is judged by it."""
 
@@ -199,6 +199,35 @@ BACKDOORS: tuple[Backdoor, ...] = (
         "spark-operator 2.3: SparkApplicationSpec",
         effect="another scheduler than KAI places its pods",
     ),
+    Backdoor(
+        "sparkConf",
+        Place.FIELD,
+        Decides.UNSEEN,
+        "SparkApplication: spec",
+        "Spark 3.5: docs/running-on-kubernetes.md, and docs/configuration.md",
+        effect="it changes pods, or their number, after all that is judged here",
+        values=r"spark\.(kubernetes\.((driver|executor)\.)?(scheduler\.name|podTemplate"
+        r"|(label|annotation)\.(kai\.scheduler/|priorityClassName|pod-group-name|gpu-))"
+        r"|(driver|executor)\.resource\.|executor\.instances|dynamicAllocation\.)",
+    ),
+    Backdoor(
+        "dynamicAllocation",
+        Place.FIELD,
+        Decides.UNSEEN,
+        "SparkApplication: spec",
+        "Spark 3.5: docs/configuration.md",
+        effect="without maxExecutors Spark makes as many executors as it likes",
+        values=r"^(?!.*maxExecutors=).*enabled=True",
+    ),
+    Backdoor(
+        "workerSpec",
+        Place.FIELD,
+        Decides.UNSEEN,
+        "InferenceService: spec.predictor",
+        "KServe 0.16: pkg/apis/serving/v1beta1/predictor.go",
+        effect="its pods are not judged here",
+        parent="predictor",
+    ),
     Backdoor("queue", Place.FIELD, Decides.QUEUE, _KUBEFLOW_KINDS, _KUBEFLOW, parent="schedulingPolicy"),
     Backdoor("priorityClass", Place.FIELD, Decides.PRIORITY, _KUBEFLOW_KINDS, _KUBEFLOW, parent="schedulingPolicy"),
     *(
@@ -211,3 +240,5 @@ BACKDOORS: tuple[Backdoor, ...] = (
 
 LABELS, ANNOTATIONS, FIELDS = ({item.key: item for item in BACKDOORS if item.place is place} for place in Place)
 """By their keys, which are unique in each place."""
+UNSEEN = frozenset(key for key, item in FIELDS.items() if item.decides is Decides.UNSEEN)
+"""Fields that may hold mappings."""

@@ -203,6 +203,11 @@ POD_MAKERS: frozenset[tuple[str, str]] = frozenset(
 """Kinds that become pods, or other objects that do, by group and kind (empty: all of the group)."""
 
 
+def written(kind: str) -> str:
+    """A kind as its objects have it, of ``Job.batch.volcano.sh``."""
+    return kind.partition(".")[0]
+
+
 def belongs_elsewhere(api_version: str, kind: str) -> str | None:
     """Where a kind belongs that could change who may use how much; None for any other."""
     group = group_of(api_version)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from itertools import takewhile
 from typing import Any, ClassVar, Literal, cast
 
 from pydantic import Field, create_model
@@ -40,12 +41,27 @@ class PlainWorkload(Workload):
             for path, found in _found(self, _steps(part.path)):
                 yield from self._pods(part, path, found)
 
+    @property
+    def absent(self) -> Iterator[KeyPath]:
+        """Where a pod template of the row is to stand and nothing does; the first place where there is none at all. A
+        field of the spec itself may be left out.
+        """
+        is_found = bool(self.pod_sets)
+        for part in self.row.pods:
+            *above, last = _steps(part.path)
+            for path, found in _found(self, tuple(above)) if len(above) > 1 and last not in (LIST, MAPPING) else ():
+                if not isinstance(found, (dict, tuple)) and _below(found, last) is None:
+                    is_found = True
+                    yield (*path, last)
+        if not is_found:
+            yield tuple(takewhile(lambda step: step not in (LIST, MAPPING), _steps(self.row.pods[0].path)))
+
     def _pods(self, part: PodPart, path: KeyPath, found: Any) -> Iterator[PodSet]:
         template = found if isinstance(found, PodTemplate) else found.template
         if template is None:
             return
         count = self.number(part.count, path, 1)
-        most = self.number(part.most, path, count)
+        most = max(self.number(most, path, count) for most in part.most.split() or ("",))
         pods = max(count, most, part.at_least) * self.number(part.times, path, 1)
         name, written = (part.name, None) if part.name else self._name(path)
         own = pod_set(name, pods, path, template)
@@ -173,7 +189,7 @@ def model_of(row: PodKind) -> type[PlainWorkload]:
     root = _Node()
     for part in row.pods:
         root.at(part.path).type = imported(f"kubectl_tas.model.{part.form}")
-        for path in filter(None, (part.count, part.most, part.times, part.least)):
+        for path in filter(None, (part.count, *part.most.split(), part.times, part.least)):
             root.at(path).type = Count
     if isinstance(row.minimum, str) and row.minimum not in ("all", "least"):
         root.at(row.minimum).type = Count

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
 
 from kubectl_tas.model.base import AnyText, Count, KeyPath, LabelKey, LabelValue, Many, Text, nothing
-from kubectl_tas.model.podtemplate import Amounts, Container, Meta, Open, PodSpec, PodTemplate, Resources
+from kubectl_tas.model.podtemplate import Amounts, Container, Meta, Open, PodSpec, PodTemplate, ResourceClaim, Resources
 
 
 class Form(Open):
@@ -68,6 +70,8 @@ class SparkPod(Labelled):
     """Containers beside Spark's own."""
     initContainers: Many[Container] = ()
     """Run before the containers."""
+    pod_template: Annotated[PodTemplate, Field(alias="template")] = PodTemplate.model_construct()
+    """What Spark starts from: further containers, and what they ask for."""
 
     @property
     def template(self) -> PodTemplate:
@@ -77,7 +81,14 @@ class SparkPod(Labelled):
         asks = {"cpu": self.coreRequest or str(self.cores or 1), "memory": str(heap + more)}
         gpus = {self.gpu.name: self.gpu.quantity} if self.gpu else {}
         own = Container(resources=Resources(limits=_amounts(gpus), requests=_amounts(asks)))
-        return self.made(PodSpec(containers=(own, *self.sidecars), initContainers=self.initContainers))
+        base = self.pod_template.spec
+        return self.made(
+            PodSpec(
+                containers=(own, *self.sidecars, *base.containers),
+                initContainers=(*self.initContainers, *base.initContainers),
+                resourceClaims=base.resourceClaims,
+            )
+        )
 
 
 def _java(text: str) -> int:
@@ -178,7 +189,11 @@ class DynamoService(Form):
         asks = Resources(limits=self.resources.limits.amounts, requests=self.resources.requests.amounts)
         spec = self.extraPodSpec
         own = (Container(resources=asks), *([spec.mainContainer] if spec.mainContainer else []))
-        pods = PodSpec(containers=(*own, *spec.containers), initContainers=spec.initContainers)
+        pods = PodSpec(
+            containers=(*own, *spec.containers),
+            initContainers=spec.initContainers,
+            resourceClaims=spec.resourceClaims,
+        )
         return PodTemplate(metadata=self.extraPodMetadata, spec=pods)
 
 
@@ -202,6 +217,8 @@ class Predictor(Labelled):
     """Its containers."""
     initContainers: Many[Container] = ()
     """Run before them."""
+    resourceClaims: Many[ResourceClaim] = ()
+    """Devices that it asks for by Dynamic Resource Allocation."""
     model: Framework | None = None
     """The model."""
     sklearn: Framework | None = None
@@ -230,4 +247,5 @@ class Predictor(Labelled):
         """Its pod."""
         models = (getattr(self, name) for name in _FRAMEWORKS)
         served = tuple(Container(resources=item.resources) for item in models if item is not None)
-        return self.made(PodSpec(containers=(*served, *self.containers), initContainers=self.initContainers))
+        containers, claims = (*served, *self.containers), self.resourceClaims
+        return self.made(PodSpec(containers=containers, initContainers=self.initContainers, resourceClaims=claims))

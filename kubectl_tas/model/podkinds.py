@@ -4,17 +4,24 @@ Config declares.
 What each operator makes: SparkApplication, spark-operator 2.3 (``SparkPodSpec``); InferenceService, KServe 0.16
 (``PredictorSpec``); Argo's Workflow, 3.7 (``workflowpod.go``); DynamoGraphDeployment, Dynamo 1.2 (``v1alpha1`` and
 ``v1beta1``); Volcano's Job, 1.13; SeldonDeployment, Seldon Core 1.18; PaddleJob, training operator 1.9.
+
+KAI's podgrouper goes up from a pod, from owner to owner, as far as it may read them (``getResourceOwners`` of
+podgrouper.go, 0.17). A standard install lets it read ReplicaSets, StatefulSets, Deployments, Jobs, Argo's Workflows and
+SeldonDeployments (deployments/kai-scheduler/templates/rbac/podgrouper.yaml), but none of the other kinds here: it stops
+at the object below them, or at the pod itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import Many, Model, Positive, Text, said
+from kubectl_tas.model.kindlists import COMPANIONS, OWN, WORKLOADS, group_of
 from kubectl_tas.records import dataclass
 
 PodPath = Annotated[
@@ -38,7 +45,7 @@ class PodPart:
     times: str = ""
     """Of a number that multiplies theirs: the nodes of each."""
     most: str = ""
-    """Of the number up to which a controller adds pods, where that is more than their number."""
+    """Of numbers up to which a controller adds pods, where one is more than their number; with blanks between them."""
     at_least: int = 0
     """The number that a controller makes of a lower one."""
     least: str = ""
@@ -62,6 +69,8 @@ class PodKind:
     """What it is called where another kind has its name: the kind and its group, as kubectl writes it."""
     each: bool = False
     """Whether each pod has a PodGroup of its own; else all of an object have one."""
+    each_where: tuple[str, tuple[str, ...]] = ("", ())
+    """An annotation, and the values with which each pod has one and ``unpredicted`` does not hold."""
     minimum: int | str = 1
     """Pods that start together: a number, ``all``, the path of a number, or ``least``, which each part says."""
     sub_groups: bool = False
@@ -74,13 +83,30 @@ class PodKind:
     """Its name in URLs, where that is not the kind in lower case and an s."""
     not_owned: str = ""
     """Why the tool cannot write its PodGroup; empty where it can."""
+    named_by: tuple[str, str] = ("", "")
+    """What the name of its PodGroup begins with, and what that goes on with; empty: pg, its own name and a UID."""
+    placed_at: str = ""
+    """The path of the annotations that place its PodGroup, where KAI does not read its own."""
+    above: str = ""
+    """The path of fields of a PodSpec that hold for pods without such a field of their own."""
     queue_annotation: str = ""
     """The annotation of the object from which its operator takes the queue of all pods."""
 
     @property
+    def is_declared(self) -> bool:
+        """Whether the Config or a Karta declares it."""
+        return (self.versions[0], self.kind) not in KINDS
+
+    @property
     def name(self) -> str:
         """Its name among all kinds that are read."""
-        return self.called or self.kind
+        is_taken = self.is_declared and self.kind in _TAKEN
+        return self.called or (f"{self.kind}.{group_of(self.versions[0])}" if is_taken else self.kind)
+
+    def with_mode(self, annotations: Mapping[str, str]) -> PodKind:
+        """The row of an object with these annotations."""
+        name, values = self.each_where
+        return replace(self, each=True, unpredicted="") if annotations.get(name) in values else self
 
     @property
     def model_name(self) -> str:
@@ -112,21 +138,24 @@ _SPARK = (
     ),
 )
 _RUNS = "the file does not say how many of its pods run at a time"
+_SERVED = "without serving.kserve.io/deploymentMode the file does not say whether KServe makes a Deployment"
 _GROVE = "Dynamo's operator makes a PodCliqueSet, or a Deployment of each component, and KAI goes by that"
 
 PLAIN: tuple[PodKind, ...] = (
     PodKind("ReplicaSet", ("apps/v1",), (PodPart("spec.template", "spec.replicas"),)),
-    PodKind("ReplicationController", ("v1",), (PodPart("spec.template", "spec.replicas"),)),
+    PodKind("ReplicationController", ("v1",), (PodPart("spec.template", "spec.replicas"),), each=True),
     PodKind(
         "PaddleJob",
         ("kubeflow.org/v1",),
         (PodPart("spec.paddleReplicaSpecs.*.template", "spec.paddleReplicaSpecs.*.replicas"),),
+        each=True,
     ),
     PodKind(
         "Job",
         ("batch.volcano.sh/v1alpha1",),
         (PodPart("spec.tasks[].template", "spec.tasks[].replicas"),),
         called="Job.batch.volcano.sh",
+        each=True,
     ),
     PodKind(
         "DynamoGraphDeployment",
@@ -147,9 +176,22 @@ PLAIN: tuple[PodKind, ...] = (
         queue_annotation=labels.DYNAMO_QUEUE,
     ),
     PodKind(
-        "Workflow", ("argoproj.io/v1alpha1",), _argo("spec"), called="Workflow.argoproj.io", each=True, not_owned=_RUNS
+        "Workflow",
+        ("argoproj.io/v1alpha1",),
+        _argo("spec"),
+        called="Workflow.argoproj.io",
+        each=True,
+        above="spec",
+        not_owned=_RUNS,
     ),
-    PodKind("CronWorkflow", ("argoproj.io/v1alpha1",), _argo("spec.workflowSpec"), not_owned=_RUNS),
+    PodKind(
+        "CronWorkflow",
+        ("argoproj.io/v1alpha1",),
+        _argo("spec.workflowSpec"),
+        each=True,
+        above="spec.workflowSpec",
+        not_owned=_RUNS,
+    ),
     PodKind(
         "InferenceService",
         ("serving.kserve.io/v1beta1",),
@@ -163,17 +205,40 @@ PLAIN: tuple[PodKind, ...] = (
             )
             for part in ("predictor", "transformer", "explainer")
         ),
+        each_where=("serving.kserve.io/deploymentMode", ("Standard", "RawDeployment")),
+        unpredicted=_SERVED,
     ),
-    PodKind("SparkApplication", ("sparkoperator.k8s.io/v1beta2",), _SPARK),
+    PodKind(
+        "SparkApplication",
+        ("sparkoperator.k8s.io/v1beta2",),
+        _SPARK,
+        named_by=("spark", "the digits of the ID that Spark gives the application"),
+        placed_at="spec.driver.annotations",
+    ),
     PodKind(
         "SeldonDeployment",
         tuple(f"machinelearning.seldon.io/{version}" for version in ("v1", "v1alpha3", "v1alpha2")),
-        (PodPart("spec.predictors[].componentSpecs[]", "spec.predictors[].replicas"),),
+        (
+            PodPart(
+                "spec.predictors[].componentSpecs[]",
+                "spec.predictors[].replicas",
+                most="spec.predictors[].componentSpecs[].replicas"
+                " spec.predictors[].componentSpecs[].hpaSpec.maxReplicas",
+            ),
+        ),
     ),
 )
 """Those that every repository may have, in the order in which messages list them."""
 
 
+_TAKEN = frozenset(
+    {
+        *("Workflow", *WORKLOADS, *(kind for kind, _, _ in OWN)),
+        *(item.kind for item in COMPANIONS),
+        *(row.kind for row in PLAIN),
+    }
+)
+"""Kinds that are told by this name alone."""
 KINDS = frozenset((version, row.kind) for row in PLAIN for version in row.versions)
 """Their apiVersions and kinds."""
 
@@ -200,13 +265,13 @@ class DeclaredKind(Model):
     """Its name in URLs; without it the kind in lower case with an s."""
     pods: Annotated[Many[DeclaredPods], Field(min_length=1)]
     """Its pods."""
-    podGroups: Literal["one", "each"] = "one"
-    """What KAI makes of an object. one: one PodGroup, as of every kind that KAI does not know. each: one for each pod,
-    as where its controller is no owner of the pods.
+    podGroups: Literal["one", "each"] = "each"
+    """What KAI makes of an object. each: one PodGroup for each pod, as of every kind that KAI's podgrouper may not
+    read; a standard install lets it read no kind of a platform. one: one PodGroup, where you give it that right.
     """
     minimum: Positive | Literal["all"] | PodPath = 1
-    """How many pods start together: a number, all, or the path of a number in the object. KAI itself takes 1; another
-    one holds where the controller of the kind, or a plugin of KAI, makes the PodGroup.
+    """With podGroups one: how many pods start together, as a number, all, or the path of a number in the object. KAI
+    itself takes 1; another one holds where the controller of the kind, or a plugin of KAI, makes the PodGroup.
     """
 
     @property

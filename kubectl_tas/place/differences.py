@@ -15,6 +15,7 @@ from typing import Any
 
 from kubectl_tas.gpus import GPU
 from kubectl_tas.live.owners import Controller, stop_path
+from kubectl_tas.model.kindlists import written
 from kubectl_tas.model.labels import POD_GROUP, SUBGROUP
 from kubectl_tas.place.gangs_to_place import Unplaced
 from kubectl_tas.place.livework import LiveWork, live_shape
@@ -116,7 +117,7 @@ def _no_pod_group(work: LiveWork) -> Iterator[Cause]:
     if "PodGroup" in work.told.gaps:
         return
     ours = {group.name for group in work.groups}
-    owners = {(work.sent.kind, work.sent.name), *((item.kind, item.name) for item in work.controllers)}
+    owners = {(written(work.sent.kind), work.sent.name), *((item.kind, item.name) for item in work.controllers)}
     for name, count in sorted(Counter(pod.group for pod in work.pods if pod.group and pod.waits).items()):
         who = f"{_pods(count)} of it name{'s' if count == 1 else ''} the PodGroup {name}"
         if name not in ours:

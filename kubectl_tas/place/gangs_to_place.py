@@ -178,8 +178,8 @@ def _of_workload(fleet: Fleet, workload: FleetWorkload) -> Iterator[Unplaced]:
         gang = shared_gang(members)
         yield _one(fleet, workload, gang, needed, _exactly(gang.name))
         return
-    _check(workload)
     for item in podgrouper.by_pod_group(workload):
+        _check(item)
         gang = own_gang(item)
         of_kai = podgrouper.is_made_by_kai(item)
         pods = sum(part.replicas for part in item.replicas)
@@ -213,14 +213,15 @@ def _check(workload: FleetWorkload) -> None:
 def _middle(workload: FleetWorkload) -> str:
     """What stands before the UID in the name of a PodGroup that KAI makes."""
     if not podgrouper.is_one_pod_group(workload):
-        return "(-[a-z0-9]+){1,2}"
+        part = f"(-{re.escape(workload.replicas[0].name)})?" if hasattr(workload.declared.spec, "row") else ""
+        return f"{part}(-[a-z0-9]+){{1,2}}"
     return "(-[0-9]+)?" if isinstance(workload.declared.spec, CronJob) else ""
 
 
 def _shapes(fleet: Fleet, workload: FleetWorkload) -> dict[str, Shape]:
     """By replica type."""
     data = demanded(workload.declared.origin, demands(fleet, workload))
-    return {item.name: _shape(data, item.spec_path, item.annotations) for item in workload.replicas}
+    return {item.name: _shape(item.pod_spec(data), (), item.annotations) for item in workload.replicas}
 
 
 def _further(fleet: Fleet, workload: FleetWorkload, gang: Gang, needed: Needed) -> Needed:

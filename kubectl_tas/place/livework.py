@@ -12,6 +12,7 @@ from kubectl_tas.live.cluster_state import TOPOLOGIES
 from kubectl_tas.live.live_cluster import QueueUsage, state_of
 from kubectl_tas.live.owners import Controller, resources
 from kubectl_tas.live.reasons import LiveGroup, LivePod, Saying, Told, is_race, unnamed
+from kubectl_tas.model.kindlists import written
 from kubectl_tas.model.labels import TASK, WORKFLOW
 from kubectl_tas.place.gangs_to_place import NOT_KUBERNETES, LeftOut, Needed, Unplaced, unplaced
 from kubectl_tas.place.pending_reasons import NO_GROUP, NOT_READY, REFUSED, UNPLACED, is_of_waiting
@@ -31,7 +32,7 @@ ON_NODES = frozenset({"Running", "Succeeded"})
 
 def read_of(fleet: Fleet, sent: Submission) -> dict[str, str]:
     """What is read of a submission beside PodGroups and pods: kubectl's names by kind."""
-    found = resources(_kind_of(fleet, sent))
+    found = resources(_kind_of(fleet, sent), fleet.config.kinds)
     return {**found, **({"Topology": TOPOLOGIES[0]} if sent.pool.backend.is_kai and _has_levels(sent) else {})}
 
 
@@ -66,14 +67,23 @@ class LiveWork:
         """Kind of the object that makes its pods."""
         return _kind_of(self.fleet, self.sent)
 
+    @property
+    def _resources(self) -> dict[str, str]:
+        return resources(self.kind, self.fleet.config.kinds)
+
+    @property
+    def _identity(self) -> tuple[str, str]:
+        """Kind and name of its own object, as the cluster has them."""
+        return written(self.sent.kind), self.sent.name
+
     @cached_property
     def controllers(self) -> tuple[Controller, ...]:
         """Its own object first, then what was made of it."""
         sent, found = self.sent, list[Controller]()
         keys: set[tuple[str, str]] = set()
         here = [item for item in self.told.controllers if item.namespace == sent.namespace]
-        for item in (item for kind in resources(self.kind) for item in here if item.kind == kind):
-            is_own = (item.kind, item.name) == (sent.kind, sent.name) or self._is_of_workflow(item.labels.get(WORKFLOW))
+        for item in (item for kind in self._resources for item in here if item.kind == kind):
+            is_own = (item.kind, item.name) == self._identity or self._is_of_workflow(item.labels.get(WORKFLOW))
             if is_own or keys & set(item.owners):
                 found.append(item)
                 keys.add((item.kind, item.name))
@@ -82,13 +92,13 @@ class LiveWork:
     @property
     def own(self) -> Controller | None:
         """Its own object; None where the cluster has none, or nothing is known of its kind."""
-        own = (self.sent.kind, self.sent.name)
-        return next((item for item in self.controllers if (item.kind, item.name) == own), None)
+        return next((item for item in self.controllers if (item.kind, item.name) == self._identity), None)
 
     @property
     def reads_own(self) -> bool:
         """Whether all objects of its kind are known."""
-        return self.kind in resources(self.kind) and self.kind not in self.told.gaps
+        kind = written(self.kind)
+        return kind in self._resources and kind not in self.told.gaps
 
     @cached_property
     def pods(self) -> list[LivePod]:
@@ -99,7 +109,7 @@ class LiveWork:
     def groups(self) -> list[LiveGroup]:
         """Its PodGroups: those made for it or of its file, and those that its pods name."""
         named = {pod.group for pod in self.pods}
-        own = {(self.sent.kind, self.sent.name), *((item.kind, item.name) for item in self.controllers)}
+        own = {self._identity, *((item.kind, item.name) for item in self.controllers)}
         return [
             item
             for item in self._groups_here
@@ -210,14 +220,16 @@ class LiveWork:
     def _has(self, pod: LivePod) -> bool:
         sent = self.sent
         owners = {("Pod", pod.name), *pod.owners}
-        if self.gang_of(pod.group) or (sent.kind, sent.name) in owners:
+        if self.gang_of(pod.group) or self._identity in owners:
             return True
         if owners & {(item.kind, item.name) for item in self.controllers}:
             return True
         if self._is_of_workflow(pod.workflow):
             return pod.group not in self.of_other_versions
-        if sent.kind == "PodCliqueSet":
+        if sent.kind in ("PodCliqueSet", "DynamoGraphDeployment"):  # Dynamo names its set like the graph
             return pod.set_name == sent.name
+        if sent.kind == "SparkApplication":  # Spark's driver makes the executors
+            return ("Pod", f"{sent.name}-driver") in pod.owners
         of_deployment = re.compile(re.escape(sent.name) + "-[a-z0-9]+")
         return sent.kind == "Deployment" and any(
             kind == "ReplicaSet" and of_deployment.fullmatch(name) for kind, name in pod.owners
@@ -241,7 +253,7 @@ class LiveWork:
                         yield unnamed(item, namespace, pod.name)
         makers = (f"{item.kind} {item.name}" for item in self.controllers)
         has_all = bool(self.groups) and not self.missing and all(map(self.is_complete, self.groups))
-        for what in dict.fromkeys((f"{self.sent.kind} {self.sent.name}", *makers)):
+        for what in dict.fromkeys((" ".join(self._identity), *makers)):
             yield from (item for item in self._events(what) if not (has_all and item.reason == REFUSED))
 
     def _events(self, what: str) -> Iterator[Saying]:

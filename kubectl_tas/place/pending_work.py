@@ -15,6 +15,7 @@ from kubectl_tas.gangs.admission import Verdict, answers
 from kubectl_tas.live.kubectl import complete_kinds
 from kubectl_tas.live.live_cluster import POD_GROUPS, QueueUsage
 from kubectl_tas.live.reasons import LiveGroup, Saying, Told, gathered, unnamed
+from kubectl_tas.model.kindlists import written
 from kubectl_tas.model.labels import NODE_POOL, POD_GROUP, PREEMPTION_DELAY, SKIP_PODGROUPER
 from kubectl_tas.place.answers import OTHER_SHARD, Fit, Outcome, fit
 from kubectl_tas.place.differences import differences
@@ -146,7 +147,7 @@ class _Question:
         """Whether the cluster has its object, or speaks of it."""
         sent = self.sent
         return self.work.own is not None or (
-            not self.work.reads_own and (sent.namespace, f"{sent.kind} {sent.name}") in self.work.told.events
+            not self.work.reads_own and (sent.namespace, f"{written(sent.kind)} {sent.name}") in self.work.told.events
         )
 
     def answer(self) -> Why:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field, replace
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.gpus import Gpus
 from kubectl_tas.kai import Feature
@@ -77,6 +77,10 @@ class Ignored(Enum):
     NOT_DIVIDED = "other pods of the kind are divided"
 
 
+_OF_PLACES = ("affinity", "nodeSelector", "priorityClassName", "schedulerName", "tolerations")
+"""Fields of a PodSpec that kinds take over which write no PodSpec."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReplicaType:
     """Equal pods of a workload, with what their template asks for."""
@@ -134,6 +138,21 @@ class ReplicaType:
     def annotations_path(self) -> KeyPath:
         """Where the annotations of its pods stand."""
         return (*self.metadata_path, "annotations")
+
+    def pod_spec(self, data: Any) -> Any:
+        """The PodSpec that its pods get by the ``data`` of the workload; where that writes none, the fields that decide
+        where they run.
+        """
+        for step in self.spec_path:
+            data = data[step]
+        if self.is_pod_spec or self.template is None:
+            return data
+        pods = self.template.spec
+        made = {
+            name: [item.model_dump(by_alias=True, exclude_defaults=True) for item in getattr(pods, name)]
+            for name in ("containers", "initContainers")
+        }
+        return {**{key: data[key] for key in _OF_PLACES if key in data}, **made}
 
     @property
     def job_annotations(self) -> tuple[KeyPath, dict[str, str]] | None:

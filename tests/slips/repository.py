@@ -89,6 +89,13 @@ spec:
   gitops: none
   priorityClasses:
     HIGH: osmo-high
+  kinds:
+  - apiVersion: ml.example.com/v1
+    kind: Training
+    pods:
+    - {template: "spec.roles[].template", replicas: "spec.roles[].replicas"}
+    podGroups: one
+    minimum: all
 """,
     "pools/team.yaml": """\
 apiVersion: tas/v1alpha1
@@ -128,12 +135,12 @@ metadata:
   labels:
     run.ai/karta-group: ml.example.com
     run.ai/karta-version: v1
-    run.ai/karta-kind: Training
+    run.ai/karta-kind: Tuning
 spec:
   structureDefinition:
     rootComponent:
       name: training
-      kind: {group: ml.example.com, version: v1, kind: Training}
+      kind: {group: ml.example.com, version: v1, kind: Tuning}
       statusDefinition: {statusMappings: {}}
     childComponents:
     - name: worker
@@ -519,6 +526,42 @@ spec:
         resources:
           limits: {nvidia.com/gpu: 1, memory: 1Gi}
           claims: [{name: channel}]
+""",
+    "workflows/training.yaml": head("ml.example.com/v1", "Training", "training")
+    + "spec:\n  roles:\n  - name: worker\n    replicas: 2\n    template:\n"
+    + pods(6),
+    "workflows/argo.yaml": head("argoproj.io/v1alpha1", "Workflow", "argo")
+    + """\
+spec:
+  entrypoint: main
+  templates:
+  - name: main
+    container:
+      image: trainer:1
+      resources: {limits: {nvidia.com/gpu: 1}}
+""",
+    "workflows/spark.yaml": head("sparkoperator.k8s.io/v1beta2", "SparkApplication", "spark")
+    + """\
+spec:
+  type: Python
+  sparkVersion: 3.5.3
+  mainApplicationFile: local:///app/features.py
+  sparkConf:
+    spark.eventLog.enabled: "true"
+  driver:
+    cores: 1
+  executor:
+    instances: 2
+    gpu: {name: nvidia.com/gpu, quantity: 1}
+""",
+    "workflows/kserve.yaml": head("serving.kserve.io/v1beta1", "InferenceService", "kserve")
+    + """\
+spec:
+  predictor:
+    minReplicas: 1
+    model:
+      modelFormat: {name: huggingface}
+      resources: {limits: {nvidia.com/gpu: 1}}
 """,
     "workflows/objects.yaml": """apiVersion: v1
 kind: Service

@@ -276,6 +276,33 @@ WORKLOADS: tuple[Row, ...] = (
     ("workflows/rayservice", "  rayClusterConfig:", "  rayClusterConfg:", "rayClusterConfg rayClusterConfig"),
     ("workflows/trainjob", "  runtimeRef:", "  runtimeref:", "runtimeref runtimeRef"),
     ("workflows/trainjob", "    numNodes: 2", "    numNode: 2", "numNode numNodes"),
+    ("workflows/training", "    template:", "    templates:", "templates template"),
+    ("workflows/training", "    replicas: 2", "    replicas: two", "replicas whole number"),
+    (
+        "workflows/training",
+        "        restartPolicy: Never",
+        "        schedulerName: default-scheduler",
+        "schedulerName kai-scheduler",
+    ),
+    ("workflows/training", "kind: Training", "kind: Trainings", "Trainings Training"),
+    ("tas", "podGroups: one", "podGroups: each", "minimum podGroups one"),
+    ("tas", "    kind: Training", "    kind: Trainer", "Training"),
+    ("tas", 'template: "spec.roles[].template"', 'template: "spec.roles.template"', "template"),
+    ("workflows/argo", "    container:", "    contianer:", "contianer container"),
+    ("workflows/argo", "  templates:", "  podSpecPatch: x\n  templates:", "podSpecPatch pods judged"),
+    ("workflows/argo", "argoproj.io/v1alpha1", "argoproj.io/v1", "argoproj.io/v1 v1alpha1"),
+    (
+        "workflows/argo",
+        "  name: argo",
+        "  annotations: {kai.scheduler/topology-required-placement: zone}\n  name: argo",
+        "each pod",
+    ),
+    ("workflows/spark", "    instances: 2", "    instnaces: 2", "instnaces instances"),
+    ("workflows/spark", "spark.eventLog.enabled", "spark.executor.instances", "spark.executor.instances number"),
+    ("workflows/spark", "nvidia.com/gpu, ", "nvidia.com/gpus, ", "nvidia.com/gpus nvidia.com/gpu"),
+    ("workflows/kserve", "    minReplicas: 1", "    minreplicas: 1", "minreplicas minReplicas"),
+    ("workflows/kserve", "    model:", "    workerSpec: {pipelineParallelSize: 2}\n    model:", "workerSpec"),
+    ("workflows/kserve", "gpu: 1", "gpu: 1, habana.ai/gaudi: 1", "charges no queue habana.ai/gaudi"),
 )
 JOB, CRON = "workflows/job", "workflows/cronjob"
 IMAGE, COMMAND, NEVER = "        image: trainer:1", "        command: [run]", "      restartPolicy: Never"
