@@ -101,7 +101,7 @@ def settle(found: Iterable[Diagnostic], fleet: Fleet, base: Base | None, *, comp
     rules, waivers = fleet.config.rules, fleet.repository.waivers
     if not rules and not waivers and not (base and base.rules) and fleet.repository.refused_config is None:
         return in_order(without_consequences(tuple(found), complete=complete))
-    unread = set(_unread_declarations(fleet.repository.refused_config))
+    unread = _unread_declarations(fleet.repository.refused_config)
     found = (item for item in found if item.rule.code != UNKNOWN_KIND.code or item.message not in unread)
     comments = {(item.place.path, item.line, code): item for item in waivers for code in item.rules}
     used: set[tuple[str, int, str]] = set()
@@ -118,13 +118,17 @@ def settle(found: Iterable[Diagnostic], fleet: Fleet, base: Base | None, *, comp
     return in_order(without_consequences(settled, complete=complete))
 
 
-def _unread_declarations(refused: Origin | None) -> Iterator[str]:
+def _unread_declarations(refused: Origin | None) -> set[str]:
     """What is said of kinds that a Config with errors adds: with the errors mended they are known."""
-    for field in ("kinds", "companions"):
-        written = refused.value(("spec", field)) if refused is not None else None
-        for item in written if isinstance(written, list) else ():
-            if isinstance(item, dict):
-                yield not_read(str(item.get("kind")), item.get("apiVersion"))
+    fields = refused.value(()) if refused is not None else None
+    found = [items for items in fields.values() if isinstance(items, dict)] if isinstance(fields, dict) else []
+    return {
+        not_read(str(item.get("kind")), item.get("apiVersion"))
+        for spec in found  # whose key may be the error
+        for field in ("kinds", "companions")
+        for item in (spec.get(field) if isinstance(spec.get(field), list) else ())
+        if isinstance(item, dict)
+    }
 
 
 def _set(diagnostic: Diagnostic, rules: Mapping[str, str], base: Base | None) -> Iterator[Diagnostic]:

@@ -230,6 +230,8 @@ class _Loader:
     def _document(self, document: Document) -> None:
         kind = recognise(document, self._config)
         if isinstance(kind, Diagnostic):
+            if document.path == CONFIG_FILE:
+                self.refused_config = document
             return self._refuse(kind)
         model, problems = validate(kind, document)
         self._refuse(*problems)

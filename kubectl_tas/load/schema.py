@@ -106,7 +106,8 @@ def validate(kind: Kind, document: Document) -> tuple[BaseModel | None, list[Dia
         if kind.normalize or not document.has_null:
             return model, []
     except ValidationError as error:
-        refused = [_from_model(item, document) for item in error.errors(include_url=False)]
+        errors = error.errors(include_url=False)
+        refused = [_from_model(item, document) for item in errors if not _lacks_refused(item, errors)]
     found = (
         [d for problem in validator(kind.schema).iter_errors(data) for d in _explain(problem, document)]
         if kind.schema
@@ -341,6 +342,12 @@ def _within(keyword: str, expected: Any, schema: dict[str, Any]) -> str:
             return f"Use {expected} or less."
         case _:
             return ""
+
+
+def _lacks_refused(item: Any, errors: Sequence[Any]) -> bool:
+    """Whether a list is too short because its items are refused."""
+    path = item["loc"]
+    return item["type"] == "too_short" and any(other["loc"][: len(path)] == path != other["loc"] for other in errors)
 
 
 def _from_model(item: Any, document: Document) -> Diagnostic:

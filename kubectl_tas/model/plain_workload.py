@@ -12,10 +12,8 @@ from pydantic import Field, create_model
 
 from kubectl_tas.late import imported
 from kubectl_tas.model.base import Count, KeyPath, Many, Text
-from kubectl_tas.model.podkinds import PLAIN, PodKind, PodPart
+from kubectl_tas.model.podkinds import LIST, MAPPING, PLAIN, PodKind, PodPart, path_steps
 from kubectl_tas.model.podtemplate import Name, Open, PodSet, PodTemplate, Workload, pod_set
-
-LIST, MAPPING = "[]", "*"
 
 
 class PlainWorkload(Workload):
@@ -38,7 +36,7 @@ class PlainWorkload(Workload):
     def _pod_sets(self) -> Iterator[PodSet]:
         """The pods of each part of the row, in the order of the file."""
         for part in self.row.pods:
-            for path, found in _found(self, _steps(part.path)):
+            for path, found in _found(self, path_steps(part.path)):
                 yield from self._pods(part, path, found)
 
     @property
@@ -48,13 +46,13 @@ class PlainWorkload(Workload):
         """
         is_found = bool(self.pod_sets)
         for part in self.row.pods:
-            *above, last = _steps(part.path)
+            *above, last = path_steps(part.path)
             for path, found in _found(self, tuple(above)) if len(above) > 1 and last not in (LIST, MAPPING) else ():
                 if not isinstance(found, (dict, tuple)) and _below(found, last) is None:
                     is_found = True
                     yield (*path, last)
         if not is_found:
-            yield tuple(takewhile(lambda step: step not in (LIST, MAPPING), _steps(self.row.pods[0].path)))
+            yield tuple(takewhile(lambda step: step not in (LIST, MAPPING), path_steps(self.row.pods[0].path)))
 
     def _pods(self, part: PodPart, path: KeyPath, found: Any) -> Iterator[PodSet]:
         template = found if isinstance(found, PodTemplate) else found.template
@@ -75,7 +73,7 @@ class PlainWorkload(Workload):
         """How many pods of each part start together."""
         found = []
         for part in self.row.pods:
-            for path, pods in _found(self, _steps(part.path)):
+            for path, pods in _found(self, path_steps(part.path)):
                 if isinstance(pods, PodTemplate):
                     least = self.number(part.least, path, 0) or self.number(part.count, path, int(part.is_counted))
                     found.append(least if self.row.sub_groups else least * (self.number(part.times) or 1))
@@ -84,7 +82,7 @@ class PlainWorkload(Workload):
     def number(self, wanted: str, path: KeyPath = (), otherwise: int = 1) -> int:
         """The number at a path of the row, for the item that ``path`` is in."""
         found: Any = self
-        for index, step in enumerate(_steps(wanted)):
+        for index, step in enumerate(path_steps(wanted)):
             found = _below(found, path[index] if step in (LIST, MAPPING) else step)
         return found if wanted and isinstance(found, int) else otherwise
 
@@ -116,8 +114,10 @@ def _at(found: Any, path: KeyPath) -> Any:
 def _below(found: Any, step: str | int) -> Any:
     if found is None:
         return None
-    if isinstance(found, (dict, tuple)):
-        return found[step]  # type: ignore[index]
+    if isinstance(found, dict):
+        return found.get(str(step))
+    if isinstance(found, tuple):
+        return found[step] if isinstance(step, int) else None
     return getattr(found, _field(str(step)), None)
 
 
@@ -128,15 +128,11 @@ def _found(value: Any, steps: tuple[str, ...], path: KeyPath = ()) -> Iterator[t
     if not steps:
         yield path, value
     elif steps[0] in (LIST, MAPPING):
-        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, tuple) else ()
+        for key, item in items:
             yield from _found(item, steps[1:], (*path, key))
     else:
         yield from _found(_below(value, steps[0]), steps[1:], (*path, steps[0]))
-
-
-@cache
-def _steps(path: str) -> tuple[str, ...]:
-    return tuple(path.replace("[]", ".[]").split(".")) if path else ()
 
 
 def _field(key: str) -> str:
@@ -154,7 +150,7 @@ class _Node:
     def at(self, path: str) -> _Node:
         """The place at a path; each item of a list may have a name."""
         node = self
-        for step in _steps(path):
+        for step in path_steps(path):
             if step == LIST:
                 node.parts.setdefault(step, _Node()).parts.setdefault("name", _NAME)
             node = node.parts.setdefault(step, _Node())

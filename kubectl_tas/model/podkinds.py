@@ -15,15 +15,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, model_validator
 
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import Many, Model, Positive, Text, said
 from kubectl_tas.model.kindlists import COMPANIONS, OWN, WORKLOADS, group_of
 from kubectl_tas.records import dataclass
 
+LIST, MAPPING = "[]", "*"
 PodPath = Annotated[
     str,
     StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_-]*(\[\]|\.\*|\.[A-Za-z][A-Za-z0-9_-]*)*$"),
@@ -243,6 +245,28 @@ KINDS = frozenset((version, row.kind) for row in PLAIN for version in row.versio
 """Their apiVersions and kinds."""
 
 
+@cache
+def path_steps(path: str) -> tuple[str, ...]:
+    """The keys of a path; ``LIST`` is each item, ``MAPPING`` each key."""
+    return tuple(path.replace("[]", ".[]").split(".")) if path else ()
+
+
+def check_paths(*paths: str) -> None:
+    """``ValueError`` where one path takes for a list or a mapping what another one takes for an object."""
+    known: dict[tuple[str, ...], str] = {}
+    for path in paths:
+        steps = path_steps(path)
+        for index, step in enumerate(steps):
+            above, form = steps[:index], step if step in (LIST, MAPPING) else "object"
+            if known.setdefault(above, form) != form:
+                where = ".".join(above).replace(".[]", "[]")
+                message = f"{where} is {_FORMS[form]} in {path}, and {_FORMS[known[above]]} in another path"
+                raise ValueError(message)
+
+
+_FORMS = {LIST: "a list", MAPPING: "a mapping", "object": "an object"}
+
+
 class DeclaredPods(Model):
     """Equal pods of a declared kind."""
 
@@ -252,6 +276,11 @@ class DeclaredPods(Model):
     """
     replicas: PodPath | None = None
     """Where their number stands, such as spec.roles[].replicas. Without it, or where an object leaves it out: 1."""
+
+    @model_validator(mode="after")
+    def _paths(self) -> DeclaredPods:
+        check_paths(self.template, self.replicas or "")
+        return self
 
 
 class DeclaredKind(Model):
@@ -273,6 +302,12 @@ class DeclaredKind(Model):
     """With podGroups one: how many pods start together, as a number, all, or the path of a number in the object. KAI
     itself takes 1; another one holds where the controller of the kind, or a plugin of KAI, makes the PodGroup.
     """
+
+    @model_validator(mode="after")
+    def _paths(self) -> DeclaredKind:
+        least = self.minimum if isinstance(self.minimum, str) and self.minimum != "all" else ""
+        check_paths(*(path for item in self.pods for path in (item.template, item.replicas or "")), least)
+        return self
 
     @property
     def row(self) -> PodKind:
