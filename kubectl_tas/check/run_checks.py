@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kubectl_tas.check import check_fleet
+from kubectl_tas.check.conflicts import mappings
 from kubectl_tas.check.deduplicate import without_consequences
 from kubectl_tas.check.secrets import SECRET_IN_CLEAR
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving, in_order
@@ -120,15 +121,10 @@ def settle(found: Iterable[Diagnostic], fleet: Fleet, base: Base | None, *, comp
 
 def _unread_declarations(refused: Origin | None) -> set[str]:
     """What is said of kinds that a Config with errors adds: with the errors mended they are known."""
-    fields = refused.value(()) if refused is not None else None
-    found = [items for items in fields.values() if isinstance(items, dict)] if isinstance(fields, dict) else []
-    return {
-        not_read(str(item.get("kind")), item.get("apiVersion"))
-        for spec in found  # whose key may be the error
-        for field in ("kinds", "companions")
-        for item in (spec.get(field) if isinstance(spec.get(field), list) else ())
-        if isinstance(item, dict)
-    }
+    config = refused.value(()) if refused is not None else None
+    specs = mappings(list(config.values())) if isinstance(config, dict) else ()  # the key "spec" may be the error
+    items = (item for spec in specs for field in ("kinds", "companions") for item in mappings(spec.get(field)))
+    return {not_read(str(item.get("kind")), item.get("apiVersion")) for item in items}
 
 
 def _set(diagnostic: Diagnostic, rules: Mapping[str, str], base: Base | None) -> Iterator[Diagnostic]:
