@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_tas.draw.poolfigure import figure
-from kubectl_tas.draw.pooltables import amount_text, facts, queues, quota_text
+from kubectl_tas.draw.pooltables import amount_text, facts, queues, quota_text, used_by
 from kubectl_tas.draw.topologytables import objects, sets
 from kubectl_tas.gangs.quota_usage import Account, totals
-from kubectl_tas.quantities import NO_LIMIT, Amounts
+from kubectl_tas.quantities import NO_LIMIT, OTHERS, Amounts, ResourceName, show
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.resolve.topologies import FleetTopology
@@ -35,7 +35,8 @@ from kubectl_tas.site.work import work_table
 _STATES: dict[str, Tone] = {"ACTIVE": "good", "DELETING": "fair", "ARCHIVED": "plain"}
 _FIRST = 20
 """Rows of a table that is whole elsewhere."""
-_HEADER = ("Pool", "GPU quota", "Used", "Available", "Used of the quota", "State")
+_OTHERS = ("CPU used", "Memory used")
+_HEADER = ("Pool", "GPU quota", "Used", "Available", "Used of the quota", *_OTHERS, "State")
 _QUEUES = ("Queue", "State", "Quota", "Used", "Limit", "Weight")
 
 
@@ -59,9 +60,9 @@ def cluster_table(content: Content) -> Table:
         found = sums.get(backend.name)
         amounts = (found.quota, found.used, found.available) if found else (Amounts(),) * 3
         shown = tuple(amount_text("gpu", part) for part in amounts)
-        bar = _bar(amounts[0], amounts[1])
-        rows.append((content.places.cluster(backend), _scheduler(backend), str(len(own)), *shown, bar))
-    header = ("Cluster", "Scheduler", "Pools", "GPUs guaranteed", "Used", "Available", "Used of the quota")
+        rest = (_bar(amounts[0], amounts[1]), *_others(amounts[0], amounts[1]))
+        rows.append((content.places.cluster(backend), _scheduler(backend), str(len(own)), *shown, *rest))
+    header = ("Cluster", "Scheduler", "Pools", "GPUs guaranteed", "Used", "Available", "Used of the quota", *_OTHERS)
     return Table("Clusters", header, tuple(rows))
 
 
@@ -75,8 +76,23 @@ def account_table(content: Content, backend: FleetBackend | None = None) -> Tabl
 def _account(content: Content, row: Account) -> tuple[Cell, ...]:
     where = content.places.subpool(row.pool, row.subpool) if row.subpool else content.places.pool(row.pool)
     state: Cell = Badge(row.state, _STATES[row.state]) if row.state else ""
-    amounts = (amount_text("gpu", row.used), amount_text("gpu", row.available))
-    return Indented(where, row.depth), quota_text("gpu", row), *amounts, _bar(row.quota, row.used), state
+    text = amount_text("gpu", row.used)
+    quota, used = row.quota, row.used
+    if row.total is not None:  # others divide it: what they use is below it too
+        quota, used = row.total, used_by(content.below[row.name])
+        text += f" (Total: {amount_text('gpu', used)})"
+    amounts = (quota_text("gpu", row), text, amount_text("gpu", row.available))
+    return Indented(where, row.depth), *amounts, _bar(quota, used), *_others(quota, used), state
+
+
+def _others(quota: Amounts, used: Amounts | None) -> tuple[str, ...]:
+    """What is used of cpu and of memory, and of how much where that is guaranteed."""
+    return tuple(_of_quota(name, quota, used) for name in OTHERS)
+
+
+def _of_quota(resource: ResourceName, quota: Amounts, used: Amounts | None) -> str:
+    text = amount_text(resource, used)
+    return text if quota.of(resource) == NO_LIMIT else f"{text} of {show(resource, quota.of(resource))}"
 
 
 def _bar(quota: Amounts, used: Amounts | None) -> Cell:

@@ -257,7 +257,7 @@ def test_usage_may_come_from_a_cluster(small: Path, tmp_path: Path) -> None:
     state.write_text(json.dumps({"kind": "List", "items": [queue]}))
     assert report(small, tmp_path / "site", "--cluster-state", str(state)) == 0
     assert "Subpool a 7 of 10 GPUs used" in words(tmp_path / "site", "pools/team.html")
-    assert "team--a 10 7 3 70% ACTIVE" in words(tmp_path / "site", "pools/index.html")
+    assert "team--a 10 7 3 70% 0 0 ACTIVE" in words(tmp_path / "site", "pools/index.html")
     assert "Used: held in the cluster by work that cannot be preempted." in words(tmp_path / "site", "index.html")
 
 
@@ -276,3 +276,19 @@ def test_a_site_without_a_title(small: Path) -> None:
     assert result.code == 2
     assert "--title is empty" in result.err
     assert not (small / "site").exists()
+
+
+def test_a_department_shows_what_is_used_below_it(site: Path) -> None:
+    for page in ("index.html", "pools/index.html", "clusters/serve-us.html"):
+        text = words(site, page)
+        assert "products 8 (Total: 48) 0 (Total: 28) 8 58% 292 of 960 2016Gi of 8T" in text, page
+        assert "search 4 (Total: 16) 2 (Total: 8) 2 50% 88 of 320 592Gi of 2T" in text, page
+        assert "search--embeddings 4 2 2 50% 32 of 80 200Gi of 500G ACTIVE" in text, page
+    assert "serve-us kai-scheduler 0.15 3 48 28 20 58% 292 of 960 2016Gi of 8T" in words(site, "clusters/index.html")
+
+
+def test_a_pool_without_a_quota_of_cpu_shows_what_is_used_of_it(small: Path, tmp_path: Path) -> None:
+    job = JOB.format(name="one", pool="team--a", gpus=1).replace("gpu: 1", "gpu: 1, cpu: 3, memory: 5Gi")
+    write(small, {"workflows/one.yaml": job})
+    assert report(small, tmp_path / "site") == 0
+    assert "team--a 10 1 9 10% 3 5Gi ACTIVE" in words(tmp_path / "site", "pools/index.html")
