@@ -13,7 +13,7 @@ from kubectl_tas.gangs.quota_usage import Account, accounts
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.pools import FleetPool, Submission
+from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission
 from kubectl_tas.resolve.topologies import FleetTopology
 from kubectl_tas.site.blocks import Badge, Link, Tone
 from kubectl_tas.site.places import Places, places
@@ -31,6 +31,8 @@ SEVERITIES: dict[Severity, tuple[str, Tone]] = {
     Severity.INFO: ("note", "plain"),
 }
 """What each is called, and how things stand with it."""
+OWNERS = ("owner", "team")
+"""Labels that name an owner, with any prefix; the first counts before the second."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,24 @@ class Content:
         """The verdict on one."""
         return self.verdicts[id(item)]
 
+    def owner(self, item: Submission) -> str:
+        """Who owns it: as its labels say, else those of the queue that it is sent to, or of one above; else nothing."""
+        spec = item.declared.spec
+        written = spec.workflow.labels if item.kind == "Workflow" else spec.metadata.labels
+        return _named(written) or self.owner_of(item.pool, item.subpool)
+
+    def owner_of(self, pool: FleetPool, subpool: FleetSubpool | None) -> str:
+        """The same of a pool, or of one of its subpools."""
+        below = subpool.declared.spec.spec.queue.labels if subpool else pool.declared.spec.spec.sharedQueue.labels
+        above = (one.declared.spec.spec.queue.labels for one in pool.chain)
+        return next(filter(None, map(_named, (below, *above))), "")
+
+    @cached_property
+    def owners(self) -> tuple[str, ...]:
+        """All of them."""
+        accounts = (self.owner_of(row.pool, row.subpool) for row in self.accounts)
+        return tuple(sorted({*map(self.owner, self.places.work), *accounts} - {""}))
+
     def picture(self, item: Submission) -> Picture:
         """What becomes of one."""
         return picture(self.fleet, item, self._admission)
@@ -140,6 +160,12 @@ class Content:
         for item in self.places.work:
             found[item.pool.name].append(item)
         return dict(found)
+
+
+def _named(labels: Mapping[str, str]) -> str:
+    """The owner that labels name."""
+    own = [key for key in labels if key.rpartition("/")[2] in OWNERS and labels[key]]
+    return labels[min(own, key=lambda key: (OWNERS.index(key.rpartition("/")[2]), key))] if own else ""
 
 
 def path_of(item: Diagnostic) -> str:

@@ -36,7 +36,7 @@ _STATES: dict[str, Tone] = {"ACTIVE": "good", "DELETING": "fair", "ARCHIVED": "p
 _FIRST = 20
 """Rows of a table that is whole elsewhere."""
 _OTHERS = ("CPU used", "Memory used")
-_HEADER = ("Pool", "GPU quota", "Used", "Available", "Used of the quota", *_OTHERS, "State")
+_HEADER = ("GPU quota", "Used", "Available", "Used of the quota", *_OTHERS, "State")
 _QUEUES = ("Queue", "State", "Quota", "Used", "Limit", "Weight")
 
 
@@ -70,7 +70,8 @@ def account_table(content: Content, backend: FleetBackend | None = None) -> Tabl
     """Pools with what is below them, of one cluster or of all."""
     own = (row for row in content.accounts if row.state != "ARCHIVED")
     rows = tuple(_account(content, row) for row in own if backend is None or row.pool.backend.name == backend.name)
-    return Table("Pools", _HEADER, rows, none="No pool is declared.")
+    owner = ("Owner",) if content.owners else ()
+    return Table("Pools", ("Pool", *owner, *_HEADER), rows, none="No pool is declared.")
 
 
 def _account(content: Content, row: Account) -> tuple[Cell, ...]:
@@ -82,7 +83,8 @@ def _account(content: Content, row: Account) -> tuple[Cell, ...]:
         quota, used = row.total, used_by(content.below[row.name])
         text += f" (Total: {amount_text('gpu', used)})"
     amounts = (quota_text("gpu", row), text, amount_text("gpu", row.available))
-    return Indented(where, row.depth), *amounts, _bar(quota, used), *_others(quota, used), state
+    owner = (content.owner_of(row.pool, row.subpool),) if content.owners else ()
+    return Indented(where, row.depth), *owner, *amounts, _bar(quota, used), *_others(quota, used), state
 
 
 def _others(quota: Amounts, used: Amounts | None) -> tuple[str, ...]:
@@ -146,6 +148,7 @@ def _pool(content: Content, pool: FleetPool) -> Page:
         "Topology": content.places.topology(pool.topology) if pool.topology else "none",
     }
     told = [("Cluster" if name == "Backend" else name, linked.get(name, text)) for name, text in facts(pool, None)]
+    told += [("Owner", owner) for owner in (content.owner_of(pool, None),) if owner]
     levels = tuple((level.key, level.label) for level in pool.levels)
     body: list[Block] = [
         Facts(tuple(told[1:])),

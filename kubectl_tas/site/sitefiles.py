@@ -84,7 +84,9 @@ def _entries(content: Content) -> Iterator[tuple[Link, str, str]]:
     for topology in content.fleet.topologies:
         yield where.topology(topology), "Topology", " ".join(level.key for level in topology.levels)
     for item in where.work:
-        more = f"{item.target} {content.verdict(item).outcome} {item.declared.origin.path}"
+        more = (
+            f"{item.target} {content.verdict(item).outcome} {item.declared.origin.path} {content.owner(item)}".strip()
+        )
         yield where.submission(item), item.kind, more
     for code in sorted({item.rule.code for item in content.findings}):
         yield Link(code, places.rule_place(code)), "Rule", ""

@@ -41,10 +41,12 @@ def work_table(content: Content, items: Sequence[Submission]) -> Table:
             *((content.places.cluster(item.pool.backend),) if several else ()),
             item.priority,
             item.kind,
+            *((content.owner(item),) if content.owners else ()),
         )
         for item in items
     )
-    header = ("Name", "Verdict", "GPUs", "Pool", *(("Cluster",) if several else ()), "Priority", "Kind")
+    more = ("Owner",) if content.owners else ()
+    header = ("Name", "Verdict", "GPUs", "Pool", *(("Cluster",) if several else ()), "Priority", "Kind", *more)
     return Table("Work", header, rows, none="Nothing is sent to a queue.")
 
 
@@ -106,6 +108,7 @@ def _facts(content: Content, picture: Picture) -> Facts:
         ("Priority", f"{item.priority}, {preemptible}"),
         ("GPUs", str(item.gpus)),
         ("Topology", placed),
+        *(("Owner", owner) for owner in (content.owner(item),) if owner),
         *picture.facts,
     ]
     return Facts(tuple(rows))

@@ -292,3 +292,37 @@ def test_a_pool_without_a_quota_of_cpu_shows_what_is_used_of_it(small: Path, tmp
     write(small, {"workflows/one.yaml": job})
     assert report(small, tmp_path / "site") == 0
     assert "team--a 10 1 9 10% 3 5Gi ACTIVE" in words(tmp_path / "site", "pools/index.html")
+
+
+@pytest.mark.parametrize(
+    ("own", "subpool_label", "pool_label", "owner"),
+    [
+        ("example.com/owner: ada, team: x", "owner: sub", "owner: above", "ada"),
+        ("team: red, ownership: no", "", "", "red"),
+        ("owner: '', a: b", "acme.io/team: sub", "owner: above", "sub"),
+        ("", "", "owner: above", "above"),
+    ],
+)
+def test_who_owns_work(small: Path, tmp_path: Path, own: str, subpool_label: str, pool_label: str, owner: str) -> None:
+    """Its own labels count before those of its subpool's queue, and these before those of the queues above."""
+    job = JOB.format(name="one", pool="team--a", gpus=1).replace("{kubectl-tas/pool", f"{{{own}, kubectl-tas/pool")
+    workflow = "workflow: {name: flow, pool: team--a, labels: {%s}, tasks: [{name: t, image: i}]}\n" % own
+    team = pool(spec=f"  queue: {{labels: {{{pool_label}}}}}\n")
+    part = subpool("a", 10).rstrip("\n") + f"\n  queue: {{labels: {{{subpool_label}}}}}\n"
+    files = {"workflows/one.yaml": job.replace("{, ", "{"), "workflows/flow.yaml": workflow}
+    write(small, {**files, "pools/team.yaml": team, "subpools/a.yaml": part})
+    assert report(small, tmp_path / "site") == 0
+    text = words(tmp_path / "site", "work/index.html")
+    assert f"one admitted 1 team--a NORMAL Job {owner} " in text
+    assert f"flow admitted 0 team--a NORMAL Workflow {owner} " in text
+    assert f"Owner {owner} " in words(tmp_path / "site", "work/job-one.html")
+    assert f' {owner}"' in (tmp_path / "site/search-index.js").read_text()
+    rest, part_owner = pool_label.rpartition(" ")[2], subpool_label.rpartition(" ")[2]
+    pools = words(tmp_path / "site", "pools/index.html")
+    assert f"team {rest} 90 ".replace("  ", " ") in pools
+    assert f"team--a {part_owner or rest} 10".replace("  ", " ") in pools
+
+
+def test_without_owners_there_is_no_column_for_them(site: Path) -> None:
+    for page in ("index.html", "work/index.html", "pools/products.html"):
+        assert "Owner" not in words(site, page)
