@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -24,9 +24,10 @@ Tick = Callable[[int, int], None]
 
 def files(content: Content, tick: Tick | None = None) -> dict[str, str]:
     """The text of every file, by its path from the root of the site."""
-    texts = {name: read_resource(f"templates/site/{name}") for name in ("style.css", "search.js")}
+    texts = {name: read_resource(f"templates/site/{name}") for name in ("style.css", "search.js", "filter.js")}
     texts["style.css"] += STYLE
     texts["search-index.js"] = _index(content)
+    texts["work-list.js"] = _data("tasWork", work.listed(content))
     for page in _pages(content):
         texts[page.path] = _html(page, content.title)
         if tick:
@@ -69,9 +70,16 @@ def _shown(value: Any) -> Any:
 
 def _index(content: Content) -> str:
     """The list: of each thing its name, what it is, what else finds it, and where it is."""
-    rows = [[printable(link.text), kind, printable(more), link.target] for link, kind, more in _entries(content)]
+    entries = _entries(content)
+    return _data(
+        "tasIndex", ([printable(link.text), kind, printable(more), link.target] for link, kind, more in entries)
+    )
+
+
+def _data(name: str, rows: Iterable[object]) -> str:
+    """Rows as a script, which pages can load from files too."""
     lines = ",\n".join(json.dumps(row) for row in rows)
-    return f"// {MARK}\nwindow.tasIndex = [\n{lines}\n];\n"
+    return f"// {MARK}\nwindow.{name} = [\n{lines}\n];\n"
 
 
 def _entries(content: Content) -> Iterator[tuple[Link, str, str]]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubectl_tas.draw.gangfigure import Picture, figure
+from kubectl_tas.report.style import printable
 from kubectl_tas.resolve.fleet import sent
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.site import blocks, places
-from kubectl_tas.site.blocks import Block, Cell, Drawing, Facts, Link, Page, Table, Text, drawing
+from kubectl_tas.site.blocks import Badge, Block, Cell, Drawing, Facts, Filters, Link, Page, Table, Text, drawing
 from kubectl_tas.site.content import Content, verdict_badge
 from kubectl_tas.site.found import findings_of
 
@@ -22,7 +23,7 @@ def pages(content: Content) -> Iterator[Page]:
     """The list of all work, and a page for each."""
     unread = _unread(content)
     table = work_table(content, content.places.work)
-    yield from blocks.divided(Page(places.WORK, "Work", "", "Work", (), (*unread, table)))
+    yield from blocks.divided(Page(places.WORK, "Work", "", "Work", (), (*unread, *_filters(content), table)))
     crumbs = (Link("Work", places.WORK),)
     yield from blocks.divided(Page(places.OPEN_WORK, LOOK_AT, "", "Work", crumbs, (waiting(content),)))
     for item in content.places.work:
@@ -48,6 +49,40 @@ def work_table(content: Content, items: Sequence[Submission]) -> Table:
     more = ("Owner",) if content.owners else ()
     header = ("Name", "Verdict", "GPUs", "Pool", *(("Cluster",) if several else ()), "Priority", "Kind", *more)
     return Table("Work", header, rows, none="Nothing is sent to a queue.")
+
+
+def _facets(content: Content, item: Submission) -> dict[str, list[str]]:
+    """By what it can be found: its pool and those above it, its verdict, its kind and its owner."""
+    pools = dict.fromkeys((item.target, *(pool.name for pool in item.pool.chain)))
+    return {
+        "pool": list(pools),
+        "verdict": [content.verdict(item).outcome],
+        "kind": [item.kind],
+        "owner": [printable(content.owner(item))],
+    }
+
+
+def _filters(content: Content) -> tuple[Filters, ...]:
+    """What there is to choose, where there are two of anything."""
+    known: dict[str, set[str]] = {}
+    for item in content.places.work:
+        for name, values in _facets(content, item).items():
+            known.setdefault(name, set()).update(values)
+    found = ((name.capitalize(), tuple(sorted(values - {""}))) for name, values in known.items() if len(values) > 1)
+    choices = tuple(found)
+    return (Filters(choices),) if choices else ()
+
+
+def listed(content: Content) -> Iterator[list[object]]:
+    """All rows of the list for filters: by what each is found, and its cells as text, target and tone."""
+    for item, row in zip(content.places.work, work_table(content, content.places.work).rows, strict=True):
+        yield [_facets(content, item), [_told(cell) for cell in row]]
+
+
+def _told(cell: Cell) -> list[str]:
+    if isinstance(cell, Link):
+        return [printable(cell.text), cell.target, ""]
+    return [cell.text, "", cell.tone] if isinstance(cell, Badge) else [printable(str(cell)), "", ""]
 
 
 def waiting(content: Content) -> Table:
