@@ -14,6 +14,10 @@ from kubectl_tas.cli.session import open_session, tell_errors, tell_unread
 from kubectl_tas.cli.terminal import progress, say
 from kubectl_tas.emit.file_plan import apply_plan
 from kubectl_tas.emit.site_files import plan_pages
+from kubectl_tas.errors import TasError
+from kubectl_tas.live.kubectl import complete_kinds
+from kubectl_tas.live.live_cluster import Clusters, nodes_among
+from kubectl_tas.place.node_resources import Nodes, read_nodes
 from kubectl_tas.site.content import Content
 from kubectl_tas.site.sitefiles import files
 
@@ -41,7 +45,8 @@ def report(to: str, title: str, live: bool, directory: str | None, **cluster: An
     own = {pool.backend.name for pool in fleet.pools}
     answers = asked.ask(lambda one: one.state().queues, own & asked.names) if asked else None
     source = SOURCES[CLUSTER if asked else DECLARED]
-    content = Content(title, fleet, session.shown, session.waived, answers.found if answers else None, source)
+    nodes = _nodes(asked, asked.names.intersection(own)) if asked else {}
+    content = Content(title, fleet, session.shown, session.waived, answers.found if answers else None, source, nodes)
     with progress("Drawing") as tick:
         texts = files(content, tick)
     plan, base = plan_pages(texts, Path(to), session.root, (*fleet.config.sources, fleet.config.output))
@@ -52,3 +57,16 @@ def report(to: str, title: str, live: bool, directory: str | None, **cluster: An
     say(f"Wrote {Path(to) / 'index.html'}: {counts}.", err=True)
     unread = tell_unread(answers.failed) if answers else 0
     return tell_errors(session) or unread
+
+
+def _nodes(asked: Clusters, backends: frozenset[str]) -> dict[str, Nodes]:
+    """The nodes of clusters, of files only where these have any; says on stderr which cannot be read."""
+    found = {}
+    for name in sorted(backends & asked.known.keys()):
+        try:
+            items = asked.of(name).nodes_and_pods()
+            if nodes_among(items):
+                found[name] = read_nodes(items, complete_kinds(items))
+        except TasError as error:
+            say(f"Without the nodes of backend {name}: {error.message}", err=True)
+    return found

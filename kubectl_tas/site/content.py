@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import field
 from functools import cached_property
 
 from kubectl_tas.diagnostics import Diagnostic, Severity
 from kubectl_tas.draw.gangfigure import Picture, picture
-from kubectl_tas.gangs.admission import Admission, Outcome, QueueUsage, Verdict
+from kubectl_tas.gangs.admission import VERDICTS, Admission, Outcome, QueueUsage, Verdict
 from kubectl_tas.gangs.quota_usage import Account, accounts
+from kubectl_tas.place.answers import Fit, fit, settled
+from kubectl_tas.place.answers import Outcome as Placement
+from kubectl_tas.place.gangs_to_place import LeftOut, unplaced
+from kubectl_tas.place.node_resources import Nodes
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
@@ -49,6 +54,8 @@ class Content:
     """What the queues of each cluster hold; None: what the repository declares counts."""
     used_from: str
     """Where that comes from, in words."""
+    nodes: Mapping[str, Nodes] = field(default_factory=dict)
+    """Those of clusters of which they are known, by backend."""
 
     @cached_property
     def places(self) -> Places:
@@ -121,6 +128,25 @@ class Content:
         """All of them."""
         accounts = (self.owner_of(row.pool, row.subpool) for row in self.accounts)
         return tuple(sorted({*map(self.owner, self.places.work), *accounts} - {""}))
+
+    @cached_property
+    def fits(self) -> dict[int, list[Fit | LeftOut]]:
+        """What ``fit`` says of work that does not run, where the nodes of its cluster and their pods are known, by the
+        identity of the work. Errors that are no verdicts leave nothing to answer.
+        """
+        found: dict[int, list[Fit | LeftOut]] = defaultdict(list)
+        if any(item.severity is Severity.ERROR and item.rule not in VERDICTS for item in self.findings):
+            return found
+        for backend in self.fleet.backends:
+            nodes = self.nodes.get(backend.name)
+            if nodes is None or not nodes.knows_pods or not backend.is_kai:
+                continue
+            own = [item for item in self.places.work if item.pool.backend is backend]
+            for gang in unplaced(self.fleet, own):
+                answer = settled(gang.orders, nodes) or gang if isinstance(gang, LeftOut) else fit(gang, nodes)
+                if isinstance(answer, LeftOut) or answer.outcome is not Placement.RUNS:
+                    found[id(gang.sent)].append(answer)
+        return found
 
     def picture(self, item: Submission) -> Picture:
         """What becomes of one."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubectl_tas.draw import planpage
 from kubectl_tas.draw.poolfigure import figure
 from kubectl_tas.draw.pooltables import amount_text, facts, queues, quota_text, used_by
 from kubectl_tas.draw.topologytables import objects, sets
 from kubectl_tas.gangs.quota_usage import Account, totals
+from kubectl_tas.gpus import GPU
+from kubectl_tas.place.capacity import capacity
 from kubectl_tas.quantities import NO_LIMIT, OTHERS, Amounts, ResourceName, show
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.pools import FleetPool
@@ -116,6 +119,7 @@ def _cluster(content: Content, backend: FleetBackend) -> Page:
             ("Scheduler", _scheduler(backend)),
             ("Grove", backend.spec.grove.version),
             *((("Context", backend.spec.context),) if backend.spec.context else ()),
+            *_nodes(content, backend),
         )
     )
     table = account_table(content, backend)
@@ -124,6 +128,33 @@ def _cluster(content: Content, backend: FleetBackend) -> Page:
     return Page(
         link.target, backend.name, "Cluster", "Clusters", crumbs, (facts, _topologies(content, backend), used, table)
     )
+
+
+def _nodes(content: Content, backend: FleetBackend) -> Iterator[tuple[str, str]]:
+    """What all nodes of a cluster have, where they are known."""
+    if backend.name not in content.nodes:
+        return
+    known = content.nodes[backend.name]
+    size = sum(node.allocatable.get(GPU, 0) for node in known.nodes)
+    free = sum(node.free.get(GPU, 0) for node in known.nodes)
+    yield "Nodes", str(len(known.nodes))
+    yield "GPUs of nodes", f"{size}, {free} of them free" if known.knows_pods else str(size)
+
+
+def _room(content: Content, pool: FleetPool) -> Iterator[Block]:
+    """What the nodes of its cluster have for a pool, where they are known."""
+    nodes = content.nodes.get(pool.backend.name)
+    if nodes is None or not pool.backend.is_kai:
+        return
+    there = capacity(pool, nodes)
+    yield Text("As `kubectl tas pool plan` says of the nodes of the cluster.", title="Room")
+    yield Facts(tuple(planpage.nodes_facts(there)))
+    if there.levels:
+        yield Table(
+            "Largest gangs",
+            tuple(name.capitalize().replace("gpu", "GPU") for name in planpage.HEADER),
+            tuple(planpage.rows(there)),
+        )
 
 
 def _topologies(content: Content, backend: FleetBackend) -> Table:
@@ -153,6 +184,7 @@ def _pool(content: Content, pool: FleetPool) -> Page:
     body: list[Block] = [
         Facts(tuple(told[1:])),
         _drawn(content, pool),
+        *_room(content, pool),
         *([_subpools(pool)] if pool.subpools else []),
         *([Table("Topology keys", ("Key", "Node label"), levels)] if levels else []),
         Table("Queues", _QUEUES, tuple(queues(pool, content.below[pool.name]))),
