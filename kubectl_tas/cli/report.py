@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from kubectl_tas.cli.backends import cluster_options, named_clusters
-from kubectl_tas.cli.options import FOLDER, repository_option, template_options, to_option
+from kubectl_tas.cli.diff import meaning_of
+from kubectl_tas.cli.options import FOLDER, REVISION, repository_option, template_options, to_option
 from kubectl_tas.cli.pool import CLUSTER, DECLARED, SOURCES, live_option
 from kubectl_tas.cli.session import open_session, tell_errors, tell_unread
 from kubectl_tas.cli.terminal import progress, say
@@ -25,11 +27,12 @@ from kubectl_tas.site.sitefiles import files
 @click.command("report", epilog="Example: kubectl tas report --to site")
 @to_option("DIR", FOLDER, "The folder of the site.", default="site", show_default=True)
 @click.option("--title", default="GPU pools", show_default=True, help="What the site is called.")
+@click.option("--since", metavar="REF", type=REVISION, help="Add a page of what changed since this git revision.")
 @live_option
 @cluster_options
 @template_options
 @repository_option
-def report(to: str, title: str, live: bool, directory: str | None, **cluster: Any) -> int:
+def report(to: str, title: str, since: str | None, live: bool, directory: str | None, **cluster: Any) -> int:
     """Write a static site of the repository.
 
     It shows clusters, pools, topologies, work with its verdicts, and findings. It needs no server and no network: open
@@ -47,6 +50,8 @@ def report(to: str, title: str, live: bool, directory: str | None, **cluster: An
     source = SOURCES[CLUSTER if asked else DECLARED]
     nodes = _nodes(asked, asked.names.intersection(own)) if asked else {}
     content = Content(title, fleet, session.shown, session.waived, answers.found if answers else None, source, nodes)
+    if since is not None:
+        content = replace(content, since=since, changes=meaning_of(directory, since)[1])
     with progress("Drawing") as tick:
         texts = files(content, tick)
     plan, base = plan_pages(texts, Path(to), session.root, (*fleet.config.sources, fleet.config.output))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from functools import cached_property
 
+from kubectl_tas.compare.impact import Impact
 from kubectl_tas.diagnostics import Diagnostic, Severity
 from kubectl_tas.draw.gangfigure import Picture, picture
 from kubectl_tas.gangs.admission import VERDICTS, Admission, Outcome, QueueUsage, Verdict
@@ -56,6 +57,10 @@ class Content:
     """Where that comes from, in words."""
     nodes: Mapping[str, Nodes] = field(default_factory=dict)
     """Those of clusters of which they are known, by backend."""
+    since: str | None = None
+    """The revision that the repository is compared with."""
+    changes: Impact | None = None
+    """What changed since then; None: nothing is compared."""
 
     @cached_property
     def places(self) -> Places:

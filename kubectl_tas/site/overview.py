@@ -51,4 +51,7 @@ def _tiles(content: Content) -> Tiles:
         ("Errors", places.FINDINGS, str(errors), "bad" if errors else "good"),
         ("Warnings", places.FINDINGS, str(warnings), "fair" if warnings else "good"),
     ]
+    if content.since is not None:
+        told = "not compared" if content.changes is None else f"risk: {content.changes.risk[0]}"
+        rows.append((f"Changes since {content.since}", places.CHANGES, told, "plain"))
     return Tiles(tuple((Link(name, target), number, tone) for name, target, number, tone in rows))

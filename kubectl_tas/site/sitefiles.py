@@ -13,7 +13,7 @@ from markupsafe import Markup
 from kubectl_tas.emit.site_files import MARK
 from kubectl_tas.report.style import printable
 from kubectl_tas.resources import read_resource, resource_root
-from kubectl_tas.site import found, inventory, overview, places, work
+from kubectl_tas.site import changes, found, inventory, overview, places, work
 from kubectl_tas.site.blocks import STYLE, Link, Page
 from kubectl_tas.site.content import Content
 from kubectl_tas.site.places import HOME, SECTIONS
@@ -29,7 +29,7 @@ def files(content: Content, tick: Tick | None = None) -> dict[str, str]:
     texts["search-index.js"] = _index(content)
     texts["work-list.js"] = _data("tasWork", work.listed(content))
     for page in _pages(content):
-        texts[page.path] = _html(page, content.title)
+        texts[page.path] = _html(page, content)
         if tick:
             tick(min(len(texts), len(content.places.work)), len(content.places.work))
     return texts
@@ -41,11 +41,13 @@ def _pages(content: Content) -> Iterator[Page]:
     yield from inventory.topology_pages(content)
     yield from found.pages(content)
     yield from work.pages(content)
+    yield from changes.pages(content)
 
 
-def _html(page: Page, title: str) -> str:
-    """The text of one page of the site with that title."""
-    return _template().render(page=page, site=title, mark=MARK, sections=SECTIONS, home=HOME)
+def _html(page: Page, content: Content) -> str:
+    """The text of one page of the site."""
+    sections = SECTIONS if content.since is None else {**SECTIONS, "Changes": places.CHANGES}
+    return _template().render(page=page, site=content.title, mark=MARK, sections=sections, home=HOME)
 
 
 @cache

@@ -36,7 +36,7 @@ HOSTILE = (
 
 def impact(*names: str, findings: tuple[Diagnostic, ...] = ()) -> Impact:
     """A change of queues, subpools and gangs that are called so."""
-    old, new = (QueueState("team", None, *(Amounts(n),) * 3, None) for n in (1, 2))
+    old, new = (QueueState("team", None, *(Amounts(n),) * 3, None, {}, {}) for n in (1, 2))
     return Impact(
         revision=names[0],
         queues=tuple(QueueChange("default", name, old, new) for name in names),

@@ -213,9 +213,7 @@ def choose(browser: Browser, name: str, value: str) -> list[str]:
         f"(field => {{ field.value = '{value}'; field.dispatchEvent(new Event('change')) }})"
         f"(document.querySelector('select[name={name}]'))"
     )
-    browser.evaluate(
-        "new Promise(done => { const look = () => window.tasWork ? setTimeout(done, 20) : setTimeout(look, 5); look() })"
-    )
+    browser.evaluate(LISTED.replace("tasIndex ? done()", "tasWork ? setTimeout(done, 20)"))
     return [row.split("\t")[0] for row in browser.evaluate(ROWS)]
 
 

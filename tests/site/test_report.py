@@ -306,7 +306,7 @@ def test_a_pool_without_a_quota_of_cpu_shows_what_is_used_of_it(small: Path, tmp
 def test_who_owns_work(small: Path, tmp_path: Path, own: str, subpool_label: str, pool_label: str, owner: str) -> None:
     """Its own labels count before those of its subpool's queue, and these before those of the queues above."""
     job = JOB.format(name="one", pool="team--a", gpus=1).replace("{kubectl-tas/pool", f"{{{own}, kubectl-tas/pool")
-    workflow = "workflow: {name: flow, pool: team--a, labels: {%s}, tasks: [{name: t, image: i}]}\n" % own
+    workflow = f"workflow: {{name: flow, pool: team--a, labels: {{{own}}}, tasks: [{{name: t, image: i}}]}}\n"
     team = pool(spec=f"  queue: {{labels: {{{pool_label}}}}}\n")
     part = subpool("a", 10).rstrip("\n") + f"\n  queue: {{labels: {{{subpool_label}}}}}\n"
     files = {"workflows/one.yaml": job.replace("{, ", "{"), "workflows/flow.yaml": workflow}
