@@ -8,10 +8,10 @@ import click
 
 from kubectl_tas.check.run_checks import Base, settled
 from kubectl_tas.cli.options import base_option, output_option, repository_option, run_options, template_options
-from kubectl_tas.cli.session import found_beside, open_change, refuse_errors
+from kubectl_tas.cli.session import Session, found_beside, open_change, refuse_errors
 from kubectl_tas.cli.terminal import hand_over, show, waiting
 from kubectl_tas.compare.change import Change, Earlier
-from kubectl_tas.compare.impact import impact
+from kubectl_tas.compare.impact import Impact, impact
 from kubectl_tas.compare.transitions import compare
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import has_errors
@@ -49,10 +49,24 @@ def diff(output: str, base: str, directory: str | None) -> int:
     Exits 0 where nothing changes, 1 where anything does. Where the repository has errors nothing is compared: they are
     printed to stderr, and it exits 3. Errors of the revision are said, and what they hide is not compared.
     """
+    session, meaning = meaning_of(directory, base)
+    if meaning is None:
+        refuse_errors(session)
+        return 3
+    text = imported(FORMATS[output])(meaning)
+    if output == "text":
+        show(text)
+    else:
+        hand_over(text)
+    return 0 if meaning.is_empty else 1
+
+
+def meaning_of(directory: str | None, base: str) -> tuple[Session, Impact | None]:
+    """The repository, and what its changes since a revision mean; None where it has errors."""
     session, before, earlier = open_change(directory, base)
     session = session.since(before.fleet, Past(before.whole))
-    if refuse_errors(session):
-        return 3
+    if session.failed():
+        return session, None
     there, wrong = found_beside(session, before)
     found = (*compare(session.fleet, before, None, complete=session.complete).found, *wrong)
     judged = session.with_findings(found, Base(before.revision, before.fleet.config.rules))
@@ -63,13 +77,7 @@ def diff(output: str, base: str, directory: str | None) -> int:
     beside += kept_changes(session.root, there, before.fleet.config.outputKeeps, before.kept)
     change = Change(before.fleet, session.fleet, before.revision, session.complete, unreadable=before.unreadable)
     with waiting("Comparing"):
-        meaning = impact(change, told, _objects(before, earlier), compile_fleet(session.fleet), beside)
-        text = imported(FORMATS[output])(meaning)
-    if output == "text":
-        show(text)
-    else:
-        hand_over(text)
-    return 0 if meaning.is_empty else 1
+        return session, impact(change, told, _objects(before, earlier), compile_fleet(session.fleet), beside)
 
 
 def _objects(before: Earlier, earlier: Run) -> tuple[Artifact, ...] | None:

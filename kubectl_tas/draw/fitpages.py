@@ -65,7 +65,7 @@ def about(answer: Fit, given: str) -> list[tuple[str, str]]:
     facts += [(f"  {name}", _places(found)) for name, found in answer.placed.items()]
     facts += [("Not kept", _spread(answer, item)) for item in answer.spreads]
     if answer.outcome is not Outcome.FITS:
-        facts += [("Why", _why(answer)), ("Room", _room(answer))]
+        facts += [("Why", why(answer)), ("Room", _room(answer))]
     if answer.lacks:
         facts.append(("Lacks", lacks_text(answer.lacks)))
     facts += [("Helps" if not index else "or", change.text) for index, change in enumerate(answer.changes)]
@@ -108,7 +108,8 @@ def _spread(answer: Fit, item: Spread) -> str:
     return f"{who} prefers one {item.level.key}, and is in {item.domains}"
 
 
-def _why(answer: Fit) -> str:
+def why(answer: Fit) -> str:
+    """Why KAI places none."""
     short = answer.shortage
     if short is not None:
         return _short(short, answer.gang)
@@ -203,7 +204,7 @@ def _record(answer: Fit) -> shapes.FitGang:
         "pods": gang.pods,
         "gpus": gang.gpus,
         "outcome": answer.outcome.value,
-        "why": None if answer.outcome in (Outcome.FITS, Outcome.RUNS) else _why(answer),
+        "why": None if answer.outcome in (Outcome.FITS, Outcome.RUNS) else why(answer),
         "notTried": answer.not_tried.key if answer.not_tried else None,
         "levels": [level.key for level in answer.levels],
         "nodes": {"all": answer.nodes, "unusable": dict(answer.unusable)},

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from kubectl_tas.report import json_shapes as shapes
 
 VERSION = 1
-_HEADER = ("WITHIN ONE", "DOMAINS", "LARGEST GANG", "IN", "FREE GPUS THERE", "NEXT BEST")
+HEADER = ("WITHIN ONE", "DOMAINS", "LARGEST GANG", "IN", "FREE GPUS THERE", "NEXT BEST")
+"""What ``rows`` have of each level."""
 _NEXT = 2
 """Domains that are shown of a level beside the best."""
 _OUTSIDE = "of these only for gangs without a level, for want of the label"
@@ -54,17 +55,32 @@ def _page(item: Planned) -> str:
         ("Guarantee", _guarantee(item)),
         ("Declared", f"{plural(item.fixed, 'GPU')} by HIGH and NORMAL work, {item.preemptible} by LOW work"),
         ("By quota", _by_quota(pool)),
+        *nodes_facts(there),
+    ]
+    if not there.levels:
+        return table.pairs(facts)
+    lines = table.render(HEADER, rows(there)).splitlines()
+    notes = (f"  {_never(level.level.key)}\n" for level in there.levels if level.level and not level.is_placed)
+    return "".join((table.pairs(facts), *(f"  {line}\n" for line in lines), *notes))
+
+
+def nodes_facts(there: Capacity) -> list[tuple[str, str]]:
+    """Which nodes a pool can use, and what they have."""
+    facts = [
         ("Nodes", nodes_text(there.nodes, there.unusable)),
         *(("Outside", f"{count} {_OUTSIDE} {label}") for label, count in there.outside.items()),
     ]
     if not there.levels:
-        return table.pairs([*facts, ("Gangs", "none can start: no node with GPUs can be used")])
+        return [*facts, ("Gangs", "none can start: no node with GPUs can be used")]
     (everywhere,) = there.levels[0].domains
     facts.append(("GPUs", f"{everywhere.gpus} on the nodes that can be used, {everywhere.free} of them free"))
     facts.append(("Gangs", f"that nodes have room for, of pods with {plural(there.pod_gpus, 'GPU')} each:"))
-    rows = table.render(_HEADER, [_row(level, there.pod_gpus) for level in there.levels])
-    notes = (f"  {_never(level.level.key)}\n" for level in there.levels if level.level and not level.is_placed)
-    return "".join((table.pairs(facts), *(f"  {line}\n" for line in rows.splitlines()), *notes))
+    return facts
+
+
+def rows(there: Capacity) -> list[tuple[str, ...]]:
+    """What there is room for, a row for each level."""
+    return [_row(level, there.pod_gpus) for level in there.levels]
 
 
 def _guarantee(item: Planned) -> str:

@@ -157,7 +157,16 @@ class Pager:
     pages: tuple[str, ...]
 
 
-Block = Facts | Tiles | Table | Drawing | Findings | Text | Pager
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a reader with scripts may choose of the work in the table below."""
+
+    kind: ClassVar[str] = "filters"
+    choices: tuple[tuple[str, tuple[str, ...]], ...]
+    """Names, each with what there is to choose."""
+
+
+Block = Facts | Tiles | Table | Drawing | Findings | Text | Pager | Filters
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +183,11 @@ class Page:
     crumbs: tuple[Link, ...]
     """The pages above it."""
     blocks: tuple[Block, ...]
+
+    @property
+    def has_filters(self) -> bool:
+        """Whether its list can be narrowed."""
+        return any(block.kind == "filters" for block in self.blocks)
 
     @property
     def up(self) -> str:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import field
 from functools import cached_property
 
+from kubectl_tas.compare.impact import Impact
 from kubectl_tas.diagnostics import Diagnostic, Severity
 from kubectl_tas.draw.gangfigure import Picture, picture
-from kubectl_tas.gangs.admission import Admission, Outcome, QueueUsage, Verdict
+from kubectl_tas.gangs.admission import VERDICTS, Admission, Outcome, QueueUsage, Verdict
 from kubectl_tas.gangs.quota_usage import Account, accounts
+from kubectl_tas.place.answers import Fit, fit, settled
+from kubectl_tas.place.answers import Outcome as Placement
+from kubectl_tas.place.gangs_to_place import LeftOut, unplaced
+from kubectl_tas.place.node_resources import Nodes
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.pools import FleetPool, Submission
+from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission
 from kubectl_tas.resolve.topologies import FleetTopology
 from kubectl_tas.site.blocks import Badge, Link, Tone
 from kubectl_tas.site.places import Places, places
@@ -31,6 +37,8 @@ SEVERITIES: dict[Severity, tuple[str, Tone]] = {
     Severity.INFO: ("note", "plain"),
 }
 """What each is called, and how things stand with it."""
+OWNERS = ("owner", "team")
+"""Labels that name an owner, with any prefix; the first counts before the second."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +55,12 @@ class Content:
     """What the queues of each cluster hold; None: what the repository declares counts."""
     used_from: str
     """Where that comes from, in words."""
+    nodes: Mapping[str, Nodes] = field(default_factory=dict)
+    """Those of clusters of which they are known, by backend."""
+    since: str | None = None
+    """The revision that the repository is compared with."""
+    changes: Impact | None = None
+    """What changed since then; None: nothing is compared."""
 
     @cached_property
     def places(self) -> Places:
@@ -102,6 +116,43 @@ class Content:
         """The verdict on one."""
         return self.verdicts[id(item)]
 
+    def owner(self, item: Submission) -> str:
+        """Who owns it: as its labels say, else those of the queue that it is sent to, or of one above; else nothing."""
+        spec = item.declared.spec
+        written = spec.workflow.labels if item.kind == "Workflow" else spec.metadata.labels
+        return _named(written) or self.owner_of(item.pool, item.subpool)
+
+    def owner_of(self, pool: FleetPool, subpool: FleetSubpool | None) -> str:
+        """The same of a pool, or of one of its subpools."""
+        below = subpool.declared.spec.spec.queue.labels if subpool else pool.declared.spec.spec.sharedQueue.labels
+        above = (one.declared.spec.spec.queue.labels for one in pool.chain)
+        return next(filter(None, map(_named, (below, *above))), "")
+
+    @cached_property
+    def owners(self) -> tuple[str, ...]:
+        """All of them."""
+        accounts = (self.owner_of(row.pool, row.subpool) for row in self.accounts)
+        return tuple(sorted({*map(self.owner, self.places.work), *accounts} - {""}))
+
+    @cached_property
+    def fits(self) -> dict[int, list[Fit | LeftOut]]:
+        """What ``fit`` says of work that does not run, where the nodes of its cluster and their pods are known, by the
+        identity of the work. Errors that are no verdicts leave nothing to answer.
+        """
+        found: dict[int, list[Fit | LeftOut]] = defaultdict(list)
+        if any(item.severity is Severity.ERROR and item.rule not in VERDICTS for item in self.findings):
+            return found
+        for backend in self.fleet.backends:
+            nodes = self.nodes.get(backend.name)
+            if nodes is None or not nodes.knows_pods or not backend.is_kai:
+                continue
+            own = [item for item in self.places.work if item.pool.backend is backend]
+            for gang in unplaced(self.fleet, own):
+                answer = settled(gang.orders, nodes) or gang if isinstance(gang, LeftOut) else fit(gang, nodes)
+                if isinstance(answer, LeftOut) or answer.outcome is not Placement.RUNS:
+                    found[id(gang.sent)].append(answer)
+        return found
+
     def picture(self, item: Submission) -> Picture:
         """What becomes of one."""
         return picture(self.fleet, item, self._admission)
@@ -140,6 +191,12 @@ class Content:
         for item in self.places.work:
             found[item.pool.name].append(item)
         return dict(found)
+
+
+def _named(labels: Mapping[str, str]) -> str:
+    """The owner that labels name."""
+    own = [key for key in labels if key.rpartition("/")[2] in OWNERS and labels[key]]
+    return labels[min(own, key=lambda key: (OWNERS.index(key.rpartition("/")[2]), key))] if own else ""
 
 
 def path_of(item: Diagnostic) -> str:

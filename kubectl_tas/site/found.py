@@ -41,14 +41,14 @@ def findings_of(content: Content, path: str) -> blocks.Findings:
     """The findings of a file, on a page about something that it declares."""
     found = content.by_file.get(path, ())
     more = Link(f"All {len(found)} findings", _place_of_file(content, path)) if len(found) > OF_ONE else None
-    items = tuple(_finding(item) for item in found[:OF_ONE])
+    items = tuple(finding(item) for item in found[:OF_ONE])
     return blocks.Findings(f"Findings in {path}", items, none="Nothing was found.", more=more)
 
 
 def worst(content: Content, most: int) -> tuple[blocks.Finding, ...]:
     """The first findings that count most."""
     order = list(SEVERITIES)
-    return tuple(_finding(item) for item in sorted(content.findings, key=lambda x: order.index(x.severity))[:most])
+    return tuple(finding(item) for item in sorted(content.findings, key=lambda x: order.index(x.severity))[:most])
 
 
 def _counted(content: Content) -> Text:
@@ -63,7 +63,7 @@ def _by_file(content: Content, part: Sequence[tuple[Diagnostic, bool]], before: 
     for (path, is_waived), items in groups.items():
         title = f"Waived in {path}" if is_waived else path or "The repository"
         is_first = not is_waived and path and (before is None or path_of(before) != path)
-        found = tuple(_finding(item, waived=is_waived) for item in items)
+        found = tuple(finding(item, waived=is_waived) for item in items)
         about = tuple(content.declared_in.get(path, ())[:_DECLARED])
         yield blocks.Findings(title, found, anchor=places.file_anchor(path) if is_first else "", about=about)
 
@@ -74,7 +74,8 @@ def _place_of_file(content: Content, path: str) -> str:
     return f"{blocks.further(places.FINDINGS, number)}#{places.file_anchor(path)}"
 
 
-def _finding(item: Diagnostic, *, waived: bool = False) -> blocks.Finding:
+def finding(item: Diagnostic, *, waived: bool = False) -> blocks.Finding:
+    """One, with its place and the rule that found it."""
     notes = [f"{note.message}{f' ({note.location})' if note.location else ''}" for note in item.related]
     left = len(notes) - text.MAX_RELATED
     return blocks.Finding(

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubectl_tas.draw import planpage
 from kubectl_tas.draw.poolfigure import figure
-from kubectl_tas.draw.pooltables import amount_text, facts, queues, quota_text
+from kubectl_tas.draw.pooltables import amount_text, facts, queues, quota_text, used_by
 from kubectl_tas.draw.topologytables import objects, sets
 from kubectl_tas.gangs.quota_usage import Account, totals
-from kubectl_tas.quantities import NO_LIMIT, Amounts
+from kubectl_tas.gpus import GPU
+from kubectl_tas.place.capacity import capacity
+from kubectl_tas.quantities import NO_LIMIT, OTHERS, Amounts, ResourceName, show
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.resolve.topologies import FleetTopology
@@ -35,7 +38,8 @@ from kubectl_tas.site.work import work_table
 _STATES: dict[str, Tone] = {"ACTIVE": "good", "DELETING": "fair", "ARCHIVED": "plain"}
 _FIRST = 20
 """Rows of a table that is whole elsewhere."""
-_HEADER = ("Pool", "GPU quota", "Used", "Available", "Used of the quota", "State")
+_OTHERS = ("CPU used", "Memory used")
+_HEADER = ("GPU quota", "Used", "Available", "Used of the quota", *_OTHERS, "State")
 _QUEUES = ("Queue", "State", "Quota", "Used", "Limit", "Weight")
 
 
@@ -59,9 +63,9 @@ def cluster_table(content: Content) -> Table:
         found = sums.get(backend.name)
         amounts = (found.quota, found.used, found.available) if found else (Amounts(),) * 3
         shown = tuple(amount_text("gpu", part) for part in amounts)
-        bar = _bar(amounts[0], amounts[1])
-        rows.append((content.places.cluster(backend), _scheduler(backend), str(len(own)), *shown, bar))
-    header = ("Cluster", "Scheduler", "Pools", "GPUs guaranteed", "Used", "Available", "Used of the quota")
+        rest = (_bar(amounts[0], amounts[1]), *_others(amounts[0], amounts[1]))
+        rows.append((content.places.cluster(backend), _scheduler(backend), str(len(own)), *shown, *rest))
+    header = ("Cluster", "Scheduler", "Pools", "GPUs guaranteed", "Used", "Available", "Used of the quota", *_OTHERS)
     return Table("Clusters", header, tuple(rows))
 
 
@@ -69,14 +73,31 @@ def account_table(content: Content, backend: FleetBackend | None = None) -> Tabl
     """Pools with what is below them, of one cluster or of all."""
     own = (row for row in content.accounts if row.state != "ARCHIVED")
     rows = tuple(_account(content, row) for row in own if backend is None or row.pool.backend.name == backend.name)
-    return Table("Pools", _HEADER, rows, none="No pool is declared.")
+    owner = ("Owner",) if content.owners else ()
+    return Table("Pools", ("Pool", *owner, *_HEADER), rows, none="No pool is declared.")
 
 
 def _account(content: Content, row: Account) -> tuple[Cell, ...]:
     where = content.places.subpool(row.pool, row.subpool) if row.subpool else content.places.pool(row.pool)
     state: Cell = Badge(row.state, _STATES[row.state]) if row.state else ""
-    amounts = (amount_text("gpu", row.used), amount_text("gpu", row.available))
-    return Indented(where, row.depth), quota_text("gpu", row), *amounts, _bar(row.quota, row.used), state
+    text = amount_text("gpu", row.used)
+    quota, used = row.quota, row.used
+    if row.total is not None:  # others divide it: what they use is below it too
+        quota, used = row.total, used_by(content.below[row.name])
+        text += f" (Total: {amount_text('gpu', used)})"
+    amounts = (quota_text("gpu", row), text, amount_text("gpu", row.available))
+    owner = (content.owner_of(row.pool, row.subpool),) if content.owners else ()
+    return Indented(where, row.depth), *owner, *amounts, _bar(quota, used), *_others(quota, used), state
+
+
+def _others(quota: Amounts, used: Amounts | None) -> tuple[str, ...]:
+    """What is used of cpu and of memory, and of how much where that is guaranteed."""
+    return tuple(_of_quota(name, quota, used) for name in OTHERS)
+
+
+def _of_quota(resource: ResourceName, quota: Amounts, used: Amounts | None) -> str:
+    text = amount_text(resource, used)
+    return text if quota.of(resource) == NO_LIMIT else f"{text} of {show(resource, quota.of(resource))}"
 
 
 def _bar(quota: Amounts, used: Amounts | None) -> Cell:
@@ -98,6 +119,7 @@ def _cluster(content: Content, backend: FleetBackend) -> Page:
             ("Scheduler", _scheduler(backend)),
             ("Grove", backend.spec.grove.version),
             *((("Context", backend.spec.context),) if backend.spec.context else ()),
+            *_nodes(content, backend),
         )
     )
     table = account_table(content, backend)
@@ -106,6 +128,33 @@ def _cluster(content: Content, backend: FleetBackend) -> Page:
     return Page(
         link.target, backend.name, "Cluster", "Clusters", crumbs, (facts, _topologies(content, backend), used, table)
     )
+
+
+def _nodes(content: Content, backend: FleetBackend) -> Iterator[tuple[str, str]]:
+    """What all nodes of a cluster have, where they are known."""
+    if backend.name not in content.nodes:
+        return
+    known = content.nodes[backend.name]
+    size = sum(node.allocatable.get(GPU, 0) for node in known.nodes)
+    free = sum(node.free.get(GPU, 0) for node in known.nodes)
+    yield "Nodes", str(len(known.nodes))
+    yield "GPUs of nodes", f"{size}, {free} of them free" if known.knows_pods else str(size)
+
+
+def _room(content: Content, pool: FleetPool) -> Iterator[Block]:
+    """What the nodes of its cluster have for a pool, where they are known."""
+    nodes = content.nodes.get(pool.backend.name)
+    if nodes is None or not pool.backend.is_kai:
+        return
+    there = capacity(pool, nodes)
+    yield Text("As `kubectl tas pool plan` says of the nodes of the cluster.", title="Room")
+    yield Facts(tuple(planpage.nodes_facts(there)))
+    if there.levels:
+        yield Table(
+            "Largest gangs",
+            tuple(name.capitalize().replace("gpu", "GPU") for name in planpage.HEADER),
+            tuple(planpage.rows(there)),
+        )
 
 
 def _topologies(content: Content, backend: FleetBackend) -> Table:
@@ -130,10 +179,12 @@ def _pool(content: Content, pool: FleetPool) -> Page:
         "Topology": content.places.topology(pool.topology) if pool.topology else "none",
     }
     told = [("Cluster" if name == "Backend" else name, linked.get(name, text)) for name, text in facts(pool, None)]
+    told += [("Owner", owner) for owner in (content.owner_of(pool, None),) if owner]
     levels = tuple((level.key, level.label) for level in pool.levels)
     body: list[Block] = [
         Facts(tuple(told[1:])),
         _drawn(content, pool),
+        *_room(content, pool),
         *([_subpools(pool)] if pool.subpools else []),
         *([Table("Topology keys", ("Key", "Node label"), levels)] if levels else []),
         Table("Queues", _QUEUES, tuple(queues(pool, content.below[pool.name]))),

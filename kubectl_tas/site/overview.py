@@ -12,7 +12,7 @@ from kubectl_tas.site.blocks import Link, Page, Text, Tiles, Tone
 from kubectl_tas.site.content import Content
 from kubectl_tas.site.found import worst
 from kubectl_tas.site.inventory import account_table, cluster_table
-from kubectl_tas.site.work import LOOK_AT, OPEN, waiting
+from kubectl_tas.site.work import LOOK_AT, waiting
 
 _FIRST = 10
 """Rows of a table that is whole elsewhere."""
@@ -38,7 +38,7 @@ def page(content: Content) -> Page:
 def _tiles(content: Content) -> Tiles:
     fleet = content.fleet
     counts = Counter(item.severity for item in content.findings)
-    open_work = sum(content.verdict(item).outcome in OPEN for item in content.places.work)
+    open_work = len(waiting(content).rows)
     guaranteed = total(item.quota for item in totals([row for row in content.accounts if row.state != "ARCHIVED"]))
     errors, warnings = counts[Severity.ERROR], counts[Severity.WARNING]
     rows: list[tuple[str, str, str, Tone]] = [
@@ -51,4 +51,7 @@ def _tiles(content: Content) -> Tiles:
         ("Errors", places.FINDINGS, str(errors), "bad" if errors else "good"),
         ("Warnings", places.FINDINGS, str(warnings), "fair" if warnings else "good"),
     ]
+    if content.since is not None:
+        told = "not compared" if content.changes is None else f"risk: {content.changes.risk[0]}"
+        rows.append((f"Changes since {content.since}", places.CHANGES, told, "plain"))
     return Tiles(tuple((Link(name, target), number, tone) for name, target, number, tone in rows))

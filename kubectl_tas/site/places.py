@@ -17,6 +17,7 @@ HOME = "index.html"
 CLUSTERS, POOLS, TOPOLOGIES, WORK, FINDINGS = (
     f"{folder}/index.html" for folder in ("clusters", "pools", "topologies", "work", "findings")
 )
+CHANGES = "changes/index.html"
 RULES = "findings/rules.html"
 OPEN_WORK = "work/open.html"
 SECTIONS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -13,7 +13,7 @@ from markupsafe import Markup
 from kubectl_tas.emit.site_files import MARK
 from kubectl_tas.report.style import printable
 from kubectl_tas.resources import read_resource, resource_root
-from kubectl_tas.site import found, inventory, overview, places, work
+from kubectl_tas.site import changes, found, inventory, overview, places, work
 from kubectl_tas.site.blocks import STYLE, Link, Page
 from kubectl_tas.site.content import Content
 from kubectl_tas.site.places import HOME, SECTIONS
@@ -24,11 +24,12 @@ Tick = Callable[[int, int], None]
 
 def files(content: Content, tick: Tick | None = None) -> dict[str, str]:
     """The text of every file, by its path from the root of the site."""
-    texts = {name: read_resource(f"templates/site/{name}") for name in ("style.css", "search.js")}
+    texts = {name: read_resource(f"templates/site/{name}") for name in ("style.css", "search.js", "filter.js")}
     texts["style.css"] += STYLE
     texts["search-index.js"] = _index(content)
+    texts["work-list.js"] = _data("tasWork", work.listed(content))
     for page in _pages(content):
-        texts[page.path] = _html(page, content.title)
+        texts[page.path] = _html(page, content)
         if tick:
             tick(min(len(texts), len(content.places.work)), len(content.places.work))
     return texts
@@ -40,11 +41,13 @@ def _pages(content: Content) -> Iterator[Page]:
     yield from inventory.topology_pages(content)
     yield from found.pages(content)
     yield from work.pages(content)
+    yield from changes.pages(content)
 
 
-def _html(page: Page, title: str) -> str:
-    """The text of one page of the site with that title."""
-    return _template().render(page=page, site=title, mark=MARK, sections=SECTIONS, home=HOME)
+def _html(page: Page, content: Content) -> str:
+    """The text of one page of the site."""
+    sections = SECTIONS if content.since is None else {**SECTIONS, "Changes": places.CHANGES}
+    return _template().render(page=page, site=content.title, mark=MARK, sections=sections, home=HOME)
 
 
 @cache
@@ -69,9 +72,16 @@ def _shown(value: Any) -> Any:
 
 def _index(content: Content) -> str:
     """The list: of each thing its name, what it is, what else finds it, and where it is."""
-    rows = [[printable(link.text), kind, printable(more), link.target] for link, kind, more in _entries(content)]
+    entries = _entries(content)
+    return _data(
+        "tasIndex", ([printable(link.text), kind, printable(more), link.target] for link, kind, more in entries)
+    )
+
+
+def _data(name: str, rows: Iterable[object]) -> str:
+    """Rows as a script, which pages can load from files too."""
     lines = ",\n".join(json.dumps(row) for row in rows)
-    return f"// {MARK}\nwindow.tasIndex = [\n{lines}\n];\n"
+    return f"// {MARK}\nwindow.{name} = [\n{lines}\n];\n"
 
 
 def _entries(content: Content) -> Iterator[tuple[Link, str, str]]:
@@ -84,7 +94,9 @@ def _entries(content: Content) -> Iterator[tuple[Link, str, str]]:
     for topology in content.fleet.topologies:
         yield where.topology(topology), "Topology", " ".join(level.key for level in topology.levels)
     for item in where.work:
-        more = f"{item.target} {content.verdict(item).outcome} {item.declared.origin.path}"
+        more = (
+            f"{item.target} {content.verdict(item).outcome} {item.declared.origin.path} {content.owner(item)}".strip()
+        )
         yield where.submission(item), item.kind, more
     for code in sorted({item.rule.code for item in content.findings}):
         yield Link(code, places.rule_place(code)), "Rule", ""

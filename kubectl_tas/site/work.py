@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kubectl_tas.draw import fitfigure, fitpages
 from kubectl_tas.draw.gangfigure import Picture, figure
+from kubectl_tas.place.answers import Outcome
+from kubectl_tas.place.gangs_to_place import LeftOut
+from kubectl_tas.report.style import printable
 from kubectl_tas.resolve.fleet import sent
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.site import blocks, places
-from kubectl_tas.site.blocks import Block, Cell, Drawing, Facts, Link, Page, Table, Text, drawing
+from kubectl_tas.site.blocks import Badge, Block, Cell, Drawing, Facts, Filters, Link, Page, Table, Text, drawing
 from kubectl_tas.site.content import Content, verdict_badge
 from kubectl_tas.site.found import findings_of
 
@@ -22,7 +26,7 @@ def pages(content: Content) -> Iterator[Page]:
     """The list of all work, and a page for each."""
     unread = _unread(content)
     table = work_table(content, content.places.work)
-    yield from blocks.divided(Page(places.WORK, "Work", "", "Work", (), (*unread, table)))
+    yield from blocks.divided(Page(places.WORK, "Work", "", "Work", (), (*unread, *_filters(content), table)))
     crumbs = (Link("Work", places.WORK),)
     yield from blocks.divided(Page(places.OPEN_WORK, LOOK_AT, "", "Work", crumbs, (waiting(content),)))
     for item in content.places.work:
@@ -41,28 +45,69 @@ def work_table(content: Content, items: Sequence[Submission]) -> Table:
             *((content.places.cluster(item.pool.backend),) if several else ()),
             item.priority,
             item.kind,
+            *((content.owner(item),) if content.owners else ()),
         )
         for item in items
     )
-    header = ("Name", "Verdict", "GPUs", "Pool", *(("Cluster",) if several else ()), "Priority", "Kind")
+    more = ("Owner",) if content.owners else ()
+    header = ("Name", "Verdict", "GPUs", "Pool", *(("Cluster",) if several else ()), "Priority", "Kind", *more)
     return Table("Work", header, rows, none="Nothing is sent to a queue.")
+
+
+def _facets(content: Content, item: Submission) -> dict[str, list[str]]:
+    """By what it can be found: its pool and those above it, its verdict, its kind and its owner."""
+    pools = dict.fromkeys((item.target, *(pool.name for pool in item.pool.chain)))
+    return {
+        "pool": list(pools),
+        "verdict": [content.verdict(item).outcome],
+        "kind": [item.kind],
+        "owner": [printable(content.owner(item))],
+    }
+
+
+def _filters(content: Content) -> tuple[Filters, ...]:
+    """What there is to choose, where there are two of anything."""
+    known: dict[str, set[str]] = {}
+    for item in content.places.work:
+        for name, values in _facets(content, item).items():
+            known.setdefault(name, set()).update(values)
+    found = ((name.capitalize(), tuple(sorted(values - {""}))) for name, values in known.items() if len(values) > 1)
+    choices = tuple(found)
+    return (Filters(choices),) if choices else ()
+
+
+def listed(content: Content) -> Iterator[list[object]]:
+    """All rows of the list for filters: by what each is found, and its cells as text, target and tone."""
+    for item, row in zip(content.places.work, work_table(content, content.places.work).rows, strict=True):
+        yield [_facets(content, item), [_told(cell) for cell in row]]
+
+
+def _told(cell: Cell) -> list[str]:
+    if isinstance(cell, Link):
+        return [printable(cell.text), cell.target, ""]
+    return [cell.text, "", cell.tone] if isinstance(cell, Badge) else [printable(str(cell)), "", ""]
 
 
 def waiting(content: Content) -> Table:
     """What is not simply admitted, the worst first."""
     found = [item for item in content.places.work if content.verdict(item).outcome in OPEN]
     found.sort(key=lambda item: OPEN.index(content.verdict(item).outcome))
+    told = [(item, verdict_badge(content.verdict(item).outcome), content.verdict(item).text) for item in found]
+    told += _without_room(content)
     rows = tuple(
-        (
-            content.places.submission(item),
-            verdict_badge(content.verdict(item).outcome),
-            content.verdict(item).text,
-            str(item.gpus),
-            content.places.target(item),
-        )
-        for item in found
+        (content.places.submission(item), badge, why, str(item.gpus), content.places.target(item))
+        for item, badge, why in told
     )
     return Table(LOOK_AT, ("Name", "Verdict", "Why", "GPUs", "Pool"), rows, none="All work is admitted.")
+
+
+def _without_room(content: Content) -> Iterator[tuple[Submission, Badge, str]]:
+    """What is admitted and does not run, and for which KAI finds no nodes now."""
+    for item in content.places.work:
+        answers = [one for one in content.fits.get(id(item), ()) if not isinstance(one, LeftOut)]
+        bad = next((one for one in answers if one.outcome is not Outcome.FITS), None)
+        if bad is not None and content.verdict(item).outcome not in OPEN:
+            yield item, _FITS[bad.outcome], f"{bad.gang.kind} {bad.gang.name}: {fitpages.why(bad)}"
 
 
 def _unread(content: Content) -> tuple[Block, ...]:
@@ -82,7 +127,7 @@ def _page(content: Content, item: Submission) -> Page:
     link, kind = content.places.submission(item), item.kind
     crumbs = (Link("Work", places.WORK), content.places.target(item))
     found = findings_of(content, item.declared.origin.path)
-    told: tuple[Block, ...] = (_facts(content, picture), *_drawings(picture))
+    told: tuple[Block, ...] = (_facts(content, picture), *_placement(content, item), *_drawings(picture))
     body = (found, *told) if found.items else (*told, found)
     return Page(link.target, item.name, kind, "Work", crumbs, (_verdict(picture), *body))
 
@@ -106,9 +151,35 @@ def _facts(content: Content, picture: Picture) -> Facts:
         ("Priority", f"{item.priority}, {preemptible}"),
         ("GPUs", str(item.gpus)),
         ("Topology", placed),
+        *(("Owner", owner) for owner in (content.owner(item),) if owner),
         *picture.facts,
     ]
     return Facts(tuple(rows))
+
+
+_FITS: dict[Outcome, Badge] = {
+    Outcome.FITS: Badge("has room", "good"),
+    Outcome.NO_ROOM: Badge("no room", "bad"),
+    Outcome.MISSED: Badge("not found", "bad"),
+    Outcome.UNKNOWN: Badge("not known", "fair"),
+}
+"""What is said of each answer."""
+
+
+def _placement(content: Content, item: Submission) -> Iterator[Block]:
+    """What ``fit`` says of work that does not run."""
+    found = content.fits.get(id(item), ())
+    if found:
+        yield Text("As `kubectl tas fit` says of what pods leave free on the nodes of the cluster.", title="Placement")
+    for answer in found:
+        if isinstance(answer, LeftOut):
+            yield Text(f"No answer: {answer.reason}.")
+            continue
+        yield Text(f"{answer.gang.kind} `{answer.gang.name}`", _FITS[answer.outcome])
+        told = fitpages.about(answer, "")[1:]
+        yield Facts(tuple((name.strip(), text) for name, text in told if text != answer.gang.name))
+        drawn = fitfigure.figure(answer, content.nodes[item.pool.backend.name], "")
+        yield drawing(f"Nodes for {answer.gang.name}", drawn)
 
 
 def _drawings(picture: Picture) -> Iterator[Drawing]:

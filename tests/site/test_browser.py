@@ -201,3 +201,48 @@ def test_without_scripts_all_is_there_but_the_search(browser: Browser, site: Pat
         assert "a gang needs 16 GPUs" in browser.evaluate("document.querySelector('main').innerText")
     finally:
         browser.call("Emulation.setScriptExecutionDisabled", value=False)
+
+
+OF_PRODUCTS = ["suggest", "web", "next", "chat", "ranking", "embeddings"]
+ROWS = "[...document.querySelectorAll('table[aria-labelledby=work] tbody tr')].map(row => row.innerText)"
+
+
+def choose(browser: Browser, name: str, value: str) -> list[str]:
+    """The names in the list once that is chosen."""
+    browser.evaluate(
+        f"(field => {{ field.value = '{value}'; field.dispatchEvent(new Event('change')) }})"
+        f"(document.querySelector('select[name={name}]'))"
+    )
+    browser.evaluate(LISTED.replace("tasIndex ? done()", "tasWork ? setTimeout(done, 20)"))
+    return [row.split("\t")[0] for row in browser.evaluate(ROWS)]
+
+
+def test_filters_of_work(browser: Browser, site: Path) -> None:
+    browser.open(site / "work/index.html")
+    every = browser.evaluate(ROWS)
+    assert browser.evaluate("[...document.querySelectorAll('select')].map(field => field.name)") == [
+        "pool",
+        "verdict",
+        "kind",
+    ]
+    assert not any(url.endswith("work-list.js") for url in browser.requests), "the list is read too early"
+    assert choose(browser, "pool", "products") == OF_PRODUCTS, "a department has what is below it"
+    shown = browser.evaluate(ROWS)
+    assert set(shown) < set(every), "rows look as they did before"
+    assert browser.evaluate("matched.textContent") == f"6 of {len(every)}"
+    assert choose(browser, "kind", "Deployment") == ["suggest", "web"]
+    assert browser.evaluate("location.hash") == "#pool=products&kind=Deployment"
+    assert choose(browser, "verdict", "draining") == []
+    browser.open(site / "index.html")
+    browser.open((site / "work/index.html").as_uri() + "#pool=foundation--evals&verdict=unschedulable")
+    browser.evaluate("new Promise(done => setTimeout(done, 200))")
+    assert [row.split("\t")[0] for row in browser.evaluate(ROWS)] == ["too-large"]
+    browser.follow(lambda: browser.evaluate("document.querySelector('table a').click()"))
+    assert browser.evaluate("location.pathname").endswith("/work/workflow-too-large.html")
+    browser.open(site / "index.html")
+    browser.open((site / "work/index.html").as_uri() + "#pool=nowhere")
+    assert browser.evaluate(ROWS) == every
+    choose(browser, "pool", "products")
+    choose(browser, "pool", "")
+    assert browser.evaluate(ROWS) == every
+    assert browser.evaluate("location.hash + matched.textContent") == ""

@@ -188,7 +188,7 @@ def test_what_was_read_is_text_and_never_markup(small: Path, tmp_path: Path) -> 
     write(small, {"workflows/bad.yaml": f"workflow:\n  name: {described}\n  pool: {described}\n"})
     kubectl_tas("-C", small, "report", "--to", tmp_path / "site", "--title", evil)
     for name, page in pages(tmp_path / "site").items():
-        assert page.tags.count("script") == 1, name
+        assert page.tags.count("script") == 1 + ("filters" in page.ids), name
         assert "b" not in page.tags, name
         assert "\N{RIGHT-TO-LEFT OVERRIDE}" not in page.text, name
     assert "</title><script>alert(1)</script>" in words(tmp_path / "site", "pools/team.html")
@@ -257,7 +257,7 @@ def test_usage_may_come_from_a_cluster(small: Path, tmp_path: Path) -> None:
     state.write_text(json.dumps({"kind": "List", "items": [queue]}))
     assert report(small, tmp_path / "site", "--cluster-state", str(state)) == 0
     assert "Subpool a 7 of 10 GPUs used" in words(tmp_path / "site", "pools/team.html")
-    assert "team--a 10 7 3 70% ACTIVE" in words(tmp_path / "site", "pools/index.html")
+    assert "team--a 10 7 3 70% 0 0 ACTIVE" in words(tmp_path / "site", "pools/index.html")
     assert "Used: held in the cluster by work that cannot be preempted." in words(tmp_path / "site", "index.html")
 
 
@@ -276,3 +276,142 @@ def test_a_site_without_a_title(small: Path) -> None:
     assert result.code == 2
     assert "--title is empty" in result.err
     assert not (small / "site").exists()
+
+
+def test_a_department_shows_what_is_used_below_it(site: Path) -> None:
+    for page in ("index.html", "pools/index.html", "clusters/serve-us.html"):
+        text = words(site, page)
+        assert "products 8 (Total: 48) 0 (Total: 28) 8 58% 292 of 960 2016Gi of 8T" in text, page
+        assert "search 4 (Total: 16) 2 (Total: 8) 2 50% 88 of 320 592Gi of 2T" in text, page
+        assert "search--embeddings 4 2 2 50% 32 of 80 200Gi of 500G ACTIVE" in text, page
+    assert "serve-us kai-scheduler 0.15 3 48 28 20 58% 292 of 960 2016Gi of 8T" in words(site, "clusters/index.html")
+
+
+def test_a_pool_without_a_quota_of_cpu_shows_what_is_used_of_it(small: Path, tmp_path: Path) -> None:
+    job = JOB.format(name="one", pool="team--a", gpus=1).replace("gpu: 1", "gpu: 1, cpu: 3, memory: 5Gi")
+    write(small, {"workflows/one.yaml": job})
+    assert report(small, tmp_path / "site") == 0
+    assert "team--a 10 1 9 10% 3 5Gi ACTIVE" in words(tmp_path / "site", "pools/index.html")
+
+
+@pytest.mark.parametrize(
+    ("own", "subpool_label", "pool_label", "owner"),
+    [
+        ("example.com/owner: ada, team: x", "owner: sub", "owner: above", "ada"),
+        ("team: red, ownership: no", "", "", "red"),
+        ("owner: '', a: b", "acme.io/team: sub", "owner: above", "sub"),
+        ("", "", "owner: above", "above"),
+    ],
+)
+def test_who_owns_work(small: Path, tmp_path: Path, own: str, subpool_label: str, pool_label: str, owner: str) -> None:
+    """Its own labels count before those of its subpool's queue, and these before those of the queues above."""
+    job = JOB.format(name="one", pool="team--a", gpus=1).replace("{kubectl-tas/pool", f"{{{own}, kubectl-tas/pool")
+    workflow = f"workflow: {{name: flow, pool: team--a, labels: {{{own}}}, tasks: [{{name: t, image: i}}]}}\n"
+    team = pool(spec=f"  queue: {{labels: {{{pool_label}}}}}\n")
+    part = subpool("a", 10).rstrip("\n") + f"\n  queue: {{labels: {{{subpool_label}}}}}\n"
+    files = {"workflows/one.yaml": job.replace("{, ", "{"), "workflows/flow.yaml": workflow}
+    write(small, {**files, "pools/team.yaml": team, "subpools/a.yaml": part})
+    assert report(small, tmp_path / "site") == 0
+    text = words(tmp_path / "site", "work/index.html")
+    assert f"one admitted 1 team--a NORMAL Job {owner} " in text
+    assert f"flow admitted 0 team--a NORMAL Workflow {owner} " in text
+    assert f"Owner {owner} " in words(tmp_path / "site", "work/job-one.html")
+    assert f' {owner}"' in (tmp_path / "site/search-index.js").read_text()
+    rest, part_owner = pool_label.rpartition(" ")[2], subpool_label.rpartition(" ")[2]
+    pools = words(tmp_path / "site", "pools/index.html")
+    assert f"team {rest} 90 ".replace("  ", " ") in pools
+    assert f"team--a {part_owner or rest} 10".replace("  ", " ") in pools
+
+
+def test_without_owners_there_is_no_column_for_them(site: Path) -> None:
+    for page in ("index.html", "work/index.html", "pools/products.html"):
+        assert "Owner" not in words(site, page)
+
+
+@pytest.fixture(scope="module")
+def placed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of a repository of which the nodes are known, and the pods on them."""
+    case, folder = GOLDEN / "commands/fit", tmp_path_factory.mktemp("placed")
+    items = [item for name in ("nodes", "pods") for item in json.loads((case / f"{name}.json").read_text())["items"]]
+    (folder / "state.json").write_text(json.dumps({"kind": "List", "items": items}))
+    assert report(case_input(case), folder / "site", "--cluster-state", str(folder / "state.json")) == 0
+    return folder / "site"
+
+
+def test_where_nodes_are_known_work_says_whether_kai_places_it(placed: Path) -> None:
+    text = words(placed, "work/workflow-placed.html")
+    assert "has room PodGroup placed-workers-3b14c1c9 Asks 5 pods with 40 GPUs Nodes 8 of 12 can be used" in text
+    assert (
+        "A placement exists yes KAI finds it yes blue a/2 (3) green a/1 (2) Nodes for placed-workers-3b14c1c9" in text
+    )
+    assert "rack 2 blue: 3 pods, 24 GPUs room for 3 pods 3 nodes 24 of 24 GPUs free" in text
+    text = words(placed, "work/workflow-missed.html")
+    assert "not found PodGroup missed-workers-b75e6cb5 Asks 7 pods" in text
+    assert "KAI finds it no: by its order of names and domains it comes to none" in text
+    assert "no room PodGroup too-large" in words(placed, "work/workflow-too-large.html")
+    assert dead_links(placed) == []
+
+
+def test_where_nodes_are_known_pools_say_what_there_is_room_for(placed: Path) -> None:
+    text = words(placed, "pools/team.html")
+    assert "Nodes 9 of 12 can be used; 1 cordoned, 1 not ready, 1 with the taint maintenance:NoSchedule" in text
+    assert "Within one Domains Largest gang In Free GPUs there Next best (any nodes) - 8 pods, 64 GPUs" in text
+    assert "rack 3 4 pods, 32 GPUs a/1 32 of 32 a/2 (3)" in text
+    assert "Nodes 12 GPUs of nodes 96, 94 of them free" in words(placed, "clusters/default.html")
+
+
+WAITING = """\
+workflow: {name: flow, pool: team, priority: %s, tasks: [{name: t, image: i}]}
+resources: {default: {gpu: 2}}
+"""
+
+
+def node(gpus: int) -> dict[str, object]:
+    return {
+        "kind": "Node",
+        "metadata": {"name": "n"},
+        "status": {"allocatable": {"cpu": "8", "memory": "64Gi", "pods": "9", "nvidia.com/gpu": str(gpus)}},
+    }
+
+
+@pytest.mark.parametrize("gpus", [1, 2])
+def test_admitted_work_without_room_is_listed_too(small: Path, tmp_path: Path, gpus: int) -> None:
+    write(small, {"workflows/flow.yaml": WAITING % "NORMAL"})
+    state = tmp_path / "state.json"
+    items = [node(gpus), {"kind": "Pod", "metadata": {"name": "p"}, "spec": {}}]
+    state.write_text(json.dumps({"kind": "List", "items": items}))
+    assert report(small, tmp_path / "site", "--cluster-state", str(state)) == 0
+    text = words(tmp_path / "site", "index.html")
+    is_there = "flow no room PodGroup flow-t" in text
+    assert is_there == (gpus == 1)
+    assert f"{int(is_there)} Work to look at" in text
+
+
+def test_without_pods_nobody_knows_what_is_free(small: Path, tmp_path: Path) -> None:
+    write(small, {"workflows/flow.yaml": WAITING % "NORMAL"})
+    state = tmp_path / "state.json"
+    state.write_text(json.dumps({"kind": "List", "items": [node(1)]}))
+    assert report(small, tmp_path / "site", "--cluster-state", str(state)) == 0
+    assert "Placement" not in words(tmp_path / "site", "work/workflow-flow.html")
+    assert "Nodes 1 GPUs of nodes 1 " in words(tmp_path / "site", "clusters/default.html")
+
+
+def test_a_repository_with_errors_has_no_placements(small: Path, tmp_path: Path) -> None:
+    broken = WAITING.replace("image: i}", "image: i, resource: none}") % "NORMAL"
+    write(small, {"workflows/flow.yaml": WAITING % "NORMAL", "workflows/bad.yaml": broken})
+    state = tmp_path / "state.json"
+    items = [node(1), {"kind": "Pod", "metadata": {"name": "p"}, "spec": {}}]
+    state.write_text(json.dumps({"kind": "List", "items": items}))
+    assert report(small, tmp_path / "site", "--cluster-state", str(state)) == 1
+    assert "no room" not in words(tmp_path / "site", "index.html")
+
+
+def test_nodes_that_cannot_be_read_are_named(small: Path, tmp_path: Path) -> None:
+    bad = node(1)
+    bad["status"] = {"allocatable": {"nvidia.com/gpu": "many"}}
+    state = tmp_path / "state.json"
+    state.write_text(json.dumps({"kind": "List", "items": [bad]}))
+    arguments = ("report", "--to", tmp_path / "site", "--cluster-state", state)
+    result = kubectl_tas("-C", small, *arguments)
+    assert result.code == 0
+    assert "Without the nodes of backend default: " in result.err

@@ -1,0 +1,104 @@
+"""The page of what changed since a revision: for whom, then all that ``diff`` says."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from kubectl_tas.compare.impact import Impact, QueueChange, Risk, WorkChange
+from kubectl_tas.draw.impactsections import NOTHING, Section, counted, quota_text, risk_line, sections
+from kubectl_tas.site import blocks, places
+from kubectl_tas.site.blocks import Badge, Block, Cell, Page, Table, Text, Tone
+from kubectl_tas.site.content import Content
+from kubectl_tas.site.found import finding
+from kubectl_tas.words import shortened
+
+_RISKS: dict[Risk, Tone] = {"none": "good", "low": "good", "medium": "fair", "high": "bad"}
+_POOLS = ("Pool", "Subpool", "Of")
+"""Columns that name a pool or a subpool."""
+
+
+def pages(content: Content) -> Iterator[Page]:
+    """The page, where the repository is compared with a revision."""
+    if content.since is None:
+        return
+    title = f"Changes since {content.since}"
+    if content.changes is None:
+        body: tuple[Block, ...] = (Text("Nothing is compared while the repository has errors. Mend them first."),)
+    else:
+        body = tuple(_blocks(content, content.changes))
+    yield Page(places.CHANGES, title, "", "Changes", (), body)
+
+
+def _blocks(content: Content, impact: Impact) -> Iterator[Block]:
+    yield Text(f"{counted(impact)}. {risk_line(impact)}.", Badge(impact.risk[0], _RISKS[impact.risk[0]]))
+    if whom := tuple(_for_whom(content, impact)):
+        owner = ("Owner",) if content.owners else ()
+        yield _cut(content, Table("For whom", ("Pool", *owner, "GPU quota", "Work"), whom))
+    if impact.findings:
+        yield blocks.Findings("Findings", tuple(map(finding, impact.findings)))
+    for section in sections(impact):
+        yield _cut(content, Table(section.title, section.header, tuple(_rows(content, section))))
+
+
+def _cut(content: Content, table: Table) -> Table:
+    """As much of a table as one page shows."""
+    if len(table.rows) <= blocks.ROWS:
+        return table
+    left = f"{len(table.rows) - blocks.ROWS} more: kubectl tas diff --base {content.since}"
+    rest: tuple[Cell, ...] = (left, *("" for _ in table.header[1:]))
+    return Table(table.title, table.header, (*table.rows[: blocks.ROWS], rest))
+
+
+def _for_whom(content: Content, impact: Impact) -> Iterator[tuple[Cell, ...]]:
+    """Of each pool and subpool, how its own quota moves and what becomes of its work."""
+    quotas = {item.state.target: item for item in impact.queues if not item.state.is_container}
+    work: dict[str, list[WorkChange]] = defaultdict(list)
+    for item in impact.work:
+        for target in dict.fromkeys(state.target for state in (item.before, item.after) if state):
+            work[target].append(item)
+    for target in sorted({*quotas, *work}):
+        found = content.fleet.target(target)
+        owner = ("" if found is None else content.owner_of(*found),) if content.owners else ()
+        yield (
+            _link(content, target),
+            *owner,
+            _quota(quotas.get(target)),
+            "; ".join(_work(target, work[target])) or NOTHING,
+        )
+
+
+def _quota(queue: QueueChange | None) -> str:
+    return NOTHING if queue is None else quota_text(queue, "gpu")
+
+
+def _work(target: str, changes: list[WorkChange]) -> Iterator[str]:
+    """What comes, goes, and is answered otherwise."""
+    told: dict[str, list[str]] = defaultdict(list)
+    for item in changes:
+        was, now = (state if state and state.target == target else None for state in (item.before, item.after))
+        if now is None:
+            told[f"goes to {item.after.target}" if item.after else "gone"].append(item.name)
+        elif was is None:
+            told[f"{f'from {item.before.target}' if item.before else 'new'}, {now.verdict.outcome}"].append(item.name)
+        elif was.verdict.outcome != now.verdict.outcome:
+            told[f"{was.verdict.outcome} -> {now.verdict.outcome}"].append(item.name)
+        else:
+            told["changed"].append(item.name)
+    for what, names in told.items():
+        yield f"{what}: {shortened(names)}"
+
+
+def _rows(content: Content, section: Section) -> Iterator[tuple[Cell, ...]]:
+    for row in section.rows:
+        named = zip(section.header, row, strict=True)
+        yield tuple(_link(content, cell) if name in _POOLS else cell for name, cell in named)
+
+
+def _link(content: Content, target: str) -> Cell:
+    """The page of a pool or a subpool, where there is one now."""
+    found = content.fleet.target(target)
+    if found is None:
+        return target
+    pool, subpool = found
+    return content.places.subpool(pool, subpool) if subpool else content.places.pool(pool)

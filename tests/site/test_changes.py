@@ -1,0 +1,102 @@
+"""``report --since``: what changed, and for whom."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kubectl_tas.site import blocks
+from tests.support.cli import kubectl_tas, pool, subpool, write
+from tests.support.history import commit
+from tests.support.site import Html, dead_links, report
+
+FLOW = """\
+workflow: {{name: {name}, pool: {pool}, tasks: [{{name: t, image: i}}]}}
+resources: {{default: {{gpu: {gpus}}}}}
+"""
+
+
+def flow(name: str, gpus: int, to: str = "team--a") -> dict[str, str]:
+    return {f"workflows/{name}.yaml": FLOW.format(name=name, pool=to, gpus=gpus)}
+
+
+@pytest.fixture
+def changed(repository: Path) -> Path:
+    """A repository with a past, in which quotas and work are others."""
+    owned = subpool("b", 20).rstrip("\n") + "\n  queue: {labels: {owner: ben}}\n"
+    files = {"pools/team.yaml": pool(), "subpools/a.yaml": subpool("a", 10), "subpools/b.yaml": owned}
+    write(repository, files | flow("goes", 1) | flow("stays", 1) | flow("grows", 4) | flow("moves", 2))
+    commit(repository)
+    (repository / "workflows/goes.yaml").unlink()
+    more = flow("grows", 30) | flow("moves", 2, "team--b") | flow("comes", 3, "team--b")
+    return write(repository, {"subpools/a.yaml": subpool("a", 40)} | more)
+
+
+def words(page: Path) -> str:
+    return " ".join(Html(page.read_text()).words.split())
+
+
+def test_what_changed_for_whom(changed: Path, tmp_path: Path) -> None:
+    assert report(changed, tmp_path / "site", "--since", "HEAD") == 0
+    text = words(tmp_path / "site/changes/index.html")
+    assert (
+        "Changes since HEAD high 2 queues, 4 workflows or workloads, 2 restarts, 14 objects. risk: high - 2 gangs"
+        in text
+    )
+    assert "For whom Pool Owner GPU quota Work team 70 -> 40 (-30) - team--a 10 -> 40 (+30) gone: goes;" in text
+    assert (
+        "changed: grows; goes to team--b: moves team--b ben - new, admitted: comes; from team--a, admitted: moves"
+        in text
+    )
+    assert "Workflow/moves team--a -> team--b NORMAL 2 admitted" in text
+    assert "risk: high Changes since HEAD" in words(tmp_path / "site/index.html")
+    links = Html((tmp_path / "site/changes/index.html").read_text()).links
+    assert "../pools/team.html#subpool-b" in links
+    assert dead_links(tmp_path / "site") == []
+
+
+def test_the_page_says_what_diff_says(changed: Path, tmp_path: Path) -> None:
+    """All rows of all tables are there."""
+    report(changed, tmp_path / "site", "--since", "HEAD")
+    told = kubectl_tas("-C", changed, "diff", "--base", "HEAD", "-o", "markdown").out
+    text = words(tmp_path / "site/changes/index.html")
+    for row in (line for line in told.splitlines() if line.startswith("| <code>")):
+        assert " ".join(Html(row.strip("| ").replace(" | ", "")).words.split()) in text
+
+
+def test_nothing_changed(changed: Path, tmp_path: Path) -> None:
+    commit(changed)
+    assert report(changed, tmp_path / "site", "--since", "HEAD") == 0
+    text = words(tmp_path / "site/changes/index.html")
+    assert "Changes since HEAD none nothing. risk: none - nothing changes. Written by" in text
+
+
+def test_errors_leave_nothing_to_compare(changed: Path, tmp_path: Path) -> None:
+    write(changed, {"workflows/bad.yaml": "workflow: {name: x, pool: nowhere, tasks: [{name: t, image: i}]}\n"})
+    assert report(changed, tmp_path / "site", "--since", "HEAD") == 1
+    assert "Nothing is compared while the repository has errors." in words(tmp_path / "site/changes/index.html")
+    assert "not compared Changes since HEAD" in words(tmp_path / "site/index.html")
+
+
+def test_without_a_revision_there_is_no_page(changed: Path, tmp_path: Path) -> None:
+    report(changed, tmp_path / "site", "--since", "HEAD")
+    assert report(changed, tmp_path / "site") == 0
+    assert not (tmp_path / "site/changes").exists()
+    assert "Changes" not in words(tmp_path / "site/index.html")
+
+
+def test_a_revision_that_is_not_there(changed: Path, tmp_path: Path) -> None:
+    result = kubectl_tas("-C", changed, "report", "--to", tmp_path / "site", "--since", "v9")
+    assert result.code == 3
+    assert "v9" in result.err
+    assert not (tmp_path / "site").exists()
+
+
+def test_a_long_table_names_the_command_that_has_the_rest(changed: Path, tmp_path: Path) -> None:
+    write(changed, {path: text for n in range(blocks.ROWS) for path, text in flow(f"w{n:03}", 0).items()})
+    assert report(changed, tmp_path / "site", "--since", "HEAD") == 0
+    text = words(tmp_path / "site/changes/index.html")
+    assert "4 more: kubectl tas diff --base HEAD" in text
+    assert "Workflow/w100" in text
+    assert "Workflow/w199" not in text
