@@ -29,8 +29,7 @@ from kubectl_tas.imports.from_kueue import import_kueue
 from kubectl_tas.imports.from_osmo import Given, import_osmo
 from kubectl_tas.imports.kueueobjects import CLUSTER as KUEUE_CLUSTER
 from kubectl_tas.imports.kueueobjects import RESOURCE_NAMES
-from kubectl_tas.imports.second_cluster import additions, new_elsewhere
-from kubectl_tas.imports.written import Imported, Unplaced
+from kubectl_tas.imports.written import Imported, Unplaced, additions, new_elsewhere
 from kubectl_tas.live.cluster_state import Record, read, record
 from kubectl_tas.live.kubectl import Access, NoSuchResourceError, get
 from kubectl_tas.load.document import Document, parse
