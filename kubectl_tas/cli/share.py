@@ -21,8 +21,7 @@ from kubectl_tas.gangs.admission import asked as asked_by_queue
 from kubectl_tas.live.live_cluster import ClusterState
 from kubectl_tas.model import manifest
 from kubectl_tas.place.fairshare_report import Demand, Division, called, divide
-from kubectl_tas.place.queues import Shard, declared, trees
-from kubectl_tas.place.totals import total_resources
+from kubectl_tas.place.queues import Shard, declared, total_resources, trees
 from kubectl_tas.quantities import NO_LIMIT, NOTHING, Amounts, larger
 from kubectl_tas.report import json
 from kubectl_tas.resolve.clusters import FleetBackend
