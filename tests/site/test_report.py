@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,9 +12,9 @@ from kubectl_tas.emit.site_files import MARK
 from kubectl_tas.site import blocks
 from kubectl_tas.site.found import FINDINGS, OF_ONE
 from tests.support.cli import kubectl_tas, pool, subpool, write
-from tests.support.golden import GOLDEN, ROOT, case_input
+from tests.support.golden import GOLDEN, ROOT, assert_files, case_input
 from tests.support.rendered import files_below
-from tests.support.site import Html, company, dead_links, pages, report
+from tests.support.site import Html, company, dead_links, pages, report, text_of
 
 JOB = """\
 apiVersion: batch/v1
@@ -43,6 +44,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("company")
     assert report(company(folder / "repository"), folder / "site") == 1, "errors are told"
     return folder / "site"
+
+
+def test_what_a_reader_reads(tmp_path: Path, snapshot: Any, request: pytest.FixtureRequest) -> None:
+    case = GOLDEN / "commands/report"
+    state = f"--cluster-state=prod={GOLDEN / 'commands/pool-list/cluster.json'}"
+    assert report(case_input(case), tmp_path, state) == 0
+    shown = {name: text_of((tmp_path / name).read_text()) for name in pages(tmp_path)}
+    texts = {f"{name.removesuffix('.html')}.txt": text for name, text in shown.items()}
+    assert_files(snapshot, case / "pages", texts, update=request.config.option.update_snapshots)
 
 
 @pytest.fixture
