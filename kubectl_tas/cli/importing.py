@@ -57,7 +57,7 @@ def import_group() -> None:
 @click.option(
     "--cluster-state", metavar="FILE", type=FILE, help="What `kubectl tas cluster state` wrote, instead of a cluster."
 )
-@click.option("--sums", is_flag=True, help="Guarantee a pool at least what its subpools come to.")
+@click.option("--sums", is_flag=True, help="Guarantee a pool at least the sum of its subpools.")
 @click.option("--backend", metavar="NAME", help="Name the cluster so, and add it to the repository in DIR.")
 def cluster(
     to: str,

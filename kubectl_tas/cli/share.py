@@ -68,8 +68,8 @@ def share(
     limits. With NAMEs, only those pools with all that is below them, and those subpools (pool--subpool).
 
     Queues ask for what the work of the repository asks for, or with --live, --context, --kubeconfig or
-    --cluster-state for what pods of the cluster hold and wait for. What there is to divide are the nodes that are
-    ready and not cordoned, or --gpus.
+    --cluster-state for what pods of the cluster hold and wait for. KAI divides the nodes that are ready and not
+    cordoned, or the number of --gpus.
     """
     session = open_session(directory)
     if refuse_errors(session.without(VERDICTS)):
