@@ -12,7 +12,7 @@ from tools.goldens import ROOT
 
 LOCKS: dict[str, tuple[str, ...]] = {
     "templates/init/requirements.lock": (),
-    ".ci/requirements.txt": ("lsp", "mcp", "test", "fit", "lint", "release"),
+    ".ci/requirements.txt": ("lsp", "mcp", "test", "fit", "lint", "docs", "release"),
 }
 """Files, and the extras of which they have the dependencies beside those of the package."""
 
