@@ -46,7 +46,7 @@ def test_every_position_leads_back() -> None:
 def test_places_that_the_text_has_no_more() -> None:
     text = Text("a\n")
     assert text.range(Location("x", 9, 9, length=9)).start == Position(1, 0)
-    assert text.offset(Position(9, 9)) == 2
+    assert text.offset(Position(9, 9)) == text.offset(Position(2, 0)) == 2
     assert text.offset(Position(0, 9)) == 1
     assert text.range(Location("x")).end == Position(0, 1)
 

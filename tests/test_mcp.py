@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -257,6 +258,44 @@ def test_a_call_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert not (await ask("rule", code="over-quota")).is_error
 
     speak(root, talk, "--live", "--time-limit", "3")
+
+
+@pytest.mark.parametrize("how", ["goes away", "ends the server"])
+def test_a_client_that_leaves_ends_what_runs_for_it(tmp_path: Path, how: str) -> None:
+    root = shutil.copytree(case_input(FIT), tmp_path / "repository")
+    script = f"#!/bin/sh\necho $$ > {tmp_path}/new\nmv {tmp_path}/new {tmp_path}/pid\nexec sleep 60\n"
+    slow = write(tmp_path, {"kubectl": script})
+    (slow / "kubectl").chmod(0o755)
+    environment = {**os.environ, "KUBECTL_PATH": str(slow / "kubectl"), "KUBECTL_TAS_CACHE": str(tmp_path / "cache")}
+    command = [sys.executable, "-m", "kubectl_tas", "-C", str(root), "mcp", "--live"]
+    pipe = subprocess.PIPE
+    about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        assert server.stderr is not None
+        for message in (
+            {"id": 1, "method": "initialize", "params": about},
+            {"method": "notifications/initialized"},
+            {"id": 2, "method": "tools/call", "params": {"name": "fit", "arguments": {"work": ["missed"]}}},
+        ):
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+            server.stdin.flush()
+            if message.get("id") == 1:
+                server.stdout.readline()
+        end = time.monotonic() + 30
+        while not (tmp_path / "pid").is_file():
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        if how == "goes away":
+            server.stdin.close()
+            server.stdout.close()
+        else:
+            server.terminate()
+        assert server.wait(10) == (0 if how == "goes away" else 143)
+        assert server.stderr.read() == b""
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
 def applied(root: Path, patch: str, *options: str) -> None:
