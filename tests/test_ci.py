@@ -242,7 +242,8 @@ class TestSource:
         """The last line of the file, and what is said."""
         result = kubectl_tas("init", root, *arguments)
         assert result.code == 0
-        return (root / "requirements-tas.txt").read_text().splitlines()[-1], result.err
+        lines = (root / "requirements-tas.txt").read_text().splitlines()
+        return next((line for line in lines if line.startswith("kubectl-tas ")), lines[-1]), result.err
 
     @pytest.mark.parametrize(
         "source",

@@ -42,8 +42,8 @@ def test_each_new_name_of_a_command_is_one() -> None:
 def test_where_it_is_written(small: Path, given: list[str]) -> None:
     old, new = (kubectl_tas("render", "-C", small, *words) for words in (given, ["--to", "-"]))
     assert (old.code, old.out) == (new.code, new.out)
-    note = "Note: `render -o` is now `render --to`; the next release no longer takes the old name.\n"
-    assert old.err == note + new.err
+    note = "Note: `render -o` is now `render --to`; the next release no longer takes the old name."
+    assert old.err == f"{note} Run: kubectl tas migrate\n{new.err}"
 
 
 @pytest.mark.parametrize(

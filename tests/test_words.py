@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,42 @@ workflow:
 resources:
   none: {{cpu: 1, gpu: 1, memory: 1Gi}}
 """
+
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LONGEST = 40
+"""Words of a sentence; about 25 is the aim."""
+
+
+def prose(page: Path) -> str:
+    """What people read as sentences, on one line each; of the page of commands the blocks too, which are help texts."""
+    text = re.sub(r"<!--.*?-->", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return text if page.name == "cli.md" else re.sub(r"^ *```.*?^ *```", "\n\n", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def overlong(text: str) -> list[str]:
+    text = re.sub(r"`[^`\n]*`", "code", re.sub(r"\]\([^)]*\)", "", text))
+    pieces = re.split(r"\n\s*\n|\n(?=\s*(?:[-*#|]|\d+\.|```))|\||(?<=[.!?:;])\s+|\n\s*-+\w", text)
+    return [" ".join(piece.split()) for piece in pieces if len(piece.split()) > LONGEST]
+
+
+def test_pages_and_help_have_plain_words() -> None:
+    lines = (ROOT / "tests" / "phrases.txt").read_text(encoding="utf-8").splitlines()
+    phrases = re.compile("|".join(line for line in lines if not line.startswith("#")), re.IGNORECASE)
+    found = [
+        f"{page.relative_to(ROOT)}: {match[0]}"
+        for page in PAGES
+        for match in phrases.finditer(" ".join(prose(page).split()))
+    ]
+    assert found == []
+
+
+def test_pages_and_help_have_short_sentences() -> None:
+    found = [f"{page.relative_to(ROOT)}: {sentence}" for page in PAGES for sentence in overlong(prose(page))]
+    assert found == []
+
+
+def test_a_long_sentence_is_found() -> None:
+    assert overlong("word " * 41) != []
+    assert overlong("word. " * 41 + "word " * 40) == []

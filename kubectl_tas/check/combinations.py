@@ -60,9 +60,9 @@ OPERATOR_REFUSES = Rule(
     "operator-refuses",
     Severity.ERROR,
     "An operator refuses a workload, or never makes the pods that it asks for.",
-    "The object is there and nothing runs, or its operator's webhook refuses it: more minReplicas than maxReplicas, a "
-    "Kubeflow job with two masters, or without a container of the name that its operator looks for, a RayJob without "
-    "an entrypoint, a RayJob with clusterSelector that is to be suspended or tried again, a JobSet without jobs. Where "
+    "The object is there and nothing runs, or its operator's webhook refuses it. Examples: more minReplicas than "
+    "maxReplicas; a Kubeflow job with two masters, or without a container of the name that its operator looks for; a "
+    "RayJob without an entrypoint; a suspended or retried RayJob with clusterSelector; a JobSet without jobs. Where "
     "another release of the operator takes it, waive the rule.",
     protects=Waiving.ANYBODY,
 )

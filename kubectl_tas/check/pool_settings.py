@@ -100,7 +100,7 @@ ACCESS_REPEATED = Rule(
     "access-repeated",
     Severity.WARNING,
     "The access of a pool or subpool names a group twice.",
-    "The second one most likely was to be another. Who may submit may view, too. Correct or remove it.",
+    "You most likely meant another group. A group that may submit may view, too. Correct or remove the second one.",
 )
 ACCESS_UNGUARDED = Rule(
     "access-unguarded",

@@ -55,7 +55,7 @@ GPUS_UNKNOWN = Rule(
     "gpus-unknown",
     Severity.WARNING,
     "Pods ask for GPUs in a way that no file says the number of.",
-    "What gpu-memory comes to depends on the node, what a resource claim asks for is in another object, and KAI "
+    "The share that gpu-memory asks for depends on the node. Another object says what a resource claim asks for. KAI "
     "charges no queue for accelerators other than nvidia.com/gpu, amd.com/gpu and MIG devices. A device plugin gives "
     "GPUs under any name that it is configured for, so each resource with a domain is told that is not known as a "
     "network card or the like. Of a DeviceClass, KAI 0.17 charges what pods ask for by the extendedResourceName "
@@ -263,7 +263,7 @@ def _unread(item: Submission, pods: Sequence[Pod]) -> Iterator[Diagnostic]:
 def _unknown_number(pod: Pod, channels: Collection[str] = ()) -> Iterator[Diagnostic]:
     """``channels`` are claim templates of which the claims give no GPUs."""
     if gpus.has_memory(pod.annotations):
-        message = f"what {gpus.MEMORY} {pod.annotations[gpus.MEMORY]} comes to depends on the node"
+        message = f"the share of a GPU that {gpus.MEMORY} {pod.annotations[gpus.MEMORY]} asks for depends on the node"
         hint = f"It is counted as a hundredth of a GPU; ask by {gpus.FRACTION} where the quota must hold."
         yield Diagnostic(GPUS_UNKNOWN, message, pod.note(gpus.MEMORY), hint=hint)
     claims = pod.spec.resourceClaims

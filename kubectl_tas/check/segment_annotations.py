@@ -68,8 +68,8 @@ SEGMENT_ELASTIC = Rule(
     "segment-elastic",
     Severity.WARNING,
     "The backend's KAI release waits for more pods than a workload needs.",
-    "Segments beyond the minimum are optional from KAI 0.16.7 on; before, all of them are waited for. A SubGroup of "
-    "which no pod is needed counts as one pod before 0.15. Update KAI, or raise the minimum to all replicas.",
+    "Segments beyond the minimum are optional from KAI 0.16.7 on; before, KAI waits for all of them. Before "
+    "0.15 KAI counts a SubGroup that needs no pod as one pod. Update KAI, or raise the minimum to all replicas.",
 )
 SEGMENT_LEVEL = Rule(
     "segment-level",

@@ -64,7 +64,7 @@ RESOURCE_UNNAMED = Rule(
     "resource-unnamed",
     Severity.WARNING,
     "A task names no resource, and none of its workflow's resources is called default.",
-    "A task that names no resource uses the one called default. Where there is none it has neither GPUs nor a "
+    "A task that names no resource uses the one called default. Without that one it has neither GPUs nor a "
     "topology, and OSMO refuses it. Name one in the task, or define default, empty where nothing is asked for.",
 )
 TASK_DATA = Rule(
@@ -79,7 +79,7 @@ PRIVILEGED_TASK = Rule(
     Severity.WARNING,
     "A task of a workflow reaches its node: it is privileged, shares its network, or mounts its paths.",
     "Such a container can do on the node what it likes: see the work of others, take GPUs that it was not given. "
-    "Remove the field, or give the pool platforms, of which each says what tasks may do; where a repository is to have "
+    "Remove the field, or give the pool platforms, which say what tasks may do; where a repository is to have "
     "such tasks, spec.rules of the Config allows them for all: privileged-task: off.",
     protects=Waiving.CONFIG,
 )

@@ -114,7 +114,7 @@ PODGROUP_SHORT = Rule(
     Severity.ERROR,
     "Fewer Pods are declared for a PodGroup than it needs to start.",
     "KAI places none of them before minMember of them are there. Declare the others beside them, or lower minMember. "
-    "Where something else makes the others, waive the rule there. Nothing is said of a PodGroup of which no pod stands "
+    "Where something else makes the others, waive the rule there. The rule skips a PodGroup if no pod of it stands "
     "here.",
     protects=Waiving.ANYBODY,
 )

@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from kubectl_tas.live.contexts import contexts
-from kubectl_tas.load.outline import WORKFLOW, Declared, backends, outline
-from kubectl_tas.load.refs import refs
+from kubectl_tas.load.outline import WORKFLOW, Declared, backends, outline, refs
 from kubectl_tas.resolve.names import SEPARATOR, fold
 
 NO_FILES, FILES, SUFFIXES, FOLDERS = 4, 0, 8, 16

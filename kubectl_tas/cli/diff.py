@@ -41,10 +41,10 @@ FORMATS = {
 def diff(output: str, base: str, directory: str | None) -> int:
     """Say what the changes since a git revision mean.
 
-    Settings that decide what is applied, files beside the manifests that change it, quotas that move, subpools that
-    change their state, queues and topologies that are made, dropped or recreated, work that is admitted, refused or
-    waits, gangs that restart, and rules of the guard; with what must not be changed or cannot be applied, and one line
-    of risk at the end. The Markdown is made for a comment on a pull request.
+    It lists settings and files that decide what is applied, quotas that move, and subpools that change their state.
+    It lists queues and topologies that are made, dropped or recreated. It lists work that is admitted, refused or
+    waits, gangs that restart, rules of the guard, and changes that a cluster refuses. The last line says the risk.
+    The Markdown is made for a comment on a pull request.
 
     Exits 0 where nothing changes, 1 where anything does. Where the repository has errors nothing is compared: they are
     printed to stderr, and it exits 3. Errors of the revision are said, and what they hide is not compared.

@@ -77,7 +77,7 @@ def _of_items(given: ResourceList) -> Session:
 def _rendered(session: Session, given: ResourceList, function: Function) -> Sequence[Object]:
     """The items with the manifests of one cluster; those of the repository that stood among them are gone."""
     from kubectl_tas.cli.render import stream_of_backend  # only Render needs the compiler and its templates
-    from kubectl_tas.emit.krm_items import merged
+    from kubectl_tas.load.functioninput import merged
 
     documents, problems = parse("manifests", "".join(stream_of_backend(session, function.spec.backend)))
     assert not problems, problems

@@ -29,8 +29,7 @@ from kubectl_tas.imports.from_kueue import import_kueue
 from kubectl_tas.imports.from_osmo import Given, import_osmo
 from kubectl_tas.imports.kueueobjects import CLUSTER as KUEUE_CLUSTER
 from kubectl_tas.imports.kueueobjects import RESOURCE_NAMES
-from kubectl_tas.imports.second_cluster import additions, new_elsewhere
-from kubectl_tas.imports.written import Imported, Unplaced
+from kubectl_tas.imports.written import Imported, Unplaced, additions, new_elsewhere
 from kubectl_tas.live.cluster_state import Record, read, record
 from kubectl_tas.live.kubectl import Access, NoSuchResourceError, get
 from kubectl_tas.load.document import Document, parse
@@ -58,7 +57,7 @@ def import_group() -> None:
 @click.option(
     "--cluster-state", metavar="FILE", type=FILE, help="What `kubectl tas cluster state` wrote, instead of a cluster."
 )
-@click.option("--sums", is_flag=True, help="Guarantee a pool at least what its subpools come to.")
+@click.option("--sums", is_flag=True, help="Guarantee a pool at least the sum of its subpools.")
 @click.option("--backend", metavar="NAME", help="Name the cluster so, and add it to the repository in DIR.")
 def cluster(
     to: str,

@@ -50,6 +50,10 @@ COMMANDS = {
         "kubectl_tas.cli.manual:schema",
         "Print the JSON Schema of KIND, for editors; without KIND, list the kinds.",
     ),
+    "migrate": (
+        "kubectl_tas.cli.migrate:migrate",
+        "Write the new names of commands and options into the files that call kubectl-tas.",
+    ),
     "fn": ("kubectl_tas.cli.fn:fn", "Run as a KRM function, which kustomize and kpt call."),
     "lsp": (
         "kubectl_tas.cli.lsp:lsp",

@@ -18,4 +18,4 @@ OPTIONS = {
 
 def note(old: str, new: str) -> str:
     """What is said of an old name."""
-    return f"Note: `{old}` is now `{new}`; the next release no longer takes the old name."
+    return f"Note: `{old}` is now `{new}`; the next release no longer takes the old name. Run: kubectl tas migrate"

@@ -21,8 +21,7 @@ from kubectl_tas.gangs.admission import asked as asked_by_queue
 from kubectl_tas.live.live_cluster import ClusterState
 from kubectl_tas.model import manifest
 from kubectl_tas.place.fairshare_report import Demand, Division, called, divide
-from kubectl_tas.place.queues import Shard, declared, trees
-from kubectl_tas.place.totals import total_resources
+from kubectl_tas.place.queues import Shard, declared, total_resources, trees
 from kubectl_tas.quantities import NO_LIMIT, NOTHING, Amounts, larger
 from kubectl_tas.report import json
 from kubectl_tas.resolve.clusters import FleetBackend
@@ -69,8 +68,8 @@ def share(
     limits. With NAMEs, only those pools with all that is below them, and those subpools (pool--subpool).
 
     Queues ask for what the work of the repository asks for, or with --live, --context, --kubeconfig or
-    --cluster-state for what pods of the cluster hold and wait for. What there is to divide are the nodes that are
-    ready and not cordoned, or --gpus.
+    --cluster-state for what pods of the cluster hold and wait for. KAI divides the nodes that are ready and not
+    cordoned, or the number of --gpus.
     """
     session = open_session(directory)
     if refuse_errors(session.without(VERDICTS)):

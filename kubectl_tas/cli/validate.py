@@ -83,15 +83,16 @@ def validate(
     without a place. - judges standard input as a file of the repository: the one that --stdin-filename names, else a
     new one, whose workflows and workloads replace those of the same kind and name.
 
-    With --base, changes that must not be made are found too: topologies that are removed or change while they are
-    used, constraints of PodCliqueSets that change, steps that a subpool may not take, pools in folders that did not
-    count for them, and fields that cannot be changed in an object that is there. What could not be compared is a
-    warning, which --strict fails. Work that had room at the base, or that runs in a cluster, and that has not changed
-    is a warning where its quota was lowered. With --live, --context,
-    --kubeconfig or --cluster-state the topologies and PodCliqueSets of the clusters are compared too, the GPUs that
-    pools are guaranteed with those that nodes have, the GPUs that pods hold with those that queues are charged for, and
-    what runs there decides what may change. The cluster of a
-    backend is the one of its context in tas.yaml; one of several that cannot be read is an error.
+    With --base, validate also finds changes that you must not make: a topology that is removed or changes while it is
+    used, a changed constraint of a PodCliqueSet, a step that a subpool may not take. It finds pools in folders that did
+    not count for them, and changed fields that the API server keeps fixed. What could not be compared is a warning,
+    which --strict fails. Work that had room at the base, or that runs in a cluster, and that has not changed is a
+    warning where its quota was lowered.
+
+    With --live, --context, --kubeconfig or --cluster-state, validate also compares the topologies and PodCliqueSets of
+    the clusters. It compares the GPUs that pools are guaranteed with those of the nodes, and the GPUs that pods hold
+    with those that queues are charged for. What runs there decides what may change. The cluster of a backend is the one
+    of its context in tas.yaml; one of several that cannot be read is an error.
     """
     paths = (*paths, *filenames)
     needs_all = live or any(cluster.values())

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from kubectl_tas.draw import fitpages as pages
-from kubectl_tas.draw.figure import Bar, Box, Figure, Look, folded
+from kubectl_tas.draw.figure import ALL_SHOWN, FIRST_SHOWN, Bar, Box, Figure, Look, folded
 from kubectl_tas.gpus import GPU
 from kubectl_tas.place.answers import Fit, nodes_of
 from kubectl_tas.place.node_cells import multiples
@@ -52,15 +52,33 @@ class _Drawing:
     shapes: Sequence[Shape]
 
     def domain(self, domain: Domain, inside: Mapping[Domain, Sequence[Node]]) -> Box:
-        """A domain with those in it, those that take pods first; ``inside`` are its nodes by finest domain."""
+        """A domain with those in it, those that take pods first; ``inside`` are its nodes by finest domain. Where all
+        pods go elsewhere, it is drawn without them.
+        """
         levels, depth = self.answer.levels, len(domain)
-        kind, name = (levels[depth - 1].key, domain[-1]) if domain else ("", "all nodes")
+        kind = "".join(pages.level_words(levels[depth - 1].key, domain)) if domain else ""
+        name = domain[-1] if domain else "all nodes"
         below: dict[Domain, dict[Domain, Sequence[Node]]] = {}
-        for found, nodes in inside.items() if depth < len(levels) else ():
+        is_closed = depth == len(levels) or (self._taken and domain not in self._taken)
+        for found, nodes in () if is_closed else inside.items():
             below.setdefault(found[: depth + 1], {})[found] = nodes
-        order = sorted(below, key=lambda one: (one not in self._taken, one))
-        box = Box(name, kind, children=folded([self.domain(one, below[one]) for one in order]))
+        box = Box(name, kind, children=tuple(self._inside(below)))
         return self._box(box, [node for nodes in inside.values() for node in nodes], self._placed(inside))
+
+    def _inside(self, below: Mapping[Domain, Mapping[Domain, Sequence[Node]]]) -> Iterator[Box]:
+        """The domains in another one, those that take pods first; of many others that differ, a few. ``below`` are
+        their nodes by finest domain.
+        """
+        taken = [one for one in sorted(below) if one in self._taken]
+        others = [one for one in sorted(below) if one not in self._taken]
+        boxes = folded([self.domain(one, below[one]) for one in (*taken, *others)])
+        left = others[FIRST_SHOWN:]
+        if len(boxes) <= len(taken) + ALL_SHOWN or not left:
+            yield from boxes
+            return
+        yield from (self.domain(one, below[one]) for one in (*taken, *others[:FIRST_SHOWN]))
+        nodes = [node for one in left for found in below[one].values() for node in found]
+        yield self._box(Box(f"and {len(left)} more", look=Look.MORE, count=len(left)), nodes, {})
 
     def outside(self, nodes: Sequence[Node]) -> Box:
         """The nodes that lack the label of a level, which a gang with levels cannot use."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -103,6 +104,12 @@ def place_name(domain: Domain | None) -> str:
     return "outside of the topology" if domain is None else "/".join(domain) or "any node"
 
 
+def level_words(key: str, domain: Domain | None) -> tuple[str, ...]:
+    """The level in front of the name of a domain; nothing where the name says it, such as zone-1."""
+    is_said = domain and re.match(rf"{re.escape(key)}[^a-z]", domain[-1], re.IGNORECASE)
+    return () if is_said else (key,)
+
+
 def _spread(answer: Fit, item: Spread) -> str:
     who = "the gang" if item.unit == answer.gang.name else item.unit
     return f"{who} prefers one {item.level.key}, and is in {item.domains}"
@@ -148,7 +155,10 @@ def _room(answer: Fit) -> str:
     pods = plural(answer.copies * answer.starts_with, "pod")
     if not any(best.pods for _, best in answer.best):
         return f"for none of {pods}"
-    places = [f"in {level.key} {place_name(best.domain)}" if level else "on all nodes" for level, best in answer.best]
+    places = [
+        " ".join(("in", *level_words(level.key, best.domain), place_name(best.domain))) if level else "on all nodes"
+        for level, best in answer.best
+    ]
     parts = [f"{best.pods} {place}" for (_, best), place in zip(answer.best, places, strict=True)]
     return f"for {', '.join(parts)}, of {pods}"
 

@@ -13,6 +13,7 @@ from kubectl_tas.report.style import printable
 _RULES = {
     "-boxes, -legend": ("list-style: none", "margin: .6rem 0 0", "padding: 0"),
     "-boxes": ("display: flex", "flex-wrap: wrap", "gap: .5rem"),
+    "-small": ("display: grid", "grid-template-columns: repeat(auto-fill, minmax(10.5rem, 1fr))"),
     "-box": (
         "border-radius: 6px",
         "box-sizing: border-box",
@@ -81,9 +82,12 @@ def _boxes(found: Sequence[Box]) -> Iterator[str]:
     """A list of boxes. Lists without marks are none to some readers, unless they say that they are."""
     if not found:
         return
-    yield f'<ul class="{NAMESPACE}-boxes" role="list">\n'
+    large = [box for box in found if box.look not in SMALL]
+    grid = "" if large else f" {NAMESPACE}-small"
+    yield f'<ul class="{NAMESPACE}-boxes{grid}" role="list">\n'
+    beside = f" {NAMESPACE}-{'wide' if any(box.children for box in large) else 'half'}"
     for box in found:
-        size = "" if box.look in SMALL else f" {NAMESPACE}-{'wide' if box.children else 'half'}"
+        size = "" if box.look in SMALL else beside
         yield f'<li class="{NAMESPACE}-box {css_class(box.look)}{size}">\n'
         for line in (box.title, *box.lines):
             yield f"<p>{_text(line)}</p>\n"

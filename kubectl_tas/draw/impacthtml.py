@@ -14,8 +14,10 @@ _STYLE = """\
 :root { color-scheme: light dark; --line: #d0d7de; --high: #cf222e; --medium: #9a6700; --low: #1a7f37; }
 @media (prefers-color-scheme: dark) { :root { --line: #3d444d; --high: #ff7b72; --medium: #d29922; --low: #3fb950; } }
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem; }
+details { overflow-x: auto; }
 table { border-collapse: collapse; margin: .5rem 0 1rem; }
-th, td { border: 1px solid var(--line); overflow-wrap: anywhere; padding: .25rem .6rem; text-align: left; }
+th, td { border: 1px solid var(--line); max-width: 30rem; overflow-wrap: break-word; padding: .25rem .6rem; }
+th, td { text-align: left; vertical-align: top; }
 pre { border: 1px solid var(--line); overflow-x: auto; padding: .6rem; }
 .risk { border-left: 4px solid; padding-left: .6rem; }
 .high { color: var(--high); } .medium { color: var(--medium); } .low, .none { color: var(--low); }

@@ -1,7 +1,8 @@
 """What a change means as Markdown for a comment on a pull request or a merge request, of GitHub and GitLab.
 
-What was read somewhere stands in ``<code>``, each character but letters and digits as its number, or in a fenced block
-that nothing in it can end: it makes neither markup, nor a table's cell, nor a mention, nor a link.
+What was read somewhere stands in a code span or a fenced block that nothing in it can end: it makes neither markup, nor
+a table's cell, nor a mention, nor a link. What a code span cannot hold is in ``<code>``, each character but letters and
+digits as its number. Columns are padded, so that the page reads as text in a mail too.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from kubectl_tas.compare.impact import Impact, QueueChange
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.draw.impactsections import Section, counted, quota_text, risk_line, sections
 from kubectl_tas.report import text
-from kubectl_tas.report.style import printable
+from kubectl_tas.report.style import printable, width
 
 LIMIT = 65_000
 """Bytes of a page: GitHub takes 65,536 characters for a comment, GitLab a million, and a job puts its mark before."""
@@ -21,11 +22,16 @@ _SHOWN = (LIMIT // 20, 300, 100, 50, 25, 10, 5, 2, 0)
 """Rows of a table that are tried, until all of it is within the limit. A row has 20 bytes and more."""
 MAX_CELL = 300
 """Characters of a cell."""
+_PADDED = 48
+"""Characters to which cells of a column are padded, at most."""
 MAX_FINDING = 2_000
 """Characters of a finding."""
 MAX_NODES = 60
 """Queues of the tree that are drawn; Mermaid draws at most 50,000 characters."""
 _PLAIN = re.compile(r"[^A-Za-z0-9 -]")
+_SPAN = re.compile(r"[A-Za-z0-9 .,:;_/+()\[\]{}=>*%'\"-]+")
+"""What a code span keeps, and nobody takes for anything else."""
+_LABEL = re.compile(r"[^A-Za-z0-9 ._/+-]")
 _CLASSES = """\
   classDef made stroke:#1a7f37,stroke-width:2px
   classDef dropped stroke:#cf222e,stroke-width:2px,stroke-dasharray:4
@@ -44,7 +50,7 @@ def _page(impact: Impact, tables: Sequence[Section], shown: int) -> str:
     parts = [f"### Changes since {code(impact.revision)}: {counted(impact)}\n", f"**{risk_line(impact)}**\n"]
     folded = [_folded(section, shown) for section in tables]
     if impact.queues:
-        folded.insert(int(bool(impact.unread)), _tree(impact.queues, min(shown, MAX_NODES)))
+        folded.append(_tree(impact.queues, min(shown, MAX_NODES)))
     parts += folded
     if impact.findings:
         parts.append(_findings(impact.findings, shown))
@@ -56,6 +62,8 @@ def code(content: str) -> str:
     """What was read somewhere, as it is."""
     shown = printable(content)
     cut = f" (and {len(shown) - MAX_CELL} more characters)" if len(shown) > MAX_CELL else ""
+    if _SPAN.fullmatch(shown[:MAX_CELL]) and shown[:MAX_CELL] == shown[:MAX_CELL].strip():
+        return f"`{shown[:MAX_CELL]}`{cut}"
     return f"<code>{_PLAIN.sub(lambda found: _number(found[0]), shown[:MAX_CELL])}</code>{cut}"
 
 
@@ -66,8 +74,9 @@ def _number(character: str) -> str:
 def _folded(section: Section, shown: int) -> str:
     """A table that is folded, with a line that says how much of it is left out."""
     rows, left = section.rows[:shown], len(section.rows) - shown
-    lines = [_row(section.header), _row(["---"] * len(section.header))]
-    lines += (_row([code(cell) for cell in row]) for row in rows)
+    cells = [section.header, *(tuple(map(code, row)) for row in rows)]
+    wide = [min(_PADDED, max(map(width, column))) for column in zip(*cells, strict=True)]
+    lines = [_row(row, wide) for row in (cells[0], ["-" * size for size in wide], *cells[1:])]
     more = f"\n{_left_out(left)}\n" if left > 0 else ""
     return _details(f"{section.title} ({len(section.rows)})", "\n".join(lines) + "\n" + more)
 
@@ -76,8 +85,10 @@ def _left_out(number: int) -> str:
     return f"{number} more {'is' if number == 1 else 'are'} left out: a comment has no room for all."
 
 
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def _row(cells: Sequence[str], wide: Sequence[int]) -> str:
+    """A row of a table, its cells padded; the last one is not."""
+    padded = (cell + " " * (size - width(cell)) for cell, size in zip(cells[:-1], wide, strict=False))
+    return f"| {' | '.join((*padded, cells[-1]))} |"
 
 
 def _details(title: str, body: str) -> str:
@@ -127,4 +138,4 @@ def _lines(drawn: Sequence[QueueChange], nodes: dict[tuple[str, str], str]) -> I
 
 def _label(content: str) -> str:
     """Text of a node: characters by their number, as Mermaid writes them."""
-    return _PLAIN.sub(lambda found: f"#{ord(found[0])};", printable(content)[:MAX_CELL])
+    return _LABEL.sub(lambda found: f"#{ord(found[0])};", printable(content)[:MAX_CELL])

@@ -5,6 +5,7 @@ Nobody can measure a font of the reader's here, so the width of text is reckoned
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from html import escape
 
@@ -151,26 +152,36 @@ def _lay(box: Box, most: float) -> _Laid:
 
 
 def _rows(boxes: Sequence[Box], most: float, down: float) -> tuple[_Rows, float]:
-    """The boxes from ``down`` on, and where they end: large ones in columns, others one behind the other."""
+    """The boxes from ``down`` on, and where they end: large ones in columns, others behind each other, in rows of about
+    as many.
+    """
     large = [box for box in boxes if box.look not in SMALL]
     least = HALF if any(box.children for box in large) else LEAST
-    most_beside = max(1, int((most + _GAP) // (least + _GAP)))
-    columns = -(-len(boxes) // -(-len(boxes) // most_beside)) if large else 0  # as many in each row, if possible
-    laid = [_lay(box, (most + _GAP) / max(1, columns) - _GAP) for box in boxes]
+    beside = max(1, int((most + _GAP) // (least + _GAP))) if large else len(boxes)
+    columns = -(-len(boxes) // max(1, -(-len(boxes) // max(1, beside))))  # as many in each row, if possible
+    laid = [_lay(box, (most + _GAP) / columns - _GAP if large else most) for box in boxes]
     column = max((item.width for item in laid), default=0.0)
-    rows: list[list[_Laid]] = []
-    for item in laid:
-        together = sum(other.width + _GAP for other in rows[-1]) + item.width if rows else 0.0
-        if not rows or (len(rows[-1]) == columns if columns else together > most):
-            rows.append([])
-        rows[-1].append(item)
+    rows = _broken(laid, columns, math.inf if large else most)
+    if not large and rows:
+        rows = _broken(laid, -(-len(laid) // len(rows)), most)
     placed = []
     for row in rows:
         height = max(item.height for item in row)
         placed.append((down + _GAP, height, tuple(row)))
         down += _GAP + height
     widest = max((sum(item.width + _GAP for item in row) - _GAP for row in rows), default=0.0)
-    return _Rows(columns * (column + _GAP) - _GAP if columns else widest, columns, tuple(placed)), down
+    return _Rows(columns * (column + _GAP) - _GAP if large else widest, columns if large else 0, tuple(placed)), down
+
+
+def _broken(laid: Sequence[_Laid], columns: int, most: float) -> list[list[_Laid]]:
+    """Rows of no more boxes than that, and no wider than that."""
+    rows: list[list[_Laid]] = []
+    for item in laid:
+        together = sum(other.width + _GAP for other in rows[-1]) + item.width if rows else 0.0
+        if not rows or len(rows[-1]) == columns or together > most:
+            rows.append([])
+        rows[-1].append(item)
+    return rows
 
 
 def _box(laid: _Laid, x: float, y: float, size: tuple[float, float]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""A fleet and a pool in, the edits of all files that name it out, or the diagnostic that refuses them."""
+"""A fleet and a pool, or a level, in, the edits of all files that name it out, or the diagnostic that refuses them."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool
+from kubectl_tas.resolve.topologies import FleetTopology, Level
 
 POOL_IN_USE = Rule(
     "pool-in-use",
@@ -214,3 +215,28 @@ def _shown(declared: Declared[Any]) -> str:
     if "metadata" not in data:  # the configuration of Grove's operator
         return str(data["kind"])
     return f"{data['kind']}/{declared.spec.metadata.name}"
+
+
+_OF_SETS = ("packDomain", "required", "preferred")
+"""Fields of a topologyConstraint of Grove that name a level."""
+
+
+def rename_level(fleet: Fleet, topology: FleetTopology, level: Level, new: str) -> list[SetValues]:
+    """Another key for a level, in every document that names it. Node labels stay as they are."""
+    found = [(declared, path, new) for declared, path in _naming_level(fleet, topology, level.key)]
+    key = "domain" if topology.pool is None else "key"
+    place: KeyPath = (*topology.path, topology.levels.index(level), key)
+    return set_in_documents([*found, (topology.declared, place, new)], level.key, new)
+
+
+def _naming_level(fleet: Fleet, topology: FleetTopology, key: str) -> Iterator[tuple[Declared[Any], KeyPath]]:
+    for item in fleet.workflows:
+        if item.pool.topology is not None and item.pool.topology.declared is topology.declared:
+            for path, written in strings(item.declared.origin.data):
+                if written == key and path[-1] == "key" and "resources" in path and path[-3:-2] == ("topology",):
+                    yield item.declared, path
+    for clique_set in fleet.pod_clique_sets:
+        if clique_set.topology is not None and clique_set.topology.declared is topology.declared:
+            for path, written in strings(clique_set.declared.origin.data):
+                if written == key and path[-1] in _OF_SETS and "topologyConstraint" in path:
+                    yield clique_set.declared, path

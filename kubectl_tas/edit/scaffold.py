@@ -182,6 +182,12 @@ class Scaffold:
         """The file of owners that the checkout has, beside which another one would not count or be the only one."""
         return next((name for name in OWNERS[self.ci] if os.path.lexists(self.checkout.top / name)), None)
 
+    def _requirements(self) -> str:
+        """What pip installs: an archive with all that it depends on, by hashes; git's commits have no place for any."""
+        if not has_digest(self.source) or "git+" in self.source:
+            return self.source or "# kubectl-tas @ git+https://git.example.com/kubectl-tas.git@COMMIT"
+        return f"{self.source}\n{read_resource('templates/init/requirements.lock').rstrip()}"
+
     def _filled(self, path: Path, prefix: str) -> bytes:
         """The text of a template; ``prefix`` is the folder below the top of the checkout, with a slash."""
         text = path.read_text(encoding="utf-8")
@@ -191,7 +197,7 @@ class Scaffold:
             ("pattern", re.sub(r"[^\w./-]", "?", prefix)),  # no blank, wildcard or comment: each is one character
             ("owners", " ".join(self.owners)),
             ("at", f" -C {shlex.quote(prefix.removesuffix('/'))}" if prefix else ""),
-            ("source", self.source or "# kubectl-tas @ git+https://git.example.com/kubectl-tas.git@COMMIT"),
+            ("source", self._requirements()),
             ("gitops", self.gitops),
             ("url", scalar(as_url(self.checkout.url) if self.gitops == "flux" else self.checkout.url)),
             ("branch", scalar(self.checkout.branch, flow=True)),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.edit import level_edits, pool_edits
+from kubectl_tas.edit import pool_edits
 from kubectl_tas.edit.apply import applied, new_errors
 from kubectl_tas.edit.subpool_edits import Edit, SetValues
 from kubectl_tas.editor.definition import Reference, reference_at, topologies_near
@@ -80,7 +80,7 @@ def _level(reference: Reference, fleet: Fleet) -> Renamed | None:
 def _of_level(fleet: Fleet, *, new: str, topology: str, key: str) -> list[SetValues]:
     (found,) = (item for item in fleet.topologies if item.name == topology)
     level = found.level(key)
-    return level_edits.rename(fleet, found, level, new) if level else []
+    return pool_edits.rename_level(fleet, found, level, new) if level else []
 
 
 def renamed(before: Judgement, item: Renamed, new: str) -> Mapping[str, tuple[str, str]]:

@@ -1,16 +1,23 @@
-"""What imports write: a document a file, with a line that says what it was; and what has no place in any."""
+"""What an import found, as files of a new repository, or as the edits that add it to the one that is there."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
-from typing import Any
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
 
 from kubectl_tas import yaml
+from kubectl_tas.edit.subpool_edits import Edit, NewFile, SetValues
 from kubectl_tas.load.source import CONFIG_FILE
+from kubectl_tas.load.splice import FIRST, Appended
 from kubectl_tas.model.base import API_VERSION
 from kubectl_tas.records import dataclass
+from kubectl_tas.resolve.fleet import Fleet
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.artifact import Artifact
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +105,36 @@ def distinct(wanted: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
         given[free] = 1
         found.append(free)
     return found
+
+
+def additions(fleet: Fleet, imported: Imported) -> Iterator[Edit]:
+    """The files of an import, its backend in the Config, and the only backend so far at each pool that names none."""
+    backends: list[Mapping[str, Any]] = list(imported.settings["backends"])
+    declared = fleet.repository.config
+    name = backends[0]["name"]
+    if declared is None or "backends" not in declared.spec.spec.model_fields_set:
+        backends.insert(0, {"name": fleet.backends[0].name})
+    if declared is None:
+        yield NewFile(CONFIG_FILE, yaml.block(config({"backends": backends})), f"added backend {name}")
+    else:
+        values = ((("spec", "backends"), Appended(backends), None),)
+        yield SetValues(declared.origin, values, f"added backend {name}")
+    for pool in fleet.repository.pools if len(fleet.backends) == 1 else ():
+        if pool.spec.spec.backend is None and pool.spec.spec.parent is None:
+            own = fleet.backends[0].name
+            yield SetValues(pool.origin, ((("spec", "backend"), own, FIRST),), f"set backend: {own}")
+    there = set(fleet.repository.files)
+    for path, text in imported.files.items():
+        place = PurePosixPath(path)
+        free = path if path not in there else str(place.with_stem(f"{place.stem}-{name}"))
+        yield NewFile(free, text, "wrote")
+
+
+def new_elsewhere(before: Iterable[Artifact], after: Iterable[Artifact], backend: str) -> list[tuple[str, str, str]]:
+    """The objects that other clusters get besides: the cluster, the kind and the name of each."""
+    known, found = (
+        [(item.backend, item.manifest.kind, item.manifest.metadata.name) for item in items if item.apply]
+        for items in (before, after)
+    )
+    old = set(known)
+    return [item for item in found if item[0] != backend and item not in old]

@@ -1,5 +1,7 @@
 """A ResourceList, what a KRM function is given: its configuration, and the items, of which some are documents.
 
+What is rendered becomes items among them.
+
 The format is config.kubernetes.io/v1, as the KRM Functions Specification of kustomize has it.
 """
 
@@ -7,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -164,3 +166,30 @@ def _is_object(item: object) -> bool:
         return False
     named = (item.get("apiVersion"), item.get("kind"), item["metadata"].get("name"))
     return all(isinstance(value, str) for value in named)
+
+
+def merged(left: Sequence[Object], before: Sequence[Object], rendered: Sequence[Object]) -> list[Object]:
+    """The items that are ``left``, then the objects. An object that was there ``before``, by its name and its
+    namespace or without one, is that item: it keeps the annotations by which it is known again.
+    """
+    known = {_identity(item): item for item in before}
+    own = {_identity(item) for item in rendered}
+    found = [item for item in left if _identity(item) not in own]
+    for item in rendered:
+        api, kind, _, name = identity = _identity(item)
+        found.append(_marked(item, known.get(identity) or known.get((api, kind, "", name)) or {}))
+    return found
+
+
+def _marked(item: Object, before: Object) -> Object:
+    annotations = before.get("metadata", {}).get("annotations") or {}
+    kept = {key: value for key, value in annotations.items() if is_tracking(key)}
+    if not kept:
+        return item
+    metadata = item["metadata"]
+    return {**item, "metadata": {**metadata, "annotations": {**metadata.get("annotations", {}), **kept}}}
+
+
+def _identity(item: Object) -> tuple[str, str, str, str]:
+    metadata = item["metadata"]
+    return item["apiVersion"], item["kind"], metadata.get("namespace") or "", metadata["name"]

@@ -35,7 +35,7 @@ UNKNOWN_KIND = Rule(
     Severity.ERROR,
     "kubectl-tas does not read a document of this kind.",
     "A document that is not understood would be left out of the manifests. Mend its apiVersion and kind, "
-    "or move it out of the folders that are read. An object that asks for no GPU and stands beside workloads may be of "
+    "or move it out of the folders that are read. An object that asks for no GPU and belongs to workloads may be of "
     "a harmless kind that spec.companions of the Config names.",
 )
 KIND_ELSEWHERE = Rule(

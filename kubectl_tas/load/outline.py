@@ -1,7 +1,8 @@
-"""What the files of a repository seem to declare, by their text alone: for completion, which has no time to parse.
+"""What the files of a repository seem to declare, and its branches and tags: for completion.
 
-Nothing but the standard library is imported, and of that little. What is laid out in an unusual way is missed; no
-finding and no manifest depends on that.
+Completion has no time to parse or to start git, so both are read from the text of files. Nothing but the standard
+library is imported, and of that little. What is laid out in an unusual way is missed; no finding and no manifest
+depends on that.
 """
 
 from __future__ import annotations
@@ -181,3 +182,61 @@ def _named(path: str, kind: str, text: str) -> Iterator[Declared]:
 def _fields(document: str) -> dict[str, str]:
     found = ((key, pattern.search(document)) for key, pattern in _FIELDS.items())
     return {key: match[1].strip(" ,") for key, match in found if match}
+
+
+FOLDERS = {"refs/heads/": "branch", "refs/tags/": "tag", "refs/remotes/": "remote branch"}
+"""Where names stand, and what stands there."""
+
+
+def refs(folder: str) -> dict[str, str]:
+    """What each name of the repository around ``folder`` is, branches first; empty where there is no repository."""
+    git = _git_folder(os.path.realpath(folder))
+    if git is None:
+        return {}
+    shared = _line(os.path.join(git, "commondir"))
+    common = os.path.normpath(os.path.join(git, shared)) if shared else git
+    names = sorted({*_loose(common), *_packed(common)})
+    found = {"HEAD": "what is checked out"}
+    for start, what in FOLDERS.items():
+        found |= {
+            name.removeprefix(start): what for name in names if name.startswith(start) and not name.endswith("/HEAD")
+        }
+    return found
+
+
+def _git_folder(folder: str) -> str | None:
+    """Git's own folder of the checkout around a folder."""
+    while True:
+        entry = os.path.join(folder, ".git")
+        if os.path.isdir(entry):
+            return entry
+        if os.path.isfile(entry):
+            return os.path.join(folder, _line(entry).removeprefix("gitdir: "))
+        above = os.path.dirname(folder)
+        if above == folder:
+            return None
+        folder = above
+
+
+def _loose(common: str) -> Iterator[str]:
+    for above, _, files in os.walk(os.path.join(common, "refs")):
+        for name in files:
+            yield os.path.relpath(os.path.join(above, name), common).replace(os.sep, "/")
+
+
+def _packed(common: str) -> Iterator[str]:
+    for line in _text(os.path.join(common, "packed-refs")).splitlines():
+        if line[:1] not in ("#", "^"):
+            yield line.partition(" ")[2]
+
+
+def _line(path: str) -> str:
+    return _text(path).partition("\n")[0].rstrip("\r")
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:  # it need not be there
+        return ""

@@ -30,7 +30,7 @@ VALUE_UNKNOWN = Rule(
     "value-unknown",
     Severity.ERROR,
     "A value is given that the template neither uses nor has a default for.",
-    "Most often its name is misspelled, and the template is expanded with its default, of which nobody is told. "
+    "Most often its name is misspelled, and the template is expanded with its default, and nobody notices. "
     "Correct the name, or remove it.",
 )
 VALUE_TYPE = Rule(

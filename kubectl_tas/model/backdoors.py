@@ -96,7 +96,7 @@ _GITOPS = (
     (
         "kustomize.toolkit.fluxcd.io/ssa",
         _FLUX,
-        "Flux applies it no more, or only while there is none",
+        "Flux no longer applies it, or only creates it if it is missing",
         r"(?i)^(ignore|ifnotpresent)$",
     ),
 )

@@ -16,8 +16,8 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.live.kubectl import STATE, shown, text_of
 from kubectl_tas.model.labels import POD_GROUP, PREEMPTIBILITY, QUEUE, RUNAI_QUEUE, SUBGROUP
 from kubectl_tas.place.node_resources import ENDED, Vector, requests
+from kubectl_tas.place.queues import counted
 from kubectl_tas.place.shapes import Shape, shape_of, unpredicted
-from kubectl_tas.place.totals import counted
 from kubectl_tas.quantities import Amounts, total
 from kubectl_tas.records import dataclass
 

@@ -40,6 +40,7 @@ COMMAND = re.compile(r"^\s*::|##\[|##vso\[", re.MULTILINE)
 FORGED = re.compile(r"^pools/team.yaml:1:1: error: forged", re.MULTILINE)
 LEAVES = {
     "init": ["init {evil}"],
+    "migrate": ["migrate --dry-run"],
     "validate": ["validate", "validate -o json", "validate {evil}", "validate --base {evil}", "validate --live"],
     "render": ["render", "render --to -", "render --backend {evil} --to -", "render --fail-on-change"],
     "check": ["check", "check -o json"],

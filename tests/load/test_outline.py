@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.load.outline import backends, outline
-from kubectl_tas.load.refs import refs
+from kubectl_tas.load.outline import backends, outline, refs
 from kubectl_tas.model.workload_kinds import WORKLOADS, kind_of
 from tests.support.cli import pool, subpool, write
 from tests.support.golden import EXAMPLES

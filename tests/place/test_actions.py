@@ -15,8 +15,8 @@ from kubectl_tas.place.actions import Outcome, Pending, Turn, pending
 from kubectl_tas.place.fairshare import Queue, QueueTree
 from kubectl_tas.place.node_cells import Space, Unit, Wanted
 from kubectl_tas.place.node_resources import CPU, PODS, Node
+from kubectl_tas.place.queues import counted
 from kubectl_tas.place.scheduling_session import Pod, Start, Work
-from kubectl_tas.place.totals import counted
 from kubectl_tas.quantities import NO_LIMIT, Amounts, total
 from tests.place.clusters import LEVELS, shape
 

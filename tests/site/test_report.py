@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,9 +12,9 @@ from kubectl_tas.emit.site_files import MARK
 from kubectl_tas.site import blocks
 from kubectl_tas.site.found import FINDINGS, OF_ONE
 from tests.support.cli import kubectl_tas, pool, subpool, write
-from tests.support.golden import GOLDEN, ROOT, case_input
+from tests.support.golden import GOLDEN, ROOT, assert_files, case_input
 from tests.support.rendered import files_below
-from tests.support.site import Html, company, dead_links, pages, report
+from tests.support.site import Html, company, dead_links, pages, report, text_of
 
 JOB = """\
 apiVersion: batch/v1
@@ -43,6 +44,24 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("company")
     assert report(company(folder / "repository"), folder / "site") == 1, "errors are told"
     return folder / "site"
+
+
+OF_EACH_KIND = (
+    "index clusters/index clusters/serve-us clusters/train-eu findings/index findings/rules pools/index "
+    "pools/assistant pools/foundation pools/perception pools/research topologies/index topologies/gb200-fabric "
+    "work/index work/open work/podcliqueset-chat work/job-stereo-distill work/workflow-too-large"
+).split()
+
+
+def test_what_a_reader_reads(tmp_path: Path, snapshot: Any, request: pytest.FixtureRequest) -> None:
+    """A page of each kind; other pages of work are like those."""
+    case, state = GOLDEN / "commands/report", ROOT / "examples/company/clusters/serve-us.json"
+    root = company(tmp_path / "repository")
+    assert report(root, tmp_path / "site", f"--cluster-state=serve-us={state}") == 1
+    names = [name for name in pages(tmp_path / "site") if not name.startswith("work/") or name[:-5] in OF_EACH_KIND]
+    assert {name.removesuffix(".html") for name in names} >= set(OF_EACH_KIND)
+    texts = {f"{name.removesuffix('.html')}.txt": text_of((tmp_path / "site" / name).read_text()) for name in names}
+    assert_files(snapshot, case / "pages", texts, update=request.config.option.update_snapshots)
 
 
 @pytest.fixture

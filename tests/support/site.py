@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import dataclass, field
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -70,6 +72,19 @@ class Html(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.words += data
+
+
+_LINES = {"dd", "desc", "div", "h1", "h2", "h3", "li", "main", "nav", "p", "pre", "summary", "title", "tr", "ul"}
+"""Elements that end a line."""
+_CELLS = {"td": " | ", "th": " | ", "dt": ": ", "a": " ", "span": " ", "option": ", "}
+
+
+def text_of(page: str) -> str:
+    """What a reader reads of a page, a line each block, row or item; no blank ones."""
+    page = re.sub(r"<(style|script)\b.*?</\1>", "", page.replace("\n", " "), flags=re.DOTALL)
+    page = re.sub(r"</(\w+)>", lambda end: "\n" if end[1] in _LINES else _CELLS.get(end[1], ""), page)
+    lines = (" ".join(unescape(re.sub(r"<[^>]*>", "", line)).split()) for line in page.splitlines())
+    return "".join(f"{line.removesuffix(' |').strip()}\n" for line in lines if line.strip(" |"))
 
 
 def pages(site: Path) -> dict[str, Html]:

@@ -1,0 +1,95 @@
+"""The locks: exact versions with hashes of all that is installed, which still fit ``pyproject.toml``."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from kubectl_tas.edit.scaffold import Checkout, Scaffold
+from tests.support.golden import ROOT
+from tests.support.process import call
+from tools.lock import LOCKS
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+LINE = re.compile(r"([a-z0-9-]+)==(\S+)((?: ;[^\\]+)?) \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)")
+URL = "https://files.example.com/kubectl_tas-0.1.0-py3-none-any.whl"
+
+
+def locked(path: str) -> dict[str, list[str]]:
+    """The versions of a lock by package. Nothing else is in it."""
+    text = (ROOT / path).read_text()
+    assert LINE.sub("", text) == ""
+    found: dict[str, list[str]] = {}
+    for name, version, *_ in LINE.findall(text):
+        found.setdefault(name, []).append(version)
+    return found
+
+
+@pytest.mark.parametrize("path", LOCKS)
+def test_every_dependency_is_locked_within_its_bounds(path: str) -> None:
+    known = locked(path)
+    wanted = [
+        *PROJECT["dependencies"],
+        *(line for extra in LOCKS[path] for line in PROJECT["optional-dependencies"][extra]),
+    ]
+    for required in map(Requirement, wanted):
+        versions = known[canonicalize_name(required.name)]
+        assert all(required.specifier.contains(version) for version in versions), (
+            f"run python -m tools.lock: {required}"
+        )
+
+
+def test_every_dependency_has_a_lower_and_an_upper_bound() -> None:
+    for line in PROJECT["dependencies"]:
+        assert re.fullmatch(r"[\w.]+>=[\d.]+,<[\d.]+", line), line
+
+
+def scaffold(source: str) -> str:
+    files = Scaffold("github", "none", source, (), Checkout(Path("/"), "https://git.example.com/a.git", "main")).files(
+        Path("/nothing")
+    )
+    return files["nothing/requirements-tas.txt"].decode()
+
+
+def test_init_writes_the_hashes_of_all_that_an_archive_installs() -> None:
+    text = scaffold(f"kubectl-tas @ {URL}#sha256={'0' * 64}")
+    assert (ROOT / "templates/init/requirements.lock").read_text() in text
+    assert "--hash=" not in scaffold("kubectl-tas @ git+https://git.example.com/a.git@" + "0" * 40)
+
+
+def test_pip_installs_what_init_writes(tmp_path: Path) -> None:
+    built = call(sys.executable, "-m", "build", "--wheel", "--outdir", tmp_path, ROOT, cwd=tmp_path, PYTHONPATH="")
+    assert built.code == 0, built.err
+    (wheel,) = tmp_path.glob("*.whl")
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    text = scaffold(f"kubectl-tas @ {URL}#sha256={digest}").replace(URL, wheel.as_uri())
+    (tmp_path / "requirements.txt").write_text(text)
+    words = ("-m", "pip", "install", "--dry-run", "--quiet", "--require-hashes", "--target", tmp_path / "x", "-r")
+    result = call(sys.executable, *words, tmp_path / "requirements.txt", cwd=tmp_path, PYTHONPATH="")
+    assert result.code == 0, result.err
+    (tmp_path / "requirements.txt").write_text(text.replace(digest, "0" * 64))
+    result = call(sys.executable, *words, tmp_path / "requirements.txt", cwd=tmp_path, PYTHONPATH="")
+    assert result.code != 0
+    assert "HASHES" in result.err
+
+
+def test_the_release_workflow_runs_by_commits_and_locks_alone() -> None:
+    text = (ROOT / ".github/workflows/release.yml").read_text()
+    jobs = yaml.safe_load(text)["jobs"]
+    steps = [step for job in jobs.values() for step in job["steps"]]
+    assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", step["uses"]) for step in steps if "uses" in step)
+    scripts = [step["run"] for step in steps if "run" in step]
+    assert all(
+        "--require-hashes" in line for script in scripts for line in script.splitlines() if "pip install" in line
+    )
+    assert "secrets." not in text
+    assert yaml.safe_load(text)["permissions"] == {}
+    assert [name for name, job in jobs.items() if job["permissions"].get("id-token")] == ["sign", "publish"]
