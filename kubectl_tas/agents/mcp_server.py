@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 from functools import partial
-from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 import anyio
 import mcp_types as types
@@ -38,18 +35,12 @@ Lists are cut: `page.next` is the offset to ask for more."""
 
 def serve(server: Server) -> None:
     """Answers what comes on standard input, until it ends. Nothing but the protocol goes to standard output."""
-    signal.signal(signal.SIGTERM, _ended)  # the thread that reads standard input would keep an ordinary end waiting
     try:
         anyio.run(partial(_serve, server))
     except* (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
         pass  # the client has gone in the middle of a call
     finally:
         process.end_ours()
-
-
-def _ended(number: int, _frame: FrameType | None) -> NoReturn:
-    process.end_ours()
-    os._exit(128 + number)
 
 
 async def _serve(server: Server) -> None:
