@@ -205,6 +205,14 @@ def test_what_rules_of_all_work_said_moves_with_its_line(
     assert quota == [*([] if line is None else [(FIRST, line, "over-quota")]), (SECOND, 3, "over-quota")]
 
 
+def test_what_was_said_of_the_first_line_moves_too(tmp_path: Path) -> None:
+    text = "workflow: {name: a, pool: team, tasks: [{name: t, image: i}]}\nresources: {default: {gpu: 4000}}\n"
+    write(tmp_path, {**POOLS, "tas.yaml": CONFIG, FIRST: text, SECOND: work("b")})
+    found = looked_at(judged(tmp_path, {}), {FIRST: f"# a\n{text}".encode()})
+    assert found is not None
+    assert [item for item in rules(found) if item[2] == "over-quota"] == [(FIRST, 2, "over-quota")]
+
+
 def test_a_pool_is_looked_at_by_itself(tmp_path: Path) -> None:
     path, text = "pools/team.yaml", pool("team")
     write(tmp_path, {**POOLS, "tas.yaml": CONFIG, FIRST: work("a")})
