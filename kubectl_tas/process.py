@@ -20,6 +20,8 @@ from kubectl_tas.records import dataclass
 _CHUNK = 64 * 1024
 _GRACE = 1.0
 """Seconds that a program whose pipes are closed has to end, and pipes whose program has ended have to close."""
+_OURS: set[subprocess.Popen[bytes]] = set()
+"""Commands of this tool that run."""
 _LOOK = 0.05
 """Seconds after which it is asked again whether a program has ended whose pipes are open."""
 
@@ -34,6 +36,8 @@ class Limits:
     """Bytes that it may print to stdout."""
     err: int = 64 * 1024
     """Bytes of stderr that are kept; the rest is read and forgotten."""
+    is_ours: bool = False
+    """Whether it is this tool: interrupted, it ends what it started itself."""
 
 
 class LimitError(TasError):
@@ -75,16 +79,38 @@ def run(
     except ValueError as error:  # a NUL character or half a surrogate pair, of which no argument can be made
         raise TasError(f"cannot run {shlex.join(command)!a}: {error}", hint="Correct the argument.") from error
     threads: tuple[Thread, ...] = ()
+    if allowed.is_ours:
+        _OURS.add(process)
     try:
         parts = _serve(process, stdin, allowed)
         threads = parts.threads
         return _finished(process, command, parts, allowed)
     except BaseException:
+        if allowed.is_ours:
+            _interrupt(process)
         _kill(process)
         process.wait()
         for thread in threads:  # what has left the group may hold a pipe for longer: its thread closes it then
             thread.join(_GRACE)
         raise
+    finally:
+        _OURS.discard(process)
+
+
+def end_ours() -> None:
+    """Ends the commands of this tool that run in other threads, which nobody waits for any more."""
+    for process in tuple(_OURS):
+        _interrupt(process)
+        _kill(process)
+
+
+def _interrupt(process: subprocess.Popen[bytes]) -> None:
+    """Asks a program to end, and gives it a moment."""
+    with contextlib.suppress(OSError, ValueError):  # it has ended; Windows knows no such signal
+        process.send_signal(signal.SIGINT)
+    end = time.monotonic() + _GRACE
+    while time.monotonic() < end and not _has_ended(process):
+        time.sleep(_LOOK)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ def test_every_position_leads_back() -> None:
 def test_places_that_the_text_has_no_more() -> None:
     text = Text("a\n")
     assert text.range(Location("x", 9, 9, length=9)).start == Position(1, 0)
-    assert text.offset(Position(9, 9)) == 2
+    assert text.offset(Position(9, 9)) == text.offset(Position(2, 0)) == 2
     assert text.offset(Position(0, 9)) == 1
     assert text.range(Location("x")).end == Position(0, 1)
 
@@ -203,6 +203,14 @@ def test_what_rules_of_all_work_said_moves_with_its_line(
     assert found is not None
     quota = [item for item in rules(found) if item[2] == "over-quota"]
     assert quota == [*([] if line is None else [(FIRST, line, "over-quota")]), (SECOND, 3, "over-quota")]
+
+
+def test_what_was_said_of_the_first_line_moves_too(tmp_path: Path) -> None:
+    text = "workflow: {name: a, pool: team, tasks: [{name: t, image: i}]}\nresources: {default: {gpu: 4000}}\n"
+    write(tmp_path, {**POOLS, "tas.yaml": CONFIG, FIRST: text, SECOND: work("b")})
+    found = looked_at(judged(tmp_path, {}), {FIRST: f"# a\n{text}".encode()})
+    assert found is not None
+    assert [item for item in rules(found) if item[2] == "over-quota"] == [(FIRST, 2, "over-quota")]
 
 
 def test_a_pool_is_looked_at_by_itself(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -259,8 +260,46 @@ def test_a_call_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     speak(root, talk, "--live", "--time-limit", "3")
 
 
-def applied(root: Path, patch: str) -> None:
-    subprocess.run(["git", "apply", "-"], cwd=root, input=patch.encode(), check=True)
+@pytest.mark.parametrize("how", ["goes away", "ends the server"])
+def test_a_client_that_leaves_ends_what_runs_for_it(tmp_path: Path, how: str) -> None:
+    root = shutil.copytree(case_input(FIT), tmp_path / "repository")
+    script = f"#!/bin/sh\necho $$ > {tmp_path}/new\nmv {tmp_path}/new {tmp_path}/pid\nexec sleep 60\n"
+    slow = write(tmp_path, {"kubectl": script})
+    (slow / "kubectl").chmod(0o755)
+    environment = {**os.environ, "KUBECTL_PATH": str(slow / "kubectl"), "KUBECTL_TAS_CACHE": str(tmp_path / "cache")}
+    command = [sys.executable, "-m", "kubectl_tas", "-C", str(root), "mcp", "--live"]
+    pipe = subprocess.PIPE
+    about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        assert server.stderr is not None
+        for message in (
+            {"id": 1, "method": "initialize", "params": about},
+            {"method": "notifications/initialized"},
+            {"id": 2, "method": "tools/call", "params": {"name": "fit", "arguments": {"work": ["missed"]}}},
+        ):
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+            server.stdin.flush()
+            if message.get("id") == 1:
+                server.stdout.readline()
+        end = time.monotonic() + 30
+        while not (tmp_path / "pid").is_file():
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        if how == "goes away":
+            server.stdin.close()
+            server.stdout.close()
+        else:
+            server.terminate()
+        assert server.wait(10) == (0 if how == "goes away" else 143)
+        assert server.stderr.read() == b""
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def applied(root: Path, patch: str, *options: str) -> None:
+    subprocess.run(["git", "apply", *options, "-"], cwd=root, input=patch.encode(), check=True)
 
 
 def test_a_patch_mends_words(root: Path) -> None:
@@ -295,9 +334,17 @@ def test_a_patch_makes_room(tmp_path: Path) -> None:
             applied(root, answer["patch"])
             fit = (await ask("fit", work=[name])).structured_content
             assert all(gang["outcome"] == "fits" for gang in fit["gangs"])
-            applied(root, "\n".join(_reversed(answer["patch"])))
+            applied(root, answer["patch"], "--reverse")
         soft = "+    - {key: rack, group: red, requirementType: preferred}"
-        assert patched == {"missed": [soft], "too-large": [soft.replace("group: red", "group: blue")]}
+        low = ["+  priority: LOW"]  # others have the quota
+        assert patched == {
+            "missed": [soft],
+            "too-large": [soft.replace("group: red", "group: blue")],
+            "too-many": [],
+            "mended": low,
+            "placed": low,
+        }
+        assert (root / "workflows/too-many.yaml").read_text().count("blue-3") == 1
         for old, new in (
             ("- {key: rack, group: blue}", "- key: rack\n      group: blue"),
             ("- {key: rack, group: blue}", "- group: blue\n      key: rack"),
@@ -312,6 +359,91 @@ def test_a_patch_makes_room(tmp_path: Path) -> None:
             path.write_text(text)
 
     speak(root, talk, *NODES)
+
+
+TASK = "\n    - {{name: t{0}, image: x, resource: gpus}}"
+BLOCK = "\n    - name: t{0}\n      image: x\n      # its place\n      resource: gpus"
+
+
+def _train(tasks: int, target: str, priority: str, task: str = TASK) -> str:
+    listed = "".join(task.format(number) for number in range(tasks))
+    head = f"workflow:\n  name: train\n  pool: {target}\n  priority: {priority}\n  groups:\n  - name: all\n    tasks:"
+    return f"{head}{listed}\nresources:\n  gpus: {{gpu: 8}}\n"
+
+
+def _job(target: str, priority: str, pods: int) -> str:
+    return f"""apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata:
+  name: train
+  labels: {{kubectl-tas/pool: {target}, kubectl-tas/priority: {priority}}}
+spec:
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: {pods}
+      template:
+        spec:
+          containers:
+          - {{name: pytorch, image: x, resources: {{limits: {{nvidia.com/gpu: 8}}}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "changed", "verdict"),
+    [
+        (_train(3, "team--a", "NORMAL"), {"+  pool: team--b"}, "admitted"),
+        (_train(3, "team", "HIGH"), {"+  pool: team--b"}, "admitted"),
+        (_train(3, "team--gone", "HIGH"), {"+  pool: team--b"}, "admitted"),
+        (_train(6, "team--a", "NORMAL"), {"+  priority: LOW"}, "admitted"),
+        (_train(9, "team--a", "LOW"), {"-    - {name: t8, image: x, resource: gpus}"}, "admitted"),
+        (
+            _train(9, "team--a", "LOW", BLOCK),
+            {"-    - name: t8", "-      image: x", "-      # its place", "-      resource: gpus"},
+            "admitted",
+        ),
+        (
+            _job("team--a", "NORMAL", 3),
+            {"+  labels: {kubectl-tas/pool: team--b, kubectl-tas/priority: NORMAL}"},
+            "admitted",
+        ),
+        (_job("team--a", "LOW", 9), {"+      replicas: 8"}, "admitted"),
+        (_train(8, "lone", "NORMAL"), {"+  priority: LOW"}, "admitted"),
+    ],
+)
+def test_a_patch_has_the_queue_admit_work(repository: Path, text: str, changed: set[str], verdict: str) -> None:
+    write(
+        repository,
+        {
+            "tas.yaml": "apiVersion: tas/v1alpha1\nkind: Config\nspec: {backends: [{name: prod}]}\n",
+            "pools/team.yaml": pool(guarantee=64, spec="      maximum: 64\n"),
+            "pools/lone.yaml": pool("lone", 16),
+            "subpools/a.yaml": subpool("a", 16),
+            "subpools/b.yaml": subpool("b", 40),
+            "subpools/gone.yaml": subpool("gone", 0, state="DELETING"),
+            WORKFLOW: text,
+        },
+    )
+    git(repository, "init", "--quiet")
+
+    async def talk(client: Any, ask: Ask) -> None:
+        (first,) = (await ask("admit", path=WORKFLOW)).structured_content["workflows"]
+        assert first["verdict"] != verdict
+        before = state(repository)
+        answer = (await ask("suggest", work="train")).structured_content
+        assert state(repository) == before
+        assert answer["message"] == "With the patch, its queue admits train."
+        assert answer["others"] == [first["hint"]]
+        lines = {line for line in answer["patch"].splitlines()[2:] if line.startswith(("+", "-"))}
+        assert changed <= lines
+        assert len(lines) == 2 or lines == changed
+        applied(repository, answer["patch"])
+        (item,) = (await ask("admit", path=WORKFLOW)).structured_content["workflows"]
+        assert item["verdict"] == verdict
+        found = await ask("validate")
+        assert not found.is_error, found.content
+        assert found.structured_content["summary"]["error"] == 0
+
+    speak(repository, talk)
 
 
 def test_a_copy_with_a_link_writes_nothing(tmp_path: Path) -> None:
@@ -340,14 +472,6 @@ def test_nothing_of_the_repository_is_imported(root: Path) -> None:
     speak(root, talk, cwd=root, isolated=True)
 
 
-def _reversed(patch: str) -> list[str]:
-    """The patch that takes another back."""
-    turned = {"-": "+", "+": "-"}
-    old, new, *rest = patch.split("\n")
-    head = [f"--- {new[4:]}", f"+++ {old[4:]}"]
-    return head + [f"{turned.get(line[:1], line[:1])}{line[1:]}" for line in rest]
-
-
 def test_without_the_extra(tmp_path: Path) -> None:
     write(tmp_path, {"mcp.py": "raise ModuleNotFoundError(name='mcp')\n"})
     code = "import sys; sys.path.insert(0, sys.argv.pop(1)); from kubectl_tas.cli.main import main; main()"
@@ -358,11 +482,14 @@ def test_without_the_extra(tmp_path: Path) -> None:
     assert "pip install 'kubectl-tas[mcp]'" in done.stderr
 
 
-@pytest.mark.parametrize("line", ["- {" + "key: rack, " * 50_000, "- key: rack\n" * 50_000, "required" * 100_000])
+@pytest.mark.parametrize(
+    "line", ["- {" + "key: rack, " * 50_000, "- key: rack\n" * 50_000, "required" * 100_000, "- a: 1\n  b:\n" * 50_000]
+)
 def test_edits_of_a_hostile_file_are_few_and_fast(line: str) -> None:
     start = time.monotonic()
     found = list(islice(patching._candidates(line, ["preferred", "level"], ["zone", "rack"]), patching.MAX_TRIED))
     assert len(found) <= patching.MAX_TRIED
+    assert len(list(patching._smaller(line, fewer=1))) <= patching.MAX_TRIED
     assert time.monotonic() - start < 5
 
 

@@ -67,7 +67,7 @@ class Call:
         left = self.end - time.monotonic()
         command = [sys.executable, "-P", "-m", "kubectl_tas", "-C", str(root or self.server.root), *words]
         environment = {name: value for name, value in os.environ.items() if name not in _OWN} | {"NO_COLOR": "1"}
-        limits = process.Limits(seconds=max(left, 0.1), out=MAX_PRINTED)
+        limits = process.Limits(seconds=max(left, 0.1), out=MAX_PRINTED, is_ours=True)
         try:
             done = process.run(command, stdin=stdin.encode(errors="replace"), environment=environment, limits=limits)
         except process.LimitError as error:

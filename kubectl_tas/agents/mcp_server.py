@@ -16,7 +16,7 @@ from mcp.server.lowlevel import Server as Protocol
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
-from kubectl_tas import __version__
+from kubectl_tas import __version__, process
 from kubectl_tas.agents.asking import Server, refusal, started
 from kubectl_tas.agents.paging import DEFAULT_LIMIT, page_of
 from kubectl_tas.agents.tool_table import TOOLS, Tool
@@ -35,7 +35,12 @@ Lists are cut: `page.next` is the offset to ask for more."""
 
 def serve(server: Server) -> None:
     """Answers what comes on standard input, until it ends. Nothing but the protocol goes to standard output."""
-    anyio.run(partial(_serve, server))
+    try:
+        anyio.run(partial(_serve, server))
+    except* (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        pass  # the client has gone in the middle of a call
+    finally:
+        process.end_ours()
 
 
 async def _serve(server: Server) -> None:

@@ -1,11 +1,15 @@
-"""Findings of a file, or work without room, in; the smallest edit that helps out, as a unified diff. Each was tried."""
+"""Findings of a file, or work that does not start, in; the smallest edit that helps out, as a unified diff that was
+tried.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,15 +19,24 @@ from kubectl_tas.credentials import hidden
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MEBIBYTE, inside, normal, read_plain
 from kubectl_tas.load.source import MAX_BYTES
+from kubectl_tas.load.splice import sent_elsewhere
 from kubectl_tas.report.unifieddiff import unified
+from kubectl_tas.resolve.fleet import is_called
 
+Meant = str | Callable[[re.Match[str]], str]
 VERSION = 1
-MAX_TRIED = 8
+MAX_TRIED = 12
 """Edits that are tried."""
+MAX_LEVELS = 8
+"""Of these, edits of levels."""
 MAX_LINES = 4
 """Lines of one kind of edit that are tried one by one."""
 MAX_LINE = 500
 """Characters of a line that is edited: a pattern may take as long as the square of them."""
+MAX_TASK = 4_000
+"""Characters of a task that are read."""
+MAX_QUEUES = 3
+"""Other queues that are tried."""
 MAX_FILES = 20_000
 """Files and folders of a repository that is copied."""
 MAX_COPIED = 64 * MEBIBYTE
@@ -44,6 +57,15 @@ _UNSAID = (
     (r"^(\s+)key:\s*[\"']?(?:{0})[\"']?\s*$", r"\g<0>\n\1requirementType: preferred"),
 )
 """How a workflow requires one of these levels by default, and how it says that it prefers it."""
+_REFUSED = ("rejected", "unschedulable", "pending")
+_PLACED = "There is no patch: KAI places it."
+_COUNT = re.compile(
+    r"(\b(?:replicas|parallelism|completions|size|minReplicas|minAvailable|minMember)[\"']?:\s*)(\d{1,6})\b(?=\s*(?:[,}#]|$))"
+)
+"""How a line says how many pods there are."""
+_ITEM = re.compile(r"^(\s*)- ")
+_IMAGE, _TASKS = re.compile(r"\bimage[\"']?:"), re.compile(r"\btasks[\"']?:")
+_RESOURCE = re.compile(r"\bresource[\"']?:\s*[\"']?([\w.-]+)")
 _LEVEL = r"((?:key|[\w./-]*required-placement|requiredTopologyLevel)[\"']?:\s*[\"']?){}(?=[\"'\s,}}]|$)"
 
 
@@ -76,37 +98,148 @@ def _of_file(call: Call, path: str) -> Said:
 
 
 def _of_work(call: Call, work: str) -> Said:
-    """A level that work requires is preferred, or the next coarser one is required."""
+    """What lets its queue admit work that never starts, else what lets KAI place it, else what lets it start now."""
     call.within(work)
+    words = ["admit", "-o", "json", *call.server.cluster, "--", work]
+    answer = call.ask(words).answer
+    refused = [item for item in answer["workflows"] if item["verdict"] in _REFUSED] if answer is not None else []
+    can_wait = all(item["verdict"] == "pending" for item in refused)
+    if can_wait and (not refused or call.server.nodes or call.server.cluster):
+        said = _of_nodes(call, work)
+        if not refused or said.answer is None or said.answer["message"] != _PLACED:
+            return said
+    hints = list(dict.fromkeys(item["hint"] for item in refused if item["hint"]))
+    return _tried(
+        call, work, words, partial(_of_queue, call, work, refused[0]), _is_admitted, "its queue admits", hints
+    )
+
+
+def _of_nodes(call: Call, work: str) -> Said:
     words = ["fit", "-o", "json", *node_words(call.server), "--", work]
     said = call.ask(words)
     if said.answer is None:
         return said
     gangs = said.answer["gangs"]
-    changes = list(dict.fromkeys(change["text"] for gang in gangs for change in gang["changes"]))
+    found = [change for gang in gangs for change in gang["changes"]]
+    others = list(dict.fromkeys(change["text"] for change in found))
     if not gangs or _is_placed(said.answer):
-        reason = "KAI places it" if gangs else "there is no answer for it"
-        return _patch(None, f"There is no patch: {reason}.", changes)
+        return _patch(None, _PLACED if gangs else "There is no patch: there is no answer for it.", others)
+    edits = partial(_of_levels_and_pods, found, gangs[0]["levels"])
+    return _tried(call, work, words, edits, _is_placed, "KAI places", others)
+
+
+def _tried(
+    call: Call,
+    work: str,
+    words: Sequence[str],
+    edits: Callable[[str, str], Iterator[str]],
+    helps: Callable[[Mapping[str, Any]], bool],
+    what: str,
+    others: list[str],
+) -> Said:
+    """The first of the texts for the file of the work with which a command gives an answer that ``helps``."""
     explained = call.ask(["workflow", "explain", "-o", "json", "--", work])
     if explained.answer is None:
         return explained
     paths = {item["file"] for item in explained.answer.get("items", [explained.answer])}
     (path,) = paths if len(paths) == 1 else (None,)
     if path is None:
-        return _patch(None, "There is no patch: several files have work of that name. Write KIND/NAME.", changes)
+        return _patch(None, "There is no patch: several files have work of that name. Write KIND/NAME.", others)
     before = _read(call.within(path))
-    kinds = list(dict.fromkeys(change["kind"] for gang in gangs for change in gang["changes"]))
-    candidates = list(islice(_candidates(before, kinds, gangs[0]["levels"]), MAX_TRIED))
+    candidates = [after for after in dict.fromkeys(edits(path, before)) if after != before][:MAX_TRIED]
     if not candidates:
-        return _patch(None, "There is no patch: no change of one line helps. Choose from `others`.", changes)
+        return _patch(None, "There is no patch: no small edit is known that helps. Choose from `others`.", others)
     with tempfile.TemporaryDirectory(prefix="kubectl-tas-") as folder:
         root = _copied(call.server.root, Path(folder) / "repository")
         for after in candidates:
             (root / inside(root, path)).write_bytes(after.encode())  # a link may lead back to the repository
             tried = call.ask(words, root=root)
-            if tried.answer is not None and _is_placed(tried.answer):
-                return _shown(path, before, after, f"With the patch, KAI places {work}.", changes)
-    return _patch(None, "There is no patch: with none of the edits that were tried KAI finds a placement.", changes)
+            if tried.answer is not None and helps(tried.answer):
+                return _shown(path, before, after, f"With the patch, {what} {work}.", others)
+    return _patch(None, "There is no patch: none of the edits that were tried is enough.", others)
+
+
+def _of_queue(call: Call, work: str, asked: Mapping[str, Any], path: str, text: str) -> Iterator[str]:
+    """The work in another queue of its pool that has room for it, then with LOW priority, then smaller."""
+
+    def sent(pool: str | None, priority: str | None) -> Iterator[str]:
+        try:
+            content = sent_elsewhere(
+                path, text.encode(), pool, priority, lambda kind, name: is_called(kind, name, work)
+            )
+        except TasError:  # a template, whose values say it
+            return
+        yield content.decode()
+
+    listed = call.ask(["pool", "list", "-o", "json", *call.server.cluster]).answer
+    pools = {item["name"]: item for item in listed["pools"]} if listed is not None else {}
+    own, room = asked["pool"].partition("--")[0], {}
+    for name, item in pools.items():
+        is_open = item["state"] in (None, "ACTIVE") and name.partition("--")[0] == own
+        free = math.inf if item["available"] is None else item["available"]
+        if is_open and name != asked["pool"] and free >= asked["asks"]:
+            room[name] = free
+    for name in sorted(room, key=lambda name: (-room[name], name))[:MAX_QUEUES]:
+        yield from sent(name, None)
+    yield from sent(None, "LOW")
+    if asked["priority"] == "LOW":
+        limits = [item["limit"] for item in _above(pools, asked["pool"]) if item["limit"] is not None]
+        most = min(limits, default=0)
+    else:
+        most = asked["quota"] if isinstance(asked["quota"], int | float) else 0
+    for limit in dict.fromkeys((most, most - asked["used"])):
+        if 0 < limit < asked["asks"]:
+            yield from _smaller(text, limit / asked["asks"])
+
+
+def _above(pools: Mapping[str, Mapping[str, Any]], name: str) -> Iterator[Mapping[str, Any]]:
+    """A pool or subpool, and those that it lies in."""
+    while name in pools:
+        yield pools[name]
+        name = pools[name]["parent"] or ""
+
+
+def _of_levels_and_pods(
+    changes: Sequence[Mapping[str, Any]], levels: Sequence[str], _path: str, text: str
+) -> Iterator[str]:
+    """The work with the levels that ``fit`` names, then with as many fewer pods or copies."""
+    yield from islice(_candidates(text, list(dict.fromkeys(item["kind"] for item in changes)), levels), MAX_LEVELS)
+    for fewer in dict.fromkeys(item["fewer"] for item in changes if item["fewer"]):
+        yield from _smaller(text, fewer=fewer)
+
+
+def _smaller(text: str, share: float = 1, fewer: int = 0) -> Iterator[str]:
+    """Texts with a share of the pods, or so many fewer: a number of them is lower, or the last tasks of a resource are
+    gone.
+    """
+
+    def kept(count: int) -> int:
+        return math.floor(count * share + 1e-9) - fewer
+
+    def lower(found: re.Match[str]) -> str:
+        count = int(found[2])
+        return f"{found[1]}{kept(count)}" if 0 < kept(count) < count else found[0]
+
+    yield from _edited(text, ((_COUNT, lower),))
+    lines = text.split("\n")
+    tasks: dict[str, list[range]] = {}
+    for start, line in enumerate(lines):
+        if dash := _ITEM.match(line[:MAX_LINE]):
+            end = next((at for at in range(start + 1, len(lines)) if not _is_within(lines[at], dash[1])), len(lines))
+            block = "\n".join(lines[start:end])[:MAX_TASK]
+            if _IMAGE.search(block) and not _TASKS.search(block):
+                resource = _RESOURCE.search(block)
+                tasks.setdefault(resource[1] if resource else "", []).append(range(start, end))
+    for blocks in sorted(tasks.values(), key=len, reverse=True)[:MAX_LINES]:
+        count = kept(len(blocks))
+        if 0 < count < len(blocks):
+            gone = {at for block in blocks[count:] for at in block}
+            yield "\n".join(line for at, line in enumerate(lines) if at not in gone)
+
+
+def _is_within(line: str, indent: str) -> bool:
+    """Whether a line belongs to the item of a list whose dash has that indent."""
+    return bool(line) and line.startswith(f"{indent} ")
 
 
 def _candidates(text: str, kinds: Sequence[str], levels: Sequence[str]) -> Iterator[str]:
@@ -121,7 +254,7 @@ def _candidates(text: str, kinds: Sequence[str], levels: Sequence[str]) -> Itera
                 yield from _edited(text, ((re.compile(_LEVEL.format(re.escape(finer))), rf"\g<1>{coarser}"),))
 
 
-def _edited(text: str, edits: Sequence[tuple[re.Pattern[str], str]]) -> Iterator[str]:
+def _edited(text: str, edits: Sequence[tuple[re.Pattern[str], Meant]]) -> Iterator[str]:
     lines = text.split("\n")
     changed = {}
     for number, line in enumerate(lines):
@@ -148,6 +281,10 @@ def _mended(text: str, findings: Sequence[dict[str, Any]]) -> str:
         if row.startswith(fix["written"], start):
             lines[line - 1] = f"{row[:start]}{fix['meant']}{row[start + len(fix['written']) :]}"
     return "\n".join(lines)
+
+
+def _is_admitted(answer: Mapping[str, Any]) -> bool:
+    return all(item["verdict"] not in _REFUSED for item in answer["workflows"])
 
 
 def _is_placed(answer: Mapping[str, Any]) -> bool:

@@ -206,8 +206,8 @@ TOOLS: dict[str, Tool] = {
     "suggest": Tool(
         "Suggest a change",
         "Make the smallest change that helps, as a unified diff for `git apply` in the folder of tas.yaml. With path, "
-        "misspelled words in that file are mended; with work, its topology, so that KAI finds a placement. "
-        "Each patch was tried. Nothing is written.",
+        "misspelled words in that file are mended; with work, its queue, priority, topology or size, so that its queue "
+        "admits it and KAI finds a placement. Each patch was tried. Nothing is written.",
         "suggest",
         suggest,
         {"path": _PATH, "work": _WORK},

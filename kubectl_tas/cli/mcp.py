@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import gc
+import os
+import signal
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 import click
 
+from kubectl_tas import process
 from kubectl_tas.agents.asking import Server
 from kubectl_tas.cli.nodesource import nodes_options
 from kubectl_tas.cli.options import repository_option
@@ -48,7 +52,13 @@ def mcp(seconds: int, files: Sequence[str], live: bool, directory: str | None, *
         raise TasError(f"the server for agents needs the package {error.name}", hint=hint) from error
     gc.enable()  # a server lives as long as its agent
     nodes = tuple(f"--nodes={Path(file).absolute()}" for file in files)
+    signal.signal(signal.SIGTERM, _ended)  # the thread that reads standard input would keep an ordinary end waiting
     serve(Server(find_root(directory), seconds, _words(cluster, live=live), nodes))
+
+
+def _ended(number: int, _frame: FrameType | None) -> NoReturn:
+    process.end_ours()
+    os._exit(128 + number)
 
 
 def _words(cluster: dict[str, Any], *, live: bool) -> tuple[str, ...]:

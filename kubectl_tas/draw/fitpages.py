@@ -238,7 +238,13 @@ def _record(answer: Fit) -> shapes.FitGang:
             for level, best in answer.best
         ],
         "changes": [
-            {"kind": change.kind, "text": change.text, "nodes": list(change.nodes), "pods": list(change.pods)}
+            {
+                "kind": change.kind,
+                "text": change.text,
+                "nodes": list(change.nodes),
+                "pods": list(change.pods),
+                "fewer": change.fewer,
+            }
             for change in answer.changes
         ],
     }

@@ -295,6 +295,7 @@ class Change(TypedDict):
     text: str
     nodes: list[str]
     pods: list[str]
+    fewer: int
 
 
 class FitGang(TypedDict):
