@@ -1,5 +1,5 @@
 """``python -m tools.baseline``: the digests of what a release renders of each case of ``golden/manifests``, written to
-``golden/release.json``. Run it when a release is made: ``tests/test_release.py`` compares with it.
+``tests/release.json``. Run it when a release is made: ``tests/test_release.py`` compares with it.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ import hashlib
 import json
 
 from kubectl_tas import __version__
-from tools.goldens import GOLDEN
+from tools.goldens import GOLDEN, ROOT
 
-BASELINE = GOLDEN / "release.json"
+BASELINE = ROOT / "tests/release.json"
 
 
 def digests() -> dict[str, str]:
