@@ -434,3 +434,11 @@ def test_nodes_that_cannot_be_read_are_named(small: Path, tmp_path: Path) -> Non
     result = kubectl_tas("-C", small, *arguments)
     assert result.code == 0
     assert "Without the nodes of backend default: " in result.err
+
+
+def test_two_pools_are_a_choice_and_one_is_none(small: Path, tmp_path: Path) -> None:
+    assert report(small, tmp_path / "one") == 0
+    assert "Pool all" not in text_of((tmp_path / "one/work/index.html").read_text())
+    write(small, {"workflows/two.yaml": JOB.format(name="two", pool="team--a", gpus=1)})
+    assert report(small, tmp_path / "two") == 0
+    assert "Pool all, team, team--a," in text_of((tmp_path / "two/work/index.html").read_text())
