@@ -144,6 +144,13 @@ def test_what_is_said(text: str, word: str, about: str, fleet: Fleet) -> None:
     assert offered(text, fleet)[word][1] == about
 
 
+@pytest.mark.parametrize(
+    "text", ["apiVersion: tas/v1alpha1\nkind: Config\nspec:\n  guard: |", f"{JOB}spec:\n  suspend: |"]
+)
+def test_booleans(text: str, fleet: Fleet) -> None:
+    assert {"true", "false"} <= offered(text, fleet).keys()
+
+
 def test_fields_of_kubernetes(fleet: Fleet) -> None:
     text = f"{JOB}spec:\n  template:\n    spec:\n      containers:\n      - name: a\n        im|\n"
     found = offered(text, fleet)

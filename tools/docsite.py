@@ -28,6 +28,8 @@ def build(target: Path) -> None:
         for folder in FOLDERS:
             shutil.copytree(ROOT / folder, work / folder, ignore=shutil.ignore_patterns("__pycache__", "node_modules"))
         text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+        if "\ndocs_dir: ." not in text:
+            sys.exit("mkdocs.yml has no line that begins with docs_dir: .")
         (work.parent / f"{work.name}.yml").write_text(
             text.replace("docs_dir: .", f"docs_dir: {work}"), encoding="utf-8"
         )
