@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from kubectl_tas.cli.session import Session, check_source
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.emit.file_plan import layout
-from kubectl_tas.load import loading
+from kubectl_tas.load import document, loading
 from kubectl_tas.load.kinds import KINDS, WORKFLOW
 from kubectl_tas.load.source import FolderSource, OverlaySource
 from kubectl_tas.model.base import KeyPath
@@ -120,8 +120,8 @@ def test_the_repository_renders(repository: Path) -> None:
 @pytest.fixture
 def unchanged_files_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What reading a file gives is never changed, so files that stay as they are need not be read for each value."""
-    for reader in ("parse", "validate"):
-        monkeypatch.setattr(loading, reader, lru_cache(4 * len(SOURCES))(getattr(loading, reader)))
+    for module, reader in ((loading, "parse"), (loading, "validate"), (document, "compose")):
+        monkeypatch.setattr(module, reader, lru_cache(4 * len(SOURCES))(getattr(module, reader)))
 
 
 @pytest.mark.usefixtures("unchanged_files_are_read_once")
