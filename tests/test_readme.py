@@ -68,7 +68,7 @@ def test_tour(tour: Path, installed: Path, tmp_path: Path) -> None:
     else:
         shutil.copytree(begun, folder, ignore=shutil.ignore_patterns("manifests"))
     blocks = _blocks(tour.read_text())
-    assert len(blocks) > 5
+    assert len(blocks) > 3
     for command, expected in blocks:
         if command.startswith("cd "):
             folder = folder / command.removeprefix("cd ")
