@@ -9,6 +9,7 @@ import pty
 import re
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +25,12 @@ from tests.support.kubectl import FakeKubectl, queue
 from tests.support.process import SCRIPTS, call, environment
 
 COMMAND = str(SCRIPTS / "kubectl-tas")
+PATIENT = f"""
+import sys
+from kubectl_tas.cli import main, terminal
+terminal.DELAY, sys.argv[0] = 86_400.0, {COMMAND!r}
+main.main()
+"""
 ESCAPE = "\x1b["
 
 
@@ -41,10 +48,14 @@ def large(repository: Path) -> Path:
 
 
 def on_terminal(*arguments: str | Path, **extra: str) -> tuple[int, str]:
-    """Exit code and output of a command whose stdout and stderr are a terminal."""
+    """Exit code and output of a command whose stdout and stderr are a terminal, and which shows no progress: that comes
+    after a second, and a machine with other work takes one.
+    """
     leader, follower = pty.openpty()
     env = environment(**{"TERM": "xterm", **extra})
-    process = subprocess.Popen([COMMAND, *arguments], env=env, stdin=follower, stdout=follower, stderr=follower)
+    process = subprocess.Popen(
+        [sys.executable, "-c", PATIENT, *arguments], env=env, stdin=follower, stdout=follower, stderr=follower
+    )
     os.close(follower)
     shown = b""
     with contextlib.suppress(OSError):  # Linux ends a terminal that nobody holds open any more with an error

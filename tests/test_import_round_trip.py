@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from kubectl_tas.imports.queuetree import forest
 from kubectl_tas.imports.queuetree import live_queue as from_cluster
 from tests.support.cli import Result, kubectl_tas, write
 from tests.support.clusters import FREE, kai, live_kai_topology, live_queue, priority_class, saved
+from tests.support.effort import in_a_minute
 from tests.support.history import commit
 from tests.support.kubectl import pod_group
 from tests.support.rendered import files_below
@@ -170,9 +170,8 @@ def test_many_departments_at_the_top(tmp_path: Path) -> None:
     for number in range(700):
         top, team = f"t{number}", f"d{number}"
         items += [live_queue(top), live_queue(team, top, (8, 8, 1)), live_queue(f"{team}-a", team, (8, 8, 1))]
-    start = time.process_time()
-    forest([from_cluster(item) for item in items], has_root=True, sums=False)
-    assert time.process_time() - start < 5
+    with in_a_minute():
+        forest([from_cluster(item) for item in items], has_root=True, sums=False)
 
 
 def test_a_second_cluster(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ import hashlib
 import re
 import sys
 import tomllib
+from collections.abc import Iterable, Iterator
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
@@ -16,8 +18,9 @@ from packaging.utils import canonicalize_name
 from kubectl_tas.edit.scaffold import Checkout, Scaffold
 from tests.support.golden import ROOT
 from tests.support.process import call
-from tools.lock import LOCKS
+from tools.lock import locks
 
+LOCKS = locks()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 LINE = re.compile(r"([a-z0-9-]+)==(\S+)((?: ;[^\\]+)?) \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)")
 URL = "https://files.example.com/kubectl_tas-0.1.0-py3-none-any.whl"
@@ -33,18 +36,40 @@ def locked(path: str) -> dict[str, list[str]]:
     return found
 
 
+def needed(requirements: Iterable[Requirement]) -> Iterator[Requirement]:
+    """These requirements and what they need in turn, as far as it is installed here."""
+    waiting, seen = list(requirements), set()
+    while waiting:
+        item = waiting.pop()
+        if str(item) in seen or (item.marker and not item.marker.evaluate({"extra": ""})):
+            continue
+        seen.add(str(item))
+        yield item
+        try:
+            found = [Requirement(line) for line in distribution(item.name).requires or ()]
+        except PackageNotFoundError:
+            continue
+        for more in found:
+            if more.marker is None or any(more.marker.evaluate({"extra": name}) for name in ("", *item.extras)):
+                more.marker = None
+                waiting.append(more)
+
+
 @pytest.mark.parametrize("path", LOCKS)
-def test_every_dependency_is_locked_within_its_bounds(path: str) -> None:
+def test_all_that_is_needed_is_locked_within_its_bounds(path: str) -> None:
     known = locked(path)
-    wanted = [
-        *PROJECT["dependencies"],
-        *(line for extra in LOCKS[path] for line in PROJECT["optional-dependencies"][extra]),
-    ]
-    for required in map(Requirement, wanted):
-        versions = known[canonicalize_name(required.name)]
+    asked = list(needed(map(Requirement, LOCKS[path])))
+    assert len(asked) >= len(LOCKS[path])
+    for required in asked:
+        versions = known.get(canonicalize_name(required.name), [])
+        assert versions, f"run python -m tools.lock: {path} has no {required}"
         assert all(required.specifier.contains(version) for version in versions), (
             f"run python -m tools.lock: {required}"
         )
+
+
+def test_what_a_dependency_needs_is_asked_for() -> None:
+    assert "rpds-py" in {item.name for item in needed([Requirement("jsonschema")])}
 
 
 def test_every_dependency_has_a_lower_and_an_upper_bound() -> None:
@@ -66,7 +91,18 @@ def test_init_writes_the_hashes_of_all_that_an_archive_installs() -> None:
 
 
 def test_pip_installs_what_init_writes(tmp_path: Path) -> None:
-    built = call(sys.executable, "-m", "build", "--wheel", "--outdir", tmp_path, ROOT, cwd=tmp_path, PYTHONPATH="")
+    built = call(
+        sys.executable,
+        "-m",
+        "build",
+        "--no-isolation",
+        "--wheel",
+        "--outdir",
+        tmp_path,
+        ROOT,
+        cwd=tmp_path,
+        PYTHONPATH="",
+    )
     assert built.code == 0, built.err
     (wheel,) = tmp_path.glob("*.whl")
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
@@ -86,10 +122,20 @@ def test_the_release_workflow_runs_by_commits_and_locks_alone() -> None:
     jobs = yaml.safe_load(text)["jobs"]
     steps = [step for job in jobs.values() for step in job["steps"]]
     assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", step["uses"]) for step in steps if "uses" in step)
-    scripts = [step["run"] for step in steps if "run" in step]
-    assert all(
-        "--require-hashes" in line for script in scripts for line in script.splitlines() if "pip install" in line
-    )
     assert "secrets." not in text
     assert yaml.safe_load(text)["permissions"] == {}
+    assert {name: job.get("needs") for name, job in jobs.items()} == {
+        "test": None,
+        "build": "test",
+        "sign": "build",
+        "publish": "sign",
+    }
     assert [name for name, job in jobs.items() if job["permissions"].get("id-token")] == ["sign", "publish"]
+    installed = {
+        name: re.findall(r"pip install (.*)", step["run"])
+        for name, job in jobs.items()
+        for step in job["steps"]
+        if "pip install" in step.get("run", "")
+    }
+    fixed = "--quiet --require-hashes --only-binary :all: -r .ci"
+    assert installed == {"build": [f"{fixed}/release.txt"], "sign": [f"{fixed}/sign.txt"]}, "each job its own packages"

@@ -21,6 +21,7 @@ from kubectl_tas.agents.paging import page_of
 from kubectl_tas.errors import TasError
 from tests.support.agent import Ask, speak, words
 from tests.support.cli import kubectl_tas, pool, subpool, write
+from tests.support.effort import in_a_minute
 from tests.support.golden import GOLDEN, ROOT, case_input
 from tests.support.history import commit, git
 
@@ -283,7 +284,7 @@ def test_a_client_that_leaves_ends_what_runs_for_it(tmp_path: Path, how: str) ->
             server.stdin.flush()
             if message.get("id") == 1:
                 server.stdout.readline()
-        end = time.monotonic() + 30
+        end = time.monotonic() + 300
         while not (tmp_path / "pid").is_file():
             assert time.monotonic() < end
             time.sleep(0.05)
@@ -486,11 +487,10 @@ def test_without_the_extra(tmp_path: Path) -> None:
     "line", ["- {" + "key: rack, " * 50_000, "- key: rack\n" * 50_000, "required" * 100_000, "- a: 1\n  b:\n" * 50_000]
 )
 def test_edits_of_a_hostile_file_are_few_and_fast(line: str) -> None:
-    start = time.monotonic()
-    found = list(islice(patching._candidates(line, ["preferred", "level"], ["zone", "rack"]), patching.MAX_TRIED))
-    assert len(found) <= patching.MAX_TRIED
-    assert len(list(patching._smaller(line, fewer=1))) <= patching.MAX_TRIED
-    assert time.monotonic() - start < 5
+    with in_a_minute():
+        found = list(islice(patching._candidates(line, ["preferred", "level"], ["zone", "rack"]), patching.MAX_TRIED))
+        assert len(found) <= patching.MAX_TRIED
+        assert len(list(patching._smaller(line, fewer=1))) <= patching.MAX_TRIED
 
 
 def test_a_repository_that_is_too_large_is_not_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

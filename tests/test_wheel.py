@@ -19,7 +19,7 @@ from tests.support.process import call
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the source distribution, and the wheel that was built from it."""
     folder = tmp_path_factory.mktemp("dist")
-    result = call(sys.executable, "-m", "build", "--outdir", folder, ROOT, cwd=folder, PYTHONPATH="")
+    result = call(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT, cwd=folder, PYTHONPATH="")
     assert result.code == 0, result.out + result.err
     return folder
 

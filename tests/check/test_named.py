@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from kubectl_tas.load.source import FolderSource
 from kubectl_tas.words import Misspellings
 from kubectl_tas.work.run import Effort
 from tests.support.cli import kubectl_tas, pool, write
+from tests.support.effort import in_a_minute
 from tests.work.repositories import run
 
 CLAIM = """\
@@ -99,9 +99,8 @@ def test_what_a_slip_is(name: str, meant: str | None) -> None:
 
 def test_many_unknown_names_beside_many_known_ones_take_no_time() -> None:
     near = Misspellings(f"dataset-{number:05}-of-training" for number in range(4000))
-    begin = time.process_time()
-    assert {near.of(f"checkpoint-{number:05}-of-a-run") for number in range(4000)} == {None}
-    assert time.process_time() - begin < 3
+    with in_a_minute():
+        assert {near.of(f"checkpoint-{number:05}-of-a-run") for number in range(4000)} == {None}
 
 
 def test_a_document_that_cannot_be_read_may_declare_the_object(tmp_path: Path) -> None:

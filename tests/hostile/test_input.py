@@ -32,7 +32,7 @@ def test_standard_input_without_an_end(command: tuple[str, ...], repository: Pat
     write(repository, {"tas.yaml": "", "pools/team.yaml": pool()})
     called = [sys.executable, "-m", "kubectl_tas", *command]
     with Path("/dev/zero").open("rb") as endless:
-        done = subprocess.run(called, stdin=endless, capture_output=True, text=True, cwd=repository, timeout=60)
+        done = subprocess.run(called, stdin=endless, capture_output=True, text=True, cwd=repository, timeout=300)
     assert (done.returncode, done.stdout) == (3, ""), done
     assert re.match(r"error: standard input has more than \d+ MiB\n", done.stderr)
 

@@ -66,7 +66,7 @@ def lower(monkeypatch: pytest.MonkeyPatch, **limits: float) -> None:
 
 
 @contextlib.contextmanager
-def quickly(seconds: float = 10) -> Iterator[None]:
+def quickly(seconds: float = 50) -> Iterator[None]:
     start = time.monotonic()
     yield
     assert time.monotonic() - start < seconds
@@ -107,8 +107,8 @@ class TestHangs:
         self, team: Path, kubectl: FakeKubectl, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         lower(monkeypatch, seconds=0.3)
-        kubectl.runs("setsid sleep 3 & exit 0")
-        with quickly(2.9):
+        kubectl.runs("setsid sleep 60 & exit 0")
+        with quickly():
             assert kubectl_tas("pool", "list", "--live", cwd=team).code == 3
 
     @pytest.mark.parametrize("command", ["subpool retire", "subpool drain"])
@@ -148,7 +148,7 @@ class TestFloods:
             "print(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM'))); "
             "sys.exit(code)"
         )
-        with quickly(60):
+        with quickly():
             done = subprocess.run(
                 [sys.executable, "-c", code, "pool", "list", "--live", "-C", team], capture_output=True, text=True
             )
@@ -188,20 +188,20 @@ class TestProgram:
         assert run(["cat"], stdin=content).out == content
 
     def test_a_pipe_that_outlives_the_program(self) -> None:
-        with quickly(3):
-            done = run(["sh", "-c", "sleep 4.271 & echo hi; exit 7"], limits=Limits(seconds=100))
+        with quickly():
+            done = run(["sh", "-c", "sleep 64.271 & echo hi; exit 7"], limits=Limits(seconds=100))
         assert (done.code, done.out) == (7, b"hi\n")
-        with quickly(2):  # the rest of it was told to end, which takes a moment
-            while is_running("4.271"):
+        with quickly():  # the rest of it was told to end, which takes a moment
+            while is_running("64.271"):
                 time.sleep(0.01)
 
     def test_a_pipe_that_has_left_the_group(self) -> None:
-        with quickly(3):
-            done = run(["sh", "-c", "setsid sleep 4 & echo hi"], limits=Limits(seconds=100))
+        with quickly():
+            done = run(["sh", "-c", "setsid sleep 60 & echo hi"], limits=Limits(seconds=100))
         assert (done.code, done.out) == (0, b"hi\n")
 
     def test_a_program_that_has_closed_its_pipes(self) -> None:
-        with quickly(5), pytest.raises(LimitError, match=r"did not answer within 0\.2 s$"):
+        with quickly(), pytest.raises(LimitError, match=r"did not answer within 0\.2 s$"):
             run(["sh", "-c", "exec <&- >&- 2>&-; sleep 1000"], limits=Limits(seconds=0.2))
 
     def test_as_much_as_is_allowed(self) -> None:
@@ -230,9 +230,10 @@ class TestProgram:
         started = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
         while not is_running(f"sleep\0{mark}"):
             time.sleep(0.05)
-        time.sleep(0.5)  # until it is waited for
+        while len(list(Path(f"/proc/{started.pid}/task").iterdir())) < 2:  # the threads that wait for it
+            time.sleep(0.05)
         started.send_signal(2)
-        started.wait(10)
+        started.wait(300)
         assert not is_running(f"sleep\0{mark}")
 
 

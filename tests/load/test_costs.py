@@ -19,10 +19,13 @@ from kubectl_tas.load import templates
 from kubectl_tas.load.templates import FILE_STEPS, REPOSITORY_STEPS, Allowance, Templates
 from tests.load.test_sandbox import HEAD, expand
 from tests.support.cli import kubectl_tas, pool, write
+from tests.support.effort import in_a_minute
 
 A_STEP = 20e-6
 """Seconds that a step may take: ten times what it takes on most machines."""
 SLACK = 0.05
+TRIES = 5
+"""How often something has to be slow to count: a machine with other work is slow once."""
 
 
 def deep(value: Any) -> Any:
@@ -85,12 +88,15 @@ def test_an_operation_takes_no_longer_than_it_costs(name: str) -> None:
     calls = [(value, *arguments) for value, arguments in CALLS if isinstance(value, kind)]
     slow = []
     for number, (value, given, named) in enumerate(calls):
-        budget = Budget(10_000)
-        begun = time.process_time()
-        with contextlib.suppress(Refusal, TypeError, ValueError, LookupError, ArithmeticError, AttributeError):
-            budget.made(applied(budget, operation, (value, *given), named))
-        taken = time.process_time() - begun
-        if taken > budget.spent * A_STEP + SLACK:
+        for _ in range(TRIES):
+            budget = Budget(10_000)
+            begun = time.process_time()
+            with contextlib.suppress(Refusal, TypeError, ValueError, LookupError, ArithmeticError, AttributeError):
+                budget.made(applied(budget, operation, (value, *given), named))
+            taken = time.process_time() - begun
+            if taken <= budget.spent * A_STEP + SLACK:
+                break
+        else:
             slow.append((number, budget.spent, taken))
     assert slow == []
 
@@ -99,11 +105,13 @@ def test_an_operation_takes_no_longer_than_it_costs(name: str) -> None:
 @pytest.mark.parametrize(
     "value", ["'a' * 1000000", "range(90000)|list", "2 ** 60", "'%' ~ '0' * 100000", "[[1] * 999] * 99"]
 )
-def test_an_operator_takes_no_longer_than_it_costs(operator: str, value: str) -> None:
+def test_an_operator_takes_no_longer_than_it_costs(operator: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "MAX_SECONDS", 10.0)  # of processor time; the longest of them takes a second
     many = f"{{% set x = {value} %}}{{% for i in range(90000) %}}{{% set y = x {operator} x %}}{{% endfor %}}"
-    begun = time.process_time()
-    assert expand(many)[0] in ("template-limit", "template-value")
-    assert time.process_time() - begun < 1
+    with in_a_minute(10):
+        code, message = expand(many)
+    assert code in ("template-limit", "template-value")
+    assert "of processor time" not in message
 
 
 def test_the_clock_ends_what_steps_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,22 +173,19 @@ def test_instances_take_steps() -> None:
 def test_many_values_that_no_template_uses(repository: Path) -> None:
     names = "".join(f"value-{number}: 1\n" for number in range(5_000))
     files = {"workflows/a.yaml": "default-values: {n: 1}\nworkflow: {name: a, pool: team}\n", "values/a.yaml": names}
-    begun = time.monotonic()
-    result = kubectl_tas("validate", "-C", write(repository, {"pools/team.yaml": pool("team"), **files}))
-    assert result.code == 1
-    assert time.monotonic() - begun < 20
+    with in_a_minute():
+        result = kubectl_tas("validate", "-C", write(repository, {"pools/team.yaml": pool("team"), **files}))
+        assert result.code == 1
 
 
 def test_comments_behind_default_values() -> None:
     text = "default-values:\n  n: 1\n" + "\n" * 300_000 + "  m: 2\nworkflow: {name: a, pool: b}\n"
-    begun = time.process_time()
-    assert not Templates(["workflows"], []).expand("workflows/x.yaml", text).problems
-    assert time.process_time() - begun < 5
+    with in_a_minute():
+        assert not Templates(["workflows"], []).expand("workflows/x.yaml", text).problems
 
 
 def test_a_text_with_tokens_is_short() -> None:
-    begun = time.process_time()
-    with pytest.raises(Refusal, match="65,536 characters"):
-        tokentext.filled("{{ a }}" * 10_000, {"a": 1}, Budget())
-    assert tokentext.filled("b" * 100_000, {}, Budget()) == "b" * 100_000
-    assert time.process_time() - begun < 1
+    with in_a_minute():
+        with pytest.raises(Refusal, match="65,536 characters"):
+            tokentext.filled("{{ a }}" * 10_000, {"a": 1}, Budget())
+        assert tokentext.filled("b" * 100_000, {}, Budget()) == "b" * 100_000

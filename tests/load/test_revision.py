@@ -307,7 +307,7 @@ class TestNothingIsLeft:
             while not list(temporary.glob("*/0/common")) and process.poll() is None:
                 pass
             process.send_signal(number)
-            process.communicate(timeout=30)
+            process.communicate(timeout=300)
         assert process.returncode == 128 + number
         assert list(temporary.iterdir()) == []
 

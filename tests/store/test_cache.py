@@ -109,7 +109,7 @@ def test_many_at_once(tmp_path: Path) -> None:
         "store.close()\n"
     )
     running_ = [subprocess.Popen([sys.executable, "-c", program, str(tmp_path), str(number)]) for number in range(4)]
-    assert [process.wait(timeout=60) for process in running_] == [0] * 4
+    assert [process.wait(timeout=300) for process in running_] == [0] * 4
     store = Store(tmp_path)
     assert all(store.get(f"{number}-{n}".encode()) == b"x" * 500 for number in range(4) for n in range(40))
     store.close()

@@ -16,7 +16,7 @@ from pygls.lsp.client import LanguageClient
 
 from tests.support.golden import ROOT
 
-TIMEOUT = 15
+TIMEOUT = 300
 """Seconds after which an answer that does not come fails a test."""
 
 
