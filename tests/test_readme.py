@@ -43,6 +43,16 @@ def _shortened(printed: str, shown: str) -> str:
     return shown if re.fullmatch(r"(?:.*\n)+".join(parts), printed) else printed
 
 
+@pytest.mark.parametrize("shown", ["a\n...\nd\n", "a\n...\n", "...\nd\n", "a\nb\nc\nd\n"])
+def test_lines_that_a_page_may_leave_out(shown: str) -> None:
+    assert _shortened("a\nb\nc\nd\n", shown) == shown
+
+
+@pytest.mark.parametrize("shown", ["a\n...\nc\n", "b\n...\nd\n", "a\n...\nx\nd\n", "a\nb\nc\n...\nd\n", "a ...\nd\n"])
+def test_lines_that_are_not_printed(shown: str) -> None:
+    assert _shortened("a\nb\nc\nd\n", shown) != shown
+
+
 def _folder(tour: Path) -> Path | None:
     """What a tour begins with: that of an example, or what a page has beside it; None: an empty folder."""
     folder = tour.with_suffix("") if tour in TUTORIALS else tour.parent
