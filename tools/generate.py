@@ -12,7 +12,9 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+import textwrap
+from collections import Counter
+from collections.abc import Container, Iterator
 from difflib import unified_diff
 from pathlib import Path
 
@@ -36,7 +38,17 @@ _COMMANDS = """\
 
 What `kubectl tas COMMAND --help` says. Exit codes: 0 clean, 1 problems or differences found, 2 wrong usage, 3 the tool
 could not do its work. A run that a signal ends has 128 and the signal's number, as in a shell.
+
+## Shared options
+
+Several commands have these; each names its own below.
+
+```text
+{shared}
+```
 """
+_SHARED = 4
+"""In how many commands an option says the same where the page says it once."""
 _BACKDOORS = re.compile(r"(<!-- back doors -->).*?(<!-- end -->)", re.DOTALL)
 _DIFF = re.compile(r"(<!-- diff of (\S+) to (\S+) -->\n```diff\n).*?(```\n)", re.DOTALL)
 
@@ -72,9 +84,36 @@ def _contexts(command: click.Command, name: str, parent: click.Context | None) -
 
 
 def _command_page() -> str:
-    """What every command says of itself."""
-    sections = (f"\n## {item.command_path}\n\n```text\n{item.get_help()}\n```\n" for item in commands())
-    return _COMMANDS + "".join(sections)
+    """What every command says of itself; what several say alike is said once."""
+    contexts = list(commands())
+    found = Counter(record for item in contexts for _, record in _records(item))
+    shared = {record: None for item in contexts for _, record in _records(item) if found[record] >= _SHARED}
+    formatter = click.HelpFormatter(width=_WIDTH)
+    formatter.write_dl(sorted(shared))
+    sections = (_section(item, shared) for item in contexts)
+    return _COMMANDS.format(shared=textwrap.dedent(formatter.getvalue()).rstrip()) + "".join(sections)
+
+
+def _records(context: click.Context) -> Iterator[tuple[click.Parameter, tuple[str, str]]]:
+    for parameter in context.command.get_params(context):
+        record = parameter.get_help_record(context)
+        if record is not None and isinstance(parameter, click.Option):
+            yield parameter, record
+
+
+def _section(context: click.Context, shared: Container[tuple[str, str]]) -> str:
+    """The help of a command without the options that are shared, and their names."""
+    left = [parameter for parameter, record in _records(context) if record in shared]
+    for parameter in left:
+        parameter.hidden = True
+    try:
+        text = context.get_help()
+    finally:
+        for parameter in left:
+            parameter.hidden = False
+    names = ", ".join(f"`{max(parameter.opts, key=len)}`" for parameter in left if "--help" not in parameter.opts)
+    also = f"\nShared options: {names}.\n" if names else ""
+    return f"\n## {context.command_path}\n\n```text\n{text}\n```\n{also}"
 
 
 def _admission_page() -> str:

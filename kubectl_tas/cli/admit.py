@@ -53,11 +53,10 @@ def admit(
 ) -> int:
     """Say whether WORK would be admitted to its queue.
 
-    What its queue already uses is what the repository's other HIGH and NORMAL work declares, unless --used,
-    --live or --cluster-state says otherwise. A workload takes the place of the repository's of that kind and name.
-    A gang is answered as a whole. Where one of these says what is used, members of the gang that only the
-    repository has count as running, and WORK is asked for beside them. Exits 1 where one is rejected or
-    can never run.
+    Its queue uses what other HIGH and NORMAL work of the repository declares, or what --used, --live or
+    --cluster-state says. A workload replaces the repository's of that kind and name. A gang is judged as a whole;
+    with --used, --live or --cluster-state, its members that only the repository has count as running. Exits 1 if
+    one is rejected or can never run.
     """
     root = find_root(directory)
     place = place_of(root, work) or _declared(directory, work)

@@ -58,10 +58,9 @@ cluster_options = together(
         metavar="[BACKEND=]FILE",
         type=FILE,
         multiple=True,
-        help="What `kubectl tas cluster state` wrote, instead of a cluster; - reads standard input. "
-        "May be given for each backend.",
+        help="A file of `kubectl tas cluster state` instead of a cluster; - reads standard input. Once per backend.",
     ),
-    click.option("-n", "--namespace", metavar="NAME", help="Read what this namespace has, not all of them."),
+    click.option("-n", "--namespace", metavar="NAME", help="Read only this namespace."),
     kubectl_options("The context that kubectl is to use, instead of the backend's."),
     backend_option("The backend whose cluster is asked, where there are several."),
 )

@@ -72,9 +72,9 @@ def fit_command(
 ) -> int:
     """Say whether the nodes have a placement for WORK, and whether KAI finds it.
 
-    Each gang is taken alone, on what the pods of the cluster leave free; for quotas ask `admit`. Without --nodes, fit
-    asks the clusters of the backends. If nothing fits, it shows the first constraint that fails, and changes with which
-    KAI places the gang. Exits 1 if KAI finds no placement of one, or if one has no answer.
+    Each gang is taken alone, on what the pods of the cluster leave free; for quotas ask `admit`. Without --nodes,
+    fit asks the clusters of the backends. If nothing fits, it shows the first constraint that fails, and changes
+    that help. Exits 1 if KAI finds no placement of one, or if one has no answer.
 
     --all takes everything that does not run yet in KAI's order, against the same nodes and quotas: what starts, what
     waits for what, and which pods of LOW work go or move for it. Exits 1 if one waits, or if KAI looks at more.

@@ -56,9 +56,8 @@ def generate_nodes(
 ) -> int:
     """Print the nodes of a cluster that does not exist, as `kubectl get nodes -o json` would, for `fit --nodes`.
 
-    With --pool they have the labels of all levels of the pool's topology, and those that its pods ask for. With
-    --like they have the labels that a cloud or a component sets; such nodes are for `topology suggest`. Domains are
-    numbered over the whole cluster. The same options give the same bytes.
+    --pool gives them the labels of the pool's topology, and those that its pods ask for. --like gives them the
+    labels of a cloud or a component, for `topology suggest`. Domains are numbered over the whole cluster.
     """
     if (pool is None) == (like is None):
         raise click.UsageError("pass --pool or --like, one of the two")

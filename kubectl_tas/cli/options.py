@@ -225,15 +225,15 @@ def _read_settings(context: click.Context, option: click.Parameter, given: Seque
 
 
 def _setting_option(name: str, about: str) -> Callable[[F], F]:
-    about = f"{about}. May be repeated."
+    about = f"{about}. Repeatable."
     return click.option(
         name, metavar="NAME=VALUE", multiple=True, expose_value=False, callback=_read_settings, help=about
     )
 
 
 template_options = together(
-    _setting_option("--set-string", "The same; VALUE is text"),
-    _setting_option("--set", "A value of templates, before all others"),
+    _setting_option("--set-string", "The same, as text"),
+    _setting_option("--set", "Sets a template value; overrides the values files"),
 )
 """Values of templates, which ``settings`` gives."""
 

@@ -69,13 +69,10 @@ def list_pools(
 ) -> int:
     """List pools and subpools with their quota, what is used of it and what is left.
 
-    With NAMEs, only those pools with all that is below them, and those subpools (pool--subpool).
-    Used counts GPUs of HIGH and NORMAL work: what this repository declares, or with --live,
-    --context, --kubeconfig or --cluster-state what holds GPUs in the clusters. Of a pool with
-    child pools, Total is the sum below it. In a cluster, Available is no more than its nodes have
-    free or preemption can free, and notes say who holds GPUs that no queue is charged for.
-    --backend lists the pools of one. Where a cluster has several pools side by side, their sums
-    come last.
+    NAME is a pool, listed with all below it, or a subpool (pool--subpool). Used counts GPUs of HIGH and NORMAL
+    work: what this repository declares, or with --live, --context, --kubeconfig or --cluster-state what holds GPUs
+    in the clusters. Total is the sum of a pool's child pools. In a cluster, Available is no more than its nodes
+    have free or preemption can free; notes say who holds GPUs that no queue is charged for. Sums come last.
     """
     session = open_summaries(directory)
     fleet = session.fleet
@@ -152,10 +149,9 @@ def _tell_unknown(backend: str, state: ClusterState, rows: Sequence[Account]) ->
 @cluster_options
 @repository_option
 def describe(name: str, output: str, live: bool, directory: str | None, **cluster: Any) -> int:
-    """Show all about the pool, or pool--subpool, NAME: its facts, its quotas and what is used of them, its work.
+    """Show all about the pool, or pool--subpool, NAME: facts, quotas, use, work.
 
-    As a picture it is a tree of the pools and subpools below it, with bars. What is used is counted as `pool list`
-    counts it.
+    As a picture it is a tree of the pools and subpools below it, with bars. Use is counted as `pool list` does.
     """
     session = open_session(directory)
     fleet = session.fleet
@@ -250,11 +246,10 @@ def topology_keys(context: click.Context, /, **given: str | None) -> Any:
 def rename(old: str, new: str, dry_run: bool, render_after: bool, directory: str | None) -> int:
     """Call the pool OLD, and whatever names it, NEW.
 
-    All files that name the pool are edited as one change: its own document, its subpools, child pools, workflows,
-    workloads, PodCliqueSets and PodGroups with its queues. They keep their comments and their names. Nothing is
-    written where the repository would have an error that it did not have before. Its queues change their names with
-    it, so rename it while nothing runs there. Jobs that must be deleted first are listed, and work that would go on in
-    the old queues; with --dry-run too.
+    All files that name the pool are edited as one change and keep their comments: its document, subpools, child
+    pools and work. If the repository would have a new error, nothing is written. The queues change their names, so
+    rename a pool while nothing runs there. The command lists Jobs that you must delete first, and work that would
+    go on in the old queues.
     """
     old = names.fold(old)
     plan = partial(pool_edits.rename, old=old, new=new)

@@ -75,11 +75,9 @@ def render(
 ) -> int:
     """Write the manifests of the whole repository.
 
-    Nothing is written where the repository has errors. Files of an earlier run that nothing produces any
-    more are removed; files that kubectl-tas did not write are left alone, and named where a GitOps tool may read
-    them. With --fail-on-change they fail the run too. Manifests of a folder that is
-    not there are removed only with --allow-empty. With --backend the folders of all other backends are left
-    as they are.
+    If the repository has errors, render writes nothing. It deletes its own stale files and touches nobody else's;
+    it names those that a GitOps tool may read, and --fail-on-change fails on them. It removes manifests of a
+    missing folder only with --allow-empty. With --backend it leaves the folders of all other backends alone.
     """
     if fail_on_change and to is not None:
         raise click.UsageError("--fail-on-change does not go with --to -, which changes no file")
@@ -125,9 +123,9 @@ def render(
 def check(output: str, backend: str | None, guard: bool, directory: str | None) -> int:
     """Compare the committed manifests with what would be rendered.
 
-    Prints a unified diff and exits 1 where they differ, or where other files in the output folder or above it
-    change what a GitOps tool applies. Writes nothing. In the other formats each manifest that differs is a finding,
-    and the diff goes to standard error.
+    Prints a unified diff and exits 1 if they differ, or if other files in or above the output folder change what a
+    GitOps tool applies. In the other formats each manifest that differs is a finding, and the diff goes to standard
+    error.
     """
     session = open_session(directory, by_file=True, render=True).with_guard(guard=guard)
     if output != TEXT and session.failed():

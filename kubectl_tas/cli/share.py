@@ -64,12 +64,12 @@ def share(
 ) -> int:
     """Show how KAI's scheduler divides a cluster when all queues ask at once.
 
-    Each gets what it is guaranteed, as far as it asks for it; what is left goes by priority, then by weight, up to
-    limits. With NAMEs, only those pools with all that is below them, and those subpools (pool--subpool).
+    Each queue gets its guarantee, as far as it asks for it. The rest goes by priority, then by weight, up to
+    limits. NAME is a pool, shown with all below it, or a subpool (pool--subpool).
 
     Queues ask for what the work of the repository asks for, or with --live, --context, --kubeconfig or
     --cluster-state for what pods of the cluster hold and wait for. KAI divides the nodes that are ready and not
-    cordoned, or the number of --gpus.
+    cordoned, or --gpus.
     """
     session = open_session(directory)
     if refuse_errors(session.without(VERDICTS)):

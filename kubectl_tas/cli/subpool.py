@@ -101,8 +101,8 @@ def _asked(quota: int | str | None, cpu: int | str | None, memory: int | str | N
 def subpool() -> None:
     """Create, change, retire and list subpools.
 
-    The YAML files are the record: an edit changes only the value it is about, and is refused, with every byte
-    as it was, where the repository as it would be has an error that it did not have before.
+    An edit changes one value in a YAML file. If the repository would have a new error, the command refuses it and
+    changes no byte.
     """
 
 
@@ -127,11 +127,11 @@ def create(
 def update(
     parent: str, name: str | None, dry_run: bool, render_after: bool, directory: str | None, **quota: Any
 ) -> int:
-    """Give the ACTIVE subpool NAME of PARENT another quota; a resource that is not named stays as it is,
-    but a share such as --quota 33% is one of all that the parent is guaranteed.
+    """Give the ACTIVE subpool NAME of PARENT another quota. Other resources keep theirs; a share such as --quota
+    33% counts all that the parent is guaranteed.
 
-    A lower quota ends nothing that runs: what is available is negative until enough has ended. Work that has too much
-    then is listed in overQuota and may run on.
+    A lower quota ends nothing that runs: Available is negative until enough has ended. Work over the new quota is
+    listed in overQuota and may run on.
     """
     parent, name = _addressed(parent, name)
     wanted = _asked(**quota)
@@ -170,9 +170,9 @@ def retire(
 ) -> int:
     """Retire the ACTIVE subpool NAME of PARENT.
 
-    Its file stays. It becomes ARCHIVED where nothing is declared for it and nothing runs in it, else DELETING: what is
-    declared is listed and may finish, no other work is taken, and `subpool drain` archives it when it is
-    empty. Whether anything runs is asked of the cluster where it matters, unless --used says it.
+    Its file stays. An empty subpool becomes ARCHIVED. Another becomes DELETING: its declared work is listed and may
+    finish, it takes no other, and `subpool drain` archives it when it is empty. Unless you pass --used, the command
+    asks the cluster what runs.
     """
     parent, name = _addressed(parent, name)
     name, usage = names.fold(name), Usage(used)
@@ -192,9 +192,9 @@ def retire(
 def drain(
     used: int | None, watch: bool, dry_run: bool, render_after: bool, directory: str | None, **cluster: Any
 ) -> int:
-    """Archive every DELETING subpool for which nothing is declared, and in which nothing runs, any more.
+    """Archive every DELETING subpool that has no declared and no running work any more.
 
-    Those whose queue the cluster does not have are left as they are: they may live in another cluster.
+    A subpool whose queue the cluster does not have stays: it may live in another cluster.
     """
     if watch and used is not None:
         raise click.UsageError("--watch does not go with --used, which would say the same each time")
@@ -226,7 +226,7 @@ def drain(
 @output_option(*LIST)
 @repository_option
 def list_subpools(parent: str | None, output: str, directory: str | None) -> int:
-    """List all subpools, or those of PARENT, ARCHIVED ones and those whose pool is gone included."""
+    """List all subpools, or those of PARENT, including ARCHIVED ones and those whose pool is gone."""
     session = open_summaries(directory)
     known = [*(item for pool in session.fleet.pools for item in pool.subpools), *session.fleet.records]
     found = [item for item in known if parent is None or item.pool == names.fold(parent)]

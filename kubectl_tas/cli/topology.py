@@ -110,10 +110,10 @@ def suggest(
 ) -> int:
     """Suggest the levels of a topology by the labels of a cluster's nodes.
 
-    Looks for labels that Kubernetes, clouds and GPU components set, checks on the nodes in which order they nest, and
-    says how many domains each has, how many nodes lack it, and what is left out. The table ends with the
-    topology_keys of a pool; -o yaml prints a ClusterTopology, which can be kept in topologies/. A file for
-    --cluster-state may have just what `kubectl get nodes -o json` prints.
+    It reads labels that Kubernetes, clouds and GPU components set, and how they nest on the nodes. It says how many
+    domains each has, how many nodes lack it, and what is left out. The table ends with the topology_keys of a pool;
+    -o yaml prints a ClusterTopology for topologies/. For --cluster-state the output of `kubectl get nodes -o json`
+    is enough.
 
     Exits 1 where no label makes a level.
     """
@@ -153,13 +153,12 @@ def suggest(
 def usage(output: str, check: bool, live: bool, directory: str | None, **cluster: Any) -> int:
     """List the PodCliqueSets by the cluster topology that they use.
 
-    The default topology is marked where a set does not name it. The sets are those of the repository, or with
-    --live, --context, --kubeconfig or --cluster-state those of the cluster, with -n of one namespace of it. With
-    --check each has the condition TopologyLevelsUnavailable that Grove reports; for a cluster, topologies that
-    differ from the files follow.
+    A set that names no topology has the default, which is marked. The sets are those of the repository, or with
+    --live, --context, --kubeconfig or --cluster-state those of the cluster. --check adds the condition
+    TopologyLevelsUnavailable that Grove reports and, for a cluster, the topologies that differ from the files.
 
-    For a cluster, and for a file with its nodes, it is also told how many nodes are outside of each topology: KAI
-    leaves out a node that lacks the label of any level.
+    For a cluster with nodes the command says how many are outside of each topology: KAI leaves out a node that
+    lacks the label of any level.
     """
     session = open_session(directory)
     fleet = session.fleet

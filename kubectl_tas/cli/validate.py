@@ -79,20 +79,16 @@ def validate(
 ) -> int:
     """Check every document of the repository, and all of them against each other.
 
-    The whole repository is read in any case. PATHS limit the report to those files and folders, and to findings
-    without a place. - judges standard input as a file of the repository: the one that --stdin-filename names, else a
-    new one, whose workflows and workloads replace those of the same kind and name.
+    PATHS limit the report, not what is read. - judges standard input as the file that --stdin-filename names, else
+    as a new one: its workflows and workloads replace those of the same kind and name.
 
-    With --base, validate also finds changes that you must not make: a topology that is removed or changes while it is
-    used, a changed constraint of a PodCliqueSet, a step that a subpool may not take. It finds pools in folders that did
-    not count for them, and changed fields that the API server keeps fixed. What could not be compared is a warning,
-    which --strict fails. Work that had room at the base, or that runs in a cluster, and that has not changed is a
-    warning where its quota was lowered.
+    --base also finds changes that you must not make: of a topology or a constraint in use, of a field that the API
+    server keeps fixed, a step that a subpool may not take, a pool in a folder that did not count for pools. Work
+    that had room at the base and lost it by a lower quota is a warning; so is what cannot be compared.
 
-    With --live, --context, --kubeconfig or --cluster-state, validate also compares the topologies and PodCliqueSets of
-    the clusters. It compares the GPUs that pools are guaranteed with those of the nodes, and the GPUs that pods hold
-    with those that queues are charged for. What runs there decides what may change. The cluster of a backend is the one
-    of its context in tas.yaml; one of several that cannot be read is an error.
+    With --live, --context, --kubeconfig or --cluster-state, validate also compares with the clusters: topologies,
+    PodCliqueSets, the GPUs of nodes with the guarantees of pools, the GPUs of pods with those that queues are
+    charged for. What runs there decides what may change. It is an error if one of several clusters cannot be read.
     """
     paths = (*paths, *filenames)
     needs_all = live or any(cluster.values())
