@@ -188,8 +188,8 @@ def test_many_queues_are_in_several_tables(tmp_path: Path) -> None:
 def test_who_may_use_a_pool_is_described() -> None:
     root = case_input(GOLDEN / "manifests/access")
     page = kubectl_tas("pool", "describe", "nlp--speech", "-C", root).out
-    assert "research-leads, team-nlp, system:serviceaccounts:nlp-ci" in page
-    assert "oidc:finance, team-vision, team-speech" in page
+    assert "May submit:  research-leads, team-nlp, system:serviceaccounts:nlp-ci\n" in page
+    assert "May view:    oidc:finance, team-vision, team-speech\n" in page
     assert "May submit" not in kubectl_tas("pool", "describe", "scratch", "-C", root).out
 
 

@@ -264,7 +264,9 @@ class TestWhatTheConfigKeeps:
             "  SETTING      BEFORE  AFTER",
             "  outputKeeps  -       manifests/.argocd-source.yaml, manifests/extra/*.yaml, .sourceignore",
         ]
-        assert "manifests/.argocd-source.yaml" in told
+        section = told.partition("Files that kubectl-tas did not write:\n")[2].splitlines()
+        assert section[0].split() == ["FILE", "STATE", "WHAT", "IT", "DOES"]
+        assert section[2].split()[:2] == ["manifests/.argocd-source.yaml", "refused"]
         assert "risk: high - the Config changes outputKeeps, " in told
 
     def test_what_a_tool_reads_is_named_in_full(self, repository: Path) -> None:

@@ -72,6 +72,13 @@ def test_nothing_changed(changed: Path, tmp_path: Path) -> None:
     assert "Changes since HEAD none nothing. risk: none - nothing changes. Written by" in text
 
 
+def test_medium_risk_has_the_colour_of_a_warning(changed: Path, tmp_path: Path) -> None:
+    commit(changed)
+    (changed / "workflows/comes.yaml").unlink()
+    assert report(changed, tmp_path / "site", "--since", "HEAD") == 0
+    assert 'class="badge fair">medium<' in (tmp_path / "site/changes/index.html").read_text()
+
+
 def test_errors_leave_nothing_to_compare(changed: Path, tmp_path: Path) -> None:
     write(changed, {"workflows/bad.yaml": "workflow: {name: x, pool: nowhere, tasks: [{name: t, image: i}]}\n"})
     assert report(changed, tmp_path / "site", "--since", "HEAD") == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,18 @@ def test_search_knows_where_everything_is(site: Path) -> None:
     assert all(anchor in Html((site / path).read_text()).ids for path, _, anchor in targets if anchor)
 
 
+def test_filters_have_the_cells_of_the_table(site: Path) -> None:
+    text = (site / "work-list.js").read_text()
+    rows = json.loads(text.partition("=")[2].strip().removesuffix(";"))
+    (row,) = (cells for _, cells in rows if cells[0][0] == "too-large")
+    assert row[:3] == [
+        ["too-large", "work/workflow-too-large.html", ""],
+        ["unschedulable", "", "bad"],
+        ["16", "", ""],
+    ]
+    assert ["foundation--evals", "pools/foundation.html#subpool-evals", ""] in row
+
+
 def test_pages_say_what_the_commands_say(site: Path) -> None:
     assert "72 GPUs, 2592 cpu, 16Ti memory" in words(site, "pools/foundation.html")
     assert "1 zone topology.kubernetes.io/zone 2 block example.com/block" in words(site, "topologies/gb200-fabric.html")
@@ -145,6 +158,24 @@ def test_unchanged_input_writes_nothing_and_gives_the_same_bytes(small: Path, tm
     assert report(small, tmp_path / "deep/er/two") == 0
     for path in before:
         assert (tmp_path / "one" / path).read_bytes() == (tmp_path / "deep/er/two" / path).read_bytes()
+
+
+def test_words_have_the_colours_of_what_they_mean(site: Path) -> None:
+    classes = {name: page.text.partition("<main")[2] for name, page in pages(site).items()}
+    told = {found for text in classes.values() for found in re.findall(r'class="badge ([^"]*)">([^<]*)<', text)}
+    expected = {("good", "admitted"), ("bad", "unschedulable"), ("bad", "error"), ("good", "ACTIVE")}
+    assert expected <= told
+    assert {tone for tone, _ in told} <= {"good", "fair", "bad", "plain"}
+
+
+def test_a_cluster_without_pools_has_all_cells(repository: Path, tmp_path: Path) -> None:
+    settings = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {backends: [{name: default}, {name: empty}]}\n"
+    write(repository, {"tas.yaml": settings, "pools/team.yaml": pool() + "  backend: default\n"})
+    assert report(repository, tmp_path / "site") == 0
+    text = (tmp_path / "site/clusters/index.html").read_text()
+    header, *rows = (re.findall(r"<t[hd][ >]", row) for row in text.partition("<table")[2].split("</tr>")[:3])
+    assert [len(row) for row in rows] == [len(header)] * 2
+    assert "empty kai-scheduler 0.17 0 0 0 0 " in words(tmp_path / "site", "clusters/index.html")
 
 
 def test_pages_of_what_is_gone_go_and_files_of_others_stay(small: Path, tmp_path: Path) -> None:
@@ -244,6 +275,18 @@ def test_many_findings_have_several_pages(small: Path, tmp_path: Path) -> None:
     assert listed == [FINDINGS, 10]
     assert found["work/job-job-0.html"].tags.count("article") == OF_ONE
     assert f"All {number} findings" in words(tmp_path / "site", "work/job-job-0.html")
+    assert dead_links(tmp_path / "site") == []
+
+
+def test_findings_of_a_file_that_begin_a_page_can_be_linked(small: Path, tmp_path: Path) -> None:
+    slip = "  annotations: {kai.scheduler/topologyy: t}\nspec:\n  template:"
+    job = JOB.replace("spec:\n  template:", slip.replace("{", "{{").replace("}", "}}"))
+    for name, number in (("first", FINDINGS), ("second", OF_ONE + 1)):
+        documents = (job.format(name=f"{name}-{index}", pool="team--a", gpus=0) for index in range(number))
+        write(small, {f"workflows/{name}.yaml": "---\n".join(documents)})
+    report(small, tmp_path / "site")
+    links = pages(tmp_path / "site")["work/job-second-0.html"].links
+    assert [link.partition("#")[0] for link in links].count("../findings/index/2.html") == 1
     assert dead_links(tmp_path / "site") == []
 
 
