@@ -206,6 +206,40 @@ spec:
 """
 
 
+ELASTIC = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: train, namespace: default, labels: {kubectl-tas/pool: team}}
+spec:
+  elasticPolicy: {minReplicas: 1, maxReplicas: 3}
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: 3
+      template: {spec: {containers: [{name: pytorch, image: i, resources: {limits: {nvidia.com/gpu: 8}}}]}}
+"""
+
+
+def test_further_pods_of_what_runs_are_told_by_the_name_in_its_file(repository: Path) -> None:
+    group = "pg-train-0b8f4f4c-1111-4222-8333-944455566677"
+    running, waiting, last = pods(group, "n1", "n1", "n1")
+    for pod in (running, waiting, last):
+        pod["metadata"] |= {"namespace": "default", "labels": {"kai.scheduler/subgroup-name": "worker"}}
+    for number, pod in enumerate((waiting, last)):
+        pod["metadata"]["name"] += f"-{number}"
+        del pod["spec"]["nodeName"]
+        pod["status"]["phase"] = "Pending"
+    state = json.dumps({"items": [node(16), running, waiting, last]})
+    write(repository, {"pools/team.yaml": pool(guarantee=24), "workflows/t.yaml": ELASTIC, "state.json": state})
+    nodes = f"--nodes={repository / 'state.json'}"
+    rows = [line.split(maxsplit=4) for line in fit_all(nodes, root=repository).out.splitlines() if "runs" in line]
+    assert [row[1] for row in rows] == ["train", "train"]
+    assert rows[1][4].endswith("runs; of its further pods 1 starts")
+    (scheduler,) = json.loads(fit_all(nodes, "-o", "json", root=repository).out)["schedulers"]
+    (further,) = scheduler["further"]
+    assert (further["podGroup"], further["queue"]) == (group, "osmo-pool-default-team--shared")
+    assert [(item["part"], item["pods"]) for item in further["placed"]] == [("worker", 1)]
+
+
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeKubectl:
     """One node, on which work of a queue runs that the repository does not declare."""

@@ -46,7 +46,7 @@ def _one(scheduler: Scheduler, found: Pending, given: str) -> str:
         )
         for number, turn in enumerate(found.turns, start=1)
     ]
-    rows += [("-", *_cells(_name(item), item), _runs(item, copies)) for item, copies in scheduler.running]
+    rows += [("-", *_cells(_name(item), item), _runs(item, len(groups))) for item, groups in scheduler.running]
     rows += [_further(turn, names, scheduler, given) for turn in found.further]
     leaves = [name for name in found.start.tree.by_name if found.start.tree.is_leaf(name)]
     queues = [_queue(scheduler, name, found) for name in leaves if found.requests[name].asked]
@@ -80,7 +80,7 @@ def _head(scheduler: Scheduler, found: Pending) -> str:
 
 def _names(scheduler: Scheduler) -> dict[str, str]:
     """What the gangs are called, by the names of their PodGroups."""
-    running = {item.gang.name: _name(item) for item, _ in scheduler.running}
+    running = {group: _name(item) for item, groups in scheduler.running for group in groups}
     return running | {job.name: _name(scheduler.gangs[job.name], job.name) for job in scheduler.jobs}
 
 
@@ -218,8 +218,8 @@ def _record(scheduler: Scheduler, found: Pending) -> shapes.PendingScheduler:
         ],
         "gangs": [_turn(turn, scheduler.gangs[turn.work.name]) for turn in found.turns],
         "running": [
-            {"workflow": item.sent.name, "kind": item.sent.kind, "podGroup": item.gang.name, "gangs": copies}
-            for item, copies in scheduler.running
+            {"workflow": item.sent.name, "kind": item.sent.kind, "podGroup": item.gang.name, "gangs": len(groups)}
+            for item, groups in scheduler.running
         ],
         "further": [
             {"podGroup": turn.work.name, "queue": turn.work.queue, "placed": _placed(turn), **_others(turn)}

@@ -33,8 +33,8 @@ class Scheduler:
     jobs: tuple[Work, ...]
     gangs: Mapping[str, Unplaced]
     """What waits, by the name of the gang."""
-    running: tuple[tuple[Unplaced, int], ...]
-    """The gangs of the repository that have pods on nodes already, with how many of their copies."""
+    running: tuple[tuple[Unplaced, tuple[str, ...]], ...]
+    """The gangs of the repository that have pods on nodes already, each with the PodGroups of its copies."""
     called: Mapping[str, str]
     """What its queues are to users, by their names."""
 
@@ -64,16 +64,16 @@ def schedulers(backend: FleetBackend, gangs: Sequence[Unplaced], seen: Seen) -> 
         names = {node.name for node in there}
         works, running = _running(held, own, names)
         jobs, waiting = _jobs(own, running)
-        there_already = tuple((own[at], copies) for at, copies in running.items())
+        there_already = tuple((own[at], tuple(groups)) for at, groups in running.items())
         start = Start(there, totals[shard], seen.trees[shard], tuple(works))
         yield Scheduler(backend.name, shard, start, jobs, waiting, there_already, seen.called)
 
 
 def _running(
     held: Iterable[Held], gangs: Sequence[Unplaced], nodes: Collection[str]
-) -> tuple[list[Work], dict[int, int]]:
-    """What runs on these nodes, with what the repository knows of it; and how many of each of its gangs run, by
-    place.
+) -> tuple[list[Work], dict[int, list[str]]]:
+    """What runs on these nodes, with what the repository knows of it; and the PodGroups of each of its
+    gangs, by place.
     """
     exact: dict[tuple[str, str], int] = {}
     others: dict[str, list[int]] = {}
@@ -82,12 +82,12 @@ def _running(
             exact[item.sent.namespace, item.gang.name] = at
         else:
             others.setdefault(item.sent.namespace, []).append(at)
-    found, running = [], dict[int, int]()
+    found, running = [], dict[int, list[str]]()
     for one in held:
         here = others.get(one.namespace, ())
         place = exact.get((one.namespace, one.name), next((at for at in here if gangs[at].is_called(one.name)), None))
         if place is not None:
-            running[place] = running.get(place, 0) + 1
+            running.setdefault(place, []).append(one.name)
         if any(node in nodes for node, _ in one.pods):
             found.append(_work(one, None if place is None else gangs[place], nodes))
     return found, running
@@ -162,7 +162,9 @@ def _pods(item: Unplaced, wanted: Wanted) -> Iterator[Pod]:
         yield Pod(str(number), name or wanted.unit.name, dict(shape.asks), at[shape])
 
 
-def _jobs(gangs: Sequence[Unplaced], running: Mapping[int, int]) -> tuple[tuple[Work, ...], dict[str, Unplaced]]:
+def _jobs(
+    gangs: Sequence[Unplaced], running: Mapping[int, Sequence[str]]
+) -> tuple[tuple[Work, ...], dict[str, Unplaced]]:
     """What waits of the gangs, the oldest first; those of one name by kind and namespace too."""
     jobs: list[Work] = []
     waiting: dict[str, Unplaced] = {}
@@ -171,7 +173,7 @@ def _jobs(gangs: Sequence[Unplaced], running: Mapping[int, int]) -> tuple[tuple[
         is_alone = named[item.gang.name] == 1
         own = item.gang.name if is_alone else f"{item.sent.kind}/{item.sent.namespace}/{item.gang.name}"
         wanted, sent = _whole(item), item.sent
-        for copy in range(running.get(at, 0), item.copies):
+        for copy in range(len(running.get(at, ())), item.copies):
             name = own if item.copies == 1 else f"{own} ({copy + 1} of {item.copies})"
             age, pods = (True, f"{len(jobs):09}", name), tuple(_pods(item, wanted))
             priority = PRIORITY_VALUES[sent.priority]
