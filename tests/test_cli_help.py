@@ -63,3 +63,15 @@ def test_command_lines_of_the_docs_are_taken() -> None:
     assert len(lines) > 2
     for line in lines:
         parsed(["kubectl", "tas", *shlex.split(line)[1:]])
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_page_names_and_explains_every_option(name: str) -> None:
+    page = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
+    (section,) = re.findall(rf"^## {name}\n(.*?)^## ", page, re.DOTALL | re.MULTILINE)
+    own, _, shared = section.partition("Shared options: ")
+    end = page.partition("\n## Options of several commands\n")[2]
+    for option in COMMANDS[name].command.params:
+        if isinstance(option, click.Option) and not option.hidden:
+            long = option.opts[-1]
+            assert f" {long} " in own or (long in re.split(r", |\n", shared) and f" {long} " in end), long

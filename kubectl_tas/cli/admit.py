@@ -53,10 +53,9 @@ def admit(
 ) -> int:
     """Say whether WORK would be admitted to its queue.
 
-    What its queue already uses is what the repository's other HIGH and NORMAL work declares, unless --used,
-    --live or --cluster-state says otherwise. A workload takes the place of the repository's of that kind and name.
-    A gang is answered as a whole. Where one of these says what is used, members of the gang that only the
-    repository has count as running, and WORK is asked for beside them. Exits 1 where one is rejected or
+    The other HIGH and NORMAL work of the repository uses its queue, unless --used, --live or --cluster-state says what
+    does. WORK replaces work of the repository of its kind and name. A gang is answered as a whole. With --used, --live
+    or --cluster-state, members of the gang that only the repository has count as running. Exits 1 if one is rejected or
     can never run.
     """
     root = find_root(directory)

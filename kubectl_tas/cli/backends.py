@@ -58,12 +58,11 @@ cluster_options = together(
         metavar="[BACKEND=]FILE",
         type=FILE,
         multiple=True,
-        help="What `kubectl tas cluster state` wrote, instead of a cluster; - reads standard input. "
-        "May be given for each backend.",
+        help="What `kubectl tas cluster state` wrote, instead of a cluster; - is standard input. Repeatable.",
     ),
-    click.option("-n", "--namespace", metavar="NAME", help="Read what this namespace has, not all of them."),
-    kubectl_options("The context that kubectl is to use, instead of the backend's."),
-    backend_option("The backend whose cluster is asked, where there are several."),
+    click.option("-n", "--namespace", metavar="NAME", help="Read this namespace alone."),
+    kubectl_options("The context for kubectl, instead of the backend's."),
+    backend_option("The backend whose cluster to ask."),
 )
 """Which cluster is asked, or what stands for it."""
 

@@ -29,15 +29,14 @@ def cluster() -> None:
     "-n",
     "--namespace",
     metavar="NAME",
-    help="Read what this namespace has, not all of them; `fit --all` does not take such a state.",
+    help="Read this namespace alone; `fit --all` does not take such a state.",
 )
 @repository_option
 def state(to: str, directory: str | None, **cluster: Any) -> int:
     """Write what commands read of a cluster to a file, for --cluster-state.
 
-    It holds queues, topologies, priority classes and nodes, and what runs, without anything that pods are given.
-    The same cluster gives the same bytes. Outside of a repository the cluster is the one of --context, or of
-    kubectl's own context.
+    It holds queues, topologies, priority classes, nodes, and what runs, without anything that pods are given. Outside
+    of a repository, give --context, or the command reads the cluster of kubectl's own context.
     """
     session = open_session(directory, allow_empty=True)
     if refuse_errors(session.of_files([CONFIG_FILE])):

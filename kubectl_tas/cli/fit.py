@@ -45,16 +45,14 @@ MAX_LISTED = 3
 
 @click.command("fit", epilog="Example: kubectl tas fit --all --nodes nodes.json --nodes pods.json")
 @work_arguments(many=True, required=False)
-@click.option(
-    "--all", "is_all", is_flag=True, help="Answer for all that the repository sends to queues, one after the other."
-)
+@click.option("--all", "is_all", is_flag=True, help="Answer for all work of the repository, one after the other.")
 @click.option(
     "--grow",
     metavar="[POOL]",
     is_flag=False,
     flag_value="",
     type=POOL,
-    help="Say how many racks more there must be for all of a pool, or for all that is named.",
+    help="Say how many more racks all work of a pool, or all WORK, needs.",
 )
 @output_option(TEXT, *PICTURES, "json")
 @nodes_options
@@ -73,15 +71,15 @@ def fit_command(
     """Say whether the nodes have a placement for WORK, and whether KAI finds it.
 
     Each gang is taken alone, on what the pods of the cluster leave free; for quotas ask `admit`. Without --nodes, fit
-    asks the clusters of the backends. If nothing fits, it shows the first constraint that fails, and changes with which
-    KAI places the gang. Exits 1 if KAI finds no placement of one, or if one has no answer.
+    asks the clusters of the backends. If nothing fits, it shows the first constraint that fails, and changes that help.
+    Exits 1 if KAI finds no placement of one, or if one has no answer.
 
-    --all takes everything that does not run yet in KAI's order, against the same nodes and quotas: what starts, what
-    waits for what, and which pods of LOW work go or move for it. Exits 1 if one waits, or if KAI looks at more.
+    --all places everything that does not run yet in KAI's order, within nodes and quotas: what starts, what waits for
+    what, and which pods of LOW work go or move. Exits 1 if one waits, or if KAI looks at more.
 
-    --grow adds racks, like the most common one, until KAI has placed all; it ignores quotas. Exits 1 if one waits.
+    --grow adds racks like the most common one until KAI has placed all, without quotas. Exits 1 if one waits.
 
-    A picture shows the domains with what their nodes have, and where the pods go.
+    A picture shows the domains, their nodes and where the pods go.
     """
     if output in PICTURES and (is_all or grow is not None):
         raise click.UsageError(f"-o {output} draws answers for WORK that is named, not those of --all or --grow")

@@ -40,11 +40,10 @@ MAX_LIST = 32 * MEBIBYTE
 def fn() -> int:
     """Run as a KRM function, which kustomize and kpt call.
 
-    A ResourceList comes in, and one goes out. Its functionConfig is of kind Render, which adds the manifests of a
-    repository to the items, or Validate, which leaves the items as they are; both of tas/v1alpha1. spec.directory is
-    the repository, a folder below that of the kustomization; without it the documents among the items are the
-    repository, and Render puts the manifests in their place. Findings are the results of the list, and are printed to
-    stderr too, since kustomize shows no results. Exits 1 where there are errors, with the items as they were.
+    It reads a ResourceList and writes one. The functionConfig (tas/v1alpha1) is of kind Render, which adds manifests to
+    the items, or Validate. spec.directory is the repository, a folder below that of the kustomization. Without it the
+    items are the repository, and Render replaces them by manifests. Findings are the results of the list, and go to
+    stderr too. With errors it exits 1 and leaves the items as they were.
     """
     text, problem = decode("functionConfig", read_stdin(MAX_LIST))
     if problem is not None:

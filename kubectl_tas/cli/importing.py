@@ -69,15 +69,12 @@ def cluster(
 ) -> int:
     """Write a repository that renders the queues and topologies that a cluster has.
 
-    A queue with leaves below it becomes a pool, its leaves become subpools, or the pool's own queue; all keep their
-    names. What is rendered is compared with the cluster: what would change, what is new, and what has no place and
-    stays in the cluster as it is, is listed with the reason. A pool is taken with all its queues or not at all.
+    A queue with leaves becomes a pool; its leaves become subpools, or the pool's own queue. All keep their names. The
+    command lists what would change, what is new, and what has no place and stays in the cluster as it is. It takes a
+    pool with all its queues or not at all, and never overwrites a file.
 
-    With --sums a pool whose subpools are guaranteed more than it is itself, or that has no limit, is given their
-    sum, which changes its queue. Files that are there are never overwritten: where one would be, nothing is written.
-
-    With --backend a cluster is added to a repository: its backend to tas.yaml, its pools beside those that are there.
-    Nothing is renamed; a pool of a name that is taken is called after its cluster, too. All is written or nothing.
+    With --sums it gives a pool at least the sum of its subpools, which changes its queue. With --backend it adds a
+    cluster to a repository. Nothing is renamed; a pool whose name is taken also gets the name of its cluster.
     """
     if cluster_state is not None and (context or kubeconfig):
         raise click.UsageError("--cluster-state stands for a cluster; it does not go with --context and --kubeconfig")
@@ -164,12 +161,12 @@ def _added(root: Path, found: Record, wanted: Wanted) -> int | None:
 def osmo(files: tuple[str, ...], to: str) -> int:
     """Write pools, platforms, pod templates and resource validations of OSMO's configuration.
 
-    Each FILE, or - for standard input, is JSON or YAML as `osmo config show POOL` prints it, or BACKEND, ROLE,
-    POD_TEMPLATE or RESOURCE_VALIDATION in place of POOL: all of a kind, or one by its name. What it is is told by its
-    content. Values of OSMO's Helm chart will do too. Give all files at once, since pools name what stands in others.
+    Each FILE, or - for standard input, is JSON or YAML as `osmo config show KIND` prints it; KIND is POOL, BACKEND,
+    ROLE, POD_TEMPLATE or RESOURCE_VALIDATION. Values of OSMO's Helm chart will do too. Give all files at once, since
+    pools name what others have.
 
-    Quotas keep their numbers and their meaning. What has no place here is listed with the reason. Files that are
-    there are never overwritten: where one would be, its differences are shown and nothing is written.
+    The command lists what has no place here, with the reason. It never overwrites a file: it shows the differences and
+    writes nothing.
     """
     documents = _documents(files)
     if documents is None:
@@ -184,13 +181,12 @@ def osmo(files: tuple[str, ...], to: str) -> int:
 def kueue(files: tuple[str, ...], to: str, context: str | None, kubeconfig: str | None) -> int:
     """Write a repository that shares a cluster as Kueue's objects do.
 
-    Each FILE, or folder, or - for standard input, is YAML or JSON: ClusterQueues, Cohorts, LocalQueues,
-    ResourceFlavors, Topologies and WorkloadPriorityClasses, and work that names LocalQueues. What `kubectl get ...
-    -o json` prints of a cluster will do. Without FILE kubectl reads the objects of the cluster.
+    Each FILE, or folder, or - for standard input, is YAML or JSON, such as `kubectl get ... -o json` prints:
+    ClusterQueues, Cohorts, LocalQueues, ResourceFlavors, Topologies, WorkloadPriorityClasses, and work that names
+    LocalQueues. Without FILE kubectl reads the cluster.
 
-    Cohorts and ClusterQueues become pools and subpools; docs/from-kueue.md has the table. What each object becomes is
-    listed, and what has no place, with the reason. Files that are there are never overwritten: where one would be, its
-    differences are shown and nothing is written.
+    docs/from-kueue.md says what each object becomes. The command lists what has no place, with the reason. It never
+    overwrites a file: it shows the differences and writes nothing.
     """
     if files and (context or kubeconfig):
         raise click.UsageError("FILE stands for a cluster; it does not go with --context and --kubeconfig")

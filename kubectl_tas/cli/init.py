@@ -29,8 +29,8 @@ GITOPS = ("none", "argocd", "flux")
 @click.option(
     "--source",
     metavar="REQUIREMENT",
-    help="What CI and the hooks install, as pip reads it: kubectl-tas @ git+https://...@COMMIT, or the address of a "
-    "wheel with #sha256=. By default this very version, from where it was installed.",
+    help="What CI and the hooks install: kubectl-tas @ git+https://...@COMMIT, or the address of a wheel with "
+    "#sha256=. By default this version.",
 )
 @click.option(
     "--owner",
@@ -43,9 +43,8 @@ def init(target: str, ci: str, gitops: str, source: str | None, owners: tuple[st
     """Write a small working repository to DIR, by default the working folder.
 
     It has a pool, a subpool, a workflow, schemas for editors, pre-commit's hooks, a CI job with CODEOWNERS, and with
-    --gitops what Argo CD or Flux need to know of it. Files that are there already are kept; where tas.yaml is one of
-    them, no example is written. In a folder of a git repository, the hooks and the CI job go to the top of that, where
-    alone they are read.
+    --gitops files for Argo CD or Flux. Files that exist stay; with a tas.yaml, init writes no example. In a folder of a
+    git repository, hooks and CI job go to the top of that.
     """
     from kubectl_tas.edit import scaffold
     from kubectl_tas.emit.create_only import write_missing

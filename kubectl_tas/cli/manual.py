@@ -97,8 +97,8 @@ def rule(code: str | None, output: str) -> None:
 def schema(kind: str | None, folder: str | None) -> None:
     """Print the JSON Schema of KIND, for editors; without KIND, list the kinds.
 
-    The kind all is one schema for whatever may stand in a file, but values files. With --all each is written to DIR, as
-    KIND.json. Files of these names are replaced if kubectl-tas wrote them; if it did not, nothing is written.
+    KIND all is one schema for every file but values files. --all writes KIND.json of each to DIR; it replaces only
+    files that kubectl-tas wrote.
     """
     from kubectl_tas.resources import read_resource, resource_root
     from kubectl_tas.words import nothing_called

@@ -31,20 +31,20 @@ def nodes() -> None:
     "--domains",
     metavar="KEY=N",
     multiple=True,
-    help="How many domains of a level are in each of the level above. Default: 1, and 2 with --like. May be repeated.",
+    help="Domains of a level in each of the level above. Default: 1, and 2 with --like. Repeatable.",
 )
 @click.option(
     "--nodes",
     "count",
     type=click.IntRange(min=1),
-    help="Nodes in each finest domain; 4 where it is not given, 1 where that level is the host's name.",
+    help="Nodes in each finest domain. Default: 4, or 1 if that level is the host's name.",
 )
 @click.option("--gpus", type=_FEW, default=8, show_default=True, help="GPUs of a node.")
 @click.option("--cpu", type=_FEW, default=96, show_default=True, help="Cores of a node.")
 @click.option("--memory", type=_FEW, default=1024, show_default=True, help="Memory of a node in GiB.")
-@click.option("--cordoned", type=_FEW, default=0, help="How many of them take no new pods.")
-@click.option("--not-ready", type=_FEW, default=0, help="How many of them are not ready.")
-@click.option("--unlabelled", type=_FEW, default=0, help="How many of them lack the label of the finest level.")
+@click.option("--cordoned", type=_FEW, default=0, help="Nodes that take no new pods.")
+@click.option("--not-ready", type=_FEW, default=0, help="Nodes that are not ready.")
+@click.option("--unlabelled", type=_FEW, default=0, help="Nodes without the label of the finest level.")
 @repository_option
 def generate_nodes(
     pool: str | None,
@@ -54,11 +54,10 @@ def generate_nodes(
     directory: str | None,
     **numbers: int,
 ) -> int:
-    """Print the nodes of a cluster that does not exist, as `kubectl get nodes -o json` would, for `fit --nodes`.
+    """Print nodes of a cluster that does not exist, as `kubectl get nodes -o json` would, for `fit --nodes`.
 
-    With --pool they have the labels of all levels of the pool's topology, and those that its pods ask for. With
-    --like they have the labels that a cloud or a component sets; such nodes are for `topology suggest`. Domains are
-    numbered over the whole cluster. The same options give the same bytes.
+    With --pool they have the labels of the pool's topology, and those that its pods ask for. With --like they have the
+    labels of a cloud or a component, for `topology suggest`.
     """
     if (pool is None) == (like is None):
         raise click.UsageError("pass --pool or --like, one of the two")

@@ -31,7 +31,7 @@ _GPUS = click.IntRange(min=1, max=1_000_000)
 
 @click.command("plan", epilog="Example: kubectl tas pool plan team --nodes nodes.json --nodes pods.json")
 @click.argument("wanted", metavar="[POOL]...", nargs=-1, type=POOL)
-@click.option("--gpus", type=_GPUS, help="GPUs of each pod; by default all of a node, as most nodes have them.")
+@click.option("--gpus", type=_GPUS, help="GPUs of each pod; by default all of a common node.")
 @output_option("text", "json")
 @nodes_options
 @template_options
@@ -47,9 +47,9 @@ def plan(
 ) -> int:
     """Show for each POOL its guarantee, the work declared for it, and the largest gang that can still start.
 
-    Largest by what nodes have free: anywhere, and in one domain of each level. Its pods ask for GPUs alone, each for
-    --gpus of them. Without --nodes, nodes and pods are asked of the backends' clusters. Exits 1 where the nodes
-    do not have the GPUs that pools are guaranteed.
+    The pods of the largest gang ask for --gpus GPUs each. It is what nodes have free, anywhere and in one
+    domain of each level. Without --nodes, the command
+    asks the clusters of the backends. Exits 1 if the nodes do not have the GPUs that pools are guaranteed.
     """
     session = open_session(directory)
     if refuse_errors(session.without(VERDICTS)):

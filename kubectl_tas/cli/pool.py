@@ -60,7 +60,7 @@ def pool() -> None:
 @pool.command("list", epilog="Example: kubectl tas pool list team other--speech -o wide")
 @click.argument("wanted", metavar="[NAME]...", nargs=-1, type=TARGET)
 @output_option(*LIST, "csv")
-@click.option("--all", "archived", is_flag=True, help="Show ARCHIVED subpools too; one that is named is shown anyway.")
+@click.option("--all", "archived", is_flag=True, help="Show ARCHIVED subpools too.")
 @live_option
 @cluster_options
 @repository_option
@@ -69,13 +69,10 @@ def list_pools(
 ) -> int:
     """List pools and subpools with their quota, what is used of it and what is left.
 
-    With NAMEs, only those pools with all that is below them, and those subpools (pool--subpool).
-    Used counts GPUs of HIGH and NORMAL work: what this repository declares, or with --live,
-    --context, --kubeconfig or --cluster-state what holds GPUs in the clusters. Of a pool with
-    child pools, Total is the sum below it. In a cluster, Available is no more than its nodes have
-    free or preemption can free, and notes say who holds GPUs that no queue is charged for.
-    --backend lists the pools of one. Where a cluster has several pools side by side, their sums
-    come last.
+    NAMEs are pools, with all below them, and subpools (pool--subpool). Used counts GPUs of HIGH and NORMAL work: what
+    this repository declares, or with --live, --context, --kubeconfig or --cluster-state what holds GPUs in the
+    clusters. Total of a pool includes its child pools. In a cluster, Available is no more than its nodes have free or
+    preemption can free. --backend lists the pools of one.
     """
     session = open_summaries(directory)
     fleet = session.fleet
@@ -154,8 +151,7 @@ def _tell_unknown(backend: str, state: ClusterState, rows: Sequence[Account]) ->
 def describe(name: str, output: str, live: bool, directory: str | None, **cluster: Any) -> int:
     """Show all about the pool, or pool--subpool, NAME: its facts, its quotas and what is used of them, its work.
 
-    As a picture it is a tree of the pools and subpools below it, with bars. What is used is counted as `pool list`
-    counts it.
+    A picture is a tree of the pools and subpools below it, with bars. Used counts as in `pool list`.
     """
     session = open_session(directory)
     fleet = session.fleet
@@ -250,11 +246,9 @@ def topology_keys(context: click.Context, /, **given: str | None) -> Any:
 def rename(old: str, new: str, dry_run: bool, render_after: bool, directory: str | None) -> int:
     """Call the pool OLD, and whatever names it, NEW.
 
-    All files that name the pool are edited as one change: its own document, its subpools, child pools, workflows,
-    workloads, PodCliqueSets and PodGroups with its queues. They keep their comments and their names. Nothing is
-    written where the repository would have an error that it did not have before. Its queues change their names with
-    it, so rename it while nothing runs there. Jobs that must be deleted first are listed, and work that would go on in
-    the old queues; with --dry-run too.
+    It edits all files that name the pool as one change. With a new error it writes nothing. Queues change their names
+    too, so rename a pool while nothing runs there. The command lists Jobs that you must delete first, and work that
+    would go on in the old queues.
     """
     old = names.fold(old)
     plan = partial(pool_edits.rename, old=old, new=new)
@@ -269,8 +263,8 @@ def rename(old: str, new: str, dry_run: bool, render_after: bool, directory: str
 def remove(name: str, dry_run: bool, render_after: bool, directory: str | None) -> int:
     """Remove the pool NAME with its subpools, as one change.
 
-    Its work and the pools below it must go first: if any is declared, the command lists it and writes nothing. ARCHIVED
-    subpools stay, for the record. A file goes with its last document.
+    If any work or child pool is declared for it, the command lists it and writes nothing. ARCHIVED subpools stay. A
+    file goes with its last document.
     """
     plan = partial(pool_edits.remove, name=names.fold(name))
     code = edit(directory, plan, dry_run=dry_run, render_after=render_after, rename=str)

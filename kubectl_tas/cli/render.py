@@ -50,13 +50,13 @@ MAX_LISTED = 20
 
 
 guard_option = click.option(
-    "--guard", is_flag=True, help="Emit admission policies that refuse work which bypasses this repository."
+    "--guard", is_flag=True, help="Render the guard: policies against work that bypasses this repository."
 )
 
 
 @click.command(epilog="Example: kubectl tas render --to - | kubectl apply -f -")
 @to_option("-", click.Choice(["-"]), "- prints one YAML stream in the order of application.")
-@backend_option("Write, or print, what is for this backend alone, where there are several.")
+@backend_option("Render this backend alone; files of others stay.")
 @click.option("--allow-empty", is_flag=True, help="Render where nothing is declared, or a folder is not there.")
 @click.option("--fail-on-change", is_flag=True, help="Exit 1 and list every file where anything changed.")
 @click.option("--strict", is_flag=True, help="Warnings fail the run too.")
@@ -75,11 +75,9 @@ def render(
 ) -> int:
     """Write the manifests of the whole repository.
 
-    Nothing is written where the repository has errors. Files of an earlier run that nothing produces any
-    more are removed; files that kubectl-tas did not write are left alone, and named where a GitOps tool may read
-    them. With --fail-on-change they fail the run too. Manifests of a folder that is
-    not there are removed only with --allow-empty. With --backend the folders of all other backends are left
-    as they are.
+    With an error in the repository, render writes nothing. It removes files of an earlier run that nothing produces any
+    more. It keeps files that it did not write, and names those that a GitOps tool may read; with --fail-on-change they
+    fail the run. If a folder is missing, render removes its manifests only with --allow-empty.
     """
     if fail_on_change and to is not None:
         raise click.UsageError("--fail-on-change does not go with --to -, which changes no file")
@@ -125,9 +123,9 @@ def render(
 def check(output: str, backend: str | None, guard: bool, directory: str | None) -> int:
     """Compare the committed manifests with what would be rendered.
 
-    Prints a unified diff and exits 1 where they differ, or where other files in the output folder or above it
-    change what a GitOps tool applies. Writes nothing. In the other formats each manifest that differs is a finding,
-    and the diff goes to standard error.
+    Writes nothing. Exits 1 if a manifest differs, or if another file in or above the output folder changes what a
+    GitOps tool applies. `text` is a unified diff; in other formats each such manifest is a finding, and the diff goes
+    to standard error.
     """
     session = open_session(directory, by_file=True, render=True).with_guard(guard=guard)
     if output != TEXT and session.failed():

@@ -35,10 +35,9 @@ from kubectl_tas.site.sitefiles import files
 def report(to: str, title: str, since: str | None, live: bool, directory: str | None, **cluster: Any) -> int:
     """Write a static site of the repository.
 
-    It shows clusters, pools, topologies, work with its verdicts, and findings. It needs no server and no network: open
-    index.html. The same input gives the same bytes; what is right already is not written, and pages of an earlier run
-    that nothing declares any more are removed. The folder must be empty or a site that this command wrote; what others
-    put there is left alone. A repository with errors gets a site that shows them; the command exits 1 then.
+    It shows clusters, pools, topologies, work with its verdicts, and findings. Open index.html; it needs no server. The
+    folder must be empty or such a site. Pages that nothing declares any more go; other files stay. With errors, the
+    site shows them and the command exits 1.
     """
     if not title.strip():
         raise click.UsageError("--title is empty")

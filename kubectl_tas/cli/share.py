@@ -46,7 +46,7 @@ MAX_DIGITS = 7
     "demands",
     metavar="NAME=N",
     multiple=True,
-    help="Let a pool, pool--subpool or queue ask for N GPUs instead; may be repeated.",
+    help="Let a pool, pool--subpool or queue ask for N GPUs. Repeatable.",
 )
 @output_option("text", "json")
 @nodes_options
@@ -64,12 +64,11 @@ def share(
 ) -> int:
     """Show how KAI's scheduler divides a cluster when all queues ask at once.
 
-    Each gets what it is guaranteed, as far as it asks for it; what is left goes by priority, then by weight, up to
-    limits. With NAMEs, only those pools with all that is below them, and those subpools (pool--subpool).
+    Each queue gets its guarantee, as far as it asks for it; KAI divides the rest by priority, then by weight, up to
+    limits. NAMEs are pools, with all below them, and subpools (pool--subpool).
 
-    Queues ask for what the work of the repository asks for, or with --live, --context, --kubeconfig or
-    --cluster-state for what pods of the cluster hold and wait for. KAI divides the nodes that are ready and not
-    cordoned, or the number of --gpus.
+    Queues ask for what the repository declares, or with --live, --context, --kubeconfig or --cluster-state for what
+    pods hold and wait for. KAI divides the ready nodes that are not cordoned, or --gpus.
     """
     session = open_session(directory)
     if refuse_errors(session.without(VERDICTS)):

@@ -78,7 +78,7 @@ def _address(pool: Word, subpool: Word) -> Callable[[Callable[..., int]], Callab
 _GPUS = _Quota("gpus", r"[0-9]{1,9}", "whole GPUs such as 30")
 _CPU = _Quota("cores", CPU, "cores such as 600")
 _MEMORY = _Quota("memory", MEMORY, "a quantity with a unit such as 2Ti")
-_SHARE = 'or a share of the parent such as "33%".'
+_SHARE = 'or a share such as "33%".'
 
 
 def _quota_options(*, required: bool, text: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
@@ -101,8 +101,7 @@ def _asked(quota: int | str | None, cpu: int | str | None, memory: int | str | N
 def subpool() -> None:
     """Create, change, retire and list subpools.
 
-    The YAML files are the record: an edit changes only the value it is about, and is refused, with every byte
-    as it was, where the repository as it would be has an error that it did not have before.
+    An edit changes only its own value in a YAML file. If it would make a new error, the command writes nothing.
     """
 
 
@@ -127,11 +126,11 @@ def create(
 def update(
     parent: str, name: str | None, dry_run: bool, render_after: bool, directory: str | None, **quota: Any
 ) -> int:
-    """Give the ACTIVE subpool NAME of PARENT another quota; a resource that is not named stays as it is,
-    but a share such as --quota 33% is one of all that the parent is guaranteed.
+    """Give the ACTIVE subpool NAME of PARENT another quota.
 
-    A lower quota ends nothing that runs: what is available is negative until enough has ended. Work that has too much
-    then is listed in overQuota and may run on.
+    Resources that you do not name stay, but a share such as --quota 33% is one of all that the parent is guaranteed. A
+    lower quota ends nothing that runs: Available is negative until enough has ended. Work that has too much then is
+    listed in overQuota and may run on.
     """
     parent, name = _addressed(parent, name)
     wanted = _asked(**quota)
@@ -170,9 +169,9 @@ def retire(
 ) -> int:
     """Retire the ACTIVE subpool NAME of PARENT.
 
-    Its file stays. It becomes ARCHIVED where nothing is declared for it and nothing runs in it, else DELETING: what is
-    declared is listed and may finish, no other work is taken, and `subpool drain` archives it when it is
-    empty. Whether anything runs is asked of the cluster where it matters, unless --used says it.
+    It becomes ARCHIVED if nothing is declared for it and nothing runs in it, else DELETING: declared work is listed and
+    may finish, no other work is taken, and `subpool drain` archives it when it is empty. Its file stays. The command
+    asks the cluster what runs, unless --used says it.
     """
     parent, name = _addressed(parent, name)
     name, usage = names.fold(name), Usage(used)
@@ -192,9 +191,9 @@ def retire(
 def drain(
     used: int | None, watch: bool, dry_run: bool, render_after: bool, directory: str | None, **cluster: Any
 ) -> int:
-    """Archive every DELETING subpool for which nothing is declared, and in which nothing runs, any more.
+    """Archive each DELETING subpool that has no declared and no running work.
 
-    Those whose queue the cluster does not have are left as they are: they may live in another cluster.
+    Subpools without a queue in the cluster stay: they may live in another cluster.
     """
     if watch and used is not None:
         raise click.UsageError("--watch does not go with --used, which would say the same each time")
@@ -226,7 +225,7 @@ def drain(
 @output_option(*LIST)
 @repository_option
 def list_subpools(parent: str | None, output: str, directory: str | None) -> int:
-    """List all subpools, or those of PARENT, ARCHIVED ones and those whose pool is gone included."""
+    """List all subpools, or those of PARENT, with ARCHIVED ones and those whose pool is gone."""
     session = open_summaries(directory)
     known = [*(item for pool in session.fleet.pools for item in pool.subpools), *session.fleet.records]
     found = [item for item in known if parent is None or item.pool == names.fold(parent)]

@@ -95,7 +95,7 @@ def _named(context: click.Context, option: click.Parameter, given: str) -> str:
 @topology.command(epilog="Example: kubectl tas topology suggest --context prod")
 @output_option("table", "yaml", "json")
 @click.option("--pool", metavar="POOL", type=POOL, help="Look only at the nodes that pods of this pool may use.")
-@click.option("--label", "labels", metavar="LABEL", multiple=True, help="Use this node label; may be repeated.")
+@click.option("--label", "labels", metavar="LABEL", multiple=True, help="Use this node label. Repeatable.")
 @click.option(
     "--name",
     default="cluster",
@@ -110,12 +110,11 @@ def suggest(
 ) -> int:
     """Suggest the levels of a topology by the labels of a cluster's nodes.
 
-    Looks for labels that Kubernetes, clouds and GPU components set, checks on the nodes in which order they nest, and
-    says how many domains each has, how many nodes lack it, and what is left out. The table ends with the
-    topology_keys of a pool; -o yaml prints a ClusterTopology, which can be kept in topologies/. A file for
-    --cluster-state may have just what `kubectl get nodes -o json` prints.
+    It looks for labels of Kubernetes, clouds and GPU components, and shows how they nest, how many domains each has,
+    and how many nodes lack it. The table ends with the topology_keys of a pool; -o yaml prints a ClusterTopology for
+    topologies/. --cluster-state also takes what `kubectl get nodes -o json` prints.
 
-    Exits 1 where no label makes a level.
+    Exits 1 if no label makes a level.
     """
     session = open_session(directory, allow_empty=True)
     chosen = session.fleet.pool_by_name.get(names.fold(pool)) if pool else None
@@ -153,13 +152,10 @@ def suggest(
 def usage(output: str, check: bool, live: bool, directory: str | None, **cluster: Any) -> int:
     """List the PodCliqueSets by the cluster topology that they use.
 
-    The default topology is marked where a set does not name it. The sets are those of the repository, or with
-    --live, --context, --kubeconfig or --cluster-state those of the cluster, with -n of one namespace of it. With
-    --check each has the condition TopologyLevelsUnavailable that Grove reports; for a cluster, topologies that
-    differ from the files follow.
-
-    For a cluster, and for a file with its nodes, it is also told how many nodes are outside of each topology: KAI
-    leaves out a node that lacks the label of any level.
+    The sets are those of the repository, or with --live, --context, --kubeconfig or --cluster-state those of the
+    cluster. --check adds the condition TopologyLevelsUnavailable that Grove reports, and topologies of a cluster that
+    differ from the files. For a cluster, the command also counts nodes outside of each topology: KAI leaves out a node
+    that lacks the label of any level.
     """
     session = open_session(directory)
     fleet = session.fleet

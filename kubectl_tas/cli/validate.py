@@ -79,20 +79,15 @@ def validate(
 ) -> int:
     """Check every document of the repository, and all of them against each other.
 
-    The whole repository is read in any case. PATHS limit the report to those files and folders, and to findings
-    without a place. - judges standard input as a file of the repository: the one that --stdin-filename names, else a
-    new one, whose workflows and workloads replace those of the same kind and name.
+    PATHS limit the report to those files and folders, and to findings without a place. - judges standard input as a new
+    file of the repository, or in place of the file that --stdin-filename names.
 
-    With --base, validate also finds changes that you must not make: a topology that is removed or changes while it is
-    used, a changed constraint of a PodCliqueSet, a step that a subpool may not take. It finds pools in folders that did
-    not count for them, and changed fields that the API server keeps fixed. What could not be compared is a warning,
-    which --strict fails. Work that had room at the base, or that runs in a cluster, and that has not changed is a
-    warning where its quota was lowered.
+    With --base, validate also finds changes that you must not make: a topology in use that changes, a step that a
+    subpool may not take, fields that the API server keeps fixed. What it cannot compare is a warning.
 
-    With --live, --context, --kubeconfig or --cluster-state, validate also compares the topologies and PodCliqueSets of
-    the clusters. It compares the GPUs that pools are guaranteed with those of the nodes, and the GPUs that pods hold
-    with those that queues are charged for. What runs there decides what may change. The cluster of a backend is the one
-    of its context in tas.yaml; one of several that cannot be read is an error.
+    With --live, --context, --kubeconfig or --cluster-state, validate also compares the files with the clusters:
+    topologies, PodCliqueSets, guarantees with the GPUs of nodes, held GPUs with charged GPUs. What runs there decides
+    what may change.
     """
     paths = (*paths, *filenames)
     needs_all = live or any(cluster.values())

@@ -60,7 +60,7 @@ def list_workflows(output: str, backend: str | None, directory: str | None) -> i
 def explain(work: str, output: str, pod_index: int | None, directory: str | None) -> int:
     """Show the queue, the admission verdict and the tree of constraints of WORK.
 
-    All that bear the name are shown; KIND/NAME shows one of them. What is rejected, or can never run, is shown too.
+    A NAME shows all work of that name, also what is rejected or can never run.
     """
     session = open_work(directory, [work])
     paths = files_meant(session, work)
