@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ITEM_DUPLICATE = Rule(
     "item-duplicate",
     Severity.ERROR,
-    "Two containers or volumes of a pod share a name, or two mounts of a container share a path.",
+    "Two containers or volumes of a pod share a name, or two mounts a path.",
     "An API server refuses the pod; or it does where Flux or Argo CD applies server-side: so of two variables of a "
     "name, and of two equal ports or pull secrets. Rename or remove one of the two.",
 )

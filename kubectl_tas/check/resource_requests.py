@@ -66,7 +66,7 @@ GPUS_UNKNOWN = Rule(
 GPU_ANNOTATION = Rule(
     "gpu-annotation",
     Severity.ERROR,
-    "An annotation asks for a part of a GPU in a way that KAI refuses, or where KAI does not read it.",
+    "KAI refuses or does not read an annotation for a part of a GPU.",
     "KAI's webhook refuses the pods: gpu-fraction is a number between 0 and 1, gpu-memory and "
     "gpu-fraction-num-devices are whole numbers from 1, and of gpu-fraction, gpu-memory and whole GPUs a pod asks "
     "for one alone. KAI reads these annotations of pods alone: on a Deployment itself they ask for nothing, and its "

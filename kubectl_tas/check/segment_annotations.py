@@ -88,7 +88,7 @@ SEGMENT_COARSER = Rule(
 SEGMENT_DIFFERS = Rule(
     "segment-differs",
     Severity.ERROR,
-    "Two pod templates of a workload say different things about the segments that KAI makes of one of them.",
+    "Two pod templates of a workload say different things about the same segments.",
     "KAI reads the annotations of whichever pod it looks at, so the PodGroup changes with every pod, and segments lose "
     "their levels in turn. Write them on the template of the workers alone.",
     protects=Waiving.ANYBODY,

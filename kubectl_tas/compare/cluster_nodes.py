@@ -53,7 +53,7 @@ SELECTOR_WITHOUT_NODES = Rule(
 LEVEL_WITHOUT_NODES = Rule(
     "level-without-nodes",
     Severity.WARNING,
-    "No node of the cluster has the label of a level, or none has those of all levels of a topology.",
+    "No node of the cluster has the label of a level, or the labels of all levels.",
     "KAI leaves a node that lacks the label of any level out of the whole topology, so nothing that is placed by it "
     "would ever run. Correct the label, label the nodes, or leave the level out.",
     protects=Waiving.CONFIG,

@@ -142,7 +142,7 @@ SET_CONSTRAINT_CHANGED = Rule(
 SET_REFERENCE_CHANGED = Rule(
     "set-reference-changed",
     Severity.WARNING,
-    "An existing PodCliqueSet names another cluster topology, and it is not known whether it has scheduled pods.",
+    "A PodCliqueSet that may have scheduled pods names another cluster topology.",
     "The reference may change only while no pod of the set has a node (rule 3, topology reference). Pass the "
     "cluster's state to have that checked.",
     protects=Waiving.CONFIG,

@@ -55,7 +55,7 @@ OVER_SHARED_QUOTA = Rule(
 OVER_QUOTA = Rule(
     "over-quota",
     Severity.ERROR,
-    "A workflow or workload has a gang that is larger than its queue can ever hold.",
+    "Work has a gang that is larger than its queue can ever hold.",
     "Work that cannot be preempted must stay within the quota (KAI says NonPreemptibleOverQuota), and LOW work within "
     "the maximum of the pool and of those above it (OverLimit), so a larger gang is never scheduled. Workloads that "
     "share a kubectl-tas/gang are one gang, and a segment that is needed is needed whole. Ask for less, use LOW "
@@ -65,7 +65,7 @@ OVER_QUOTA = Rule(
 OVER_QUOTA_RUNNING = Rule(
     "over-quota-running",
     Severity.WARNING,
-    "A workflow or workload asks for more than its queue may hold since the quota or maximum was lowered.",
+    "Work asks for more than its queue may hold since its quota or maximum was lowered.",
     "A decrease ends nothing that runs: KAI evicts nothing that cannot be preempted, and starts nothing of the queue "
     "until enough has ended. Work that had room at the revision of --base, or that the cluster of --live or "
     "--cluster-state shows as running, and that has not changed, is a warning. Where spec.overQuota of the pool or "
