@@ -57,7 +57,7 @@ REFERENCE_UNKNOWN = Rule(
 REFERENCE_ELSEWHERE = Rule(
     "reference-elsewhere",
     Severity.INFO,
-    "Work, or an object beside it, names an object that no file declares.",
+    "Work, or an object of it, names an object that no file declares.",
     "Somebody else must make it in that namespace: an administrator, another repository, or an operator. Pods that "
     "need it do not start before. Declare it in a file, or list it in spec.given of the Config. A Secret is told only "
     "where spec.given lists Secrets of that namespace.",

@@ -33,7 +33,7 @@ ITEM_DUPLICATE = Rule(
 RESTART_POLICY = Rule(
     "restart-policy",
     Severity.ERROR,
-    "The pods of a workload have a restart policy that their kind does not allow.",
+    "The kind of a workload does not allow the restart policy of its pods.",
     "Pods of a Job end, so it takes Never or OnFailure and has no default; those of a Deployment, a StatefulSet, a "
     "LeaderWorkerSet or a Notebook are to run for ever, so these take Always alone. Others are refused, some only once "
     "the operator makes the pods.",

@@ -29,7 +29,7 @@ from kubectl_tas.yaml import flow
 QUOTA_EXCEEDS_POOL = Rule(
     "quota-exceeds-pool",
     Severity.ERROR,
-    "The quotas of a pool's ACTIVE subpools and child pools add up to more than the pool is guaranteed.",
+    "The ACTIVE subpools and child pools of a pool have more quota than the pool is guaranteed.",
     "KAI does not check this: it would promise the same resources twice, and who gets them is decided at night. "
     "Lower one of the quotas, or raise the guarantee of the pool.",
 )

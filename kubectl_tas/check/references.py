@@ -34,7 +34,7 @@ PARENT_UNKNOWN = Rule(
 POOL_UNKNOWN = Rule(
     "pool-unknown",
     Severity.ERROR,
-    "A workflow or workload names a pool or subpool that does not exist.",
+    "Work names a pool or subpool that does not exist.",
     "It would be sent to a queue that does not exist and stay Pending for ever. Name a pool, or pool--subpool.",
 )
 TOPOLOGY_UNKNOWN = Rule(
@@ -52,7 +52,7 @@ RESOURCE_UNKNOWN = Rule(
 TOPOLOGY_KEY_UNKNOWN = Rule(
     "topology-key-unknown",
     Severity.ERROR,
-    "A workflow or workload asks for a topology key that its topology does not have.",
+    "Work asks for a topology key that its topology lacks.",
     "KAI takes a level that its Topology lacks for a constraint that can never be met, and the pods stay "
     "Pending. `kubectl tas topology list --pool POOL` lists the keys.",
 )

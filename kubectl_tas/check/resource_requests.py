@@ -54,7 +54,7 @@ _SLIPS = 2
 GPUS_UNKNOWN = Rule(
     "gpus-unknown",
     Severity.WARNING,
-    "Pods ask for GPUs in a way that no file says the number of.",
+    "No file says how many GPUs pods ask for.",
     "The share that gpu-memory asks for depends on the node. Another object says what a resource claim asks for. KAI "
     "charges no queue for accelerators other than nvidia.com/gpu, amd.com/gpu and MIG devices. A device plugin gives "
     "GPUs under any name that it is configured for, so each resource with a domain is told that is not known as a "

@@ -96,7 +96,7 @@ SEGMENT_DIFFERS = Rule(
 SEGMENT_PREVIEW = Rule(
     "segment-preview",
     Severity.INFO,
-    "A workload has so many segments that no preview of them is written.",
+    "The segments of a workload are too many for a preview.",
     "Thousands of SubGroups would hide what a reviewer looks for. The workload itself is rendered as always.",
 )
 

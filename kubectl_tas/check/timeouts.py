@@ -21,7 +21,7 @@ from kubectl_tas.resolve.workflows import FleetWorkflow
 TIMEOUT_TOO_LONG = Rule(
     "timeout-too-long",
     Severity.ERROR,
-    "A workflow, or one that says nothing, may run or wait for longer than its pool lets it.",
+    "A workflow may run or wait for longer than its pool allows.",
     "max_exec_timeout of a pool bounds how long a group of a workflow runs, and OSMO ends it then without a word "
     "beforehand. Shorten exec_timeout, or leave it out: then the pool's default_exec_timeout counts.",
 )

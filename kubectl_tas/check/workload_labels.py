@@ -45,7 +45,7 @@ WORKLOAD_LABEL = Rule(
 WORKLOAD_CONFLICT = Rule(
     "workload-conflict",
     Severity.ERROR,
-    "A workload sets a queue, a scheduler, a priority, a namespace or a SubGroup that its pool contradicts.",
+    "A workload sets a queue, scheduler, priority, namespace or SubGroup that its pool contradicts.",
     "What a user wrote is never overwritten, and two values would fight in the cluster. KAI reads the labels "
     "priorityClassName and kai.scheduler/preemptibility before any field, on the object, on what is made from it and "
     "on pods; all keys that count are in docs/admission.md. Remove the value, or choose the pool or the priority that "

@@ -33,7 +33,7 @@ _SHOWN = 5
 GUARANTEE_EXCEEDS_NODES = Rule(
     "guarantee-exceeds-nodes",
     Severity.WARNING,
-    "Pools are guaranteed more GPUs than the nodes have that they may use.",
+    "Pools are guaranteed more GPUs than their nodes have.",
     "Such guarantees cannot all be kept: work within its quota waits for GPUs that are not there. Counted is what "
     "KAI counts: the GPUs that nodes have for pods (allocatable, MIG devices by their slices), but not of nodes that "
     "are cordoned or not ready. A pool may use the nodes that match its nodes.selector and its nodePool; what is "

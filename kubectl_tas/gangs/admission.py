@@ -40,7 +40,7 @@ from kubectl_tas.resolve.workflows import FleetWorkflow
 SUBPOOL_CLOSED = Rule(
     "subpool-closed",
     Severity.ERROR,
-    "A workflow or workload is sent to a subpool that is DELETING or ARCHIVED.",
+    "Work is sent to a subpool that is DELETING or ARCHIVED.",
     "Such a subpool takes no new work: its queue has no quota, or is gone. Choose another subpool, or the pool itself. "
     "What spec.draining of a DELETING subpool lists was there before, and may finish.",
     protects=Waiving.CONFIG,
@@ -48,7 +48,7 @@ SUBPOOL_CLOSED = Rule(
 OVER_SHARED_QUOTA = Rule(
     "over-shared-quota",
     Severity.ERROR,
-    "HIGH or NORMAL work asks a pool with subpools or child pools for more than they leave to it.",
+    "HIGH or NORMAL work asks a pool for more than its subpools and child pools leave.",
     "The rest of the pool is guaranteed to these. Ask for less, use LOW priority, or a subpool.",
     protects=Waiving.CONFIG,
 )
@@ -76,7 +76,7 @@ OVER_QUOTA_RUNNING = Rule(
 QUOTA_SHARED = Rule(
     "quota-shared",
     Severity.INFO,
-    "The HIGH and NORMAL work of a queue fits its quota gang by gang, but not all at once.",
+    "The HIGH and NORMAL gangs of a queue fit its quota, but not all at once.",
     "What does not fit stays Pending until others of the same queue have ended. Nothing is wrong where that is meant. "
     "Work that can never run counts for nothing here, since it takes nothing from the others.",
     protects=Waiving.CONFIG,
