@@ -115,7 +115,7 @@ def render(
 
 @click.command(epilog="Example: kubectl tas check")
 @output_option(TEXT, *FINDINGS)
-@backend_option("Compare what is for this backend alone, where there are several.")
+@backend_option("Compare this backend alone.")
 @guard_option
 @template_options
 @run_options

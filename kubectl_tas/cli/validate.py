@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     "--stdin-filename",
     metavar="PATH",
     type=MANIFEST,
-    help="With -: the file of the repository whose place standard input takes.",
+    help="With -: the file that standard input replaces.",
 )
 @click.option("--strict", is_flag=True, help="Warnings fail the run too.")
 @base_option("Also check what has changed since this git revision.")
@@ -79,8 +79,9 @@ def validate(
 ) -> int:
     """Check every document of the repository, and all of them against each other.
 
-    PATHS limit the report to those files and folders, and to findings without a place. - judges standard input as a new
-    file of the repository, or in place of the file that --stdin-filename names.
+    It reads the whole repository. PATHS limit the report to those files and folders, and to findings without a place. -
+    judges standard input in place of the file of --stdin-filename, or as a new file, whose work replaces work of
+    the same kind and name.
 
     With --base, validate also finds changes that you must not make: a topology in use that changes, a step that a
     subpool may not take, fields that the API server keeps fixed. What it cannot compare is a warning.
