@@ -196,7 +196,7 @@ class TestWork:
     def test_one_list_of_kinds(self, command: str) -> None:
         words = [word for word in ASK[command] if word in ("admit", "fit", "workflow", "explain", "why", "snapshot")]
         told = " ".join(kubectl_tas(*words, "--help").out.split())
-        assert "the NAME of a workflow, workload, PodCliqueSet or PodGroup, or KIND/NAME." in told
+        assert "the NAME of a workflow, workload, PodCliqueSet or PodGroup; or KIND/NAME." in told
 
     @pytest.mark.parametrize("command", ["admit", "explain", "why"])
     def test_one_at_a_time(self, team: Path, asked: Path, command: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,11 @@ from hypothesis import strategies as st
 
 from kubectl_tas.cli.session import Session, check_source
 from kubectl_tas.compile import compile_fleet
+from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.emit.file_plan import layout
 from kubectl_tas.load import document, loading
 from kubectl_tas.load.kinds import KINDS, WORKFLOW
+from kubectl_tas.load.schema import validate
 from kubectl_tas.load.source import FolderSource, OverlaySource
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.workload_kinds import WORKLOADS
@@ -95,15 +97,30 @@ def with_placeholder(data: Any, path: KeyPath) -> Any:
     return result
 
 
+def assert_placed(found: Iterable[Diagnostic], texts: dict[str, bytes]) -> None:
+    """All findings are at places that their files have."""
+    for item in found:
+        assert item.location is not None, item
+        for place in (item.location, *(related.location for related in item.related if related.location)):
+            lines = re.split("\r\n|\r|\n", texts[place.path].decode("utf-8", "replace").removeprefix("\ufeff"))
+            assert 1 <= place.column <= len(lines[place.line - 1]) + 1, item
+
+
+def refusals(name: str, path: KeyPath, file: str, text: bytes) -> tuple[str, Sequence[Diagnostic]]:
+    """Why a document of a kind is not read, and how the rest of its repository meets that: the same for each value."""
+    if len(path) < 2 or "metadata" in path:  # the rest asks for kinds and names
+        return "", ()
+    documents, problems = document.parse(file, text.decode())
+    if problems:
+        return "unread", problems
+    return "refused", validate(SOURCES[name], documents[0])[1]
+
+
 def handled(root: Path, texts: dict[str, bytes]) -> Session:
     """What is found in a repository: whatever stands in it, all errors have places in it, or it renders."""
     write(root, {"pools/d": "the localpath of the workflow"})
     session = check_source(root, OverlaySource(FolderSource(root), texts))
-    for found in session.diagnostics:
-        assert found.location is not None, found
-        for place in (found.location, *(related.location for related in found.related if related.location)):
-            lines = re.split("\r\n|\r|\n", texts[place.path].decode("utf-8", "replace").removeprefix("\ufeff"))
-            assert 1 <= place.column <= len(lines[place.line - 1]) + 1, found
+    assert_placed(session.diagnostics, texts)
     assert report.render(session.diagnostics, session.files)
     if not session.failed():
         artifacts = compile_fleet(session.fleet)
@@ -131,9 +148,16 @@ def test_every_value_of_every_field(repository: Path, name: str) -> None:
     texts = files(documents)
     for path in places(documents[name]):
         ((file, template),) = files({name: with_placeholder(documents[name], path)}).items()
+        met = set[str]()
         for value in VALUES:
+            text = template.replace(f'"{PLACEHOLDER}"'.encode(), value.encode())
             try:
-                handled(repository, {**texts, file: template.replace(f'"{PLACEHOLDER}"'.encode(), value.encode())})
+                how, why = refusals(name, path, file, text)
+                assert_placed(why, {file: text})
+                if not why or how not in met:
+                    handled(repository, {**texts, file: text})
+                if why:
+                    met.add(how)
             except Exception as error:
                 error.add_note(f"{name}: {path} = {value}")
                 raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
@@ -16,10 +17,25 @@ from pygls.exceptions import JsonRpcException
 
 from tests.support.cli import kubectl_tas, write
 from tests.support.editor import Editor, editor
+from tests.support.golden import EXAMPLES
 
 POOL = "pools/team.yaml"
 SUBPOOL = "subpools/team--research.yaml"
 WORKFLOW = "workflows/train.yaml"
+LARGE = {
+    "topologies/gb200.yaml": 1,
+    "workflows/foundation/dense.yaml": 1,
+    "workflows/foundation/evals.yaml": 1,
+    "workflows/foundation/posttrain.yaml": 3,
+    "workflows/foundation/pretrain.yaml": 1,
+}
+SERVED = {
+    "topologies/serving-fabric.yaml": 1,
+    "workflows/assistant/chat.yaml": 1,
+    "workflows/assistant/next.yaml": 1,
+    "workflows/search/ranking.yaml": 1,
+}
+"""How often files of the example name the level "rack" of each of its two topologies."""
 
 
 @pytest.fixture
@@ -127,9 +143,26 @@ def test_a_name_is_marked_in_every_file_that_uses_it(root: Path) -> None:
         it.open("workflows/two.yaml")
         await it.until(lambda: it.rules("workflows/two.yaml"))
         assert it.rules(WORKFLOW) == it.rules("workflows/two.yaml") == ["pool-unknown"]
+        shown = [it.published[it.uri(path)][0].related_information for path in (WORKFLOW, "workflows/two.yaml")]
+        told = [[(item.location.uri, item.message) for item in found or ()] for found in shown]
+        assert [uri for uri, _ in told[0]] == [it.uri("workflows/two.yaml")]
+        assert told[1] == [(it.uri(WORKFLOW), "the first of its places")]
         line, column = place(text, "team--reserch")
         (action,) = await it.actions("workflows/two.yaml", line, column)
         assert action.edit is not None
+
+    run(root, session)
+
+
+def test_a_finding_in_a_template_shows_the_line_as_it_is_expanded(root: Path) -> None:
+    text = (root / WORKFLOW).read_text().replace("gpu: 4", "gpu: {{ many }}") + "default-values: {many: 'a: b'}\n"
+
+    async def session(it: Editor) -> None:
+        it.open(WORKFLOW, text)
+        await it.until(lambda: it.rules(WORKFLOW))
+        (finding,) = it.published[it.uri(WORKFLOW)]
+        assert "expanded, the line is: " in finding.message
+        assert "gpu: a: b" in finding.message
 
     run(root, session)
 
@@ -138,7 +171,9 @@ def test_files_that_change_on_the_disk(root: Path) -> None:
     text = (root / WORKFLOW).read_text()
 
     async def session(it: Editor) -> None:
+        write(root, {"workflows/other.yaml": text.replace("name: train", "name: other").replace("team--", "teem--")})
         it.open(POOL)
+        await it.until(lambda: it.rules("workflows/other.yaml"))  # all files are judged
         (root / WORKFLOW).write_text(text.replace("priority: NORMAL", "priority: normal"))
         it.changed_on_disk(WORKFLOW)
         await it.until(lambda: it.rules(WORKFLOW) == ["invalid-value"])
@@ -390,6 +425,31 @@ class TestRename:
                 assert {path: text.partition("#")[0].rstrip() + "\n" for path, text in lines.items()} == changed
 
         run(root, session)
+
+    @pytest.mark.parametrize(
+        ("path", "word", "changed"),
+        [
+            ("topologies/gb200.yaml", "domain: rack", LARGE),
+            ("workflows/foundation/evals.yaml", "topology-required-placement: rack", LARGE),
+            ("topologies/serving-fabric.yaml", "domain: rack", SERVED),
+            ("workflows/assistant/next.yaml", "topology-required-placement: rack", SERVED),
+            ("workflows/assistant/chat.yaml", "required: rack", SERVED),
+        ],
+    )
+    def test_a_level_of_one_topology_where_another_has_one_of_that_name(
+        self, tmp_path: Path, path: str, word: str, changed: dict[str, int]
+    ) -> None:
+        shutil.copytree(EXAMPLES / "company", tmp_path / "company")
+
+        async def session(it: Editor) -> None:
+            it.open(path)
+            line, column = place((it.root / path).read_text(), word)
+            where = types.Position(line, column + len(word) - 2)
+            edit = await it.ask(types.TEXT_DOCUMENT_RENAME, path, position=where, new_name="row")
+            lines = self.edited(it, edit)
+            assert {name: text.count("row") for name, text in lines.items()} == changed
+
+        run(tmp_path / "company", session)
 
     @pytest.mark.parametrize(
         ("word", "behind"), [("train", 0), ("NORMAL", 0), ("name", 0), ("default", 0)], ids=["own", "value", "key", "x"]

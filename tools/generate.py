@@ -12,8 +12,9 @@ import re
 import shutil
 import sys
 import tempfile
+import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator
 from difflib import unified_diff
 from pathlib import Path
 
@@ -35,14 +36,19 @@ _WIDTH = 100
 _COMMANDS = """\
 # Commands
 
-Find what each command does and takes, as `kubectl tas COMMAND --help` says it. [Options of several
-commands](#options-of-several-commands) are explained once, at the end.
+What `kubectl tas COMMAND --help` says. Exit codes: 0 clean, 1 problems or differences found, 2 wrong usage, 3 the tool
+could not do its work. A run that a signal ends has 128 and the signal's number, as in a shell.
 
-Exit codes: 0 clean, 1 problems or differences found, 2 wrong usage, 3 could not work. A signal gives 128
-and its number, as in a shell.
+## Shared options
+
+Several commands have these; each names its own below.
+
+```text
+{shared}
+```
 """
 _SHARED = 4
-"""Commands that have an option, from which on docs/cli.md explains it once for all of them."""
+"""In how many commands an option says the same where the page says it once."""
 _BACKDOORS = re.compile(r"(<!-- back doors -->).*?(<!-- end -->)", re.DOTALL)
 _DIFF = re.compile(r"(<!-- diff of (\S+) to (\S+) -->\n```diff\n).*?(```\n)", re.DOTALL)
 
@@ -78,35 +84,36 @@ def _contexts(command: click.Command, name: str, parent: click.Context | None) -
 
 
 def _command_page() -> str:
-    """What every command says of itself; an option that several commands share is explained once, at the end."""
-    records = {item.command_path: _option_records(item) for item in commands()}
-    counts = Counter(record for of_one in records.values() for record in of_one)
-    shared = [record for record, count in counts.items() if count >= _SHARED]
-    page = [_COMMANDS]
-    for item in commands():
-        all_ = records[item.command_path]
-        own = _options(item, [record for record in all_ if record not in shared])
-        names = ", ".join(record[0].rpartition(", ")[2].split()[0] for record in all_[:-1] if record in shared)
-        both = "\n".join(filter(None, (own, names and f"Shared options: {names}\n")))
-        said = re.sub(r"\n{3,}", "\n\n", item.get_help().replace(_options(item, all_), both, 1))
-        page.append(f"\n## {item.command_path}\n\n```text\n{said}\n```\n")
-    options = _options(next(commands()), sorted(shared, key=lambda record: record[0].lstrip("-").lower()))
-    return f"{''.join(page)}\n## Options of several commands\n\n```text\n{options}```\n"
+    """What every command says of itself; what several say alike is said once."""
+    contexts = list(commands())
+    found = Counter(record for item in contexts for _, record in _records(item))
+    shared = {record: None for item in contexts for _, record in _records(item) if found[record] >= _SHARED}
+    formatter = click.HelpFormatter(width=_WIDTH)
+    formatter.write_dl(sorted(shared))
+    sections = (_section(item, shared) for item in contexts)
+    return _COMMANDS.format(shared=textwrap.dedent(formatter.getvalue()).rstrip()) + "".join(sections)
 
 
-def _option_records(context: click.Context) -> list[tuple[str, str]]:
-    """The options of a command as its help lists them: how each is written, and what it says."""
-    options = (item for item in context.command.get_params(context) if isinstance(item, click.Option))
-    return [record for item in options if (record := item.get_help_record(context)) is not None]
+def _records(context: click.Context) -> Iterator[tuple[click.Parameter, tuple[str, str]]]:
+    for parameter in context.command.get_params(context):
+        record = parameter.get_help_record(context)
+        if record is not None and isinstance(parameter, click.Option):
+            yield parameter, record
 
 
-def _options(context: click.Context, records: Sequence[tuple[str, str]]) -> str:
-    """A list of options as click prints it; nothing for no options."""
-    formatter = context.make_formatter()
-    if records:
-        with formatter.section("Options"):
-            formatter.write_dl(records)
-    return formatter.getvalue().lstrip("\n")
+def _section(context: click.Context, shared: Container[tuple[str, str]]) -> str:
+    """The help of a command without the options that are shared, and their names."""
+    left = [parameter for parameter, record in _records(context) if record in shared]
+    for parameter in left:
+        parameter.hidden = True
+    try:
+        text = context.get_help()
+    finally:
+        for parameter in left:
+            parameter.hidden = False
+    names = ", ".join(f"`{max(parameter.opts, key=len)}`" for parameter in left if "--help" not in parameter.opts)
+    also = f"\nShared options: {names}.\n" if names else ""
+    return f"\n## {context.command_path}\n\n```text\n{text}\n```\n{also}"
 
 
 def _admission_page() -> str:

@@ -25,7 +25,7 @@ def release(folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise FileExistsError(f"{folder} is not empty")
-    build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT]
+    build: list[str | Path] = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT]
     subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
     bill = folder / f"kubectl_tas-{__version__}.cdx.json"
     told = ["requirements", str(LOCK), "--pyproject", str(ROOT / "pyproject.toml"), "--output-reproducible"]

@@ -26,8 +26,7 @@ KINDS = "workflow, workload, PodCliqueSet or PodGroup"
 _WHAT = f"file, {KINDS}"
 _ABOUT = f"""
 
-    WORK is a FILE, which need not be in the repository, or - for standard input; or the NAME of a {KINDS},
-    or KIND/NAME.
+    WORK is a FILE, in the repository or not; - for standard input; the NAME of a {KINDS}; or KIND/NAME.
 """
 _NAME = re.compile(r"""\bname["']?\s*:\s*["']?([\w.-]+)""")
 """A name in text that may be no YAML."""

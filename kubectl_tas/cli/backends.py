@@ -58,9 +58,9 @@ cluster_options = together(
         metavar="[BACKEND=]FILE",
         type=FILE,
         multiple=True,
-        help="What `kubectl tas cluster state` wrote, instead of a cluster; - is standard input. Repeatable.",
+        help="A file of `kubectl tas cluster state` instead of a cluster; - reads standard input. Once per backend.",
     ),
-    click.option("-n", "--namespace", metavar="NAME", help="Read this namespace alone."),
+    click.option("-n", "--namespace", metavar="NAME", help="Read only this namespace."),
     kubectl_options("The context for kubectl, instead of the backend's."),
     backend_option("The backend whose cluster to ask."),
 )

@@ -29,14 +29,14 @@ def cluster() -> None:
     "-n",
     "--namespace",
     metavar="NAME",
-    help="Read this namespace alone; `fit --all` does not take such a state.",
+    help="Read only this namespace; `fit --all` does not take such a state.",
 )
 @repository_option
 def state(to: str, directory: str | None, **cluster: Any) -> int:
     """Write what commands read of a cluster to a file, for --cluster-state.
 
-    It holds queues, topologies, priority classes, nodes, and what runs, without anything that pods are given. Outside
-    of a repository, give --context, or the command reads the cluster of kubectl's own context.
+    It holds queues, topologies, priority classes, nodes and running pods, without their environment and arguments.
+    Outside of a repository the cluster is that of --context, or of kubectl's own context.
     """
     session = open_session(directory, allow_empty=True)
     if refuse_errors(session.of_files([CONFIG_FILE])):

@@ -70,16 +70,16 @@ def fit_command(
 ) -> int:
     """Say whether the nodes have a placement for WORK, and whether KAI finds it.
 
-    Each gang is taken alone, on what the pods of the cluster leave free; for quotas ask `admit`. Without --nodes, fit
-    asks the clusters of the backends. If nothing fits, it shows the first constraint that fails, and changes that help.
-    Exits 1 if KAI finds no placement of one, or if one has no answer.
+    Each gang is taken alone, on what the pods of the cluster leave free; for quotas ask `admit`. Without --nodes,
+    fit asks the clusters of the backends. If nothing fits, it shows the first constraint that fails, and changes
+    that help. Exits 1 if KAI finds no placement of one, or if one has no answer.
 
-    --all places everything that does not run yet in KAI's order, within nodes and quotas: what starts, what waits for
-    what, and which pods of LOW work go or move. Exits 1 if one waits, or if KAI looks at more.
+    --all takes everything that does not run yet in KAI's order, against the same nodes and quotas: what starts, what
+    waits for what, and which pods of LOW work go or move for it. Exits 1 if one waits, or if KAI looks at more.
 
-    --grow adds racks like the most common one until KAI has placed all, without quotas. Exits 1 if one waits.
+    --grow adds racks, like the most common one, until KAI has placed all; it ignores quotas. Exits 1 if one waits.
 
-    A picture shows the domains, their nodes and where the pods go.
+    A picture shows the domains with what their nodes have, and where the pods go.
     """
     if output in PICTURES and (is_all or grow is not None):
         raise click.UsageError(f"-o {output} draws answers for WORK that is named, not those of --all or --grow")

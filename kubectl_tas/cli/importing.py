@@ -69,12 +69,15 @@ def cluster(
 ) -> int:
     """Write a repository that renders the queues and topologies that a cluster has.
 
-    A queue with leaves becomes a pool; its leaves become subpools, or the pool's own queue. All keep their names. The
-    command lists what would change, what is new, and what has no place and stays in the cluster as it is. It takes a
-    pool with all its queues or not at all, and never overwrites a file.
+    A queue with leaves becomes a pool, its leaves become subpools or the pool's own queue; all keep their names.
+    The command lists what would change in the cluster, what is new, and what has no place in files, with the
+    reason. It takes a pool with all its queues or not at all.
 
-    With --sums it gives a pool at least the sum of its subpools, which changes its queue. With --backend it adds a
-    cluster to a repository. Nothing is renamed; a pool whose name is taken also gets the name of its cluster.
+    If the subpools of a pool are guaranteed more than the pool, or it has no limit, --sums gives the pool their
+    sum. That changes its queue. The command never overwrites a file: where one exists, it writes nothing.
+
+    --backend adds a cluster to a repository: its backend to tas.yaml, and its pools. A pool whose name is taken
+    gets the name of its cluster, too.
     """
     if cluster_state is not None and (context or kubeconfig):
         raise click.UsageError("--cluster-state stands for a cluster; it does not go with --context and --kubeconfig")
@@ -161,12 +164,12 @@ def _added(root: Path, found: Record, wanted: Wanted) -> int | None:
 def osmo(files: tuple[str, ...], to: str) -> int:
     """Write pools, platforms, pod templates and resource validations of OSMO's configuration.
 
-    Each FILE, or - for standard input, is JSON or YAML as `osmo config show KIND` prints it; KIND is POOL, BACKEND,
-    ROLE, POD_TEMPLATE or RESOURCE_VALIDATION. Values of OSMO's Helm chart will do too. Give all files at once, since
-    pools name what others have.
+    FILE, or - for standard input, is JSON or YAML as `osmo config show` prints it for POOL, BACKEND, ROLE,
+    POD_TEMPLATE or RESOURCE_VALIDATION, or values of OSMO's Helm chart. Pass all files at once: pools name what is
+    in others.
 
-    The command lists what has no place here, with the reason. It never overwrites a file: it shows the differences and
-    writes nothing.
+    Quotas keep their numbers and their meaning. The command lists what has no place here, with the reason. It never
+    overwrites a file: where one exists, it shows the difference and writes nothing.
     """
     documents = _documents(files)
     if documents is None:
@@ -181,12 +184,13 @@ def osmo(files: tuple[str, ...], to: str) -> int:
 def kueue(files: tuple[str, ...], to: str, context: str | None, kubeconfig: str | None) -> int:
     """Write a repository that shares a cluster as Kueue's objects do.
 
-    Each FILE, or folder, or - for standard input, is YAML or JSON, such as `kubectl get ... -o json` prints:
-    ClusterQueues, Cohorts, LocalQueues, ResourceFlavors, Topologies, WorkloadPriorityClasses, and work that names
-    LocalQueues. Without FILE kubectl reads the cluster.
+    FILE is YAML or JSON, a folder of it, or - for standard input: ClusterQueues, Cohorts, LocalQueues,
+    ResourceFlavors, Topologies, WorkloadPriorityClasses, and work that names LocalQueues, as `kubectl get ... -o
+    json` prints them. Without FILE kubectl reads the cluster.
 
-    docs/from-kueue.md says what each object becomes. The command lists what has no place, with the reason. It never
-    overwrites a file: it shows the differences and writes nothing.
+    Cohorts and ClusterQueues become pools and subpools (docs/from-kueue.md). The command lists what each object
+    becomes, and why one has no place. It never overwrites a file: where one exists, it shows the difference and
+    writes nothing.
     """
     if files and (context or kubeconfig):
         raise click.UsageError("FILE stands for a cluster; it does not go with --context and --kubeconfig")

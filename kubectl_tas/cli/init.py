@@ -42,9 +42,9 @@ GITOPS = ("none", "argocd", "flux")
 def init(target: str, ci: str, gitops: str, source: str | None, owners: tuple[str, ...]) -> None:
     """Write a small working repository to DIR, by default the working folder.
 
-    It has a pool, a subpool, a workflow, schemas for editors, pre-commit's hooks, a CI job with CODEOWNERS, and with
-    --gitops files for Argo CD or Flux. Files that exist stay; with a tas.yaml, init writes no example. In a folder of a
-    git repository, hooks and CI job go to the top of that.
+    It has a pool, a subpool, a workflow, schemas for editors, pre-commit hooks, a CI job with CODEOWNERS, and with
+    --gitops what Argo CD or Flux needs. Existing files are kept; if tas.yaml is one of them, init writes no
+    example. Hooks and the CI job go to the top of the git repository.
     """
     from kubectl_tas.edit import scaffold
     from kubectl_tas.emit.create_only import write_missing

@@ -54,10 +54,10 @@ def generate_nodes(
     directory: str | None,
     **numbers: int,
 ) -> int:
-    """Print nodes of a cluster that does not exist, as `kubectl get nodes -o json` would, for `fit --nodes`.
+    """Print the nodes of a cluster that does not exist, as `kubectl get nodes -o json` would, for `fit --nodes`.
 
-    With --pool they have the labels of the pool's topology, and those that its pods ask for. With --like they have the
-    labels of a cloud or a component, for `topology suggest`.
+    --pool gives them the labels of the pool's topology, and those that its pods ask for. --like gives them the
+    labels of a cloud or a component, for `topology suggest`. Domains are numbered over the whole cluster.
     """
     if (pool is None) == (like is None):
         raise click.UsageError("pass --pool or --like, one of the two")

@@ -232,8 +232,8 @@ def _setting_option(name: str, about: str) -> Callable[[F], F]:
 
 
 template_options = together(
-    _setting_option("--set-string", "The same; VALUE is text"),
-    _setting_option("--set", "A value of templates, before all others"),
+    _setting_option("--set-string", "The same, as text"),
+    _setting_option("--set", "Sets a template value; overrides the values files"),
 )
 """Values of templates, which ``settings`` gives."""
 

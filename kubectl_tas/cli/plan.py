@@ -47,9 +47,9 @@ def plan(
 ) -> int:
     """Show for each POOL its guarantee, the work declared for it, and the largest gang that can still start.
 
-    The pods of the largest gang ask for --gpus GPUs each. It is what nodes have free, anywhere and in one
-    domain of each level. Without --nodes, the command
-    asks the clusters of the backends. Exits 1 if the nodes do not have the GPUs that pools are guaranteed.
+    Largest by what nodes have free: anywhere, and in one domain of each level. Its pods ask for GPUs alone, each
+    for --gpus of them. Without --nodes, the command asks the backends' clusters. Exits 1 if the nodes lack GPUs
+    that pools are guaranteed.
     """
     session = open_session(directory)
     if refuse_errors(session.without(VERDICTS)):

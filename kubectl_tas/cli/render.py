@@ -75,9 +75,9 @@ def render(
 ) -> int:
     """Write the manifests of the whole repository.
 
-    With an error in the repository, render writes nothing. It removes files of an earlier run that nothing produces any
-    more. It keeps files that it did not write, and names those that a GitOps tool may read; with --fail-on-change they
-    fail the run. If a folder is missing, render removes its manifests only with --allow-empty.
+    If the repository has errors, render writes nothing. It deletes its own stale files and touches nobody else's;
+    it names those that a GitOps tool may read, and --fail-on-change fails on them. It removes manifests of a
+    missing folder only with --allow-empty. With --backend it leaves the folders of all other backends alone.
     """
     if fail_on_change and to is not None:
         raise click.UsageError("--fail-on-change does not go with --to -, which changes no file")
@@ -123,9 +123,9 @@ def render(
 def check(output: str, backend: str | None, guard: bool, directory: str | None) -> int:
     """Compare the committed manifests with what would be rendered.
 
-    Writes nothing. Exits 1 if a manifest differs, or if another file in or above the output folder changes what a
-    GitOps tool applies. `text` is a unified diff; in other formats each such manifest is a finding, and the diff goes
-    to standard error.
+    Prints a unified diff and exits 1 if they differ, or if other files in or above the output folder change what a
+    GitOps tool applies. In the other formats each manifest that differs is a finding, and the diff goes to standard
+    error.
     """
     session = open_session(directory, by_file=True, render=True).with_guard(guard=guard)
     if output != TEXT and session.failed():

@@ -35,9 +35,9 @@ from kubectl_tas.site.sitefiles import files
 def report(to: str, title: str, since: str | None, live: bool, directory: str | None, **cluster: Any) -> int:
     """Write a static site of the repository.
 
-    It shows clusters, pools, topologies, work with its verdicts, and findings. Open index.html; it needs no server. The
-    folder must be empty or such a site. Pages that nothing declares any more go; other files stay. With errors, the
-    site shows them and the command exits 1.
+    It shows clusters, pools, topologies, work with its verdicts, and findings. It needs no server and no network:
+    open index.html. The folder must be empty, or hold a site that this command wrote; stale pages are removed,
+    other files stay. If the repository has errors, the site shows them and the command exits 1.
     """
     if not title.strip():
         raise click.UsageError("--title is empty")

@@ -64,11 +64,12 @@ def share(
 ) -> int:
     """Show how KAI's scheduler divides a cluster when all queues ask at once.
 
-    Each queue gets its guarantee, as far as it asks for it; KAI divides the rest by priority, then by weight, up to
-    limits. NAMEs are pools, with all below them, and subpools (pool--subpool).
+    Each queue gets its guarantee, as far as it asks for it. The rest goes by priority, then by weight, up to
+    limits. NAME is a pool, shown with all below it, or a subpool (pool--subpool).
 
-    Queues ask for what the repository declares, or with --live, --context, --kubeconfig or --cluster-state for what
-    pods hold and wait for. KAI divides the ready nodes that are not cordoned, or --gpus.
+    Queues ask for what the work of the repository asks for, or with --live, --context, --kubeconfig or
+    --cluster-state for what pods of the cluster hold and wait for. KAI divides the nodes that are ready and not
+    cordoned, or --gpus.
     """
     session = open_session(directory)
     if refuse_errors(session.without(VERDICTS)):

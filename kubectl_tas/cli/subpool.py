@@ -101,7 +101,8 @@ def _asked(quota: int | str | None, cpu: int | str | None, memory: int | str | N
 def subpool() -> None:
     """Create, change, retire and list subpools.
 
-    An edit changes only its own value in a YAML file. If it would make a new error, the command writes nothing.
+    An edit changes one value in a YAML file. If the repository would have a new error, the command refuses it and
+    changes no byte.
     """
 
 
@@ -126,10 +127,10 @@ def create(
 def update(
     parent: str, name: str | None, dry_run: bool, render_after: bool, directory: str | None, **quota: Any
 ) -> int:
-    """Give the ACTIVE subpool NAME of PARENT another quota.
+    """Give the ACTIVE subpool NAME of PARENT another quota. Other resources keep theirs; a share such as --quota
+    33% counts all that the parent is guaranteed.
 
-    Resources that you do not name stay, but a share such as --quota 33% is one of all that the parent is guaranteed. A
-    lower quota ends nothing that runs: Available is negative until enough has ended. Work that has too much then is
+    A lower quota ends nothing that runs: Available is negative until enough has ended. Work over the new quota is
     listed in overQuota and may run on.
     """
     parent, name = _addressed(parent, name)
@@ -169,9 +170,9 @@ def retire(
 ) -> int:
     """Retire the ACTIVE subpool NAME of PARENT.
 
-    It becomes ARCHIVED if nothing is declared for it and nothing runs in it, else DELETING: declared work is listed and
-    may finish, no other work is taken, and `subpool drain` archives it when it is empty. Its file stays. The command
-    asks the cluster what runs, unless --used says it.
+    Its file stays. An empty subpool becomes ARCHIVED. Another becomes DELETING: its declared work is listed and may
+    finish, it takes no other, and `subpool drain` archives it when it is empty. Unless you pass --used, the command
+    asks the cluster what runs.
     """
     parent, name = _addressed(parent, name)
     name, usage = names.fold(name), Usage(used)
@@ -191,9 +192,9 @@ def retire(
 def drain(
     used: int | None, watch: bool, dry_run: bool, render_after: bool, directory: str | None, **cluster: Any
 ) -> int:
-    """Archive each DELETING subpool that has no declared and no running work.
+    """Archive every DELETING subpool that has no declared and no running work any more.
 
-    Subpools without a queue in the cluster stay: they may live in another cluster.
+    A subpool whose queue the cluster does not have stays: it may live in another cluster.
     """
     if watch and used is not None:
         raise click.UsageError("--watch does not go with --used, which would say the same each time")
@@ -225,7 +226,7 @@ def drain(
 @output_option(*LIST)
 @repository_option
 def list_subpools(parent: str | None, output: str, directory: str | None) -> int:
-    """List all subpools, or those of PARENT, with ARCHIVED ones and those whose pool is gone."""
+    """List all subpools, or those of PARENT, including ARCHIVED ones and those whose pool is gone."""
     session = open_summaries(directory)
     known = [*(item for pool in session.fleet.pools for item in pool.subpools), *session.fleet.records]
     found = [item for item in known if parent is None or item.pool == names.fold(parent)]

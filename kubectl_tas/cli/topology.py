@@ -110,11 +110,12 @@ def suggest(
 ) -> int:
     """Suggest the levels of a topology by the labels of a cluster's nodes.
 
-    It looks for labels of Kubernetes, clouds and GPU components, and shows how they nest, how many domains each has,
-    and how many nodes lack it. The table ends with the topology_keys of a pool; -o yaml prints a ClusterTopology for
-    topologies/. --cluster-state also takes what `kubectl get nodes -o json` prints.
+    It reads labels that Kubernetes, clouds and GPU components set, and how they nest on the nodes. It says how many
+    domains each has, how many nodes lack it, and what is left out. The table ends with the topology_keys of a pool;
+    -o yaml prints a ClusterTopology for topologies/. For --cluster-state the output of `kubectl get nodes -o json`
+    is enough.
 
-    Exits 1 if no label makes a level.
+    Exits 1 where no label makes a level.
     """
     session = open_session(directory, allow_empty=True)
     chosen = session.fleet.pool_by_name.get(names.fold(pool)) if pool else None
@@ -152,10 +153,12 @@ def suggest(
 def usage(output: str, check: bool, live: bool, directory: str | None, **cluster: Any) -> int:
     """List the PodCliqueSets by the cluster topology that they use.
 
-    The sets are those of the repository, or with --live, --context, --kubeconfig or --cluster-state those of the
-    cluster. --check adds the condition TopologyLevelsUnavailable that Grove reports, and topologies of a cluster that
-    differ from the files. For a cluster, the command also counts nodes outside of each topology: KAI leaves out a node
-    that lacks the label of any level.
+    A set that names no topology has the default, which is marked. The sets are those of the repository, or with
+    --live, --context, --kubeconfig or --cluster-state those of the cluster. --check adds the condition
+    TopologyLevelsUnavailable that Grove reports and, for a cluster, the topologies that differ from the files.
+
+    For a cluster with nodes the command says how many are outside of each topology: KAI leaves out a node that
+    lacks the label of any level.
     """
     session = open_session(directory)
     fleet = session.fleet

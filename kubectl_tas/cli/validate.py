@@ -79,16 +79,16 @@ def validate(
 ) -> int:
     """Check every document of the repository, and all of them against each other.
 
-    It reads the whole repository. PATHS limit the report to those files and folders, and to findings without a place. -
-    judges standard input in place of the file of --stdin-filename, or as a new file, whose work replaces work of
-    the same kind and name.
+    PATHS limit the report, not what is read. - judges standard input as the file that --stdin-filename names, else
+    as a new one: its workflows and workloads replace those of the same kind and name.
 
-    With --base, validate also finds changes that you must not make: a topology in use that changes, a step that a
-    subpool may not take, fields that the API server keeps fixed. What it cannot compare is a warning.
+    --base also finds changes that you must not make: of a topology or a constraint in use, of a field that the API
+    server keeps fixed, a step that a subpool may not take, a pool in a folder that did not count for pools. Work
+    that had room at the base and lost it by a lower quota is a warning; so is what cannot be compared.
 
-    With --live, --context, --kubeconfig or --cluster-state, validate also compares the files with the clusters:
-    topologies, PodCliqueSets, guarantees with the GPUs of nodes, held GPUs with charged GPUs. What runs there decides
-    what may change.
+    With --live, --context, --kubeconfig or --cluster-state, validate also compares with the clusters: topologies,
+    PodCliqueSets, the GPUs of nodes with the guarantees of pools, the GPUs of pods with those that queues are
+    charged for. What runs there decides what may change. It is an error if one of several clusters cannot be read.
     """
     paths = (*paths, *filenames)
     needs_all = live or any(cluster.values())

@@ -31,12 +31,13 @@ from kubectl_tas.resolve.pools import Submission
 def why_command(work: str, output: str, live: bool, directory: str | None, **cluster: Any) -> int:
     """Say whether WORK runs, and why it waits.
 
-    First come differences between the cluster and the files, then what KAI and Kubernetes say, then what `fit` answers.
-    --cluster-state also takes what kubectl prints, which has events too:
+    First comes where the cluster differs from the files, then what KAI and Kubernetes say, each at its line, and
+    what `fit` answers. --cluster-state takes a file of `cluster state`, or what kubectl prints, which has events
+    too:
 
     kubectl get nodes,pods,events,jobs,queues.scheduling.run.ai,podgroups.scheduling.run.ai -A -o json
 
-    Exits 0 if it runs or has ended well, else 1.
+    Exits 0 where it runs or has ended well, 1 where not.
     """
     session = open_work(directory, [work], whole=True)
     if refuse_errors(session.without(VERDICTS)):  # what is refused may be there all the same, and waits for that reason

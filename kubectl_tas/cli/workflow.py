@@ -60,7 +60,7 @@ def list_workflows(output: str, backend: str | None, directory: str | None) -> i
 def explain(work: str, output: str, pod_index: int | None, directory: str | None) -> int:
     """Show the queue, the admission verdict and the tree of constraints of WORK.
 
-    A NAME shows all work of that name, also what is rejected or can never run.
+    It shows all work of that name, KIND/NAME one, and also work that is rejected or can never run.
     """
     session = open_work(directory, [work])
     paths = files_meant(session, work)

@@ -235,6 +235,10 @@ def _naming_level(fleet: Fleet, topology: FleetTopology, key: str) -> Iterator[t
             for path, written in strings(item.declared.origin.data):
                 if written == key and path[-1] == "key" and "resources" in path and path[-3:-2] == ("topology",):
                     yield item.declared, path
+    for workload in fleet.workloads:
+        for asked in workload.levels:
+            if asked.written == key and any(asked.level is level for level in topology.levels):
+                yield workload.declared, asked.path
     for clique_set in fleet.pod_clique_sets:
         if clique_set.topology is not None and clique_set.topology.declared is topology.declared:
             for path, written in strings(clique_set.declared.origin.data):

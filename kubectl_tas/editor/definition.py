@@ -128,10 +128,16 @@ def topologies_near(reference: Reference, fleet: Fleet) -> list[FleetTopology]:
     for name in (_field(beside, labels.TOPOLOGY), _field(beside, "topology"), _field(beside, "topologyName")):
         if name:
             return _called(name, fleet)
+    if _field(data, "kind") == "PodCliqueSet":
+        here = (reference.document.path, reference.document.index)
+        of_set = (
+            it.topology for it in fleet.pod_clique_sets if (it.declared.origin.path, it.declared.origin.index) == here
+        )
+        return [topology for topology in of_set if topology is not None] or list(fleet.topologies)
     of_pool = reference.document.value(("workflow", "pool"))
     of_pool = of_pool or reference.document.value(("metadata", "labels", labels.POOL))
     target = fleet.target(of_pool) if isinstance(of_pool, str) else None
-    if target is not None and target[0].topology is not None and "workflow" in data:
+    if target is not None and target[0].topology is not None:
         return [target[0].topology]
     return list(fleet.topologies)
 

@@ -9,7 +9,7 @@ from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.edit import pool_edits
 from kubectl_tas.edit.apply import applied, new_errors
 from kubectl_tas.edit.subpool_edits import Edit, SetValues
-from kubectl_tas.editor.definition import Reference, reference_at, topologies_near
+from kubectl_tas.editor.definition import reference_at, topologies_near
 from kubectl_tas.editor.project import Judgement, judged
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.document import Document
@@ -18,6 +18,7 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.topologies import FleetTopology
 
 _NAME = ("metadata", "name")
 
@@ -48,11 +49,11 @@ def renamed_at(document: Document, path: KeyPath, within: int, fleet: Fleet) -> 
     if (kind == "Pool" and path == _NAME) or (reference is not None and reference.what == "pool"):
         return _target(name, within, fleet)
     if reference is not None and reference.what == "level":
-        return _level(reference, fleet)
+        return _level(name, topologies_near(reference, fleet))
     for topology in fleet.topologies:
         there, steps = topology.declared.origin, len(topology.path)
         if (there.path, there.index, path[:steps]) == (document.path, document.index, topology.path):
-            return _level(Reference("level", name, document, path), fleet) if path[steps + 1 :] != ("label",) else None
+            return _level(name, [topology]) if path[steps + 1 :] != ("label",) else None
     return None
 
 
@@ -69,10 +70,10 @@ def _target(name: str, within: int, fleet: Fleet, *, unwritten: int = 0) -> Rena
     return Renamed(name[start:], start - unwritten, partial(pool_edits.rename_subpool, old=subpool.canonical))
 
 
-def _level(reference: Reference, fleet: Fleet) -> Renamed | None:
-    for topology in topologies_near(reference, fleet):
-        level = topology.level(reference.name)
-        if level is not None and level.key == reference.name:
+def _level(name: str, topologies: Sequence[FleetTopology]) -> Renamed | None:
+    for topology in topologies:
+        level = topology.level(name)
+        if level is not None and level.key == name:
             return Renamed(level.key, 0, partial(_of_level, topology=topology.name, key=level.key))
     return None
 
