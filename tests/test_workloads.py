@@ -202,7 +202,6 @@ def test_segment_of_a_pod(tmp_path: Path, case: str, name: str, index: int, answ
 def test_segment_of_a_pod_as_data(tmp_path: Path) -> None:
     command = ("workflow", "explain", "job/indexed", "--pod-index", "5", "-o", "json")
     found = json.loads(kubectl_tas(*command, "-C", segmented(tmp_path, "segment-index-labels")).out)
-    assert (found["version"], found["podIndex"]) == (1, 5)
     assert found["segments"] == [
         {
             "kind": "Job",

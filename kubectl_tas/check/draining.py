@@ -14,7 +14,7 @@ from kubectl_tas.words import misspelled, question
 DRAINING_UNUSED = Rule(
     "draining-unused",
     Severity.INFO,
-    "spec.draining or spec.overQuota lists work that is not sent there any more, or that needs no leave.",
+    "spec.draining or spec.overQuota lists work that no longer needs it.",
     "spec.draining lets work finish in a DELETING subpool, spec.overQuota lets work run on whose queue came to have "
     "less. A line for work that is gone does nothing. When no work of draining is left and nothing runs, "
     "`kubectl tas subpool drain` archives the subpool and takes the list away.",
