@@ -86,7 +86,11 @@ def offered(text: str, fleet: Fleet) -> dict[str, tuple[str, str]]:
         ),
         (
             f"{JOB}metadata: {{annotations: {{kai.scheduler/topology-required-placement: |}}}}\n",
-            ["example.com/rack", "topology.kubernetes.io/zone"],
+            ["rack", "example.com/rack", "zone", "topology.kubernetes.io/zone"],
+        ),
+        (
+            f"{GROUP}spec: {{topologyConstraint: {{topology: racks, requiredTopologyLevel: |}}}}\n",
+            ["example.com/rack"],
         ),
         (f"{JOB}spec: {{template: {{metadata: {{annotations: {{pod-group-name: |}}}}}}}}\n", ["g"]),
         (f"{SET}spec: {{template: {{topologyConstraint: {{topologyName: racks, packDomain: |}}}}}}\n", ["rack"]),
@@ -130,6 +134,11 @@ def test_what_is_written(text: str, word: str, expected: str, fleet: Fleet) -> N
         ("workflow: {pool: |}", "team", "Pool. Ours"),
         ("workflow: {pool: |}", "team--research", "Subpool with a quota of 8 GPUs."),
         (f"{WORKFLOW}resources: {{r: {{topology: [{{key: |}}]}}}}", "rack", "Node label example.com/rack."),
+        (
+            f"{JOB}metadata: {{annotations: {{kai.scheduler/topology-required-placement: |}}}}\n",
+            "rack",
+            "Node label example.com/rack.",
+        ),
         (f"{WORKFLOW}resources: {{r: {{platform: |}}}}", "h100", "Platform of pool team."),
         ("kind: |", "Pool", "A share of a cluster's GPUs."),
         ("apiVersion: tas/v1alpha1\nkind: Pool\nspec: {topology: |}", "racks", "Topology with the levels rack."),

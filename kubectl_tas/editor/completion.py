@@ -234,12 +234,15 @@ def _topologies(_reference: Reference, fleet: Fleet) -> Iterator[tuple[str, str]
 
 
 def _levels(reference: Reference, fleet: Fleet) -> Iterator[tuple[str, str]]:
-    """Workflows and PodCliqueSets name levels by key, all else by node label."""
+    """Workflows and PodCliqueSets name levels by key, PodGroups by node label; annotations of workloads by either."""
     data = reference.document.data
-    by_key = "workflow" in data or data.get("kind") == "PodCliqueSet"
+    kind = "workflow" if "workflow" in data else data.get("kind")
     for topology in topologies_near(reference, fleet):
         for level in topology.levels:
-            yield (level.key, f"Node label {level.label}.") if by_key else (level.label, f"Level {level.key}.")
+            if kind != "PodGroup":
+                yield level.key, f"Node label {level.label}."
+            if kind not in ("workflow", "PodCliqueSet"):
+                yield level.label, f"Level {level.key}."
 
 
 def _backends(_reference: Reference, fleet: Fleet) -> Iterator[tuple[str, str]]:
