@@ -70,6 +70,7 @@ def offered(text: str, fleet: Fleet) -> dict[str, tuple[str, str]]:
         (f"{WORKFLOW}resources:\n  big:\n    topology:\n    - |\n", ["key", "group", "requirementType"]),
         (f"{WORKFLOW}resources:\n  big:\n    platform: |\n", ["h100", "1e3"]),
         ("workflow: {pool: none}\nresources: {big: {platform: |}}\n", []),
+        ("kind: Pool\nmetadata: {name: team}\nspec: {default_platform: |}\n", ["h100", "1e3"]),
         (f"{WORKFLOW}resources:\n  big:\n    gpu: |\n", []),
         ("apiVersion: tas/v1alpha1\nkind: Subpool\nspec:\n  parent: |\n", ["other", "team"]),
         (
@@ -187,6 +188,7 @@ def test_nothing_that_a_terminal_would_obey(tmp_path: Path) -> None:
         ("workflow: {pool: team, backend: west|}", ["tas.yaml:3:40"]),
         ("workflow: {pool: team}\nresources: {r: {platform: h1|00}}", ["pools/team.yaml:14:15"]),
         ("workflow: {pool: other}\nresources: {r: {platform: h1|00}}", []),
+        ("kind: Pool\nmetadata: {name: team}\nspec: {default_platform: h1|00}", ["pools/team.yaml:14:15"]),
         ("workflow: {pool: team}\nresources: {r: {topology: [{key: ra|ck}]}}", ["pools/team.yaml:13:5"]),
         ("workflow: {pool: other}\nresources: {r: {topology: [{key: ra|ck}]}}", ["topologies/t.yaml:4:17"]),
         ("apiVersion: tas/v1alpha1\nkind: Pool\nspec: {topology: rac|ks}", ["topologies/t.yaml:3:18"]),

@@ -270,3 +270,14 @@ def test_names_that_yaml_reads_otherwise(repository: Path) -> None:
     out = kubectl_tas("pool", "list", "-o", "yaml", "-C", repository).out
     assert '- name: "no"\n' in out
     assert '- name: "1"\n' in out
+
+
+def test_where_work_of_a_pool_runs_is_described(repository: Path) -> None:
+    places = "  namespaces: [a, b]\n  nodePool: blue\n  nodes:\n    selector: {gpu: h100, zone: east}\n"
+    places += "    tolerations: [{key: gpu, operator: Exists, effect: NoSchedule}, {key: x, value: y}]\n"
+    write(repository, {"pools/team.yaml": pool(spec=places)})
+    lines = kubectl_tas("pool", "describe", "team", "-C", repository).out.splitlines()
+    told = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    assert (told["Namespaces"], told["Node pool"]) == ("a, b", "blue")
+    assert told["Node selector"] == "gpu=h100, zone=east"
+    assert told["Tolerations"] == "gpu:NoSchedule op=Exists, x=y"

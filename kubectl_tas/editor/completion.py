@@ -11,7 +11,7 @@ from typing import Any
 from kubectl_tas import kubernetes
 from kubectl_tas.check.fields import shape_of
 from kubectl_tas.editor import project
-from kubectl_tas.editor.definition import Reference, items, reference_at, topologies_near
+from kubectl_tas.editor.definition import Reference, items, pool_of_platforms, reference_at, topologies_near
 from kubectl_tas.kubernetes import Shape
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.kinds import KINDS
@@ -254,8 +254,7 @@ def _pod_groups(_reference: Reference, fleet: Fleet) -> Iterator[tuple[str, str]
 
 
 def _platforms(reference: Reference, fleet: Fleet) -> Iterator[tuple[str, str]]:
-    named = reference.document.value(("workflow", "pool"))
-    pool, _ = (fleet.target(named) if isinstance(named, str) else None) or (None, None)
+    pool = pool_of_platforms(reference, fleet)
     return ((name, f"Platform of pool {pool.name}.") for name in pool.platforms.by_name) if pool else iter(())
 
 

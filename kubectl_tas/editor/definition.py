@@ -14,6 +14,7 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.resolve.topologies import FleetTopology
 
 
@@ -49,6 +50,7 @@ _BY_PATH = (
     ("Pool", "spec.parent", "pool"),
     ("Pool", "spec.topology", "topology"),
     ("Pool", "spec.backend", "backend"),
+    ("Pool", "spec.default_platform", "platform"),
     ("Subpool", "spec.parent", "pool"),
     ("PodGroup", "spec.queue", "queue"),
     ("PodGroup", "spec.*topologyConstraint.topology", "topology"),
@@ -149,11 +151,17 @@ def _backend(reference: Reference, fleet: Fleet) -> Iterator[Location]:
         yield from (config.at("spec", "backends", index, "name") for index in found)
 
 
-def _platform(reference: Reference, fleet: Fleet) -> Iterator[Location]:
-    named = reference.document.value(("workflow", "pool"))
+def pool_of_platforms(reference: Reference, fleet: Fleet) -> FleetPool | None:
+    """The pool that has the platforms that a workflow or a pool names."""
+    named = reference.document.value(("workflow", "pool")) or reference.document.value(("metadata", "name"))
     target = fleet.target(named) if isinstance(named, str) else None
-    if target is not None and reference.name in target[0].platforms.by_name:
-        pool, platform = target[0], target[0].platforms.by_name[reference.name]
+    return None if target is None else target[0]
+
+
+def _platform(reference: Reference, fleet: Fleet) -> Iterator[Location]:
+    pool = pool_of_platforms(reference, fleet)
+    if pool is not None and reference.name in pool.platforms.by_name:
+        platform = pool.platforms.by_name[reference.name]
         yield pool.declared.origin.locate(platform.path, key=True)
 
 
