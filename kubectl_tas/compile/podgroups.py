@@ -12,6 +12,7 @@ from kubectl_tas.gangs.gang import Constraint, Gang, Part
 from kubectl_tas.gangs.workload_gang import own_gang, shared_gang, wait
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact
+from kubectl_tas.model.kindlists import Phase
 from kubectl_tas.model.labels import MANAGED_BY, POOL, PREEMPTION_DELAY, SKIP_PODGROUPER, STALENESS_GRACE
 from kubectl_tas.model.manifest import (
     GangConstraint,
@@ -26,7 +27,6 @@ from kubectl_tas.model.manifest import (
     SubGroup,
     TopologyConstraint,
 )
-from kubectl_tas.model.phase import Phase
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
