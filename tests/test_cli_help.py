@@ -63,3 +63,15 @@ def test_command_lines_of_the_docs_are_taken() -> None:
     assert len(lines) > 2
     for line in lines:
         parsed(["kubectl", "tas", *shlex.split(line)[1:]])
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_page_names_and_explains_every_option(name: str) -> None:
+    page = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
+    (section,) = re.findall(rf"^## {name}\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE)
+    own, _, also = section.partition("Shared options: ")
+    shared = page.partition("## kubectl tas\n")[0]
+    for option in COMMANDS[name].command.params:
+        if isinstance(option, click.Option) and not option.hidden:
+            long = max(option.opts, key=len)
+            assert f" {long} " in own or (f"`{long}`" in also and f"{long} " in shared), long

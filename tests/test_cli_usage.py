@@ -202,6 +202,13 @@ class TestConditions:
         result = kubectl_tas("topology", "usage", "-C", root, "--check", "--cluster-state", good)
         assert result.code == 0
         assert "AllClusterTopologyLevelsAvailable" in result.out
+        assert result.out.splitlines()[0].split() == [
+            "TOPOLOGY",
+            "PODCLIQUESET",
+            "TopologyLevelsUnavailable",
+            "REASON",
+            "MISSING",
+        ]
         bad = state(tmp_path, live_set(named="old"), live_topology())
         result = kubectl_tas("topology", "usage", "-C", root, "--check", "--cluster-state", bad)
         assert result.code == 1

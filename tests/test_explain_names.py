@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,9 @@ def test_the_leader_by_its_index(repository: Path, index: int, replica_type: str
     write(repository, {**FILES, "workflows/w.yaml": leader_worker(9, SEGMENTS)})
     out = kubectl_tas("workflow", "explain", "serve", "--pod-index", index, "-C", repository).out
     assert f"pod {index} of {replica_type} is in segment segment-0, pods 0 to " in out
+    result = kubectl_tas("workflow", "explain", "serve", "--pod-index", index, "-o", "json", "-C", repository)
+    found = json.loads(result.out)
+    assert (found["podIndex"], [item["replicaType"] for item in found["segments"]]) == (index, [replica_type])
 
 
 def test_a_leader_of_the_workers_template_is_in_one_segment(repository: Path) -> None:

@@ -143,9 +143,26 @@ def test_a_name_is_marked_in_every_file_that_uses_it(root: Path) -> None:
         it.open("workflows/two.yaml")
         await it.until(lambda: it.rules("workflows/two.yaml"))
         assert it.rules(WORKFLOW) == it.rules("workflows/two.yaml") == ["pool-unknown"]
+        shown = [it.published[it.uri(path)][0].related_information for path in (WORKFLOW, "workflows/two.yaml")]
+        told = [[(item.location.uri, item.message) for item in found or ()] for found in shown]
+        assert [uri for uri, _ in told[0]] == [it.uri("workflows/two.yaml")]
+        assert told[1] == [(it.uri(WORKFLOW), "the first of its places")]
         line, column = place(text, "team--reserch")
         (action,) = await it.actions("workflows/two.yaml", line, column)
         assert action.edit is not None
+
+    run(root, session)
+
+
+def test_a_finding_in_a_template_shows_the_line_as_it_is_expanded(root: Path) -> None:
+    text = (root / WORKFLOW).read_text().replace("gpu: 4", "gpu: {{ many }}") + "default-values: {many: 'a: b'}\n"
+
+    async def session(it: Editor) -> None:
+        it.open(WORKFLOW, text)
+        await it.until(lambda: it.rules(WORKFLOW))
+        (finding,) = it.published[it.uri(WORKFLOW)]
+        assert "expanded, the line is: " in finding.message
+        assert "gpu: a: b" in finding.message
 
     run(root, session)
 
@@ -154,7 +171,9 @@ def test_files_that_change_on_the_disk(root: Path) -> None:
     text = (root / WORKFLOW).read_text()
 
     async def session(it: Editor) -> None:
+        write(root, {"workflows/other.yaml": text.replace("name: train", "name: other").replace("team--", "teem--")})
         it.open(POOL)
+        await it.until(lambda: it.rules("workflows/other.yaml"))  # all files are judged
         (root / WORKFLOW).write_text(text.replace("priority: NORMAL", "priority: normal"))
         it.changed_on_disk(WORKFLOW)
         await it.until(lambda: it.rules(WORKFLOW) == ["invalid-value"])

@@ -189,6 +189,15 @@ def test_many_racks_that_are_alike_are_counted(repository: Path) -> None:
     assert len(found) == 6
 
 
+def test_many_racks_that_differ_are_counted(repository: Path) -> None:
+    racks = (node(f"n{n:03}", {"zone": f"z{n:03}"}, gpus=8 + n) for n in range(100))
+    found = drawn(repository, ZONES, *racks)
+    assert [box.partition(":")[0] for box in found[1:5]] == ["zone z000", "zone z001", "zone z002", "zone z003"]
+    assert found[5].startswith("and 96 more (room for ")
+    assert "96 nodes" in found[5]
+    assert len(found) == 6
+
+
 @pytest.mark.parametrize("option", ["--all", "--grow"])
 def test_what_has_no_picture_says_so(option: str) -> None:
     result = fit(option, "-o", "svg", *NODES)

@@ -122,7 +122,8 @@ def _admission_page() -> str:
     for item in BACKDOORS:
         key = f"{item.parent}.{item.key}" if item.parent else item.key
         key = f"**`{key}`**" if item.on_pods else f"`{key}`"
-        reader = f"{item.reader}: {item.effect}" if item.effect else item.reader
+        project = item.reader.partition(":")[0]
+        reader = f"{project}: {item.effect}" if item.effect else project
         rows.append(f"| {key}, {item.place.value} | {item.decides.value} | {item.kinds} | {reader} |")
     page = (ROOT / "docs/admission.md").read_text(encoding="utf-8")
     table = "\n".join(rows)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from kubectl_tas.diagnostics import Rule
+from kubectl_tas.diagnostics import Rule, Severity
 from kubectl_tas.report.text import rule_page
 from tools.declared import declared_rules
 from tools.goldens import ROOT, Case, read
@@ -80,9 +80,10 @@ AROUND = 8
 _PLACE = re.compile(r"^(\S+?)(?::(\d+):\d+)?: (?:error|warning|info): ")
 _INTRODUCTION = """# Rules
 
-Every finding of `kubectl tas` bears the code of a rule. Errors fail a run; warnings fail it with `--strict`;
-notes never do. `kubectl tas rule CODE` prints what the page of a rule begins with.
+Look up the code of a finding; its page, and `kubectl tas rule CODE`, say why and how to mend it. Findings are errors
+and fail a run, unless the table says otherwise: a warning fails it with `--strict`, a note never.
 """
+_MARKS = {Severity.ERROR: "", Severity.WARNING: " (warning)", Severity.INFO: " (note)"}
 
 
 def texts() -> dict[str, str]:
@@ -90,8 +91,8 @@ def texts() -> dict[str, str]:
     groups = dict(_groups())
     index = [_INTRODUCTION]
     for subject, rules in groups.items():
-        index.append(f"\n## {subject}\n\n| rule | severity | fires when |\n| --- | --- | --- |\n")
-        index += [f"| [{r.code}](rules/{r.code}.md) | {r.severity.value} | {r.summary} |\n" for r in rules]
+        index.append(f"\n## {subject}\n\n| rule | fires when |\n| --- | --- |\n")
+        index += [f"| [{r.code}](rules/{r.code}.md){_MARKS[r.severity]} | {r.summary} |\n" for r in rules]
     pages = {f"docs/rules/{rule.code}.md": _page(rule) for rule in chain.from_iterable(groups.values())}
     return {"docs/rules.md": "".join(index), **pages}
 

@@ -25,21 +25,20 @@ MAX_NAME = 45
 CLIQUE_DUPLICATE = Rule(
     "clique-duplicate",
     Severity.ERROR,
-    "Two cliques or two scaling groups of a PodCliqueSet share a name, two cliques a roleName, or a clique is scaled "
-    "twice.",
+    "Cliques or scaling groups of a PodCliqueSet share a name or a roleName, or a clique is scaled twice.",
     "Pods are named after their clique and its one scaling group, and Grove's webhook takes each role once. Rename "
     "one, or take the clique out of one group.",
 )
 CLIQUE_UNKNOWN = Rule(
     "clique-unknown",
     Severity.ERROR,
-    "A scaling group, or startsAfter of a clique, names a clique that its PodCliqueSet does not have, or itself.",
+    "A scaling group or startsAfter names a clique that its PodCliqueSet lacks, or itself.",
     "Grove's webhook refuses the set. Correct the name, or add the clique.",
 )
 CLIQUE_MINIMUM = Rule(
     "clique-minimum",
     Severity.ERROR,
-    "minAvailable of a clique or scaling group is 0 or more than its replicas, or a clique has no replicas.",
+    "minAvailable of a clique or scaling group is 0 or above its replicas, or a clique has no replicas.",
     "A gang that waits for pods that there will never be does not start. Use a number from 1 to replicas.",
 )
 CLIQUE_NAME_LENGTH = Rule(
@@ -58,7 +57,7 @@ SET_REPLICAS = Rule(
 SET_PREVIEW = Rule(
     "set-preview",
     Severity.INFO,
-    "A PodCliqueSet makes so many gangs, or such large ones, that no preview of them is written.",
+    "The gangs of a PodCliqueSet are too many or too large for a preview.",
     "A thousand files more would hide what a reviewer looks for. The set itself is rendered as always.",
 )
 

@@ -23,7 +23,7 @@ from kubectl_tas.words import did_you_mean, shortened
 RESOURCE_AMOUNT = Rule(
     "resource-amount",
     Severity.ERROR,
-    "More of a resource is requested than its limit gives, or a part of what is given whole.",
+    "A request is above its limit, or asks for a part of what only comes whole.",
     "An API server refuses a request above its limit, parts of a device, and huge pages that are no whole number of "
     "pages. In memory, 512m is half a byte, which no container starts with: 512M or 512Mi is meant.",
 )
@@ -59,7 +59,7 @@ POD_PRIORITY = Rule(
 OPERATOR_REFUSES = Rule(
     "operator-refuses",
     Severity.ERROR,
-    "An operator refuses a workload, or never makes the pods that it asks for.",
+    "An operator refuses a workload, or never makes its pods.",
     "The object is there and nothing runs, or its operator's webhook refuses it. Examples: more minReplicas than "
     "maxReplicas; a Kubeflow job with two masters, or without a container of the name that its operator looks for; a "
     "RayJob without an entrypoint; a suspended or retried RayJob with clusterSelector; a JobSet without jobs. Where "

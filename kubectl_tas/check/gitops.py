@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 OBJECT_EXPORTED = Rule(
     "object-exported",
     Severity.ERROR,
-    "A workload is the export of an object in a cluster, with fields that cannot be applied again.",
+    "A workload is an export from a cluster, with fields that the API server refuses.",
     "An API server refuses a new object with a resourceVersion, and one that is there with another uid; server-side "
     "apply refuses managedFields. A Job's selector and its label controller-uid belong to one object. An object whose "
     "owner is not there is deleted at once. Delete what the message names.",

@@ -26,7 +26,7 @@ from kubectl_tas.words import closest
 GROVE_UNSUPPORTED = Rule(
     "grove-unsupported",
     Severity.ERROR,
-    "A PodCliqueSet or a cluster topology asks for what the Grove release of its backend cannot express.",
+    "The Grove release of the backend cannot express a PodCliqueSet or a cluster topology.",
     "Old and new spellings are converted to what the release accepts. What it has no words for its API server would "
     "drop or refuse. Update Grove there, and grove.version with it, or leave out what the message names.",
 )

@@ -82,8 +82,7 @@ DOMAIN_ORDER = Rule(
 TOPOLOGY_BINDING = Rule(
     "topology-binding",
     Severity.ERROR,
-    "schedulerTopologyBindings names a Topology of other levels, a scheduler twice or one that Grove does not place "
-    "with, another Topology than the gangs of PodCliqueSets ask for, or stands in a ClusterTopology.",
+    "A scheduler topology binding does not fit its cluster topology, its scheduler or the gangs.",
     "Work is placed by the levels of the Topology that is bound, so a level that it lacks is never found. Grove's "
     "webhook refuses a scheduler that it does not know, or that does not place by topology, such as default-scheduler. "
     "The PodGangs of sets carry the name of the cluster topology, whatever is bound: KAI looks for a Topology of that "

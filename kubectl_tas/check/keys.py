@@ -74,7 +74,7 @@ QUOTA_BYPASS = Rule(
 SYNC_BYPASS = Rule(
     "sync-bypass",
     Severity.ERROR,
-    "An annotation takes an object out of what kustomize, Argo CD or Flux apply, compare or prune.",
+    "An annotation keeps kustomize, Argo CD or Flux from applying, comparing or pruning an object.",
     "What is in the repository and what is in the cluster would differ without a word: work that was removed runs on "
     "and holds its GPUs, or work that was reviewed never runs. Remove the annotation. Where a repository needs it, "
     "spec.rules of the Config allows it for all: sync-bypass: off.",

@@ -22,7 +22,7 @@ from kubectl_tas.resolve.workflows import groups_of, task_path
 MOUNT_PATH = Rule(
     "mount-path",
     Severity.ERROR,
-    "A file or a Secret of a task cannot stand where it is to be in the container.",
+    "A file or a Secret of a task cannot have its path in the container.",
     "An API server refuses the pod, or its container would never start, or miss what its image has there. Paths are "
     "absolute, and none stands twice, below a file, or in the folder of a Secret, in which nothing else can be made. "
     "A Secret hides what the image has in its folder, so it needs a folder of its own.",

@@ -19,7 +19,7 @@ from kubectl_tas.resolve.placement import ReplicaType
 PODGROUP_OWNED = Rule(
     "podgroup-owned",
     Severity.ERROR,
-    "A workload asks the tool to write its PodGroup, which cannot be done for it.",
+    "kubectl-tas cannot write the PodGroup that a workload asks for.",
     "Pods join a PodGroup by what their template says, so all pods of one template are in one SubGroup of one "
     "PodGroup. That excludes segments, the groups of a LeaderWorkerSet, the runs of a CronJob, and a "
     "TrainJob, which has no template. Leave those to KAI's PodGrouper. No pod of it runs before all of them are "

@@ -56,7 +56,7 @@ CONSTRAINT_ORDER = Rule(
 PLACEMENT_UNSUPPORTED = Rule(
     "placement-unsupported",
     Severity.ERROR,
-    "A required level stands where KAI does not read it, and no place says the same.",
+    "A required level is where KAI does not read it, and nowhere else.",
     "KAI reads a placement on the workload itself; what its only pod template asks for is written there. Of "
     "RayCluster, RayJob and RayService it reads that of each template too (from 0.14), of a JobSet that of each "
     "replicated job (from 0.16). A part of any other workload has none, and each pod of a Deployment is a PodGroup of "
@@ -67,7 +67,7 @@ PLACEMENT_UNSUPPORTED = Rule(
 PLACEMENT_IGNORED = Rule(
     "placement-ignored",
     Severity.WARNING,
-    "A preferred level stands where KAI does not read it, and no place says the same.",
+    "A preferred level is where KAI does not read it, and nowhere else.",
     "As for placement-unsupported; but the pods run, with nothing that draws them together.",
 )
 PLACEMENT_WITHOUT_LEVEL = Rule(
@@ -80,7 +80,7 @@ PLACEMENT_WITHOUT_LEVEL = Rule(
 PLACEMENT_OVERRIDDEN = Rule(
     "placement-overridden",
     Severity.WARNING,
-    "A level that a workload asks for is lost, because its pod template asks for another placement.",
+    "The pod template of a workload overrides the level that the workload asks for.",
     "Pods of one template have one placement, in one Topology. Of two topologies the template's precedes, and so do "
     "its levels where the topology is not declared here. Ask for all levels on the template, or name one topology.",
 )

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 ITEM_DUPLICATE = Rule(
     "item-duplicate",
     Severity.ERROR,
-    "Two containers or volumes of a pod share a name, or two mounts of a container share a path.",
+    "Two containers or volumes of a pod share a name, or two mounts a path.",
     "An API server refuses the pod; or it does where Flux or Argo CD applies server-side: so of two variables of a "
     "name, and of two equal ports or pull secrets. Rename or remove one of the two.",
 )
 RESTART_POLICY = Rule(
     "restart-policy",
     Severity.ERROR,
-    "The pods of a workload have a restart policy that their kind does not allow.",
+    "The kind of a workload does not allow the restart policy of its pods.",
     "Pods of a Job end, so it takes Never or OnFailure and has no default; those of a Deployment, a StatefulSet, a "
     "LeaderWorkerSet or a Notebook are to run for ever, so these take Always alone. Others are refused, some only once "
     "the operator makes the pods.",

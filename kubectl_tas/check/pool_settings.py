@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PARENT_INVALID = Rule(
     "parent-invalid",
     Severity.ERROR,
-    "The parent of a pool is the pool itself, lies below it, or belongs to another cluster or shard.",
+    "The parent of a pool is the pool itself, a pool below it, or in another cluster or shard.",
     "KAI drops a queue whose parent it does not see, with all queues below it, and work that is sent there stays "
     "Pending for ever; a circle of queues it would follow without end. Name a pool of the same backend and nodePool, "
     "or leave spec.parent out for a pool at the top.",

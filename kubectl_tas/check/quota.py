@@ -34,14 +34,14 @@ from kubectl_tas.yaml import flow
 QUOTA_EXCEEDS_POOL = Rule(
     "quota-exceeds-pool",
     Severity.ERROR,
-    "The quotas of a pool's ACTIVE subpools and child pools add up to more than the pool is guaranteed.",
+    "The ACTIVE subpools and child pools of a pool have more quota than the pool is guaranteed.",
     "KAI does not check this: it would promise the same resources twice, and who gets them is decided at night. "
     "Lower one of the quotas, or raise the guarantee of the pool.",
 )
 QUOTA_UNLIMITED_POOL = Rule(
     "quota-unlimited-pool",
     Severity.ERROR,
-    "A pool with subpools or child pools has no finite guarantee of what they divide, or a child pool none of that.",
+    "A pool with parts has no finite guarantee of what they divide, or a child pool has none of it.",
     "What is left for the pool itself is its guarantee less those of its parts; without a number "
     "there is nothing to divide, and a part without one would take all. Set spec.resources.gpu.guarantee, and that of "
     "cpu and memory where any of them has a quota of it.",
@@ -55,7 +55,7 @@ MAXIMUM_BELOW_QUOTA = Rule(
 MAXIMUM_ABOVE_PARENT = Rule(
     "maximum-above-parent",
     Severity.WARNING,
-    "The maximum of a subpool or child pool is higher than that of the pool above it.",
+    "The maximum of a subpool or child pool is higher than that of its parent.",
     "KAI compares with the limit of each queue from the leaf up, so it can never hold that much; the limit of its "
     "queue is that of the pool above. Lower the maximum, leave it out, or raise that of the pool.",
 )
@@ -71,7 +71,7 @@ QUOTA_RESOURCE_MISSING = Rule(
 POOL_UNLIMITED = Rule(
     "pool-unlimited",
     Severity.WARNING,
-    "A pool at the top does not say how many GPUs it is guaranteed, so it has no limit.",
+    "A pool at the top has no guarantee of GPUs, so it has no limit.",
     "All its HIGH and NORMAL work counts as guaranteed, and KAI never takes a GPU back from it: other pools of the "
     "cluster may miss what they are guaranteed. Where no other pool has a guarantee this is a note. Set "
     "spec.resources.gpu.guarantee, to -1 where you mean no limit.",
@@ -372,7 +372,7 @@ def _place(part: Part, resource: ResourceName) -> tuple[str, int]:
 DRAINING_UNUSED = Rule(
     "draining-unused",
     Severity.INFO,
-    "spec.draining or spec.overQuota lists work that is not sent there any more, or that needs no leave.",
+    "spec.draining or spec.overQuota lists work that no longer needs it.",
     "spec.draining lets work finish in a DELETING subpool, spec.overQuota lets work run on whose queue came to have "
     "less. A line for work that is gone does nothing. When no work of draining is left and nothing runs, "
     "`kubectl tas subpool drain` archives the subpool and takes the list away.",

@@ -19,8 +19,7 @@ from kubectl_tas.words import closest, did_you_mean, question
 BACKEND_UNKNOWN = Rule(
     "backend-unknown",
     Severity.ERROR,
-    "A pool names no backend although there are several, or one that the Config does not have; or nothing "
-    "tells the backend of a PodGroup, or of an object beside workloads.",
+    "A pool, a PodGroup or an object with workloads does not tell which backend it is for.",
     "The backend decides the namespace and the folder of everything that belongs to the pool. Name one of "
     "spec.backends in tas.yaml. A PodGroup belongs to the backend of its queue, else to that of its namespace; an "
     "object beside workloads to that of its label kubectl-tas/pool, else of the work in its file, else of its "
@@ -29,13 +28,13 @@ BACKEND_UNKNOWN = Rule(
 PARENT_UNKNOWN = Rule(
     "parent-unknown",
     Severity.ERROR,
-    "The parent of a subpool or of a pool is not a pool of this repository.",
+    "The parent of a subpool or pool is not a pool of this repository.",
     "A queue whose parent does not exist takes no work. Correct spec.parent, or declare the pool.",
 )
 POOL_UNKNOWN = Rule(
     "pool-unknown",
     Severity.ERROR,
-    "A workflow or workload names a pool or subpool that does not exist.",
+    "Work names a pool or subpool that does not exist.",
     "It would be sent to a queue that does not exist and stay Pending for ever. Name a pool, or pool--subpool.",
 )
 TOPOLOGY_UNKNOWN = Rule(
@@ -53,7 +52,7 @@ RESOURCE_UNKNOWN = Rule(
 TOPOLOGY_KEY_UNKNOWN = Rule(
     "topology-key-unknown",
     Severity.ERROR,
-    "A workflow or workload asks for a topology key that its topology does not have.",
+    "Work asks for a topology key that its topology lacks.",
     "KAI takes a level that its Topology lacks for a constraint that can never be met, and the pods stay "
     "Pending. `kubectl tas topology list --pool POOL` lists the keys.",
 )
@@ -61,7 +60,7 @@ TOPOLOGY_KEY_UNKNOWN = Rule(
 PLATFORM_UNKNOWN = Rule(
     "platform-unknown",
     Severity.ERROR,
-    "A resource of a workflow, or the default of a pool, names a platform that the pool does not have.",
+    "A resource of a workflow, or a pool's default, names a platform that the pool lacks.",
     "Its tasks would run on whatever node has room. Correct the name, or declare the platform. Of a pool without any "
     "platform the name is not read.",
 )

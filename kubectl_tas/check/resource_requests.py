@@ -54,7 +54,7 @@ _SLIPS = 2
 GPUS_UNKNOWN = Rule(
     "gpus-unknown",
     Severity.WARNING,
-    "Pods ask for GPUs in a way that no file says the number of.",
+    "No file says how many GPUs pods ask for.",
     "The share that gpu-memory asks for depends on the node. Another object says what a resource claim asks for. KAI "
     "charges no queue for accelerators other than nvidia.com/gpu, amd.com/gpu and MIG devices. A device plugin gives "
     "GPUs under any name that it is configured for, so each resource with a domain is told that is not known as a "
@@ -66,7 +66,7 @@ GPUS_UNKNOWN = Rule(
 GPU_ANNOTATION = Rule(
     "gpu-annotation",
     Severity.ERROR,
-    "An annotation asks for a part of a GPU in a way that KAI refuses, or where KAI does not read it.",
+    "KAI refuses or does not read an annotation for a part of a GPU.",
     "KAI's webhook refuses the pods: gpu-fraction is a number between 0 and 1, gpu-memory and "
     "gpu-fraction-num-devices are whole numbers from 1, and of gpu-fraction, gpu-memory and whole GPUs a pod asks "
     "for one alone. KAI reads these annotations of pods alone: on a Deployment itself they ask for nothing, and its "

@@ -23,7 +23,7 @@ from kubectl_tas.words import did_you_mean
 RULE_SETTING = Rule(
     "rule-setting",
     Severity.ERROR,
-    "spec.rules of the Config names a rule that does not exist, or one that must stay as it is.",
+    "spec.rules names a rule that does not exist, or one that nobody can change.",
     "A setting that does nothing looks like a safeguard. Rules without which the manifests would be refused, or "
     "would be wrong, cannot be made milder; `kubectl tas rule CODE` says which can.",
 )

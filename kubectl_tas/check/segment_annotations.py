@@ -88,7 +88,7 @@ SEGMENT_COARSER = Rule(
 SEGMENT_DIFFERS = Rule(
     "segment-differs",
     Severity.ERROR,
-    "Two pod templates of a workload say different things about the segments that KAI makes of one of them.",
+    "Two pod templates of a workload say different things about the same segments.",
     "KAI reads the annotations of whichever pod it looks at, so the PodGroup changes with every pod, and segments lose "
     "their levels in turn. Write them on the template of the workers alone.",
     protects=Waiving.ANYBODY,
@@ -96,7 +96,7 @@ SEGMENT_DIFFERS = Rule(
 SEGMENT_PREVIEW = Rule(
     "segment-preview",
     Severity.INFO,
-    "A workload has so many segments that no preview of them is written.",
+    "The segments of a workload are too many for a preview.",
     "Thousands of SubGroups would hide what a reviewer looks for. The workload itself is rendered as always.",
 )
 

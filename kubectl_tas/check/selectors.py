@@ -30,7 +30,7 @@ SELECTS_OTHERS = Rule(
 SELECTS_TOO_FEW = Rule(
     "selects-too-few",
     Severity.WARNING,
-    "A Service, a NetworkPolicy or a PodDisruptionBudget selects no pods; or a budget keeps more pods than it selects.",
+    "A Service, a NetworkPolicy or a PodDisruptionBudget selects no pods, or a budget keeps more than it selects.",
     "A Service without pods answers nobody, and a NetworkPolicy without pods protects nothing. While a budget keeps "
     "more pods than there are, nobody can drain their nodes. Select labels that pod templates of the namespace have. "
     "Where something else makes the pods, waive the rule with a comment.",

@@ -52,7 +52,7 @@ OUTPUT_IN_SOURCES = Rule(
 PRIORITY_CLASS_INVALID = Rule(
     "priority-class-invalid",
     Severity.ERROR,
-    "Two priorities share a PriorityClass, or its name is one that Kubernetes keeps to itself.",
+    "Two priorities share a PriorityClass, or it has a name that Kubernetes reserves.",
     "Each priority has a value of its own, so it needs a class of its own; names that begin with system- "
     "are refused by the API server.",
 )
@@ -85,7 +85,7 @@ LAYOUT_LARGE = Rule(
 OPERATOR_LEVELS = Rule(
     "operator-levels",
     Severity.ERROR,
-    "Grove's operator is to place by topology, but its configuration has no levels.",
+    "Grove's operator places by topology, but its configuration has no levels.",
     "Before 0.1.0-alpha.9 the operator ends at its start when topologyAwareScheduling is enabled without a level. "
     "List the levels, or set enabled to false.",
 )

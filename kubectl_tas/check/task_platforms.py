@@ -67,7 +67,7 @@ POD_TEMPLATE_RESERVED = Rule(
 POD_TEMPLATE_TOKEN = Rule(
     "pod-template-token",
     Severity.ERROR,
-    "A text of a pod template or of a resource validation cannot be filled in or compared.",
+    "kubectl-tas cannot fill in or compare a text of a pod template or resource validation.",
     "Tokens are {{USER_CPU}}, {{USER_GPU}}, {{USER_MEMORY}}, {{USER_STORAGE}} and the others that docs/osmo.md lists, "
     "and the variables of the pool and its platforms. What only OSMO's service knows, such as who submitted a "
     "workflow, has no value here. Correct the name, or give the variable a value.",

@@ -21,14 +21,14 @@ from kubectl_tas.resolve.workflows import FleetWorkflow
 TIMEOUT_TOO_LONG = Rule(
     "timeout-too-long",
     Severity.ERROR,
-    "A workflow, or one that says nothing, may run or wait for longer than its pool lets it.",
+    "A workflow may run or wait for longer than its pool allows.",
     "max_exec_timeout of a pool bounds how long a group of a workflow runs, and OSMO ends it then without a word "
     "beforehand. Shorten exec_timeout, or leave it out: then the pool's default_exec_timeout counts.",
 )
 EXIT_CODES = Rule(
     "exit-codes",
     Severity.WARNING,
-    "An exit code of a task stands under two actions, or in a range that ends before it begins.",
+    "An exit code of a task has two actions, or a range ends before it begins.",
     "Of two actions for one code the one that is written first counts, and a range that ends before it begins holds no "
     "code. Write each code once, and ranges from the lower to the higher one.",
 )

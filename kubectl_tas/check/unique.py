@@ -31,7 +31,7 @@ NAME_DUPLICATE = Rule(
 NAME_FOLDED = Rule(
     "name-folded",
     Severity.ERROR,
-    "Two names of a workflow are one name once case and '_' are folded, or two parts of a workload have one name.",
+    "Two names of a workflow differ only in case and '_', or two parts of a workload share a name.",
     "OSMO compares names without regard to case and takes '_' for '-', so the two would become one pod or "
     "one group; the controllers of workloads take Worker and worker for one replica type, and refuse a name that is "
     "there twice. Rename one; spell a topology group the same way wherever it is used.",

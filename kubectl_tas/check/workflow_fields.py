@@ -48,7 +48,7 @@ LABEL_RESERVED = Rule(
 LABEL_POLICY = Rule(
     "label-policy",
     Severity.ERROR,
-    "A workflow lacks a label that spec.labels_config of the Config enforces, or has another value than it allows.",
+    "A workflow lacks a label that spec.labels_config enforces, or has a value that it refuses.",
     "Labels such as a team or a cost center say who pays for pods. OSMO refuses such a workflow. Add the label, or "
     "choose a value of the allow_list.",
     protects=Waiving.CONFIG,
@@ -56,7 +56,7 @@ LABEL_POLICY = Rule(
 LABEL_POLICY_WARNING = Rule(
     "label-policy-warning",
     Severity.WARNING,
-    "A workflow lacks a label that spec.labels_config of the Config wants, or has another value than it allows.",
+    "A workflow lacks a label that spec.labels_config wants, or has a value that it does not allow.",
     "OSMO accepts such a workflow with a warning, until the enforcement of the policy is enforce. Add the label, or "
     "choose a value of the allow_list.",
 )
@@ -77,7 +77,7 @@ TASK_DATA = Rule(
 PRIVILEGED_TASK = Rule(
     "privileged-task",
     Severity.WARNING,
-    "A task of a workflow reaches its node: it is privileged, shares its network, or mounts its paths.",
+    "A task is privileged, shares the network of its node, or mounts its paths.",
     "Such a container can do on the node what it likes: see the work of others, take GPUs that it was not given. "
     "Remove the field, or give the pool platforms, which say what tasks may do; where a repository is to have "
     "such tasks, spec.rules of the Config allows them for all: privileged-task: off.",

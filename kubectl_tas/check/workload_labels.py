@@ -37,7 +37,7 @@ WORKLOAD_POOL = Rule(
 WORKLOAD_LABEL = Rule(
     "workload-label",
     Severity.ERROR,
-    "A kubectl-tas/ label of a workload is not one that is read, or has a value that is not accepted.",
+    "kubectl-tas does not know a kubectl-tas/ label of a workload, or its value.",
     "A misspelled label would be ignored: a workload meant to be LOW would run as NORMAL. Read are the labels "
     "kubectl-tas/pool, kubectl-tas/priority (HIGH, NORMAL, LOW), kubectl-tas/podgroup (owned), "
     "kubectl-tas/gang (a name) and kubectl-tas/replace (true), all on the workload itself.",
@@ -45,7 +45,7 @@ WORKLOAD_LABEL = Rule(
 WORKLOAD_CONFLICT = Rule(
     "workload-conflict",
     Severity.ERROR,
-    "A workload sets a queue, a scheduler, a priority, a namespace or a SubGroup that its pool contradicts.",
+    "A workload sets a queue, scheduler, priority, namespace or SubGroup that its pool contradicts.",
     "What a user wrote is never overwritten, and two values would fight in the cluster. KAI reads the labels "
     "priorityClassName and kai.scheduler/preemptibility before any field, on the object, on what is made from it and "
     "on pods; all keys that count are in docs/admission.md. Remove the value, or choose the pool or the priority that "
@@ -54,7 +54,7 @@ WORKLOAD_CONFLICT = Rule(
 WORKLOAD_MINIMUM = Rule(
     "workload-minimum",
     Severity.ERROR,
-    "The pods that a workload needs before it starts are fewer than one, or more than it has or a PodGroup counts.",
+    "A workload needs fewer than one pod before it starts, or more than it has.",
     "KAI would refuse the gang, or wait for pods that never come. Use a number from 1 to the number of pods.",
 )
 PODGROUP_UNKNOWN = Rule(

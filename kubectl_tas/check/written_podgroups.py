@@ -68,14 +68,14 @@ CONSTRAINT_TOPOLOGY = Rule(
 PODGROUP_QUEUE = Rule(
     "podgroup-queue",
     Severity.WARNING,
-    "A hand-written PodGroup names a queue that this repository does not render, or that takes no work.",
+    "A hand-written PodGroup names a queue that no file declares, or that takes no work.",
     "The queue may live elsewhere. Where it does not, the gang stays Pending.",
     protects=Waiving.CONFIG,
 )
 PODGROUP_PRIORITY = Rule(
     "podgroup-priority",
     Severity.WARNING,
-    "A hand-written PodGroup names a PriorityClass that neither this repository renders nor KAI brings along.",
+    "A hand-written PodGroup names a PriorityClass that neither this repository nor KAI makes.",
     "The class may live elsewhere. Where it does not, KAI counts the PodGroup as the cluster's default class, or "
     "as 50: whatever its priority was meant to be, it can be preempted. Kubernetes' own classes, system-..., are above "
     "all that a repository renders.",

@@ -61,8 +61,8 @@ cluster_options = together(
         help="A file of `kubectl tas cluster state` instead of a cluster; - reads standard input. Once per backend.",
     ),
     click.option("-n", "--namespace", metavar="NAME", help="Read only this namespace."),
-    kubectl_options("The context that kubectl is to use, instead of the backend's."),
-    backend_option("The backend whose cluster is asked, where there are several."),
+    kubectl_options("The context for kubectl, instead of the backend's."),
+    backend_option("The backend whose cluster to ask."),
 )
 """Which cluster is asked, or what stands for it."""
 

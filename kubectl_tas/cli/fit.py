@@ -44,16 +44,14 @@ MAX_LISTED = 3
 
 @click.command("fit", epilog="Example: kubectl tas fit --all --nodes nodes.json --nodes pods.json")
 @work_arguments(many=True, required=False)
-@click.option(
-    "--all", "is_all", is_flag=True, help="Answer for all that the repository sends to queues, one after the other."
-)
+@click.option("--all", "is_all", is_flag=True, help="Answer for all work of the repository, one after the other.")
 @click.option(
     "--grow",
     metavar="[POOL]",
     is_flag=False,
     flag_value="",
     type=POOL,
-    help="Say how many racks more there must be for all of a pool, or for all that is named.",
+    help="Say how many more racks all work of a pool, or all WORK, needs.",
 )
 @output_option(TEXT, *PICTURES, "json")
 @nodes_options

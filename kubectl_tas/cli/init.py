@@ -29,8 +29,8 @@ GITOPS = ("none", "argocd", "flux")
 @click.option(
     "--source",
     metavar="REQUIREMENT",
-    help="What CI and the hooks install, as pip reads it: kubectl-tas @ git+https://...@COMMIT, or the address of a "
-    "wheel with #sha256=. By default this very version, from where it was installed.",
+    help="What CI and the hooks install: kubectl-tas @ git+https://...@COMMIT, or the address of a wheel with "
+    "#sha256=. By default this version.",
 )
 @click.option(
     "--owner",

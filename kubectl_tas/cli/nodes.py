@@ -31,20 +31,20 @@ def nodes() -> None:
     "--domains",
     metavar="KEY=N",
     multiple=True,
-    help="How many domains of a level are in each of the level above. Default: 1, and 2 with --like. May be repeated.",
+    help="Domains of a level in each of the level above. Default: 1, and 2 with --like. Repeatable.",
 )
 @click.option(
     "--nodes",
     "count",
     type=click.IntRange(min=1),
-    help="Nodes in each finest domain; 4 where it is not given, 1 where that level is the host's name.",
+    help="Nodes in each finest domain. Default: 4, or 1 if that level is the host's name.",
 )
 @click.option("--gpus", type=_FEW, default=8, show_default=True, help="GPUs of a node.")
 @click.option("--cpu", type=_FEW, default=96, show_default=True, help="Cores of a node.")
 @click.option("--memory", type=_FEW, default=1024, show_default=True, help="Memory of a node in GiB.")
-@click.option("--cordoned", type=_FEW, default=0, help="How many of them take no new pods.")
-@click.option("--not-ready", type=_FEW, default=0, help="How many of them are not ready.")
-@click.option("--unlabelled", type=_FEW, default=0, help="How many of them lack the label of the finest level.")
+@click.option("--cordoned", type=_FEW, default=0, help="Nodes that take no new pods.")
+@click.option("--not-ready", type=_FEW, default=0, help="Nodes that are not ready.")
+@click.option("--unlabelled", type=_FEW, default=0, help="Nodes without the label of the finest level.")
 @repository_option
 def generate_nodes(
     pool: str | None,

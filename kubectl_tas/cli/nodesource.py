@@ -27,8 +27,8 @@ nodes_options = together(
         metavar="FILE",
         type=FILE,
         multiple=True,
-        help="What `kubectl get nodes -o json` printed, and `kubectl get pods -A -o json`; - reads standard input; "
-        "may be repeated.",
+        help="What `kubectl get nodes -o json` or `kubectl get pods -A -o json` printed; - is standard input. "
+        "Repeatable.",
     ),
 )
 """``--nodes``, which is given as ``files``, ``--live``, and ``cluster_options``."""

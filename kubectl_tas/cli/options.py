@@ -178,7 +178,7 @@ repository_option = click.option(
 def kubectl_options(context_help: str) -> Callable[[F], F]:
     """Adds ``--context`` and ``--kubeconfig``; kubectl hands plugins none of its own flags."""
     return together(
-        click.option("--kubeconfig", metavar="FILE", type=FILE, help="The kubeconfig that kubectl is to use."),
+        click.option("--kubeconfig", metavar="FILE", type=FILE, help="The kubeconfig for kubectl."),
         click.option("--context", metavar="NAME", type=CONTEXT, help=context_help),
     )
 
@@ -250,7 +250,7 @@ run_options = together(
         type=click.IntRange(1, 64),
         expose_value=False,
         callback=_note,
-        help="Compile in N processes. Default: as many as there are processors, if there are enough files.",
+        help="Compile in N processes. Default: one for each processor, if there are enough files.",
     ),
     click.option("--no-cache", is_flag=True, expose_value=False, callback=_note, help="Keep nothing between runs."),
     click.option(

@@ -31,7 +31,7 @@ _GPUS = click.IntRange(min=1, max=1_000_000)
 
 @click.command("plan", epilog="Example: kubectl tas pool plan team --nodes nodes.json --nodes pods.json")
 @click.argument("wanted", metavar="[POOL]...", nargs=-1, type=POOL)
-@click.option("--gpus", type=_GPUS, help="GPUs of each pod; by default all of a node, as most nodes have them.")
+@click.option("--gpus", type=_GPUS, help="GPUs of each pod; by default all of a common node.")
 @output_option("text", "json")
 @nodes_options
 @template_options

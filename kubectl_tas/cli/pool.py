@@ -60,7 +60,7 @@ def pool() -> None:
 @pool.command("list", epilog="Example: kubectl tas pool list team other--speech -o wide")
 @click.argument("wanted", metavar="[NAME]...", nargs=-1, type=TARGET)
 @output_option(*LIST, "csv")
-@click.option("--all", "archived", is_flag=True, help="Show ARCHIVED subpools too; one that is named is shown anyway.")
+@click.option("--all", "archived", is_flag=True, help="Show ARCHIVED subpools too.")
 @live_option
 @cluster_options
 @repository_option

@@ -50,13 +50,13 @@ MAX_LISTED = 20
 
 
 guard_option = click.option(
-    "--guard", is_flag=True, help="Emit admission policies that refuse work which bypasses this repository."
+    "--guard", is_flag=True, help="Render the guard: policies against work that bypasses this repository."
 )
 
 
 @click.command(epilog="Example: kubectl tas render --to - | kubectl apply -f -")
 @to_option("-", click.Choice(["-"]), "- prints one YAML stream in the order of application.")
-@backend_option("Write, or print, what is for this backend alone, where there are several.")
+@backend_option("Render this backend alone; files of others stay.")
 @click.option("--allow-empty", is_flag=True, help="Render where nothing is declared, or a folder is not there.")
 @click.option("--fail-on-change", is_flag=True, help="Exit 1 and list every file where anything changed.")
 @click.option("--strict", is_flag=True, help="Warnings fail the run too.")
@@ -115,7 +115,7 @@ def render(
 
 @click.command(epilog="Example: kubectl tas check")
 @output_option(TEXT, *FINDINGS)
-@backend_option("Compare what is for this backend alone, where there are several.")
+@backend_option("Compare this backend alone.")
 @guard_option
 @template_options
 @run_options

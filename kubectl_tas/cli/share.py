@@ -46,7 +46,7 @@ MAX_DIGITS = 7
     "demands",
     metavar="NAME=N",
     multiple=True,
-    help="Let a pool, pool--subpool or queue ask for N GPUs instead; may be repeated.",
+    help="Let a pool, pool--subpool or queue ask for N GPUs. Repeatable.",
 )
 @output_option("text", "json")
 @nodes_options

@@ -78,7 +78,7 @@ def _address(pool: Word, subpool: Word) -> Callable[[Callable[..., int]], Callab
 _GPUS = _Quota("gpus", r"[0-9]{1,9}", "whole GPUs such as 30")
 _CPU = _Quota("cores", CPU, "cores such as 600")
 _MEMORY = _Quota("memory", MEMORY, "a quantity with a unit such as 2Ti")
-_SHARE = 'or a share of the parent such as "33%".'
+_SHARE = 'or a share such as "33%".'
 
 
 def _quota_options(*, required: bool, text: str) -> Callable[[Callable[..., int]], Callable[..., int]]:

@@ -95,7 +95,7 @@ def _named(context: click.Context, option: click.Parameter, given: str) -> str:
 @topology.command(epilog="Example: kubectl tas topology suggest --context prod")
 @output_option("table", "yaml", "json")
 @click.option("--pool", metavar="POOL", type=POOL, help="Look only at the nodes that pods of this pool may use.")
-@click.option("--label", "labels", metavar="LABEL", multiple=True, help="Use this node label; may be repeated.")
+@click.option("--label", "labels", metavar="LABEL", multiple=True, help="Use this node label. Repeatable.")
 @click.option(
     "--name",
     default="cluster",

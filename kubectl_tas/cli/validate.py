@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     "--stdin-filename",
     metavar="PATH",
     type=MANIFEST,
-    help="With -: the file of the repository whose place standard input takes.",
+    help="With -: the file that standard input replaces.",
 )
 @click.option("--strict", is_flag=True, help="Warnings fail the run too.")
 @base_option("Also check what has changed since this git revision.")

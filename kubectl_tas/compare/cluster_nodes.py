@@ -33,7 +33,7 @@ _SHOWN = 5
 GUARANTEE_EXCEEDS_NODES = Rule(
     "guarantee-exceeds-nodes",
     Severity.WARNING,
-    "Pools are guaranteed more GPUs than the nodes have that they may use.",
+    "Pools are guaranteed more GPUs than their nodes have.",
     "Such guarantees cannot all be kept: work within its quota waits for GPUs that are not there. Counted is what "
     "KAI counts: the GPUs that nodes have for pods (allocatable, MIG devices by their slices), but not of nodes that "
     "are cordoned or not ready. A pool may use the nodes that match its nodes.selector and its nodePool; what is "
@@ -53,7 +53,7 @@ SELECTOR_WITHOUT_NODES = Rule(
 LEVEL_WITHOUT_NODES = Rule(
     "level-without-nodes",
     Severity.WARNING,
-    "No node of the cluster has the label of a level, or none has those of all levels of a topology.",
+    "No node of the cluster has the label of a level, or the labels of all levels.",
     "KAI leaves a node that lacks the label of any level out of the whole topology, so nothing that is placed by it "
     "would ever run. Correct the label, label the nodes, or leave the level out.",
     protects=Waiving.CONFIG,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 CHANGE_REFUSED = Rule(
     "change-refused",
     Severity.ERROR,
-    "A field changes that cannot be changed in an object that is there already.",
+    "A change concerns a field that an existing object cannot change.",
     "An API server, or the webhook of an operator, refuses to apply it, and with it a GitOps tool's whole sync may "
     "fail: the pod template of a Job, all but the size of a volume, most of a StatefulSet. What a pool adds to its "
     "workloads counts too: a Job that goes to another pool has another queue in its template. Give the object a new "
@@ -47,7 +47,7 @@ CHANGE_KEPT = Rule(
 CHANGE_REPLACED = Rule(
     "change-replaced",
     Severity.INFO,
-    "An object that cannot be changed in place is deleted and made anew.",
+    "A change deletes an object and makes it anew.",
     "Its label kubectl-tas/replace asks for that, or its kind is always replaced. What runs of it ends, and starts "
     "again with the new fields.",
     protects=Waiving.CONFIG,
@@ -55,7 +55,7 @@ CHANGE_REPLACED = Rule(
 REPLACE_LEFT = Rule(
     "replace-left",
     Severity.WARNING,
-    "An object has the label kubectl-tas/replace although nothing of it must be replaced any more.",
+    "An object has the label kubectl-tas/replace, but nothing must be replaced any more.",
     "Argo CD deletes and makes anew what has Replace=true and Force=true in each sync that it takes part in, not only "
     "where it has changed: a later sync of anything beside it ends what runs. Remove the label.",
     protects=Waiving.CONFIG,

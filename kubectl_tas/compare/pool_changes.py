@@ -28,7 +28,7 @@ POOL_GONE = Rule(
 POOL_BUSY = Rule(
     "pool-busy",
     Severity.WARNING,
-    "A pool is gone or has another name, and the cluster says that work runs in its queues.",
+    "A pool is gone or has another name, and its queues hold running work.",
     "Once the queues are pruned, KAI counts these pods for no pool although they hold their GPUs: it promises GPUs "
     "that are taken. Wait until the work has ended: docs/draining.md.",
     protects=Waiving.CONFIG,
@@ -128,7 +128,7 @@ def _likeness(pool: FleetPool) -> object:
 SUBPOOL_STATE_CHANGED = Rule(
     "subpool-state-changed",
     Severity.ERROR,
-    "A subpool goes from one state to another that may not follow it, or changes while it is frozen.",
+    "A subpool takes a step between states that it may not take, or changes while it is frozen.",
     "ACTIVE goes to DELETING, or to ARCHIVED where nothing runs; DELETING is frozen until it is ARCHIVED; ARCHIVED "
     "can only be made ACTIVE again. A subpool that is DELETING lets finish what was declared for it when it became so, "
     "and nothing else. `kubectl tas subpool` makes these changes.",

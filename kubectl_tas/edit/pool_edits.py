@@ -30,7 +30,7 @@ from kubectl_tas.resolve.topologies import FleetTopology, Level
 POOL_IN_USE = Rule(
     "pool-in-use",
     Severity.ERROR,
-    "A command removes a pool for which work is declared, or that is the parent of others.",
+    "A command removes a pool that has work or child pools.",
     "The work would be sent to a queue that does not exist and stay Pending for ever, and so would that of the pools "
     "below. Move or remove their files first.",
 )

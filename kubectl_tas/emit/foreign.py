@@ -25,7 +25,7 @@ from kubectl_tas.records import dataclass
 OUTPUT_FOREIGN = Rule(
     "output-foreign",
     Severity.ERROR,
-    "The output folder, or a folder above it, holds a file that changes what a GitOps tool applies.",
+    "A file in or above the output folder changes what a GitOps tool applies.",
     "The manifests are as they were, and the cluster gets something else: Argo CD merges .argocd-source.yaml over its "
     "Application, Flux leaves out what .sourceignore names, kustomize refuses a folder with two kustomizations, and a "
     "manifest that nobody rendered is applied with the others. Remove the file. A file that is there on purpose is "
@@ -35,7 +35,7 @@ OUTPUT_FOREIGN = Rule(
 OUTPUT_MOVED = Rule(
     "output-moved",
     Severity.ERROR,
-    "The output folder is another one than at the base, and files are left in the old one.",
+    "The output folder has changed, and files are left in the old one.",
     "Argo CD and Flux apply the old folder until somebody points them at the new one, and no command looks at the "
     "files there any more: whoever edits them changes the cluster unseen. Remove the old folder in the same change.",
     protects=Waiving.CONFIG,

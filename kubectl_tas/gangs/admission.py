@@ -40,7 +40,7 @@ from kubectl_tas.resolve.workflows import FleetWorkflow
 SUBPOOL_CLOSED = Rule(
     "subpool-closed",
     Severity.ERROR,
-    "A workflow or workload is sent to a subpool that is DELETING or ARCHIVED.",
+    "Work is sent to a subpool that is DELETING or ARCHIVED.",
     "Such a subpool takes no new work: its queue has no quota, or is gone. Choose another subpool, or the pool itself. "
     "What spec.draining of a DELETING subpool lists was there before, and may finish.",
     protects=Waiving.CONFIG,
@@ -48,14 +48,14 @@ SUBPOOL_CLOSED = Rule(
 OVER_SHARED_QUOTA = Rule(
     "over-shared-quota",
     Severity.ERROR,
-    "HIGH or NORMAL work asks a pool with subpools or child pools for more than they leave to it.",
+    "HIGH or NORMAL work asks a pool for more than its subpools and child pools leave.",
     "The rest of the pool is guaranteed to these. Ask for less, use LOW priority, or a subpool.",
     protects=Waiving.CONFIG,
 )
 OVER_QUOTA = Rule(
     "over-quota",
     Severity.ERROR,
-    "A workflow or workload has a gang that is larger than its queue can ever hold.",
+    "Work has a gang that is larger than its queue can ever hold.",
     "Work that cannot be preempted must stay within the quota (KAI says NonPreemptibleOverQuota), and LOW work within "
     "the maximum of the pool and of those above it (OverLimit), so a larger gang is never scheduled. Workloads that "
     "share a kubectl-tas/gang are one gang, and a segment that is needed is needed whole. Ask for less, use LOW "
@@ -65,7 +65,7 @@ OVER_QUOTA = Rule(
 OVER_QUOTA_RUNNING = Rule(
     "over-quota-running",
     Severity.WARNING,
-    "A workflow or workload asks for more than its queue may hold since the quota or maximum was lowered.",
+    "Work asks for more than its queue may hold since its quota or maximum was lowered.",
     "A decrease ends nothing that runs: KAI evicts nothing that cannot be preempted, and starts nothing of the queue "
     "until enough has ended. Work that had room at the revision of --base, or that the cluster of --live or "
     "--cluster-state shows as running, and that has not changed, is a warning. Where spec.overQuota of the pool or "
@@ -76,7 +76,7 @@ OVER_QUOTA_RUNNING = Rule(
 QUOTA_SHARED = Rule(
     "quota-shared",
     Severity.INFO,
-    "The HIGH and NORMAL work of a queue fits its quota gang by gang, but not all at once.",
+    "The HIGH and NORMAL gangs of a queue fit its quota, but not all at once.",
     "What does not fit stays Pending until others of the same queue have ended. Nothing is wrong where that is meant. "
     "Work that can never run counts for nothing here, since it takes nothing from the others.",
     protects=Waiving.CONFIG,

@@ -31,7 +31,7 @@ TEMPLATE_UNSUPPORTED = Rule(
 TEMPLATE_VALUE = Rule(
     "template-value",
     Severity.ERROR,
-    "A template does with a value what that value is not made for, or prints one that is empty.",
+    "A template uses a value in a way that does not fit, or prints an empty one.",
     "Jinja would write the word None, or stop. The message says which value it is and what it is made for.",
 )
 TEMPLATE_LIMIT = Rule(

@@ -37,8 +37,7 @@ FILE_TOO_LARGE = Rule(
 FILE_NOT_REGULAR = Rule(
     "file-not-regular",
     Severity.ERROR,
-    "A name that ends like a manifest is a broken link, a pipe or a device; or a folder that is read is a file, "
-    "or lies more than 64 folders deep.",
+    "A file is a broken link, a pipe or a device; or a folder is a file, or too deep.",
     "Such a name cannot be read the same way on every machine. Replace it by a plain file, or by a folder; "
     "move what lies too deep.",
 )
