@@ -17,7 +17,7 @@ import pytest
 from mcp import MCPError
 
 from kubectl_tas.agents import patching
-from kubectl_tas.agents.paging import page_of
+from kubectl_tas.agents.asking import page_of
 from kubectl_tas.errors import TasError
 from tests.support.agent import Ask, in_process, speak, words
 from tests.support.cli import kubectl_tas, pool, subpool, write
