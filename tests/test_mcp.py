@@ -17,9 +17,9 @@ import pytest
 from mcp import MCPError
 
 from kubectl_tas.agents import patching
-from kubectl_tas.agents.paging import page_of
+from kubectl_tas.agents.asking import page_of
 from kubectl_tas.errors import TasError
-from tests.support.agent import Ask, speak, words
+from tests.support.agent import Ask, in_process, speak, words
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.effort import in_a_minute
 from tests.support.golden import GOLDEN, ROOT, case_input
@@ -323,43 +323,41 @@ def test_a_patch_makes_room(tmp_path: Path) -> None:
     git(tmp_path, "init", "--quiet")
     before = state(root)
 
-    async def talk(client: Any, ask: Ask) -> None:
-        patched = {}
-        for name in ("missed", "mended", "too-large", "too-many", "placed"):
-            answer = (await ask("suggest", work=name)).structured_content
-            assert state(root) == before
-            if answer["patch"] is None:
-                assert answer["message"].startswith("There is no patch: ")
-                continue
-            patched[name] = [line for line in answer["patch"].splitlines()[2:] if line.startswith("+")]
-            applied(root, answer["patch"])
-            fit = (await ask("fit", work=[name])).structured_content
-            assert all(gang["outcome"] == "fits" for gang in fit["gangs"])
-            applied(root, answer["patch"], "--reverse")
-        soft = "+    - {key: rack, group: red, requirementType: preferred}"
-        low = ["+  priority: LOW"]  # others have the quota
-        assert patched == {
-            "missed": [soft],
-            "too-large": [soft.replace("group: red", "group: blue")],
-            "too-many": [],
-            "mended": low,
-            "placed": low,
-        }
-        assert (root / "workflows/too-many.yaml").read_text().count("blue-3") == 1
-        for old, new in (
-            ("- {key: rack, group: blue}", "- key: rack\n      group: blue"),
-            ("- {key: rack, group: blue}", "- group: blue\n      key: rack"),
-            ("- {key: rack, group: blue}", "- {key: rack, group: blue, requirementType: required}"),
-        ):
-            path = root / "workflows/too-large.yaml"
-            text = path.read_text()
-            path.write_text(text.replace(old, new))
-            answer = (await ask("suggest", work="too-large")).structured_content
-            assert "requirementType: preferred" in answer["patch"]
-            applied(root, answer["patch"])
-            path.write_text(text)
-
-    speak(root, talk, *NODES)
+    call = in_process(root, *NODES)
+    patched = {}
+    for name in ("missed", "mended", "too-large", "too-many", "placed"):
+        answer = patching.suggest(call, {"work": name}).answer
+        assert state(root) == before
+        if answer["patch"] is None:
+            assert answer["message"].startswith("There is no patch: ")
+            continue
+        patched[name] = [line for line in answer["patch"].splitlines()[2:] if line.startswith("+")]
+        applied(root, answer["patch"])
+        fit = call.ask(["fit", "-o", "json", *call.server.nodes, "--", name]).answer
+        assert all(gang["outcome"] == "fits" for gang in fit["gangs"])
+        applied(root, answer["patch"], "--reverse")
+    soft = "+    - {key: rack, group: red, requirementType: preferred}"
+    low = ["+  priority: LOW"]  # others have the quota
+    assert patched == {
+        "missed": [soft],
+        "too-large": [soft.replace("group: red", "group: blue")],
+        "too-many": [],
+        "mended": low,
+        "placed": low,
+    }
+    assert (root / "workflows/too-many.yaml").read_text().count("blue-3") == 1
+    for old, new in (
+        ("- {key: rack, group: blue}", "- key: rack\n      group: blue"),
+        ("- {key: rack, group: blue}", "- group: blue\n      key: rack"),
+        ("- {key: rack, group: blue}", "- {key: rack, group: blue, requirementType: required}"),
+    ):
+        path = root / "workflows/too-large.yaml"
+        text = path.read_text()
+        path.write_text(text.replace(old, new))
+        answer = patching.suggest(call, {"work": "too-large"}).answer
+        assert "requirementType: preferred" in answer["patch"]
+        applied(root, answer["patch"])
+        path.write_text(text)
 
 
 TASK = "\n    - {{name: t{0}, image: x, resource: gpus}}"
@@ -426,25 +424,21 @@ def test_a_patch_has_the_queue_admit_work(repository: Path, text: str, changed: 
     )
     git(repository, "init", "--quiet")
 
-    async def talk(client: Any, ask: Ask) -> None:
-        (first,) = (await ask("admit", path=WORKFLOW)).structured_content["workflows"]
-        assert first["verdict"] != verdict
-        before = state(repository)
-        answer = (await ask("suggest", work="train")).structured_content
-        assert state(repository) == before
-        assert answer["message"] == "With the patch, its queue admits train."
-        assert answer["others"] == [first["hint"]]
-        lines = {line for line in answer["patch"].splitlines()[2:] if line.startswith(("+", "-"))}
-        assert changed <= lines
-        assert len(lines) == 2 or lines == changed
-        applied(repository, answer["patch"])
-        (item,) = (await ask("admit", path=WORKFLOW)).structured_content["workflows"]
-        assert item["verdict"] == verdict
-        found = await ask("validate")
-        assert not found.is_error, found.content
-        assert found.structured_content["summary"]["error"] == 0
-
-    speak(repository, talk)
+    call = in_process(repository)
+    (first,) = call.ask(["admit", "-o", "json", "--", str(repository / WORKFLOW)]).answer["workflows"]
+    assert first["verdict"] != verdict
+    before = state(repository)
+    answer = patching.suggest(call, {"work": "train"}).answer
+    assert state(repository) == before
+    assert answer["message"] == "With the patch, its queue admits train."
+    assert answer["others"] == [first["hint"]]
+    lines = {line for line in answer["patch"].splitlines()[2:] if line.startswith(("+", "-"))}
+    assert changed <= lines
+    assert len(lines) == 2 or lines == changed
+    applied(repository, answer["patch"])
+    (item,) = call.ask(["admit", "-o", "json", "--", str(repository / WORKFLOW)]).answer["workflows"]
+    assert item["verdict"] == verdict
+    assert call.ask(["validate", "-o", "json"]).answer["summary"]["error"] == 0
 
 
 def test_a_copy_with_a_link_writes_nothing(tmp_path: Path) -> None:

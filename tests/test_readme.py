@@ -19,12 +19,12 @@ from tests.support.cli import kubectl_tas
 from tests.support.golden import ROOT, laid_out
 from tools.goldens import ABOUT
 
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md"]
 TUTORIALS = [
     ROOT / f"docs/{name}.md" for name in ("draining", "from-kueue", "ml-engineer", "osmo", "review", "tutorial-import")
 ]
 TOURS = [ROOT / "README.md", *TUTORIALS, *sorted((ROOT / "examples").glob("*/README.md"))]
-LINK = re.compile(r"\]\((?!https?://|#)([^)]+)\)")
+LINK = re.compile(r"\]\((?!https?://)([^)]+)\)")
 
 
 def _blocks(text: str) -> list[tuple[str, str]]:
@@ -125,4 +125,10 @@ def test_what_a_page_shows(folder: str, command: str, expected: str) -> None:
     [(page, link) for page in (*TOURS, *PAGES) for link in sorted(set(LINK.findall(page.read_text())))],
 )
 def test_links_lead_somewhere(page: Path, link: str) -> None:
-    assert (page.parent / link.partition("#")[0]).exists()
+    path, _, heading = link.partition("#")
+    target = page.parent / path if path else page
+    assert target.exists()
+    if heading and target.suffix == ".md":
+        text = re.sub(r"^```.*?^```$", "", target.read_text(), flags=re.MULTILINE | re.DOTALL)
+        titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+        assert heading in {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from kubectl_tas.cli import renamed
-from kubectl_tas.cli.habits import VERBS
+from kubectl_tas.cli.failures import VERBS
 from kubectl_tas.cli.options import LIST
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, case_input

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kubectl_tas.emit import manifest_text
 from kubectl_tas.model.artifact import Artifact, PassThrough
 from kubectl_tas.model.artifact import Manifest as AnyManifest
-from kubectl_tas.model.phase import Phase
+from kubectl_tas.model.kindlists import Phase
 from kubectl_tas.model.pod import Job
 from tests.support.documents import documents, of_schema
 from tools.schemas import json_schema

@@ -94,10 +94,10 @@ def _command_page() -> str:
     return _COMMANDS.format(shared=textwrap.dedent(formatter.getvalue()).rstrip()) + "".join(sections)
 
 
-def _records(context: click.Context) -> Iterator[tuple[click.Parameter, tuple[str, str]]]:
+def _records(context: click.Context) -> Iterator[tuple[click.Option, tuple[str, str]]]:
     for parameter in context.command.get_params(context):
         record = parameter.get_help_record(context)
-        if record is not None and isinstance(parameter, click.Option):
+        if isinstance(parameter, click.Option) and record is not None:
             yield parameter, record
 
 

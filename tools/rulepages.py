@@ -35,7 +35,6 @@ SUBJECTS = {
     "Pools, quotas and admission": (
         "check.pool_settings",
         "check.quota",
-        "check.draining",
         "gangs.admission",
         "edit.subpool_edits",
         "edit.pool_edits",
@@ -44,7 +43,7 @@ SUBJECTS = {
     ),
     "Platforms": ("check.task_platforms",),
     "Topologies": ("check.hierarchy", "check.node_labels"),
-    "Workflows": ("check.workflow_fields", "check.mounts", "check.osmo_service", "check.timeouts", "load.localfiles"),
+    "Workflows": ("check.workflow_fields", "check.mounts", "check.osmo_service", "check.timeouts", "local-file"),
     "Workloads": (
         "check.workload_labels",
         "check.companion_names",

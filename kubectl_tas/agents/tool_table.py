@@ -6,8 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kubectl_tas.agents.asking import Call, Said, cluster_words, node_words, optional
-from kubectl_tas.agents.paging import DEFAULT_LIMIT, MAX_LIMIT, PAGE
+from kubectl_tas.agents.asking import DEFAULT_LIMIT, MAX_LIMIT, PAGE, Call, Said, cluster_words, node_words, optional
 from kubectl_tas.agents.patching import suggest
 from kubectl_tas.errors import TasError
 from kubectl_tas.records import dataclass

@@ -8,7 +8,6 @@ from kubectl_tas.check.clique_placement import check_default_topology, check_gro
 from kubectl_tas.check.cliques import check_cliques
 from kubectl_tas.check.companion_names import check_companions, check_named
 from kubectl_tas.check.compute_domains import check_compute_domains
-from kubectl_tas.check.draining import check_draining
 from kubectl_tas.check.fields import check_fields, check_kubernetes
 from kubectl_tas.check.gitops import check_exported, check_finished, check_suspended
 from kubectl_tas.check.grove_api import check_grove_fields, check_grove_versions
@@ -31,7 +30,7 @@ from kubectl_tas.check.pool_settings import (
     check_nodes,
     check_queue_labels,
 )
-from kubectl_tas.check.quota import check_admission, check_quotas
+from kubectl_tas.check.quota import check_admission, check_draining, check_quotas
 from kubectl_tas.check.references import check_references
 from kubectl_tas.check.replicas import check_replicas
 from kubectl_tas.check.resource_requests import check_gpu_requests

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Mapping
 
 from kubectl_tas import gpus
-from kubectl_tas.check.document_walk import Part, parts
 from kubectl_tas.check.resource_requests import resources_of
 from kubectl_tas.check.secrets import secrets_of
 from kubectl_tas.check.visibledevices import config_maps, devices_of
@@ -16,7 +15,7 @@ from kubectl_tas.check.workload_labels import conflict
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.gangs.pool_demands import agreed, agreed_shard, agreed_with
 from kubectl_tas.model import labels
-from kubectl_tas.model.backdoors import ANNOTATIONS, FIELDS, LABELS, Backdoor, Decides
+from kubectl_tas.model.backdoors import ANNOTATIONS, FIELDS, LABELS, Backdoor, Decides, Part, parts
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.labelkeys import KEYS, Reader
 from kubectl_tas.model.repository import Origin

@@ -12,8 +12,7 @@ from pydantic import BaseModel
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.gangs.task_files import INPUT, OUTPUT, OUTPUT_TOKEN, data_paths, is_mounted, task_file, tokens_in
-from kubectl_tas.gangs.task_lifetime import CODES, actions_by_code, code_ranges
-from kubectl_tas.gangs.task_pods import mounted_secrets
+from kubectl_tas.gangs.task_pods import CODES, actions_by_code, code_ranges, mounted_secrets
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.osmo_workflow import Group, Task, Workflow
 from kubectl_tas.model.repository import Declared, local_path

@@ -14,7 +14,7 @@ from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.load.schema import INVALID_VALUE, MISSING_FIELD, invalid_value, missing_field
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared, Origin
-from kubectl_tas.node_choices import fulfils
+from kubectl_tas.node_places import fulfils
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.workflows import groups_of, task_path

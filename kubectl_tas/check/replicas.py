@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from kubectl_tas import durations, kai
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
-from kubectl_tas.gangs import podgrouper, waits
+from kubectl_tas.gangs import podgrouper
+from kubectl_tas.gangs.workload_gang import reads_wait, waits
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
@@ -58,8 +59,8 @@ def check_replicas(fleet: Fleet) -> Iterator[Diagnostic]:
             yield from _job_set(workload)
             yield from _ignored(workload)
         for name in (labels.PREEMPTION_DELAY, labels.STALENESS_GRACE):
-            for path, text in waits.waits(workload, name):
-                if podgrouper.is_made_by_kai(workload) and not waits.reads_wait(workload, path):
+            for path, text in waits(workload, name):
+                if podgrouper.is_made_by_kai(workload) and not reads_wait(workload, path):
                     message = f"KAI does not read {name} here: it has no effect"
                     place = workload.declared.origin.locate(path, key=True)
                     hint = f"Move it to {'.'.join(str(step) for step in podgrouper.row(workload).placed_at)}."

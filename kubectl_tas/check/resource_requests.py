@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_tas import gpus
-from kubectl_tas.check.document_walk import Part
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
 from kubectl_tas.load.kinds import without_nulls
+from kubectl_tas.model.backdoors import Part
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.records import dataclass

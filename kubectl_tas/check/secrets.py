@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from kubectl_tas.check.conflicts import listed, mappings
-from kubectl_tas.check.document_walk import Part
 from kubectl_tas.credentials import is_marked, kind_of, shape_of
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.model.backdoors import Part
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.osmo_workflow import Task
 from kubectl_tas.model.repository import Origin

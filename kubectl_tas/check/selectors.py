@@ -10,7 +10,7 @@ from kubectl_tas.check.conflicts import listed
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.node_choices import fulfils
+from kubectl_tas.node_places import fulfils
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.mentions import SCALED, Pods, Selection, Space

@@ -11,7 +11,6 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from kubectl_tas.check.document_walk import parts
 from kubectl_tas.check.fields import check_pod
 from kubectl_tas.check.keys import backdoors_of, keys_of
 from kubectl_tas.check.mounts import MOUNT_PATH
@@ -25,7 +24,7 @@ from kubectl_tas.gangs.task_files import filled as with_tokens
 from kubectl_tas.gangs.task_pods import is_pod, mounted_secrets, on_platform, pod_spec
 from kubectl_tas.load.schema import INVALID_VALUE
 from kubectl_tas.model import labels
-from kubectl_tas.model.backdoors import LABELS
+from kubectl_tas.model.backdoors import LABELS, parts
 from kubectl_tas.model.base import KeyPath, LabelValue
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.records import dataclass

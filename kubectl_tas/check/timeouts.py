@@ -9,7 +9,7 @@ from typing import Any
 from kubectl_tas import durations
 from kubectl_tas.check.resource_requests import pods_of
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
-from kubectl_tas.gangs.task_lifetime import CodeRange, code_ranges, seconds
+from kubectl_tas.gangs.task_pods import CodeRange, code_ranges, seconds
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.pool_kinds import Pool
 from kubectl_tas.model.repository import Declared

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from kubectl_tas import kai, kubernetes
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
-from kubectl_tas.gangs import podgrouper, waits
-from kubectl_tas.gangs.workload_gang import is_placed_as_a_whole
+from kubectl_tas.gangs import podgrouper
+from kubectl_tas.gangs.workload_gang import is_placed_as_a_whole, waits
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.resolve.clusters import FleetBackend
@@ -153,7 +153,7 @@ def _waits(workload: FleetWorkload) -> Iterator[Diagnostic]:
         (labels.PREEMPTION_DELAY, Feature.PREEMPTION_DELAY),
         (labels.STALENESS_GRACE, Feature.STALENESS_GRACE),
     ):
-        for path, _ in waits.waits(workload, name) if _lacks(workload.pool.backend, feature) else ():
+        for path, _ in waits(workload, name) if _lacks(workload.pool.backend, feature) else ():
             yield unsupported(workload.pool.backend, feature, name, workload.declared.origin.locate(path, key=True))
 
 

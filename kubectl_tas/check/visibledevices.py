@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from kubectl_tas.check.conflicts import Fields, mappings
-from kubectl_tas.check.document_walk import Part
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gpus import VISIBLE_DEVICES
+from kubectl_tas.model.backdoors import Part
 from kubectl_tas.model.osmo_workflow import Task
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve.companions import FleetCompanion

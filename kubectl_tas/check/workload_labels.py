@@ -14,7 +14,7 @@ from kubectl_tas.model.base import MAX_COUNT, OWN_METADATA, KeyPath
 from kubectl_tas.model.osmo_workflow import PRIORITIES
 from kubectl_tas.model.platform import Nodes
 from kubectl_tas.model.repository import Declared, Origin
-from kubectl_tas.node_choices import admits, choices, instead, values_at
+from kubectl_tas.node_places import admits, choices, instead, values_at
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import OWNED, FleetWorkload

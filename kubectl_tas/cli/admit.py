@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from kubectl_tas.check.blame import blamed_on_flags
+from kubectl_tas.check.deduplicate import blamed_on_flags
 from kubectl_tas.cli.addressing import KINDS, Place, files_meant, open_work, place_of, work_arguments
 from kubectl_tas.cli.backends import cluster_options, named_clusters
 from kubectl_tas.cli.options import OPEN_TARGET, output_option, repository_option, template_options

@@ -1,9 +1,12 @@
-"""What is said of a run that ended by an exception, and its exit code."""
+"""What is said of a run that ended by an exception, its exit code, and the command that does here what people type who
+know kubectl.
+"""
 
 from __future__ import annotations
 
 import io
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 
@@ -44,11 +47,9 @@ def told(error: BaseException, context: click.Context | None, words: Sequence[st
 def _refuse(error: click.ClickException, words: Sequence[str]) -> int:
     """Says what is wrong with the command line, as click does, and returns the exit code for it."""
     if isinstance(error, click.UsageError):
-        from kubectl_tas.cli import habits  # only a slip waits for it
-
         if isinstance(error, click.NoSuchOption):
-            error = habits.of_option(error, words) or error
-        if isinstance(error, habits.HabitError):
+            error = of_option(error, words) or error
+        if isinstance(error, HabitError):
             return _fail(error.message, error.hint, error.exit_code)
     if isinstance(error, click.NoSuchOption):
         from kubectl_tas.words import closest  # only a slip waits for it
@@ -71,3 +72,120 @@ def _fail(message: str, hint: str = "", code: int = 3) -> int:
     if hint:
         say(f"  = help: {hint}", err=True)
     return code
+
+
+_LISTS = {
+    "": "pool list",
+    "pool": "pool list {}",
+    "subpool": "subpool list",
+    "queue": "pool list -o wide",
+    "topology": "topology list",
+    "workflow": "workflow list",
+    "node": "pool plan",
+}
+_DETAILS = {
+    "": "workflow explain {}",
+    "pool": "pool describe {}",
+    "subpool": "pool describe {}",
+    "queue": "pool describe {}",
+    "topology": "topology describe {}",
+    "workflow": "workflow explain {}",
+    "node": "topology suggest --live",
+}
+_EDITS = {"": "validate", "pool": "pool rename {}", "subpool": "subpool update {}"}
+_WAITS = {"": "workflow why {}"}
+VERBS = {
+    "get": _LISTS,
+    "list": _LISTS,
+    "ls": _LISTS,
+    "describe": _DETAILS,
+    "explain": _DETAILS,
+    "apply": {"": "render --to - | kubectl apply -f -"},
+    "build": {"": "render --to -"},
+    "lint": {"": "validate"},
+    "create": {"": "init", "subpool": "subpool create {}"},
+    "delete": {"": "render", "pool": "pool remove {}", "subpool": "subpool retire {}"},
+    "edit": _EDITS,
+    "patch": _EDITS,
+    "drain": {"": "subpool drain"},
+    "events": _WAITS,
+    "logs": _WAITS,
+    "why": _WAITS,
+    "top": {"": "pool list --live"},
+    "api-resources": {"": "schema"},
+    "plan": {"": "pool plan {}"},
+    "share": {"": "pool share {}"},
+    "retire": {"": "subpool retire {}"},
+    "suggest": {"": "topology suggest"},
+}
+"""The command that does what a verb asks for, by the kind that is named; ``{}`` are names."""
+FIRST = {
+    ("create", ""): "Write its file",
+    ("delete", ""): "Delete its file",
+    ("edit", ""): "Edit its file",
+    ("patch", ""): "Edit its file",
+}
+"""What you do before the command."""
+KINDS = {
+    **dict.fromkeys(("pool", "pools"), "pool"),
+    **dict.fromkeys(("subpool", "subpools"), "subpool"),
+    **dict.fromkeys(("queue", "queues"), "queue"),
+    **dict.fromkeys(("node", "nodes", "no"), "node"),
+    **dict.fromkeys(("topology", "topologies", "clustertopology", "clustertopologies"), "topology"),
+    **dict.fromkeys(("workflow", "workflows", "workload", "workloads", "work", "job", "jobs"), "workflow"),
+    **dict.fromkeys(("pod", "pods", "po", "podgroup", "podgroups", "pcs", "podcliqueset", "podcliquesets"), "workflow"),
+}
+"""The kind that each word means."""
+EARLY = ("--context", "--kubeconfig", "--namespace", "-n", "--backend", "--output", "-o", "--base")
+"""Options with a value that kubectl takes before the command."""
+VALUED = (*EARLY, "-C", "-f", "--filename", "-l", "--selector")
+"""Options with a value, which is no name."""
+
+
+class HabitError(click.UsageError):
+    """A command line in the manner of kubectl, with the one to type instead."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def of_command(words: Sequence[str]) -> HabitError | None:
+    """What to say of a command line that begins with a verb of kubectl; None where it does not."""
+    verb, *rest = words
+    known = VERBS.get(verb)
+    if known is None:
+        return None
+    plain = [word for word, before in zip(rest, words, strict=False) if before not in VALUED and word[:1] != "-"]
+    named = [part for word in plain for part in word.split("/", 1) if part]
+    kind = KINDS.get(named[0].lower(), "") if named else ""
+    names = " ".join(map(shlex.quote, named[1:] if kind else named))
+    key = kind if kind in known else ""
+    typed = known[key].replace("{}", names or ("" if known is _LISTS else "NAME")).strip()
+    before = FIRST.get((verb, key))
+    run = f"kubectl tas {typed}"
+    return HabitError(f'no command "{verb}"', f"{before}, then run: {run}" if before else f"Run: {run}")
+
+
+def of_option(error: click.NoSuchOption, words: Sequence[str]) -> HabitError | None:
+    """What to say of an option that kubectl has, in the command line ``words``; None where it has no such option."""
+    option = error.option_name
+    place = next((at for at, word in enumerate(words) if word == option or word.startswith(f"{option}=")), None)
+    if place is None:
+        return None
+    if option in EARLY:
+        end = place + (1 if "=" in words[place] else 2)
+        moved = [*words[:place], *words[end:], *words[place:end]]
+        if error.ctx is not None and isinstance(error.ctx.command, click.Group) and end < len(words):
+            return HabitError(f"{option} goes behind the command", f"Run: {_line(moved)}")
+        return None
+    rest = [*words[:place], *words[place + 1 :]]
+    if option in ("-A", "--all-namespaces"):
+        return HabitError(f"{option} is not needed: commands read all namespaces", f"Run: {_line(rest)}")
+    if option in ("-w", "--watch"):
+        return HabitError(f"no {option} here: only `subpool drain` watches", f"Run: watch -n 30 {_line(rest)}")
+    return None
+
+
+def _line(words: Sequence[str]) -> str:
+    return shlex.join(("kubectl", "tas", *words))

@@ -28,8 +28,7 @@ from kubectl_tas.place.fairshare_report import called
 from kubectl_tas.place.gangs_to_place import LeftOut, Unplaced, unplaced
 from kubectl_tas.place.grow import Growth
 from kubectl_tas.place.grow import grow as growth_of
-from kubectl_tas.place.queues import trees
-from kubectl_tas.place.running_gangs import held_gangs
+from kubectl_tas.place.queues import held_gangs, trees
 from kubectl_tas.place.schedulers import Scheduler, Seen, schedulers
 from kubectl_tas.place.scheduling_session import sum_of
 from kubectl_tas.quantities import total

@@ -110,7 +110,7 @@ class LazyGroup(Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that is called, and its arguments."""
         if args[0] not in COMMANDS:
-            from kubectl_tas.cli.habits import of_command  # only a slip waits for it
+            from kubectl_tas.cli.failures import of_command  # only a slip waits for it
 
             if habit := of_command(args):
                 raise habit

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import click
 
-from kubectl_tas.check.blame import blamed
-from kubectl_tas.check.deduplicate import gathered
+from kubectl_tas.check.deduplicate import blamed, gathered
 from kubectl_tas.check.quota import judged_with
 from kubectl_tas.check.run_checks import Base, judge, settled
 from kubectl_tas.check.versions import check_guard

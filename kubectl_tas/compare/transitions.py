@@ -6,10 +6,10 @@ What Grove guards by webhooks and finalizers, the life of subpools, and the valu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from kubectl_tas.compare.change import Change, Earlier
 from kubectl_tas.compare.cluster_nodes import check_domains, check_nodes
-from kubectl_tas.compare.config_changes import changed_classes, new_rights
 from kubectl_tas.compare.grove_changes import (
     changed_constraints,
     changed_levels,
@@ -19,15 +19,21 @@ from kubectl_tas.compare.grove_changes import (
 from kubectl_tas.compare.object_changes import changed_namespaces, unappliable_changes
 from kubectl_tas.compare.pool_changes import changed_subpools, gone_pools, moved_pools
 from kubectl_tas.compare.topology_drift import check_drift
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.errors import TasError
 from kubectl_tas.live.cliquesets import GroveState
 from kubectl_tas.live.kubectl import ForbiddenError, NoSuchResourceError
 from kubectl_tas.live.live_cluster import Cluster, Clusters, Node
+from kubectl_tas.load.rights import misplaced, name_of, outside
+from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import shortened
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.repository import Deciding
+
 
 BASE_UNREAD = Rule(
     "base-unread",
@@ -183,6 +189,65 @@ def _unreadable(change: Change) -> Iterator[Diagnostic]:
     elif not change.before.repository.files:
         message = f"{change.revision} has no file of this repository, so all of it counts as new"
         yield Diagnostic(BASE_EMPTY, message, None)
+
+
+PRIORITY_CLASS_CHANGED = Rule(
+    "priority-class-changed",
+    Severity.ERROR,
+    "A PriorityClass stands for another priority than before.",
+    "Each priority has a value of its own, and an API server refuses to change the value of a PriorityClass, so the "
+    "manifests could not be applied. Give the priority a class with a name that was not used before.",
+    protects=Waiving.CONFIG,
+)
+_PATH = ("spec", "priorityClasses")
+
+
+def changed_classes(change: Change) -> Iterator[Diagnostic]:
+    """The names of PriorityClasses that went from one priority to another."""
+    config, earlier = change.after.repository.config, change.before.repository.config
+    is_unreadable = (earlier is None and bool(change.unreadable)) or (config is None and not change.complete)
+    if change.before.repository.is_empty or is_unreadable:  # the defaults may stand in for a Config
+        return
+    before = _priorities(change.before)
+    for name, priority in _priorities(change.after).items():
+        old = before.get(name, priority)
+        if old == priority:
+            continue
+        message = (
+            f'the PriorityClass "{name}" goes from {old}, value {PRIORITY_VALUES[old]}, to {priority}, value '
+            f"{PRIORITY_VALUES[priority]}, since {change.revision}, but the value of a PriorityClass cannot be changed"
+        )
+        related = (Related(f"{old} at {change.revision}", earlier.at(*_PATH, old)),) if earlier else ()
+        place = config.at(*_PATH, priority) if config else None
+        hint = f"Choose a name for {priority} that is new."
+        yield Diagnostic(PRIORITY_CLASS_CHANGED, message, place, related, hint=hint)
+
+
+def _priorities(fleet: Fleet) -> dict[str, str]:
+    """The priority of each PriorityClass by its name."""
+    return {name: priority for priority, name in fleet.config.priorityClasses.model_dump().items()}
+
+
+def new_rights(change: Change) -> Iterator[Diagnostic]:
+    """What is new or changed and would not count at the revision: nobody gives themselves the right to decide.
+
+    What says the same at the same place as before may be declared in its folder at any time, and where there was no
+    repository, nobody had a right to be taken.
+    """
+    before, after = change.before, change.after
+    if not before.repository.files:
+        return
+    folders = before.config.adminSources
+    refused = {id(declared) for declared, _ in outside(after.repository, after.config.adminSources)}
+    found = [item for item in outside(after.repository, folders) if id(item[0]) not in refused]
+    earlier = {_identity(item): item.origin.data for item in before.repository.deciding} if found else {}
+    for item in found:
+        if earlier.get(_identity(item[0])) != item[0].origin.data:
+            yield misplaced(item, folders, change.revision)
+
+
+def _identity(declared: Deciding) -> tuple[str, str, str]:
+    return declared.origin.path, declared.spec.kind, name_of(declared)
 
 
 CHECKS: tuple[Callable[[Change], Iterator[Diagnostic]], ...] = (

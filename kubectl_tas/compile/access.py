@@ -13,9 +13,8 @@ from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.base import Model
 from kubectl_tas.model.grovekinds import PodCliqueSet
-from kubectl_tas.model.kindlists import group_of
+from kubectl_tas.model.kindlists import Phase, group_of
 from kubectl_tas.model.manifest import PodGang, PodGroup
-from kubectl_tas.model.phase import Phase
 from kubectl_tas.model.podkinds import DeclaredKind, rows
 from kubectl_tas.model.policies import (
     ClusterRole,

@@ -19,7 +19,7 @@ from kubectl_tas.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES
 from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.config import PRIORITY_VALUES
-from kubectl_tas.model.phase import Phase
+from kubectl_tas.model.kindlists import Phase
 from kubectl_tas.model.policies import (
     Action,
     BindingSpec,

@@ -14,9 +14,9 @@ from kubectl_tas.load.portable_yaml import reads_alike
 from kubectl_tas.load.splice import FIRST, Entry, Renamed, with_values
 from kubectl_tas.model.artifact import Artifact, PassThrough
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.kindlists import Phase
 from kubectl_tas.model.labels import POOL
 from kubectl_tas.model.manifest import Metadata
-from kubectl_tas.model.phase import Phase
 from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.companions import Place

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from kubectl_tas.compile.metadata import folder, metadata
-from kubectl_tas.gangs import podgrouper, waits
+from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.cliqueset_gang import previewed_gangs
 from kubectl_tas.gangs.gang import Constraint, Gang, Part
-from kubectl_tas.gangs.workload_gang import own_gang, shared_gang
+from kubectl_tas.gangs.workload_gang import own_gang, shared_gang, wait
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact
+from kubectl_tas.model.kindlists import Phase
 from kubectl_tas.model.labels import MANAGED_BY, POOL, PREEMPTION_DELAY, SKIP_PODGROUPER, STALENESS_GRACE
 from kubectl_tas.model.manifest import (
     GangConstraint,
@@ -26,7 +27,6 @@ from kubectl_tas.model.manifest import (
     SubGroup,
     TopologyConstraint,
 )
-from kubectl_tas.model.phase import Phase
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
@@ -191,7 +191,7 @@ def pod_group_spec(
 
 
 def _wait(item: Submission, name: str, feature: Feature) -> str | None:
-    return waits.wait(item, name, feature) if isinstance(item, FleetWorkload) else None
+    return wait(item, name, feature) if isinstance(item, FleetWorkload) else None
 
 
 def _min_member(part: Part, backend: FleetBackend) -> int | None:

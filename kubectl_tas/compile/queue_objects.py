@@ -11,9 +11,9 @@ from kubectl_tas import quantities
 from kubectl_tas.compile.metadata import metadata
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.config import PRIORITY_VALUES
+from kubectl_tas.model.kindlists import Phase
 from kubectl_tas.model.labels import POOL
 from kubectl_tas.model.manifest import Namespace, PriorityClass, Queue, QueueResources, QueueSpec, Share
-from kubectl_tas.model.phase import Phase
 from kubectl_tas.model.pool_kinds import QueueMeta
 from kubectl_tas.quantities import UNLIMITED, Amounts, ResourceName
 from kubectl_tas.records import dataclass

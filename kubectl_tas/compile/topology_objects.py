@@ -10,9 +10,9 @@ from kubectl_tas.grove import KAI_SCHEDULER
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.base import QUALIFIED_NAME
+from kubectl_tas.model.kindlists import Phase
 from kubectl_tas.model.labels import POOL
 from kubectl_tas.model.manifest import Metadata, Topology, TopologyLevel, TopologySpec
-from kubectl_tas.model.phase import Phase
 from kubectl_tas.model.topology_kinds import (
     ClusterTopology,
     ClusterTopologySpec,

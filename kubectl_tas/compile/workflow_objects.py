@@ -13,9 +13,9 @@ from kubectl_tas.gangs.task_files import fits_annotation, is_text
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact, PassThrough
+from kubectl_tas.model.kindlists import Phase
 from kubectl_tas.model.labels import GROUP, HOSTS, POD_GROUP, POOL, SKIP_PODGROUPER, SUBGROUP, TASK
 from kubectl_tas.model.manifest import ConfigMap, Metadata, PodGroup, Service, ServiceSpec
-from kubectl_tas.model.phase import Phase
 from kubectl_tas.model.pod import Job, JobSpec, Pod, PodSpec, Template, TemplateMetadata
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet

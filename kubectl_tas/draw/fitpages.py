@@ -10,11 +10,11 @@ from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.gpus import GPU
 from kubectl_tas.place import solver
 from kubectl_tas.place.answers import Fit, Outcome, Spread
+from kubectl_tas.place.feasibility import Lack, Shortage
 from kubectl_tas.place.gangs_to_place import LeftOut
 from kubectl_tas.place.kai_allocate import MEMORY
 from kubectl_tas.place.node_cells import without_copy
 from kubectl_tas.place.node_resources import CPU, Domain
-from kubectl_tas.place.shortage import Lack, Shortage
 from kubectl_tas.quantities import show
 from kubectl_tas.report import table
 from kubectl_tas.report.text import plural

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from kubectl_tas.draw.fitpages import left_out_data, place_name
 from kubectl_tas.place.actions import Outcome, Pending, Turn
+from kubectl_tas.place.fairshare import Refusal
 from kubectl_tas.place.gangs_to_place import LeftOut, Unplaced
-from kubectl_tas.place.quotas import Refusal
 from kubectl_tas.place.scenarios import Batch
 from kubectl_tas.place.schedulers import Scheduler
 from kubectl_tas.place.scheduling_session import asks_of, sum_of

@@ -12,7 +12,7 @@ from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.model.backdoors import Decides
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.phase import Phase
+from kubectl_tas.model.kindlists import Phase
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import FleetBackend

@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, NamedTuple
 
-from kubectl_tas.gangs import task_lifetime
+from kubectl_tas.gangs import task_pods
 from kubectl_tas.gangs.gang import Constraint, Gang, Member, Part, SubGroup
 from kubectl_tas.gangs.task_files import (
     HOST,
@@ -103,7 +103,7 @@ def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
     form, limits = fleet.config.workflowsAs, workflow.pool.declared.spec.spec
     comes_back = form == "jobs-if-preemptible" and workflow.is_preemptible
     as_jobs, retries = form == "jobs" or comes_back, fleet.config.maxRetries
-    deadline = task_lifetime.deadline(workflow.declared.spec.workflow.timeout, limits)
+    deadline = task_pods.deadline(workflow.declared.spec.workflow.timeout, limits)
     files = tuple(_files(fleet, workflow, task) for task in group.tasks)
     members = tuple(member_of(fleet, workflow, task) for task in group.tasks)
     if deadline or as_jobs:
@@ -111,7 +111,7 @@ def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
             replace(
                 item,
                 spec={**deadline, **item.spec},
-                job=task_lifetime.job(task.spec, limits, retries, is_preemptible=comes_back) if as_jobs else None,
+                job=task_pods.job(task.spec, limits, retries, is_preemptible=comes_back) if as_jobs else None,
             )
             for task, item in zip(group.tasks, members, strict=True)
         )

@@ -1,10 +1,13 @@
-"""The gang of a Kubernetes workload: what KAI's podgrouper makes of it, or what the tool makes; where its pods are."""
+"""The gang of a Kubernetes workload: what KAI's podgrouper makes of it, or what the tool makes; where its pods are, and
+for how long it waits by the annotations that KAI reads.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from kubectl_tas import durations
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.gang import Constraint, Gang, SubGroup
 from kubectl_tas.gangs.segment_cuts import (
@@ -16,12 +19,13 @@ from kubectl_tas.gangs.segment_cuts import (
     segment_of,
     worker_segment,
 )
+from kubectl_tas.kai import Feature
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
-from kubectl_tas.resolve.placement import LevelAnnotation, Placement, ReplicaType, Segments, combined
+from kubectl_tas.resolve.placement import ROOT, LevelAnnotation, Placement, ReplicaType, Segments, combined
 
 
 def whole_placement(workload: FleetWorkload) -> tuple[Placement | None, tuple[LevelAnnotation, ...]]:
@@ -334,3 +338,30 @@ def _leaves_of(workload: FleetWorkload, gang: Gang, item: ReplicaType) -> Sequen
     name = sub_group(workload, item) or item.name
     top = next((part for part in gang.below(gang) if part.name == name), None)
     return () if top is None else gang.below(top) or (top,)
+
+
+def waits(workload: FleetWorkload, name: str) -> Iterator[tuple[KeyPath, str]]:
+    """Where a workload says for how long its gang waits, in the annotation ``name``, and what it says there. First
+    the places that KAI reads, of which it takes the first.
+    """
+    metadata = {ROOT: workload.declared.spec.metadata.annotations}
+    metadata |= dict(item.job_annotations for item in workload.replicas if item.job_annotations)
+    pods = {item.annotations_path: item.annotations for item in workload.replicas}
+    at = podgrouper.row(workload).placed_at
+    for place, written in ({at: metadata.get(at, {})} | pods | metadata).items():
+        if name in written:
+            yield (*place, name), written[name]
+
+
+def reads_wait(workload: FleetWorkload, path: KeyPath) -> bool:
+    """Whether KAI reads an annotation of ``waits``: on what makes the PodGroup's pods, and on the pods themselves."""
+    return path[:-1] in (podgrouper.row(workload).placed_at, *(item.annotations_path for item in workload.replicas))
+
+
+def wait(workload: FleetWorkload, name: str, feature: Feature) -> str | None:
+    """The duration of that name that the PodGroup of a workload has, as Go writes it; None where it has none."""
+    if not workload.pool.backend.has(feature):
+        return None
+    read = (durations.parse(text) for path, text in waits(workload, name) if reads_wait(workload, path))
+    found = next((item for item in read if item is not None), None)
+    return None if found is None else durations.text(found)

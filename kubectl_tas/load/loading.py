@@ -1,9 +1,11 @@
-"""A source in, the repository it declares out, with all that is wrong with its documents."""
+"""A source in, the repository it declares out, with all that is wrong with its documents. What tasks have as localpath
+is read with everything else, so that compiling reads nothing.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -15,18 +17,19 @@ from kubectl_tas.late import imported
 from kubectl_tas.load.document import Document, Lines, parse
 from kubectl_tas.load.filetext import lookalikes, waivers
 from kubectl_tas.load.kinds import COMPANION, Kind, recognise
-from kubectl_tas.load.localfiles import has_local_files, read_local_files
 from kubectl_tas.load.osmofiles import expanded_by_osmo, template_root
 from kubectl_tas.load.rights import ADMIN_SOURCE_UNREAD, holds_nothing
 from kubectl_tas.load.schema import INVALID_VALUE, items_of, validate
 from kubectl_tas.load.source import CONFIG_FILE, MemorySource, RawFile, Source, decode
 from kubectl_tas.model.config import VALUES_FOLDER, Config, ConfigSpec, Setting
 from kubectl_tas.model.kindlists import WORKLOADS
-from kubectl_tas.model.repository import Declared, Repository, Waiver
+from kubectl_tas.model.osmo_workflow import File, Workflow
+from kubectl_tas.model.repository import Declared, LocalFile, Repository, Waiver, local_path
 from kubectl_tas.records import dataclass
 
 if TYPE_CHECKING:
     from kubectl_tas.load.templates import Templates
+
 
 CONFIG_MISPLACED = Rule(
     "config-misplaced",
@@ -310,3 +313,55 @@ def _is_no_config(item: Document | Diagnostic) -> bool:
     """Whether an item of a file may wait for the Config, which says what kinds there are."""
     data = item.data if isinstance(item, Document) else None
     return not (isinstance(data, dict) and data.get("kind") == "Config")
+
+
+LOCAL_FILE = Rule(
+    "local-file",
+    Severity.ERROR,
+    "A localpath names no file of the repository, or one that git does not have.",
+    "The file is read where the workflow is rendered, so it lies in the repository: else two checkouts would render "
+    "different manifests. git must have it (`git add`): a file that git ignores, such as .env, would reach the "
+    "manifest and the log of the job. In a folder without git, no hidden file is read. The path begins at the folder "
+    "of the workflow's file, as in OSMO. Each file has its own entry; a folder cannot be named.",
+)
+
+
+def read_local_files(
+    source: Source, workflows: Iterable[Declared[Workflow]]
+) -> tuple[dict[str, LocalFile], list[Diagnostic]]:
+    """The files by their path from the root, and what is wrong with those that cannot be had.
+
+    Raises TasError where one cannot be read.
+    """
+    read: dict[str, RawFile] = {}
+    problems: list[Diagnostic] = []
+    for declared in workflows:
+        for place, file in _local(declared):
+            path = local_path(declared.origin.path, str(file.localpath))
+            if path.startswith("/") or path.split("/")[0] == "..":
+                message = f'the localpath "{file.localpath}" leads out of the repository'
+                hint = "Copy the file into the repository, and name it from the folder of the workflow's file."
+                problems.append(Diagnostic(LOCAL_FILE, message, place, hint=hint))
+                continue
+            raw = read[path] if path in read else read.setdefault(path, source.local_file(path))
+            if raw.problem is not None:
+                message = f'the localpath "{file.localpath}" means {path}: {raw.problem.message}'
+                problems.append(Diagnostic(LOCAL_FILE, message, place, hint=raw.problem.hint))
+    found = {path: LocalFile(raw.content, raw.is_executable) for path, raw in read.items() if raw.problem is None}
+    return found, problems
+
+
+def has_local_files(declared: Declared[Workflow]) -> bool:
+    """Whether any task names a file of the repository."""
+    return next(iter(_local(declared)), None) is not None
+
+
+def _local(declared: Declared[Workflow]) -> Iterable[tuple[Location, File]]:
+    """The files with a localpath, and where it stands."""
+    spec = declared.spec.workflow
+    groups = [(group.tasks, ("workflow", "groups", index, "tasks")) for index, group in enumerate(spec.groups)]
+    for tasks, path in [*groups, (spec.tasks, ("workflow", "tasks"))]:
+        for at, task in enumerate(tasks):
+            for index, file in enumerate(task.files):
+                if file.localpath is not None:
+                    yield declared.at(*path, at, "files", index, "localpath"), file

@@ -8,6 +8,7 @@ from typing import Protocol, Self
 
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import Model, Text
+from kubectl_tas.model.kindlists import Phase
 from kubectl_tas.model.manifest import (
     ConfigMap,
     Metadata,
@@ -19,7 +20,6 @@ from kubectl_tas.model.manifest import (
     Service,
     Topology,
 )
-from kubectl_tas.model.phase import Phase
 from kubectl_tas.model.pod import Job, Pod
 from kubectl_tas.model.policies import (
     ClusterRole,

@@ -16,10 +16,9 @@ from enum import Enum
 from functools import partial
 
 from kubectl_tas.gpus import GPU
-from kubectl_tas.place.fairshare import Standing
+from kubectl_tas.place.fairshare import Refusal, Standing
 from kubectl_tas.place.kai_allocate import place
 from kubectl_tas.place.node_cells import Space, Unit
-from kubectl_tas.place.quotas import Refusal
 from kubectl_tas.place.reclaim import Reclaim
 from kubectl_tas.place.scenarios import Allows, Batch, Search, Solver, Way
 from kubectl_tas.place.scheduling_session import Place, Pod, Session, Start, Work, sum_of, with_pods

@@ -15,8 +15,7 @@ from kubectl_tas.place.fairshare import QueueTree
 from kubectl_tas.place.gangs_to_place import Unplaced
 from kubectl_tas.place.node_cells import Unit, Wanted
 from kubectl_tas.place.node_resources import Nodes
-from kubectl_tas.place.queues import Shard, total_resources
-from kubectl_tas.place.running_gangs import Held, HeldPod, held_gangs
+from kubectl_tas.place.queues import Held, HeldPod, Shard, held_gangs, total_resources
 from kubectl_tas.place.scheduling_session import Pod, Start, Work
 from kubectl_tas.place.shapes import Shape
 from kubectl_tas.records import dataclass

@@ -18,8 +18,7 @@ from kubectl_tas.live import kubectl
 from kubectl_tas.live.live_cluster import Cluster, Clusters, work_of
 from kubectl_tas.model.labels import POD_GROUP
 from kubectl_tas.place.node_resources import ENDED, read_nodes, requests
-from kubectl_tas.place.queues import OF_KAI, counted, held_by_others
-from kubectl_tas.place.running_gangs import CREATED, held_gangs
+from kubectl_tas.place.queues import CREATED, OF_KAI, counted, held_by_others, held_gangs
 from kubectl_tas.quantities import said
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import FleetBackend

@@ -13,8 +13,7 @@ import kubectl_tas
 from kubectl_tas.load.source import RawFile
 from kubectl_tas.resources import resource_root
 from kubectl_tas.store.cache import Store
-from kubectl_tas.work.context import Shared
-from kubectl_tas.work.outcome import Outcome
+from kubectl_tas.work.outcome import Outcome, Shared
 from kubectl_tas.work.plain import Plain, of_entry, to_bytes
 
 BUILT_ON = (

@@ -23,8 +23,7 @@ from typing import NoReturn
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import RawFile
 from kubectl_tas.records import dataclass
-from kubectl_tas.work.context import Shared
-from kubectl_tas.work.outcome import Outcome, outcome
+from kubectl_tas.work.outcome import Outcome, Shared, outcome
 from kubectl_tas.work.plain import of_bytes, to_bytes
 
 LEAST = 150

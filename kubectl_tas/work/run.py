@@ -27,9 +27,8 @@ from kubectl_tas.resolve.fleet import Context, Fleet, is_called, resolve, resolv
 from kubectl_tas.resolve.mentions import read_rows
 from kubectl_tas.resolve.platforms import Finder
 from kubectl_tas.store.cache import Store
-from kubectl_tas.work.context import Shared
 from kubectl_tas.work.kept import Outcomes
-from kubectl_tas.work.outcome import Outcome, claims, points_of, stems_of, uses
+from kubectl_tas.work.outcome import Outcome, Shared, claims, points_of, stems_of, uses
 from kubectl_tas.work.plain import to_diagnostic, to_sent, to_waiver
 from kubectl_tas.work.processes import Done, Strip, outcomes, processes_for
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_tas.gangs.task_lifetime import job, rescheduled, seconds
+from kubectl_tas.gangs.task_pods import job, rescheduled, seconds
 from kubectl_tas.model.osmo_workflow import Task, Timeout
 from kubectl_tas.model.pool_kinds import PoolSpec
 

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from kubectl_tas.gangs.gang import Constraint, Gang, Part, SubGroup
 from kubectl_tas.gpus import GPU
+from kubectl_tas.place.feasibility import Lack
 from kubectl_tas.place.gangs_to_place import Unplaced
 from kubectl_tas.place.grow import Growth, Waiting, grow
 from kubectl_tas.place.kai_allocate import place
 from kubectl_tas.place.node_cells import Space, Unit
 from kubectl_tas.place.node_resources import Node
 from kubectl_tas.place.shapes import Shape
-from kubectl_tas.place.shortage import Lack
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.topologies import Level
 from tests.place.clusters import LEVELS, Case, any_placement, cases, node, shape

@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_tas.errors import TasError
-from kubectl_tas.place.fairshare import Queue, QueueTree, Ranked, Standing, fair_shares
+from kubectl_tas.place.fairshare import Queue, QueueTree, Ranked, Standing, fair_shares, refusal
 from kubectl_tas.place.queues import trees
-from kubectl_tas.place.quotas import refusal
 from kubectl_tas.quantities import NO_LIMIT, UNLIMITED, Amount, Amounts
 
 ANSWERS = json.loads((Path(__file__).parent / "shares_of_kai_0_17.json").read_text())

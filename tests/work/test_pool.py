@@ -14,8 +14,7 @@ from kubectl_tas.load.loading import load_repository
 from kubectl_tas.load.source import MemorySource, RawFile
 from kubectl_tas.resolve.fleet import resolve_context
 from kubectl_tas.work import processes
-from kubectl_tas.work.context import Shared
-from kubectl_tas.work.outcome import Outcome
+from kubectl_tas.work.outcome import Outcome, Shared
 from tests.work.repositories import POOL, WORKFLOW
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="one process does all of it elsewhere")
