@@ -264,6 +264,7 @@ class TestWhatTheConfigKeeps:
             "  SETTING      BEFORE  AFTER",
             "  outputKeeps  -       manifests/.argocd-source.yaml, manifests/extra/*.yaml, .sourceignore",
         ]
+        assert "3 files beside the manifests" in told.splitlines()[0]
         section = told.partition("Files that kubectl-tas did not write:\n")[2].splitlines()
         assert section[0].split() == ["FILE", "STATE", "WHAT", "IT", "DOES"]
         assert section[2].split()[:2] == ["manifests/.argocd-source.yaml", "refused"]
