@@ -148,6 +148,11 @@ def test_what_is_written(text: str, word: str, expected: str, fleet: Fleet) -> N
             "kai.scheduler/topology",
             "The Topology whose levels the placement below names.",
         ),
+        (
+            f"{JOB}metadata: {{labels: {{kubectl-tas/priority: |}}}}",
+            "LOW",
+            "HIGH and NORMAL work has its quota for sure; LOW work may have more, until somebody else claims it.",
+        ),
     ],
 )
 def test_what_is_said(text: str, word: str, about: str, fleet: Fleet) -> None:

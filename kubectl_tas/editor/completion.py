@@ -131,8 +131,9 @@ def _values(place: _Place, fleet: Fleet) -> Iterator[tuple[object, str]]:
             for kind, name in _kinds().items()
             if " " not in kind
         )
+    about = ""
     for schema in _below(_schemas(place.document), place.path):
-        about = str(schema.get("description", ""))
+        about = str(schema.get("description", about))  # an alternative means what the whole does
         words = [*schema.get("enum", ()), *([schema["const"]] if "const" in schema else ())]
         words += (True, False) if schema.get("type") == "boolean" else ()
         yield from ((word, about) for word in words if word is not None)
