@@ -77,8 +77,8 @@ def test_the_nodes_of_child_pools_keep_the_guarantee_of_their_parent(tmp_path: P
         return next(line.split(maxsplit=1)[1] for line in page.splitlines() if line.startswith("Guarantee:"))
 
     assert guarantee(node("b", 24, size="big")) == "32 GPUs"
-    assert guarantee(node("b", 16, size="big")) == "32 GPUs, of which nodes that can be used have 24"
-    assert guarantee(node("b", 24, cordoned=True, size="big")) == "32 GPUs, of which nodes that can be used have 8"
+    assert guarantee(node("b", 16, size="big")) == "32 GPUs; usable nodes have 24"
+    assert guarantee(node("b", 24, cordoned=True, size="big")) == "32 GPUs; usable nodes have 8"
 
 
 def test_a_pool_that_is_not_there() -> None:

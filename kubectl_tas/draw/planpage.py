@@ -86,7 +86,7 @@ def rows(there: Capacity) -> list[tuple[str, ...]]:
 def _guarantee(item: Planned) -> str:
     most = item.pool.guarantee.gpu
     is_short = most != NO_LIMIT and item.gpus < most
-    short = f", of which nodes that can be used have {item.gpus}" if is_short else ""
+    short = f"; usable nodes have {item.gpus}" if is_short else ""
     return f"{_gpus(most)}{short}"
 
 
