@@ -502,7 +502,7 @@ class TestRename:
             where = types.Position(*place((root / POOL).read_text(), "team"))
             with pytest.raises(
                 JsonRpcException,
-                match="a file cannot be read. Mend what cannot be read first: it may have the name too",
+                match=r"a file cannot be read\. Mend what cannot be read first: it may have the name too",
             ):
                 await it.ask(types.TEXT_DOCUMENT_RENAME, POOL, position=where, new_name="fresh")
 
