@@ -68,7 +68,7 @@ class World:
         self.digest = wheel(self.index / WHEEL, self.code)
         for name, text in {
             "gh": f'env -0 > "{self.commented}"; echo',
-            "python": f'[ "$*" = "-I -m venv --clear kubectl-tas" ] && cp -r "{environment}" kubectl-tas',
+            "python": f'[ "$*" = "-I -m venv --clear kubectl-tas" ] && cp -a "{environment}" kubectl-tas',
             "python3": f'exec "{sys.executable}" "$@"',
         }.items():
             (self.programs / name).write_text(f"#!/bin/sh\n{text}\n")
