@@ -159,14 +159,14 @@ def test_memory_of_spark(memory: str | None, overhead: str | None, expected: int
 @pytest.mark.parametrize(
     ("name", "spec", "rule", "said"),
     [
-        ("Workflow.argoproj.io", {"podSpecPatch": "x"}, "quota-bypass", "changes pods after all that is judged"),
+        ("Workflow.argoproj.io", {"podSpecPatch": "x"}, "quota-bypass", "changes pods after validate has judged"),
         ("Workflow.argoproj.io", {"templates": [{"name": "a", "podSpecPatch": "x"}]}, "quota-bypass", "podSpecPatch"),
-        ("Workflow.argoproj.io", {"workflowTemplateRef": {"name": "x"}}, "quota-bypass", "in another object"),
+        ("Workflow.argoproj.io", {"workflowTemplateRef": {"name": "x"}}, "quota-bypass", "in an object that validate cannot see"),
         (
             "Workflow.argoproj.io",
             {"templates": [{"name": "a", "steps": [[{"name": "b", "templateRef": {"name": "x", "template": "y"}}]]}]},
             "quota-bypass",
-            "not judged here",
+            "validate cannot see",
         ),
         ("Workflow.argoproj.io", {"templateDefaults": {"container": gpus(8)}}, "quota-bypass", "templateDefaults"),
         (

@@ -123,7 +123,7 @@ def _admission_page() -> str:
         key = f"{item.parent}.{item.key}" if item.parent else item.key
         key = f"**`{key}`**" if item.on_pods else f"`{key}`"
         project = item.reader.partition(":")[0]
-        reader = f"{project}: {item.effect}" if item.effect else project
+        reader = item.effect if item.effect.startswith(project) else ": ".join(filter(None, (project, item.effect)))
         rows.append(f"| {key}, {item.place.value} | {item.decides.value} | {item.kinds} | {reader} |")
     page = (ROOT / "docs/admission.md").read_text(encoding="utf-8")
     table = "\n".join(rows)
