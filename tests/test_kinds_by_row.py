@@ -161,7 +161,12 @@ def test_memory_of_spark(memory: str | None, overhead: str | None, expected: int
     [
         ("Workflow.argoproj.io", {"podSpecPatch": "x"}, "quota-bypass", "changes pods after validate has judged"),
         ("Workflow.argoproj.io", {"templates": [{"name": "a", "podSpecPatch": "x"}]}, "quota-bypass", "podSpecPatch"),
-        ("Workflow.argoproj.io", {"workflowTemplateRef": {"name": "x"}}, "quota-bypass", "in an object that validate cannot see"),
+        (
+            "Workflow.argoproj.io",
+            {"workflowTemplateRef": {"name": "x"}},
+            "quota-bypass",
+            "in an object that validate cannot see",
+        ),
         (
             "Workflow.argoproj.io",
             {"templates": [{"name": "a", "steps": [[{"name": "b", "templateRef": {"name": "x", "template": "y"}}]]}]},
@@ -173,7 +178,7 @@ def test_memory_of_spark(memory: str | None, overhead: str | None, expected: int
             "CronWorkflow",
             {"workflowSpec": {"templates": [{"name": "a", "resource": {"action": "create", "manifest": "kind: Job"}}]}},
             "quota-bypass",
-            "makes an object that is not judged",
+            "makes an object that validate cannot see",
         ),
         ("Workflow.argoproj.io", {"schedulerName": "default-scheduler"}, "workload-conflict", "default-scheduler"),
         ("Workflow.argoproj.io", {"podPriorityClassName": "osmo-high"}, "workload-conflict", "osmo-normal"),
