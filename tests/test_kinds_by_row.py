@@ -499,8 +499,8 @@ class TestDeclared:
         ("kind", "said"),
         [
             ({"apiVersion": "batch/v1", "kind": "Job"}, "read and checked as what it is"),
-            ({"apiVersion": "scheduling.run.ai/v2", "kind": "Queue"}, "who may use how much"),
-            ({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role"}, "who may use how much"),
+            ({"apiVersion": "scheduling.run.ai/v2", "kind": "Queue"}, "quotas or rights"),
+            ({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role"}, "quotas or rights"),
         ],
     )
     def test_kinds_that_are_something_else(self, repository: Path, kind: Object, said: str) -> None:

@@ -190,9 +190,9 @@ def _unknown(workflow: Workflow, use: _Use) -> Diagnostic | None:
         return Diagnostic(TOKEN_UNKNOWN, message, use.place, hint=hint)
     own = {names.fold(item.name): item.name for item in use.group.tasks}
     if kind == "host" and name not in own:
-        message = f'no task "{name}" in the group "{use.group.name}", of which {{{{{use.token}}}}}{within} names a host'
+        message = f'{{{{{use.token}}}}}{within} names no task of the group "{use.group.name}"'
         others = [other.name for other, _ in groups_of(workflow) if name in {names.fold(t.name) for t in other.tasks}]
-        message += f'; it is in "{others[0]}"' if others else ""
+        message += f'; "{name}" is in "{others[0]}"' if others else ""
         advice = "Only tasks of one group know each other's hosts." if others else did_you_mean(name, own)
         hint = f"{advice} The group has {shortened(list(own.values()))}.".strip()
         return Diagnostic(TOKEN_UNKNOWN, message, use.place, hint=hint)

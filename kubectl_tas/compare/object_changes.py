@@ -177,7 +177,7 @@ def unappliable_changes(change: Change) -> Iterator[Diagnostic]:
                 "Argo CD that it takes part in ends it and starts it again"
             )
             place = item.after.origin.locate(("metadata", "labels", REPLACE), key=True)
-            yield Diagnostic(REPLACE_LEFT, message, place, hint="Remove the label: what it was for is done.")
+            yield Diagnostic(REPLACE_LEFT, message, place, hint="Remove the label: the object has been replaced.")
 
 
 def _finding(change: Change, item: ObjectChange, fields: Sequence[Changed], rule: Rule) -> Diagnostic:
@@ -196,7 +196,7 @@ def _finding(change: Change, item: ObjectChange, fields: Sequence[Changed], rule
         message = f"{what}, which {first.row.by} refuses for an object that is there"
         hint = f"Give it a new name{label}, or delete it first: {by_hand}"
         if after.kind == "PersistentVolumeClaim":
-            hint = "Give it a new name: who deletes it, or has it replaced, deletes its data."
+            hint = "Give it a new name: deleting or replacing it deletes its data."
     elif rule is CHANGE_KEPT:
         message = f"{what}, but what runs keeps the old: {first.row.by} does not change it"
         hint = f"Give it a new name{label if tool == 'Argo CD' else ''}, or delete it first: {by_hand}"

@@ -216,7 +216,7 @@ def _let_finish(change: Change, name: str, before: Sequence[str], after: Declare
         elif work in declared and work not in there:
             message = f"{item} is new since {change.revision} in subpool {now}, which is DELETING"
             related = (Related("it bears a name that was listed as draining", place),)
-            hint = "Send it elsewhere: what was listed has ended."
+            hint = "Send it to another pool or subpool: the listed work has ended."
             yield Diagnostic(SUBPOOL_STATE_CHANGED, message, declared[work].at(), related, hint=hint)
 
 

@@ -114,7 +114,7 @@ def test_a_policy_alone(repository: Path, version: str, annotations: dict[str, s
     [
         (9, "{}", ""),
         (9, "{subGroupSize: 9}", ""),
-        (8, "{subGroupSize: 8, subGroupPolicyType: LeaderExcluded}", "KAI waits for one pod more than there is"),
+        (8, "{subGroupSize: 8, subGroupPolicyType: LeaderExcluded}", "KAI waits for a pod that never comes"),
         (4, "{subGroupSize: 4, subGroupPolicyType: LeaderExcluded}", ""),
         (
             9,
