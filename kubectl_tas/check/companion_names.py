@@ -48,7 +48,7 @@ COMPANION_KIND = Rule(
 REFERENCE_UNKNOWN = Rule(
     "reference-unknown",
     Severity.ERROR,
-    "Work, or an object of it, misspells the name of an object, or names one of another namespace.",
+    "Work or a companion misspells the name of an object, or names one of another namespace.",
     "Kubernetes looks for an object by its exact name, in one namespace. Until it is there, pods do not start, an "
     "autoscaler does nothing, and a route leads nowhere. Correct the name of the object, of its port or of its key. If "
     "somebody else makes an object of that name, list it in spec.given of the Config.",
@@ -57,7 +57,7 @@ REFERENCE_UNKNOWN = Rule(
 REFERENCE_ELSEWHERE = Rule(
     "reference-elsewhere",
     Severity.INFO,
-    "Work, or an object of it, names an object that no file declares.",
+    "Work or a companion names an object that no file declares.",
     "Somebody else must make it in that namespace: an administrator, another repository, or an operator. Pods that "
     "need it do not start before. Declare it in a file, or list it in spec.given of the Config. A Secret is told only "
     "where spec.given lists Secrets of that namespace.",

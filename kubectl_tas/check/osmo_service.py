@@ -69,7 +69,7 @@ _STUCK = (
 TOKEN_UNKNOWN = Rule(
     "token-unknown",
     Severity.ERROR,
-    "A token stands for nothing: {{host:TASK}} of no task of its group, {{input:N}} of no input, or {{uuid}}.",
+    "A token has no value: {{host:TASK}} without such a task in its group, {{input:N}} without input, or {{uuid}}.",
     "OSMO leaves such a token as it is, and the text itself would reach the container. A task knows the hosts of its "
     "own group, and its own inputs by their number or their task.",
 )

@@ -36,7 +36,7 @@ POOL_BUSY = Rule(
 POOL_MOVED = Rule(
     "pool-moved",
     Severity.INFO,
-    "A pool gets another parent, or has none any more.",
+    "A pool gets another parent, or loses its parent.",
     "Its queue changes its parent in place: the names of its queues stay, and so does the work that runs. From the "
     "next cycle of the scheduler on it counts for the new parent and those above it, for the old one no more. KAI "
     "(0.13 to 0.17) refuses no such change.",

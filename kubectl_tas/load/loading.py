@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 CONFIG_MISPLACED = Rule(
     "config-misplaced",
     Severity.ERROR,
-    "A Config stands outside tas.yaml, or tas.yaml has two.",
+    "A Config is outside of tas.yaml, or tas.yaml has two.",
     "The settings decide which folders are read, so they must be found before anything else is. Keep one "
     "Config, in tas.yaml at the root of the repository.",
 )
