@@ -238,7 +238,7 @@ def test_a_field_that_is_gone(field: str, tmp_path: Path) -> None:
         found = kubectl_tas("validate", "-C", root)
         assert found.code == code
         if code:
-            assert f"workflows/gang.yaml:4:56: error: KAI {version} has no spec.{field} any more" in found.out
+            assert f"workflows/gang.yaml:4:56: error: KAI {version} no longer has spec.{field}" in found.out
             assert "the last release with it is 0.14" in found.out
         else:
             objects = list(yaml.safe_load_all(render(root).out))
