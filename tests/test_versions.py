@@ -170,7 +170,7 @@ def test_a_release_before_the_table(version: str, tmp_path: Path) -> None:
 def test_a_release_newer_than_the_table_is_read_as_the_newest(version: str, newest: str, tmp_path: Path) -> None:
     result = kubectl_tas("validate", "-C", repository("without-topology", version, tmp_path))
     assert result.code == 0
-    assert f"warning: KAI {version} is newer than what is known of it, and is read as {newest} [version-newer]" in (
+    assert f"warning: kubectl-tas does not know KAI {version} yet, and checks for {newest} [version-newer]" in (
         result.out
     )
 

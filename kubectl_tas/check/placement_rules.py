@@ -226,7 +226,7 @@ def _nowhere(workload: FleetWorkload, placement: Placement | None, why: str, hin
             message = f'{why}, so nothing keeps its pods within one "{asked.written}"'
             yield Diagnostic(PLACEMENT_UNSUPPORTED, message, place, hint=hint)
         else:
-            message = f'{why}, so nothing draws its pods to one "{asked.written}"'
+            message = f'{why}, so nothing places its pods in one "{asked.written}"'
             yield Diagnostic(PLACEMENT_IGNORED, message, place, hint=hint)
 
 
