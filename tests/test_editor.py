@@ -83,12 +83,16 @@ def test_a_hint_that_says_more_is_no_fix() -> None:
 REFERENCES = """\
 workflow: {name: a, pool: POOL, backend: BACKEND,
   groups: [{name: g, tasks: [{name: t, resource: RESOURCE, inputs: [{task: TASK}]}]}]}
-resources: {r: {topology: [{key: LEVEL}]}}
+resources: {r: {platform: PLATFORM, topology: [{key: LEVEL}]}}
 ---
 apiVersion: tas/v1alpha1
 kind: Pool
 metadata: {name: NONE}
-spec: {parent: POOL, topology: TOPOLOGY, backend: BACKEND, description: NONE}
+spec: {parent: POOL, topology: TOPOLOGY, backend: BACKEND, default_platform: PLATFORM, description: NONE}
+---
+apiVersion: tas/v1alpha1
+kind: Subpool
+spec: {parent: POOL, description: NONE}
 ---
 apiVersion: scheduling.run.ai/v2alpha2
 kind: PodGroup
@@ -98,23 +102,29 @@ spec: {queue: QUEUE, topologyConstraint: {topology: TOPOLOGY, requiredTopologyLe
 apiVersion: grove.io/v1alpha1
 kind: PodCliqueSet
 metadata: {labels: {kubectl-tas/pool: POOL}}
-spec: {template: {topologyConstraint: {topologyName: TOPOLOGY, packDomain: LEVEL},
+spec: {template: {topologyConstraint: {topologyName: TOPOLOGY, packDomain: LEVEL, pack: {required: LEVEL}},
   cliques: [{name: NONE, spec: {startsAfter: [CLIQUE]}}],
   podCliqueScalingGroups: [{name: NONE, cliqueNames: [CLIQUE]}]}}
 ---
 apiVersion: batch/v1
 kind: Job
 metadata: {labels: {kubectl-tas/pool: POOL, kubectl-tas/gang: NONE}}
-spec: {template: {metadata: {annotations: {
-  kai.scheduler/topology: TOPOLOGY, kai.scheduler/topology-required-placement: LEVEL}}}}
+spec: {template: {metadata: {labels: {kai.scheduler/queue: QUEUE}, annotations: {
+  pod-group-name: PODGROUP, kai.scheduler/topology: TOPOLOGY,
+  kai.scheduler/topology-required-placement: LEVEL, kai.scheduler/topology-preferred-placement: LEVEL,
+  kai.scheduler/segment-topology-required-placement: LEVEL,
+  kai.scheduler/segment-topology-preferred-placement: LEVEL}}}}
 """
+
+
+WORDS = ("POOL", "BACKEND", "RESOURCE", "TASK", "LEVEL", "TOPOLOGY", "QUEUE", "CLIQUE", "PLATFORM", "PODGROUP", "NONE")
 
 
 def test_what_names_something() -> None:
     documents, _ = parse("x", REFERENCES)
     seen = 0
     for document in documents:
-        for word in ("POOL", "BACKEND", "RESOURCE", "TASK", "LEVEL", "TOPOLOGY", "QUEUE", "CLIQUE", "NONE"):
+        for word in WORDS:
             start = -1
             while (start := REFERENCES.find(word, start + 1)) >= 0:
                 path = document.path_around(start + 1)
@@ -123,7 +133,7 @@ def test_what_names_something() -> None:
                 found = reference_at(document, path)
                 assert (found.what.upper() if found else "NONE") == word, path
                 seen += 1
-    assert seen == 26
+    assert seen == 36
 
 
 CONFIG = "apiVersion: tas/v1alpha1\nkind: Config\n"

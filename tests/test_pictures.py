@@ -93,6 +93,19 @@ def test_a_chain_of_pools_without_end_is_cut(output: str, repository: Path) -> N
     assert "Pool p21" not in shown
 
 
+def test_a_pod_group_that_the_tool_writes_is_named(repository: Path) -> None:
+    job = (
+        "apiVersion: batch/v1\nkind: Job\n"
+        "metadata: {name: own, labels: {kubectl-tas/pool: team, kubectl-tas/podgroup: owned}}\n"
+        "spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: i}]}}}\n"
+    )
+    write(repository, {"pools/team.yaml": pool("team"), "workflows/own.yaml": job})
+    assert (
+        "\nPodGroup:   own-7e0d7fd8, written by kubectl-tas\n"
+        in kubectl_tas("-C", repository, "workflow", "explain", "own").out
+    )
+
+
 def test_segments_of_a_pod_are_no_picture() -> None:
     result = kubectl_tas("-C", case_input(GANG), "workflow", "explain", "train", "--pod-index", "0", "-o", "svg")
     assert result.code == 2

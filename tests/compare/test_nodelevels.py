@@ -67,6 +67,31 @@ def test_the_labels_that_join_gpus_stay(repository: Path) -> None:
     assert left_out[ZONE] == "gpu-clique c00 lies in z0, z1 of zone"
 
 
+def test_the_page(repository: Path) -> None:
+    assert (
+        suggest(repository, racks()).out
+        == """\
+8 nodes
+
+Levels:
+  LEVEL       LABEL                        SET BY                 NODES WITHOUT  DOMAINS  NODES IN EACH  GPUS IN EACH
+  zone        topology.kubernetes.io/zone  Kubernetes             -              2        4              16
+  gpu-clique  nvidia.com/gpu.clique        GPU Feature Discovery  -              4        2              8
+  host        kubernetes.io/hostname       Kubernetes             -              8        1              4
+
+Left out:
+  LABEL                             WHY
+  network.topology.nvidia.com/leaf  its domains are those of gpu-clique
+
+For a pool on these nodes:
+  topology_keys:
+  - {key: zone, label: topology.kubernetes.io/zone}
+  - {key: gpu-clique, label: nvidia.com/gpu.clique}
+  - {key: host, label: kubernetes.io/hostname}
+"""
+    )
+
+
 def test_a_label_that_one_broken_node_lacks_stays(repository: Path) -> None:
     nodes = [node(f"n{number:02}", clique=f"c{number // 4}") for number in range(20)]
     del nodes[7]["metadata"]["labels"][CLIQUE]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -148,6 +149,16 @@ def test_a_comment_has_room_for_it_and_says_what_is_left_out(number: int) -> Non
         assert rows + (int(left[1]) if left else 0) == total
     if number <= 10:
         assert page.count("left out") == 0
+
+
+def test_queues_that_have_no_room_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    queues = replace(impact("team--a", "team--b", "team--c"), subpools=(), restarts=(), unread=())
+    assert "```mermaid\n" in impactmarkdown.render(queues)
+    monkeypatch.setattr(impactmarkdown, "LIMIT", 0)
+    page = impactmarkdown.render(queues)
+    assert "```mermaid\n" not in page
+    tree = page.rpartition("</details>\n")[2]
+    assert tree.splitlines()[1] == "3 more are left out: a comment has no room for all."
 
 
 def test_a_name_of_any_length_has_room() -> None:
