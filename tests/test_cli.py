@@ -214,7 +214,7 @@ class TestUsage:
 class TestRule:
     def test_one(self) -> None:
         result = kubectl_tas("rule", "yaml-tag")
-        assert result.out.startswith("# yaml-tag\n\n**error**: A key or a value carries a YAML tag")
+        assert result.out.startswith("# yaml-tag\n\n**error**: A key or a value has a YAML tag")
         assert result.code == 0
 
     def test_all(self) -> None:

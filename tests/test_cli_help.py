@@ -65,7 +65,9 @@ def test_command_lines_of_the_docs_are_taken() -> None:
         parsed(["kubectl", "tas", *shlex.split(line)[1:]])
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    "name", [name for name, context in COMMANDS.items() if not isinstance(context.command, click.Group)]
+)
 def test_the_page_names_and_explains_every_option(name: str) -> None:
     page = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
     (section,) = re.findall(rf"^## {name}\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE)

@@ -233,7 +233,7 @@ def test_further_pods_of_what_runs_are_told_by_the_name_in_its_file(repository: 
     nodes = f"--nodes={repository / 'state.json'}"
     rows = [line.split(maxsplit=4) for line in fit_all(nodes, root=repository).out.splitlines() if "runs" in line]
     assert [row[1] for row in rows] == ["train", "train"]
-    assert rows[1][4].endswith("runs; of its further pods 1 starts")
+    assert rows[1][4].endswith("runs; 1 more pod: starts")
     (scheduler,) = json.loads(fit_all(nodes, "-o", "json", root=repository).out)["schedulers"]
     (further,) = scheduler["further"]
     assert (further["podGroup"], further["queue"]) == (group, "osmo-pool-default-team--shared")

@@ -227,7 +227,7 @@ CHILD = "structureDefinition/childComponents/1/"
         (karta(kind="Job", group="batch"), "karta-unread", "plugin of its own"),
         (karta(kind="TaskRun", group="tekton.dev"), "karta-unread", "plugin of its own"),
         (karta(kind="InferenceService", group="serving.kserve.io"), "name-duplicate", "group them by this Karta"),
-        (karta(kind="Role", group="rbac.authorization.k8s.io"), "kind-elsewhere", "who may use"),
+        (karta(kind="Role", group="rbac.authorization.k8s.io"), "kind-elsewhere", "quotas or rights"),
         ({**karta(), "metadata": {"name": "training"}}, "missing-field", "by its labels"),
         (karta(gang={}), "missing-field", "no gangScheduling.podGroup"),
         (changed(f"{CHILD}scaleDefinition", {"replicasPath": ".spec.a[].b // 1"}), "invalid-value", "leaves out"),

@@ -159,21 +159,26 @@ def test_memory_of_spark(memory: str | None, overhead: str | None, expected: int
 @pytest.mark.parametrize(
     ("name", "spec", "rule", "said"),
     [
-        ("Workflow.argoproj.io", {"podSpecPatch": "x"}, "quota-bypass", "changes pods after all that is judged"),
+        ("Workflow.argoproj.io", {"podSpecPatch": "x"}, "quota-bypass", "changes pods after validate has judged"),
         ("Workflow.argoproj.io", {"templates": [{"name": "a", "podSpecPatch": "x"}]}, "quota-bypass", "podSpecPatch"),
-        ("Workflow.argoproj.io", {"workflowTemplateRef": {"name": "x"}}, "quota-bypass", "in another object"),
+        (
+            "Workflow.argoproj.io",
+            {"workflowTemplateRef": {"name": "x"}},
+            "quota-bypass",
+            "in an object that validate cannot see",
+        ),
         (
             "Workflow.argoproj.io",
             {"templates": [{"name": "a", "steps": [[{"name": "b", "templateRef": {"name": "x", "template": "y"}}]]}]},
             "quota-bypass",
-            "not judged here",
+            "validate cannot see",
         ),
         ("Workflow.argoproj.io", {"templateDefaults": {"container": gpus(8)}}, "quota-bypass", "templateDefaults"),
         (
             "CronWorkflow",
             {"workflowSpec": {"templates": [{"name": "a", "resource": {"action": "create", "manifest": "kind: Job"}}]}},
             "quota-bypass",
-            "makes an object that is not judged",
+            "makes an object that validate cannot see",
         ),
         ("Workflow.argoproj.io", {"schedulerName": "default-scheduler"}, "workload-conflict", "default-scheduler"),
         ("Workflow.argoproj.io", {"podPriorityClassName": "osmo-high"}, "workload-conflict", "osmo-normal"),
@@ -494,8 +499,8 @@ class TestDeclared:
         ("kind", "said"),
         [
             ({"apiVersion": "batch/v1", "kind": "Job"}, "read and checked as what it is"),
-            ({"apiVersion": "scheduling.run.ai/v2", "kind": "Queue"}, "who may use how much"),
-            ({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role"}, "who may use how much"),
+            ({"apiVersion": "scheduling.run.ai/v2", "kind": "Queue"}, "quotas or rights"),
+            ({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role"}, "quotas or rights"),
         ],
     )
     def test_kinds_that_are_something_else(self, repository: Path, kind: Object, said: str) -> None:

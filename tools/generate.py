@@ -20,6 +20,7 @@ from pathlib import Path
 
 import click
 
+from kubectl_tas.cli.addressing import ABOUT_WORK
 from kubectl_tas.cli.main import cli, run
 from kubectl_tas.model.backdoors import BACKDOORS
 from tools import completion, declared, rulepages
@@ -46,8 +47,11 @@ Several commands have these; each names its own below.
 ```text
 {shared}
 ```
+
+{work}
 """
-_SHARED = 4
+_ABOUT_WORK = re.compile(r"  WORK is a FILE, .*? KIND/NAME\.\n\n", re.DOTALL)
+_SHARED = 3
 """In how many commands an option says the same where the page says it once."""
 _BACKDOORS = re.compile(r"(<!-- back doors -->).*?(<!-- end -->)", re.DOTALL)
 _DIFF = re.compile(r"(<!-- diff of (\S+) to (\S+) -->\n```diff\n).*?(```\n)", re.DOTALL)
@@ -84,14 +88,16 @@ def _contexts(command: click.Command, name: str, parent: click.Context | None) -
 
 
 def _command_page() -> str:
-    """What every command says of itself; what several say alike is said once."""
-    contexts = list(commands())
+    """What every command says of itself; what several say alike is said once, and a group says nothing."""
+    contexts = [item for item in commands() if item.parent is None or not isinstance(item.command, click.Group)]
     found = Counter(record for item in contexts for _, record in _records(item))
-    shared = {record: None for item in contexts for _, record in _records(item) if found[record] >= _SHARED}
+    common = {record[0].split()[0]: record for record, count in reversed(found.most_common()) if count >= _SHARED}
+    shared = set(common.values())
     formatter = click.HelpFormatter(width=_WIDTH)
     formatter.write_dl(sorted(shared))
     sections = (_section(item, shared) for item in contexts)
-    return _COMMANDS.format(shared=textwrap.dedent(formatter.getvalue()).rstrip()) + "".join(sections)
+    options = textwrap.dedent(formatter.getvalue()).rstrip()
+    return _COMMANDS.format(shared=options, work=" ".join(ABOUT_WORK.split())) + "".join(sections)
 
 
 def _records(context: click.Context) -> Iterator[tuple[click.Option, tuple[str, str]]]:
@@ -107,7 +113,7 @@ def _section(context: click.Context, shared: Container[tuple[str, str]]) -> str:
     for parameter in left:
         parameter.hidden = True
     try:
-        text = context.get_help()
+        text = _ABOUT_WORK.sub("", context.get_help())
     finally:
         for parameter in left:
             parameter.hidden = False
@@ -123,7 +129,7 @@ def _admission_page() -> str:
         key = f"{item.parent}.{item.key}" if item.parent else item.key
         key = f"**`{key}`**" if item.on_pods else f"`{key}`"
         project = item.reader.partition(":")[0]
-        reader = f"{project}: {item.effect}" if item.effect else project
+        reader = item.effect if item.effect.startswith(project) else ": ".join(filter(None, (project, item.effect)))
         rows.append(f"| {key}, {item.place.value} | {item.decides.value} | {item.kinds} | {reader} |")
     page = (ROOT / "docs/admission.md").read_text(encoding="utf-8")
     table = "\n".join(rows)

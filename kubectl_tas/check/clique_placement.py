@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 PACK_DOMAIN_UNKNOWN = Rule(
     "pack-domain-unknown",
     Severity.ERROR,
-    "A PodCliqueSet asks for a domain that its cluster topology lacks (rule 1, domain existence).",
+    "A PodCliqueSet asks for a domain that its cluster topology lacks (Grove's rule 1).",
     "Grove's webhook refuses such a set; of one that is deployed already Grove drops the constraint and sets the "
     "condition TopologyLevelsUnavailable. Ask for a domain of the topology, or name another topology.",
 )
 PACK_HIERARCHY = Rule(
     "pack-hierarchy",
     Severity.ERROR,
-    "A child of a PodCliqueSet asks for a broader domain than its parent (rule 2, hierarchy).",
+    "A child of a PodCliqueSet asks for a broader domain than its parent (Grove's rule 2).",
     "From the set over its scaling groups to its cliques a domain may only stay equal or become narrower: what "
     "runs within one rack cannot be asked to run within one zone. Required domains are compared with required ones, "
     "preferred ones with preferred ones. Grove's webhook refuses such a set.",
@@ -45,21 +45,21 @@ PACK_EMPTY = Rule(
 SET_TOPOLOGY_UNKNOWN = Rule(
     "set-topology-unknown",
     Severity.ERROR,
-    "A PodCliqueSet names a cluster topology that does not exist (rule 3, topology reference).",
+    "A PodCliqueSet names a cluster topology that does not exist (Grove's rule 3).",
     "Grove's webhook refuses such a set; of one that is deployed already the condition TopologyLevelsUnavailable "
     "becomes Unknown. Correct the name, or declare the ClusterTopology.",
 )
 SET_TOPOLOGY_UNUSED = Rule(
     "set-topology-unused",
     Severity.ERROR,
-    "A PodCliqueSet names a cluster topology but asks for no domain (rule 3, topology reference).",
+    "A PodCliqueSet names a cluster topology but asks for no domain (Grove's rule 3).",
     "Without a constraint at the set, a scaling group or a clique the topology means nothing, and Grove's webhook "
     "refuses the set. Add a constraint, or remove the name.",
 )
 SET_TOPOLOGY_MIXED = Rule(
     "set-topology-mixed",
     Severity.ERROR,
-    "A PodCliqueSet refers to two cluster topologies (rule 3, topology reference).",
+    "A PodCliqueSet refers to two cluster topologies (Grove's rule 3).",
     "A gang is placed within one hierarchy, so a set has one topology. A constraint without a name has that of the "
     "part above it, or else grove-topology. Name it once, at the set.",
 )
@@ -75,7 +75,7 @@ SET_TOPOLOGY_DEFAULT = Rule(
 TAS_DISABLED = Rule(
     "tas-disabled",
     Severity.ERROR,
-    "A PodCliqueSet asks for placement, but Grove's operator has it disabled (rule 3, topology reference).",
+    "A PodCliqueSet asks for placement, but Grove's operator has it disabled (Grove's rule 3).",
     "With topologyAwareScheduling.enabled false Grove's webhook refuses every set that names a cluster topology or "
     "has a constraint. Enable it in the OperatorConfiguration, or remove what the message names.",
 )

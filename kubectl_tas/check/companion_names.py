@@ -48,7 +48,7 @@ COMPANION_KIND = Rule(
 REFERENCE_UNKNOWN = Rule(
     "reference-unknown",
     Severity.ERROR,
-    "Work, or an object of it, misspells the name of an object, or names one of another namespace.",
+    "Work or a companion misspells the name of an object, or names one of another namespace.",
     "Kubernetes looks for an object by its exact name, in one namespace. Until it is there, pods do not start, an "
     "autoscaler does nothing, and a route leads nowhere. Correct the name of the object, of its port or of its key. If "
     "somebody else makes an object of that name, list it in spec.given of the Config.",
@@ -57,7 +57,7 @@ REFERENCE_UNKNOWN = Rule(
 REFERENCE_ELSEWHERE = Rule(
     "reference-elsewhere",
     Severity.INFO,
-    "Work, or an object of it, names an object that no file declares.",
+    "Work or a companion names an object that no file declares.",
     "Somebody else must make it in that namespace: an administrator, another repository, or an operator. Pods that "
     "need it do not start before. Declare it in a file, or list it in spec.given of the Config. A Secret is told only "
     "where spec.given lists Secrets of that namespace.",
@@ -160,7 +160,7 @@ def _misnamed(
     if meant is not None:
         return Diagnostic(REFERENCE_UNKNOWN, message, first, related, hint=question(name, meant))
     message += f"; namespace {shortened(others)} has one"
-    hint = f"Work uses what its own namespace has: declare one in {namespace}."
+    hint = f"Declare one in namespace {namespace}: work uses only objects of its own namespace."
     return Diagnostic(REFERENCE_UNKNOWN, message, first, related, hint=hint)
 
 
@@ -212,7 +212,7 @@ def _kinds(fleet: Fleet) -> Iterator[Diagnostic]:
     for index, item in enumerate(fleet.config.companions if config else ()):
         reason = _reason(item)
         if config is not None and reason is not None:
-            message = f"{item.kind} of {item.apiVersion} cannot stand beside workloads: {reason[0]}"
+            message = f"{item.kind} of {item.apiVersion} cannot be a companion of workloads: {reason[0]}"
             yield Diagnostic(KIND_ELSEWHERE, message, config.at("spec", "companions", index), hint=reason[1])
         elif config is not None and not is_harmless(item.apiVersion, item.kind):
             message = f"kubectl-tas does not know what controllers make of {item.kind} of {item.apiVersion}"
@@ -222,7 +222,7 @@ def _kinds(fleet: Fleet) -> Iterator[Diagnostic]:
     for index, declared in enumerate(config.spec.spec.kinds if config else ()):
         reason = _declared_reason(declared)
         if config is not None and reason is not None:
-            message = f"{declared.kind} of {declared.apiVersion} is no kind to declare: {reason[0]}"
+            message = f"{declared.kind} of {declared.apiVersion} cannot be declared in spec.kinds: {reason[0]}"
             yield Diagnostic(KIND_ELSEWHERE, message, config.at("spec", "kinds", index), hint=reason[1])
         elif config is not None:
             yield from _contradictions(config, index)
@@ -252,7 +252,7 @@ def _declared_reason(item: CompanionKind | DeclaredKind) -> tuple[str, str] | No
     if isinstance(item, DeclaredKind) and is_harmless(item.apiVersion, item.kind):
         return "it stands beside workloads, and makes no pods", "Remove it, or move it to spec.companions."
     elsewhere = belongs_elsewhere(item.apiVersion, item.kind)
-    return None if elsewhere is None else ("it could change who may use how much", elsewhere)
+    return None if elsewhere is None else ("it could change quotas or rights", elsewhere)
 
 
 def _reason(item: CompanionKind) -> tuple[str, str] | None:

@@ -113,7 +113,7 @@ def _topology(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
         for index, level in enumerate(topology.levels):
             if level.key not in DOMAINS:
                 place = declared.at(*topology.path, index, "domain")
-                what = f'the domain "{level.key}", which is none of {", ".join(DOMAINS)},'
+                what = f'the domain "{level.key}", which is not one of {", ".join(DOMAINS)},'
                 yield _needs(backend, what, lambda row: row.has_free_domains, place)
 
 

@@ -68,7 +68,7 @@ HOSTNAME_NOT_LAST = Rule(
     "hostname-not-last",
     Severity.ERROR,
     "kubernetes.io/hostname stands above another level.",
-    "A single node is the finest level there is, and KAI refuses it anywhere else. Levels are written from "
+    "No level is finer than a single node, and KAI refuses it anywhere else. Levels are written from "
     "the coarsest to the finest; move it to the end.",
 )
 DOMAIN_ORDER = Rule(
@@ -130,7 +130,7 @@ def _for_kai(topology: FleetTopology, *, aliases: bool) -> Iterator[Diagnostic]:
         yield Diagnostic(LEVEL_COUNT, message, _at(topology, MAX_LEVELS, key), hint=hint)
     for index, level in enumerate(levels):
         if level.label == HOSTNAME and index < len(levels) - 1:
-            message = f"{HOSTNAME} is the finest level there is, but {levels[index + 1].key} stands below it"
+            message = f"no level can be finer than {HOSTNAME}, but {levels[index + 1].key} stands below it"
             hint = "A Topology of KAI ends at the host: remove what is finer, and move what is coarser up."
             yield Diagnostic(HOSTNAME_NOT_LAST, message, _at(topology, index, label), hint=hint)
         if not re.fullmatch(QUALIFIED_NAME, level.label):

@@ -58,7 +58,7 @@ def _of(fleet: Fleet, declared: Declared[Karta]) -> Iterator[Diagnostic]:
         message = f"kubectl-tas knows where the pods of {kind.kind} are, but KAI would group them by this Karta"
         yield Diagnostic(NAME_DUPLICATE, message, place, hint="Remove the Karta, here and in the cluster.")
     elif elsewhere is not None:
-        message = f"{kind.kind} of {kind.apiVersion} is no kind to declare: it could change who may use how much"
+        message = f"{kind.kind} of {kind.apiVersion} cannot be declared by a Karta: it could change quotas or rights"
         yield Diagnostic(KIND_ELSEWHERE, message, place, hint=elsewhere)
     elif any(
         (item.apiVersion, item.kind) == (kind.apiVersion, kind.kind) and not isinstance(item, KartaKind)

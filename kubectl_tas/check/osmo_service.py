@@ -69,7 +69,7 @@ _STUCK = (
 TOKEN_UNKNOWN = Rule(
     "token-unknown",
     Severity.ERROR,
-    "A token stands for nothing: {{host:TASK}} of no task of its group, {{input:N}} of no input, or {{uuid}}.",
+    "A token has no value: {{host:TASK}} without such a task in its group, {{input:N}} without input, or {{uuid}}.",
     "OSMO leaves such a token as it is, and the text itself would reach the container. A task knows the hosts of its "
     "own group, and its own inputs by their number or their task.",
 )
@@ -190,9 +190,9 @@ def _unknown(workflow: Workflow, use: _Use) -> Diagnostic | None:
         return Diagnostic(TOKEN_UNKNOWN, message, use.place, hint=hint)
     own = {names.fold(item.name): item.name for item in use.group.tasks}
     if kind == "host" and name not in own:
-        message = f'no task "{name}" in the group "{use.group.name}", of which {{{{{use.token}}}}}{within} names a host'
+        message = f'{{{{{use.token}}}}}{within} names no task of the group "{use.group.name}"'
         others = [other.name for other, _ in groups_of(workflow) if name in {names.fold(t.name) for t in other.tasks}]
-        message += f'; it is in "{others[0]}"' if others else ""
+        message += f'; "{name}" is in "{others[0]}"' if others else ""
         advice = "Only tasks of one group know each other's hosts." if others else did_you_mean(name, own)
         hint = f"{advice} The group has {shortened(list(own.values()))}.".strip()
         return Diagnostic(TOKEN_UNKNOWN, message, use.place, hint=hint)

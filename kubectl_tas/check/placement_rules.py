@@ -56,7 +56,7 @@ CONSTRAINT_ORDER = Rule(
 PLACEMENT_UNSUPPORTED = Rule(
     "placement-unsupported",
     Severity.ERROR,
-    "A required level is where KAI does not read it, and nowhere else.",
+    "Work requires a level only where KAI does not read it.",
     "KAI reads a placement on the workload itself; what its only pod template asks for is written there. Of "
     "RayCluster, RayJob and RayService it reads that of each template too (from 0.14), of a JobSet that of each "
     "replicated job (from 0.16). A part of any other workload has none, and each pod of a Deployment is a PodGroup of "
@@ -67,7 +67,7 @@ PLACEMENT_UNSUPPORTED = Rule(
 PLACEMENT_IGNORED = Rule(
     "placement-ignored",
     Severity.WARNING,
-    "A preferred level is where KAI does not read it, and nowhere else.",
+    "Work prefers a level only where KAI does not read it.",
     "As for placement-unsupported; but the pods run, with nothing that draws them together.",
 )
 PLACEMENT_WITHOUT_LEVEL = Rule(
@@ -226,7 +226,7 @@ def _nowhere(workload: FleetWorkload, placement: Placement | None, why: str, hin
             message = f'{why}, so nothing keeps its pods within one "{asked.written}"'
             yield Diagnostic(PLACEMENT_UNSUPPORTED, message, place, hint=hint)
         else:
-            message = f'{why}, so nothing draws its pods to one "{asked.written}"'
+            message = f'{why}, so nothing places its pods in one "{asked.written}"'
             yield Diagnostic(PLACEMENT_IGNORED, message, place, hint=hint)
 
 

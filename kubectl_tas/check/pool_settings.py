@@ -58,7 +58,7 @@ NAMESPACE_UNCLEAR = Rule(
 NAMESPACE_OF_SYSTEM = Rule(
     "namespace-of-system",
     Severity.ERROR,
-    "Work is to run in a namespace of Kubernetes' or KAI's own.",
+    "Work would run in a namespace of Kubernetes or KAI.",
     "Who may create pods in kube-system may become administrator of the cluster: its service accounts may do all that "
     "Kubernetes' own components do, and the Roles of spec.access open it to a team. Everybody may read kube-public, "
     "and kube-node-lease holds what nodes report. In its own namespaces KAI runs itself, and reserves GPUs. Use a "

@@ -41,7 +41,7 @@ QUOTA_EXCEEDS_POOL = Rule(
 QUOTA_UNLIMITED_POOL = Rule(
     "quota-unlimited-pool",
     Severity.ERROR,
-    "A pool with parts has no finite guarantee of what they divide, or a child pool has none of it.",
+    "A pool with parts, or a child pool, has no finite guarantee of a resource that the parts divide.",
     "What is left for the pool itself is its guarantee less those of its parts; without a number "
     "there is nothing to divide, and a part without one would take all. Set spec.resources.gpu.guarantee, and that of "
     "cpu and memory where any of them has a quota of it.",

@@ -19,7 +19,7 @@ from kubectl_tas.words import closest, did_you_mean, question
 BACKEND_UNKNOWN = Rule(
     "backend-unknown",
     Severity.ERROR,
-    "A pool names no backend of several, or an unknown one; or a PodGroup or an object of work tells none.",
+    "A pool names an unknown backend, or none of several; or a PodGroup or companion does not tell its own.",
     "The backend decides the namespace and the folder of everything that belongs to the pool. Name one of "
     "spec.backends in tas.yaml. A PodGroup belongs to the backend of its queue, else to that of its namespace; an "
     "object beside workloads to that of its label kubectl-tas/pool, else of the work in its file, else of its "

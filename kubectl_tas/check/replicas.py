@@ -33,7 +33,7 @@ REPLICAS_REFUSED = Rule(
 ANNOTATION_IGNORED = Rule(
     "annotation-ignored",
     Severity.WARNING,
-    "An annotation about the start of a gang stands where KAI does not read it.",
+    "KAI does not read an annotation about the start of a gang where it is.",
     "KAI reads kai.scheduler/batch-min-member on a Job and a JobSet (from 0.14.1), and on the templates of a JobSet's "
     "replicated jobs (from 0.16). The runs of a CronJob start pod by pod, whatever they say. It reads "
     "kai.scheduler/preemption-delay and kai.scheduler/staleness-grace-period on the workload, of a CronJob on the "
@@ -42,7 +42,7 @@ ANNOTATION_IGNORED = Rule(
 DURATION_INVALID = Rule(
     "duration-invalid",
     Severity.ERROR,
-    "How long a gang waits is no duration.",
+    "The time that a gang waits is not a duration.",
     "KAI reads kai.scheduler/preemption-delay, kai.scheduler/staleness-grace-period and the fields of a PodGroup as Go "
     "does: a number and a unit (ns, us, ms, s, m, h), such as 90s or 1h30m. Its webhook refuses another PodGroup, and "
     "its podgrouper ignores another annotation. A preemption delay is not negative; a negative grace period means "

@@ -335,11 +335,11 @@ def _refused_notes(pod: Pod) -> Iterator[Diagnostic]:
             yield Diagnostic(GPU_ANNOTATION, f'"{notes[name]}" is no {name}', pod.note(name), hint=f"Write {wanted}.")
     parts = [name for name in (gpus.FRACTION, gpus.MEMORY) if name in notes]
     if len(parts) > 1:
-        message = f"{gpus.MEMORY} stands beside {gpus.FRACTION}"
-        yield Diagnostic(GPU_ANNOTATION, message, pod.note(gpus.MEMORY), hint="Ask by one of them.")
+        message = f"{gpus.MEMORY} and {gpus.FRACTION} ask for the same GPU twice"
+        yield Diagnostic(GPU_ANNOTATION, message, pod.note(gpus.MEMORY), hint="Remove one of the two.")
     if parts and pod.spec.gpus_with({}):
-        message = f"{parts[0]} stands beside GPUs that the containers ask for"
-        yield Diagnostic(GPU_ANNOTATION, message, pod.note(parts[0]), hint="Ask by one of them.")
+        message = f"the pod asks for GPUs twice: by {parts[0]}, and in its containers"
+        yield Diagnostic(GPU_ANNOTATION, message, pod.note(parts[0]), hint="Remove one of the two.")
     if gpus.DEVICES in notes and not parts:
         message = f"{gpus.DEVICES} stands without {gpus.FRACTION} or {gpus.MEMORY}"
         yield Diagnostic(GPU_ANNOTATION, message, pod.note(gpus.DEVICES), hint="Say what part of each, or remove it.")

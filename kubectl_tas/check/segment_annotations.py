@@ -277,9 +277,9 @@ def _why(workload: FleetWorkload, ignored: Ignored) -> tuple[str, str]:
         case Ignored.NOT_IN_GANG:
             return "its pod is no part of the gang", "Remove them."
         case Ignored.NOT_DIVIDED:
-            return f"of a {kind} KAI makes segments of the workers only", row.segment_template
+            return f"KAI makes segments only of the workers of a {kind}", row.segment_template
         case Ignored.NO_INDEX:
-            why = row.no_index or f"they are not read on a {kind}, whose pods bear no index that is known"
+            why = row.no_index or f"kubectl-tas knows no label with the index of the pods of a {kind}"
             return why, f"Name the label that holds a pod's index with {labels.POD_INDEX_LABEL}."
         case Ignored.NO_TOPOLOGY:
             hint = f"Add {labels.SEGMENT_REQUIRED}, or name the topology with {labels.TOPOLOGY}."

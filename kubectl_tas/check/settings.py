@@ -154,7 +154,7 @@ def _context(config: Declared[Config], before: Iterable[FleetBackend], backend: 
 
 def newer(what: str, version: str, newest: str, place: Location) -> Diagnostic:
     """That a ``version`` of KAI or Grove is read as the ``newest`` known one."""
-    message = f"{what} {version} is newer than what is known of it, and is read as {newest}"
+    message = f"kubectl-tas does not know {what} {version} yet, and checks for {newest}"
     hint = "Update kubectl-tas, or look at the release notes for what changed."
     return Diagnostic(VERSION_NEWER, message, place, hint=hint)
 

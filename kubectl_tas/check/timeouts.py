@@ -91,7 +91,7 @@ def _codes(declared: Declared[Any], path: KeyPath, ranges: Sequence[CodeRange]) 
     for item in ranges:
         place = declared.at(*path, item.action)
         if item.first > item.last:
-            message = f"the exit codes {item.text} of {item.action} are none"
+            message = f"the range {item.text} of {item.action} has no exit code"
             hint = f"Write the lower one first: {item.last}-{item.first}."
             yield Diagnostic(EXIT_CODES, message, place, hint=hint)
         earlier = [first.setdefault(code, item) for code in range(item.first, min(item.last, 255) + 1)]

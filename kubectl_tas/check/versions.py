@@ -205,16 +205,14 @@ def _pod_group(item: FleetPodGroup) -> Iterator[Diagnostic]:
     for field in sorted(backend.release.removed_fields & spec.model_fields_set):
         place = declared.origin.locate(("spec", field), key=True)
         last = kai.last_with_field(field)
-        message = (
-            f"KAI {backend.spec.scheduler.version} has no spec.{field} any more; the last release with it is {last}"
-        )
+        message = f"KAI {backend.spec.scheduler.version} no longer has spec.{field}; the last release with it is {last}"
         yield Diagnostic(VERSION_UNSUPPORTED, message, place, hint="Remove the field.")
     above = {sub_group.parent for sub_group, _ in item.sub_groups}
     mixed = {sub_group.parent for sub_group, _ in item.sub_groups if sub_group.name in above}
     for sub_group, path in item.sub_groups:
         is_mixed = sub_group.parent in mixed and sub_group.name not in above
         if is_mixed and _lacks(backend, Feature.MIXED_SUBGROUPS) and backend.has(Feature.SUBGROUP_TREE):
-            what = f"the SubGroup {sub_group.name} beside one with others below it, of which KAI would drop the pods,"
+            what = f"the SubGroup {sub_group.name}, which has pods next to a SubGroup with children,"
             instead = f"put {sub_group.name} below a SubGroup of its own"
             yield unsupported(backend, Feature.MIXED_SUBGROUPS, what, declared.at(*path, "name"), instead)
         for field, feature in _SUB_GROUP_FIELDS.items():

@@ -117,7 +117,9 @@ def check_workloads(fleet: Fleet) -> Iterator[Diagnostic]:
         if podgrouper.row(workload).templates_elsewhere and workload.pool.backend.is_kai:
             name = workload.pool.backend.scheduler_name
             label = f", and its pods need the label {labels.QUEUE}: {workload.queue}" if fleet.config.guard else ""
-            nodes = f", and all that nodes of pool {workload.pool.name} says" if workload.pool.nodes != Nodes() else ""
+            nodes = (
+                f", and what spec.nodes of pool {workload.pool.name} asks for" if workload.pool.nodes != Nodes() else ""
+            )
             message = f"a {workload.kind} has no pod template: its runtime must set schedulerName: {name}{nodes}{label}"
             yield Diagnostic(WORKLOAD_SCHEDULER, message, workload.declared.at("kind"))
         elif workload.kind == "SeldonDeployment" and not workload.replicas:

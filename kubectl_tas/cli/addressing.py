@@ -24,7 +24,7 @@ from kubectl_tas.resolve.pools import Submission
 KINDS = "workflow, workload, PodCliqueSet or PodGroup"
 """The kinds of work, as all commands list them."""
 _WHAT = f"file, {KINDS}"
-_ABOUT = f"""
+ABOUT_WORK = f"""
 
     WORK is a FILE, in the repository or not; - for standard input; the NAME of a {KINDS}; or KIND/NAME.
 """
@@ -46,7 +46,7 @@ def work_arguments(*, many: bool = False, required: bool = True) -> Callable[[F]
             return command(work=words if many else words[0], **options)
 
         paragraphs = (command.__doc__ or "").rstrip().split("\n\n", 1)
-        call.__doc__ = "\n\n".join((paragraphs[0], _ABOUT.strip("\n").rstrip(), *paragraphs[1:]))
+        call.__doc__ = "\n\n".join((paragraphs[0], ABOUT_WORK.strip("\n").rstrip(), *paragraphs[1:]))
         metavar = "[WORK]..." if many else "WORK"
         option = "-f", "--filename", "filenames"
         found = click.option(*option, metavar="FILE", type=FILE, multiple=True, help="A FILE, as WORK names it.")(call)

@@ -134,7 +134,7 @@ def _levels(topology: FleetTopology) -> str:
 SET_CONSTRAINT_CHANGED = Rule(
     "set-constraint-changed",
     Severity.ERROR,
-    "A topologyConstraint of an existing PodCliqueSet changes (rule 1, domain existence).",
+    "A topologyConstraint of an existing PodCliqueSet changes (Grove's rule 1).",
     "Domains of a deployed set cannot be changed; Grove's webhook refuses it. Deploy the set under another name, or "
     "delete it first. With the cluster's state, a set that is not deployed may be changed.",
     protects=Waiving.CONFIG,
@@ -143,14 +143,14 @@ SET_REFERENCE_CHANGED = Rule(
     "set-reference-changed",
     Severity.WARNING,
     "A PodCliqueSet that may have scheduled pods names another cluster topology.",
-    "The reference may change only while no pod of the set has a node (rule 3, topology reference). Pass the "
+    "The reference may change only while no pod of the set has a node (Grove's rule 3). Pass the "
     "cluster's state to have that checked.",
     protects=Waiving.CONFIG,
 )
 SET_REFERENCE_LOCKED = Rule(
     "set-reference-locked",
     Severity.ERROR,
-    "A PodCliqueSet with scheduled pods names another cluster topology (rule 3, topology reference).",
+    "A PodCliqueSet with scheduled pods names another cluster topology (Grove's rule 3).",
     "Its pods have been placed by the old topology, so Grove's webhook refuses the change. Delete the set and "
     "deploy it anew.",
     protects=Waiving.CONFIG,

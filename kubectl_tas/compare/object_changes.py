@@ -177,7 +177,7 @@ def unappliable_changes(change: Change) -> Iterator[Diagnostic]:
                 "Argo CD that it takes part in ends it and starts it again"
             )
             place = item.after.origin.locate(("metadata", "labels", REPLACE), key=True)
-            yield Diagnostic(REPLACE_LEFT, message, place, hint="Remove the label: what it was for is done.")
+            yield Diagnostic(REPLACE_LEFT, message, place, hint="Remove the label: the object has been replaced.")
 
 
 def _finding(change: Change, item: ObjectChange, fields: Sequence[Changed], rule: Rule) -> Diagnostic:
@@ -185,7 +185,7 @@ def _finding(change: Change, item: ObjectChange, fields: Sequence[Changed], rule
     tool = TOOLS.get(change.after.config.gitops)
     place, reason = _place(after, first.path)
     more = f" (and {len(fields) - 1} more)" if len(fields) > 1 else ""
-    lost = "its data is lost" if after.kind == "PersistentVolumeClaim" else "what runs of it ends"
+    lost = "its data is lost" if after.kind == "PersistentVolumeClaim" else "any running pods of it end"
     what = (
         f"{after.kind} {after.name}: {path_text(first.path)}{reason} goes from {shown(first.old)} to "
         f"{shown(first.new)}{more} since {change.revision}"
@@ -196,7 +196,7 @@ def _finding(change: Change, item: ObjectChange, fields: Sequence[Changed], rule
         message = f"{what}, which {first.row.by} refuses for an object that is there"
         hint = f"Give it a new name{label}, or delete it first: {by_hand}"
         if after.kind == "PersistentVolumeClaim":
-            hint = "Give it a new name: who deletes it, or has it replaced, deletes its data."
+            hint = "Give it a new name: deleting or replacing it deletes its data."
     elif rule is CHANGE_KEPT:
         message = f"{what}, but what runs keeps the old: {first.row.by} does not change it"
         hint = f"Give it a new name{label if tool == 'Argo CD' else ''}, or delete it first: {by_hand}"
@@ -204,7 +204,7 @@ def _finding(change: Change, item: ObjectChange, fields: Sequence[Changed], rule
         message = f"{what}: {tool} deletes it and makes it anew, and {lost}"
         hint = "Remove the label once that is done." if tool == "Argo CD" else ""
     else:
-        message = f"{what}, so it must be deleted and made anew, and spec.gitops names nobody who would do that"
+        message = f"{what}, so you must delete it: spec.gitops names no tool that replaces it"
         hint = f"Delete it before you apply the manifests: {by_hand}"
     related = [Related(f"as at {change.revision}", item.before.origin.locate(first.path))]
     for other in fields[1:]:

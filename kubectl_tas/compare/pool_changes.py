@@ -36,7 +36,7 @@ POOL_BUSY = Rule(
 POOL_MOVED = Rule(
     "pool-moved",
     Severity.INFO,
-    "A pool gets another parent, or has none any more.",
+    "A pool gets another parent, or loses its parent.",
     "Its queue changes its parent in place: the names of its queues stay, and so does the work that runs. From the "
     "next cycle of the scheduler on it counts for the new parent and those above it, for the old one no more. KAI "
     "(0.13 to 0.17) refuses no such change.",
@@ -216,7 +216,7 @@ def _let_finish(change: Change, name: str, before: Sequence[str], after: Declare
         elif work in declared and work not in there:
             message = f"{item} is new since {change.revision} in subpool {now}, which is DELETING"
             related = (Related("it bears a name that was listed as draining", place),)
-            hint = "Send it elsewhere: what was listed has ended."
+            hint = "Send it to another pool or subpool: the listed work has ended."
             yield Diagnostic(SUBPOOL_STATE_CHANGED, message, declared[work].at(), related, hint=hint)
 
 

@@ -33,7 +33,7 @@ _EXISTS = {
     Outcome.UNKNOWN: "not known",
 }
 _FOUND = {
-    Outcome.MISSED: "no: by its order of names and domains it comes to none, and it does not go back",
+    Outcome.MISSED: "no: KAI tries one order of names and domains, and this order fails",
     Outcome.NO_ROOM: "no",
     Outcome.UNKNOWN: "no",
 }

@@ -62,7 +62,7 @@ def _further(turn: Turn, names: Mapping[str, str], scheduler: Scheduler, given: 
     pool = scheduler.called.get(work.queue, work.queue)
     pods = str(len(turn.placed))
     cells = "-", names.get(work.name, work.name), pool, "", pods, show("gpu", gpus)
-    return *cells, f"runs; of its further pods {len(turn.placed)} {_said(turn, names, scheduler, given)}"
+    return *cells, f"runs; {plural(len(turn.placed), 'more pod')}: {_said(turn, names, scheduler, given)}"
 
 
 def _queue(scheduler: Scheduler, name: str, found: Pending) -> tuple[str, ...]:

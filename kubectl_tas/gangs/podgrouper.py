@@ -184,7 +184,7 @@ def _leader_worker_segments(workload: AnyWorkload, workers: ReplicaType, segment
     if segments.size == 1:
         return "KAI refuses segments of 1 pod", f"Use a size from 2, or remove the segments and {whole}."
     if segments.size == workers.replicas:
-        why = f"of one segment with all {segments.size} workers KAI waits for one pod more than there is"
+        why = f"with one segment for all {segments.size} workers, KAI waits for a pod that never comes"
         larger = "" if segments.leader_excluded else f", or {segments.size + 1} for the leader and its workers together"
         return why, f"Use a smaller size{larger}, or remove the segments and {whole}."
     if segments.leader_excluded and workers.replicas % segments.size:

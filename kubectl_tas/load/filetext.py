@@ -43,7 +43,7 @@ def _about(lines: Sequence[str], line: int) -> int:
 YAML_LOOKALIKE = Rule(
     "yaml-lookalike",
     Severity.WARNING,
-    "A space or a quote is one that YAML takes for text.",
+    "YAML reads a look-alike of a space or quote as text.",
     "Word processors, chats and web pages put no-break spaces and curly quotes in place of plain ones. YAML reads "
     "them as a part of the word, so a name is not the one that it looks like. Type a plain one; where the character "
     "is meant, put the value in plain quotes.",

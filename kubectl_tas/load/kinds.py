@@ -131,14 +131,37 @@ KINDS: tuple[Kind, ...] = (
     *_of_rows(PLAIN),
 )
 _BUILT = "Keep the {} elsewhere, and put here what `{}` makes of it."
-_ADVICE = {
-    "DaemonSet": "Its pods run on every node, so no queue is charged for them; keep it elsewhere.",
-    "Workflow": "An OSMO workflow has neither apiVersion nor kind: its root key is workflow.",
-    "Kustomization": _BUILT.format("kustomization", "kustomize build"),
+_MOVE = "move it out of the folders that are read."
+_ELSEWHERE = _MOVE.capitalize()
+_UNTOLD = "Move it out of the folders that are read: its file does not say which pods it makes."
+_NO_PODGROUP = "Remove it: KAI makes a PodGroup of each workload."
+_ADVICE: dict[tuple[str | None, str], str] = {
+    (None, "DaemonSet"): "Its pods run on every node, so no queue is charged for them; keep it elsewhere.",
+    (None, "Workflow"): "An OSMO workflow has neither apiVersion nor kind: its root key is workflow.",
+    (None, "Kustomization"): _BUILT.format("kustomization", "kustomize build"),
+    ("argoproj.io", "Application"): _UNTOLD,
+    ("kubeflow.org", "Experiment"): _UNTOLD,
+    ("kubeflow.org", "Profile"): "Name its namespace in namespaces of a Pool, and keep the Profile elsewhere.",
+    ("kubeflow.org", "ScheduledWorkflow"): _UNTOLD,
+    ("serving.knative.dev", "Service"): "Write a Deployment, or an InferenceService of KServe in Standard mode.",
+    ("keda.sh", "ScaledObject"): "Write a HorizontalPodAutoscaler, or move it out of the folders that are read.",
+    ("scheduling.volcano.sh", "PodGroup"): _NO_PODGROUP,
+    ("scheduling.volcano.sh", "Queue"): "Declare a Pool or Subpool: `render` makes the queues of KAI from them.",
+    ("scheduling.x-k8s.io", "PodGroup"): _NO_PODGROUP,
+    ("run.ai", ""): "Write a Job, PyTorchJob or MPIJob: kubectl-tas reads no work of run.ai.",
+    **{
+        (group, ""): _UNTOLD
+        for group in (
+            "helm.toolkit.fluxcd.io",
+            "kubevirt.io",
+            "kustomize.toolkit.fluxcd.io",
+            "source.toolkit.fluxcd.io",
+            "tekton.dev",
+            "workspace.devfile.io",
+        )
+    },
 }
-_OTHERS = ("argoproj.io", "kustomize.toolkit.fluxcd.io")
-"""Groups that call other things so."""
-_ELSEWHERE = "Move it out of the folders that are read."
+"""What to do about a kind by its group (None: any) and its name (empty: any)."""
 _WITHOUT_KIND: tuple[tuple[tuple[str, ...], type, str, str], ...] = (
     (("apiVersion", "name", "version"), str, "the Chart.yaml of a Helm chart", _BUILT.format("chart", "helm template")),
     (("services",), dict, "a file of Docker Compose", _ELSEWHERE),
@@ -194,7 +217,7 @@ def recognise(document: Document, config: ConfigSpec | None = None) -> Kind | Di
         return _unknown(document, ("kind",), message, hint)
     elsewhere = belongs_elsewhere(api_version, kind) if isinstance(api_version, str) else None
     if elsewhere is not None and not did_you_mean(kind, related, folds=True):
-        message = f"{kind} of {api_version} is not passed through: it could change who may use how much"
+        message = f"{kind} of {api_version} cannot be declared here: it could change quotas or rights"
         return Diagnostic(KIND_ELSEWHERE, message, document.locate(("kind",)), hint=elsewhere)
     for item in (*COMPANIONS, *(config.companions if config is not None else ())):
         if (item.apiVersion, item.kind) == (api_version, kind):
@@ -202,7 +225,8 @@ def recognise(document: Document, config: ConfigSpec | None = None) -> Kind | Di
     group = group_of(api_version) if isinstance(api_version, str) else ""
     own = [item for item in KINDS if item.row is None or not item.row.called or group_of(item.api_version) == group]
     same = [candidate for candidate in own if candidate.name == kind] or _other_versions(api_version, kind)
-    if same:
+    advice = _ADVICE.get((group, kind), "")
+    if same and not advice:
         found = f'not "{api_version}"' if "apiVersion" in data else "and this document has none"
         versions = " or ".join(dict.fromkeys(candidate.api_version for candidate in same))
         message = f"{kind} has apiVersion {versions}, {found}"
@@ -212,9 +236,11 @@ def recognise(document: Document, config: ConfigSpec | None = None) -> Kind | Di
             hint = Suggestion(hint, api_version, same[0].api_version)
         return _unknown(document, (where,), message, hint)
     near = did_you_mean(kind, [*related, *(item.kind for item in COMPANIONS if item.apiVersion == api_version)])
-    near = near or _of_other_api(kind)
-    hint = _ADVICE.get(kind, "") if not isinstance(api_version, str) or group_of(api_version) not in _OTHERS else ""
-    hint = hint or near or _addition(api_version, kind) or _known_kinds(api_version, kind)
+    of_group = _ADVICE.get((group, ""), "")
+    if not (advice or near or of_group):
+        advice = _ADVICE.get((None, kind), "")
+    hint = advice or near or of_group or _of_other_api(group, kind) or _addition(api_version, kind)
+    hint = hint or _known_kinds(api_version, kind)
     if kind.endswith("List"):
         hint = f"Write it as {LIST}."
     return _unknown(document, ("kind",), not_read(kind, data.get("apiVersion", "")), hint)
@@ -225,8 +251,10 @@ def not_read(kind: str, api_version: object) -> str:
     return f'the kind "{kind}" of {api_version} is not read' if api_version != "" else f'the kind "{kind}" is not read'
 
 
-def _of_other_api(kind: str) -> str:
-    """The question after a slip of a kind that has another apiVersion."""
+def _of_other_api(group: str, kind: str) -> str:
+    """The question after a slip of a kind that has another apiVersion; nothing for a kind of an unknown group."""
+    if _is_foreign(group):
+        return ""
     found = closest(kind, [candidate.name for candidate in KINDS], folds=True)
     version = next((candidate.api_version for candidate in KINDS if candidate.name == found), "")
     return f'Did you mean "{found}", of apiVersion: {version}?' if found else ""
@@ -244,9 +272,16 @@ def _of_osmo(document: Document) -> Diagnostic | None:
     return _unknown(document, (), message, hint)
 
 
+def _is_foreign(group: str) -> bool:
+    """Whether no kind that is read has this group."""
+    return "." in group and all(group != group_of(candidate.api_version) for candidate in KINDS)
+
+
 def _known_kinds(api_version: object, kind: str) -> str:
     if isinstance(api_version, str) and makes_pods(api_version, kind):
-        return f"It makes pods: say in spec.kinds of the Config where they are. {_ELSEWHERE}"
+        return f"Say in spec.kinds of the Config where its pods are, or {_MOVE}"
+    if isinstance(api_version, str) and _is_foreign(group_of(api_version)):
+        return f"If it makes pods, say in spec.kinds of the Config where they are. Else {_MOVE}"
     names = ", ".join(dict.fromkeys(kind.name for kind in KINDS))
     beside = ", ".join(dict.fromkeys(item.kind for item in COMPANIONS))
     return f"Kinds that are read: {names}, OSMO workflows (root key workflow), List, and beside workloads {beside}."

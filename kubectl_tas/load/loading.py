@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 CONFIG_MISPLACED = Rule(
     "config-misplaced",
     Severity.ERROR,
-    "A Config stands outside tas.yaml, or tas.yaml has two.",
+    "A Config is outside of tas.yaml, or tas.yaml has two.",
     "The settings decide which folders are read, so they must be found before anything else is. Keep one "
     "Config, in tas.yaml at the root of the repository.",
 )
@@ -287,7 +287,7 @@ class _Loader:
         if self._is_folder(spec.output, place) and (spec.output == "." or is_hidden(spec.output)):
             message = "the output is the repository itself"
             if spec.output != ".":
-                message = f'the output "{spec.output}" is a hidden folder, where programs keep what they run'
+                message = f'the output "{spec.output}" is a hidden folder, which other programs read'
             hint = "Choose a folder of its own, such as manifests."
             self.diagnostics.append(Diagnostic(INVALID_VALUE, message, place, hint=hint))
 

@@ -30,7 +30,7 @@ YAML_DUPLICATE_KEY = Rule(
 YAML_TAG = Rule(
     "yaml-tag",
     Severity.ERROR,
-    "A key or a value carries a YAML tag such as !!str or !env.",
+    "A key or a value has a YAML tag such as !!str or !env.",
     "A tag asks the parser to build something else than the text says, and parsers differ in what they "
     "build. Write the value plainly; put it in quotes to make it text.",
 )

@@ -43,7 +43,7 @@ VALUE_TYPE = Rule(
 VALUES_UNUSED = Rule(
     "values-unused",
     Severity.WARNING,
-    "Values are given for a template that is not there.",
+    "Values name a template that does not exist.",
     "Their file, or their key in spec.values, is named for a template by its path below the folder that is read: "
     "values/team/train.yaml belongs to workflows/team/train.yaml. Where none has the name, they count for nothing.",
 )

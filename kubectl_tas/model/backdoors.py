@@ -32,9 +32,9 @@ class Decides(Enum):
     SCHEDULER = "scheduler"
     NAMESPACE = "namespace"
     NODE = "node"
-    UNSEEN = "what is not judged"
+    UNSEEN = "hidden work"
     SHARD = "scheduler's shard"
-    SYNC = "whether it is applied"
+    SYNC = "GitOps"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +63,10 @@ _PODS = "pods of all kinds"
 _ARGO_CD = "Argo CD: docs/user-guide"
 _FLUX = "Flux: internal/controller/kustomization_controller.go of kustomize-controller"
 _ARGO = "Argo Workflows 3.7: pkg/apis/workflow/v1alpha1/workflow_types.go"
-_ARGO_KINDS = "Workflow and CronWorkflow of Argo"
+_ARGO_KINDS = "Workflow, CronWorkflow"
 _KUBEFLOW = "Kubeflow's training operator 1.9: SchedulingPolicy, for a PodGroup that it makes itself"
 _KUBEFLOW_KINDS = "PyTorchJob, TFJob, XGBoostJob, JAXJob, MPIJob: spec.runPolicy.schedulingPolicy"
-_ALL = "all kinds, on the object itself"
+_ALL = "the object itself"
 
 _NOT_REMOVED = "does not remove it when its file is gone"
 _GITOPS = (
@@ -93,10 +93,10 @@ _GITOPS = (
     (
         "argocd.argoproj.io/compare-options",
         f"{_ARGO_CD}/compare-options.md",
-        "Argo CD calls the application synced while it is there without a file",
+        "Argo CD calls the application synced though the object has no file",
         r"\bIgnoreExtraneous\b",
     ),
-    ("kustomize.toolkit.fluxcd.io/reconcile", _FLUX, "Flux applies it no more", r"(?i)^disabled$"),
+    ("kustomize.toolkit.fluxcd.io/reconcile", _FLUX, "Flux no longer applies it", r"(?i)^disabled$"),
     ("kustomize.toolkit.fluxcd.io/prune", _FLUX, f"Flux {_NOT_REMOVED}", r"(?i)^disabled$"),
     (
         "kustomize.toolkit.fluxcd.io/ssa",
@@ -189,11 +189,11 @@ BACKDOORS: tuple[Backdoor, ...] = (
     *(
         Backdoor(key, Place.FIELD, Decides.UNSEEN, _ARGO_KINDS, _ARGO, effect, parent=parent)
         for key, parent, effect in (
-            ("podSpecPatch", "", "it changes pods after all that is judged here"),
-            ("templateDefaults", "", "it adds to templates what is not judged here"),
-            ("manifest", "resource", "it makes an object that is not judged here"),
-            ("name", "workflowTemplateRef", "its templates are in another object, and are not judged here"),
-            ("template", "templateRef", "it is in another object, and is not judged here"),
+            ("podSpecPatch", "", "it changes pods after validate has judged them"),
+            ("templateDefaults", "", "it adds what validate cannot see to templates"),
+            ("manifest", "resource", "it makes an object that validate cannot see"),
+            ("name", "workflowTemplateRef", "its templates are in an object that validate cannot see"),
+            ("template", "templateRef", "it is in an object that validate cannot see"),
         )
     ),
     Backdoor(
@@ -210,7 +210,7 @@ BACKDOORS: tuple[Backdoor, ...] = (
         Decides.UNSEEN,
         "SparkApplication: spec",
         "Spark 3.5: docs/running-on-kubernetes.md, and docs/configuration.md",
-        effect="it changes pods, or their number, after all that is judged here",
+        effect="it changes pods, or their number, after validate has judged them",
         values=r"spark\.(kubernetes\.((driver|executor)\.)?(scheduler\.name|podTemplate"
         r"|(label|annotation)\.(kai\.scheduler/|priorityClassName|pod-group-name|gpu-))"
         r"|(driver|executor)\.resource\.|executor\.instances|dynamicAllocation\.)",
@@ -221,7 +221,7 @@ BACKDOORS: tuple[Backdoor, ...] = (
         Decides.UNSEEN,
         "SparkApplication: spec",
         "Spark 3.5: docs/configuration.md",
-        effect="without maxExecutors Spark makes as many executors as it likes",
+        effect="without maxExecutors Spark makes any number of executors",
         values=r"^(?!.*maxExecutors=).*enabled=True",
     ),
     Backdoor(
@@ -230,7 +230,7 @@ BACKDOORS: tuple[Backdoor, ...] = (
         Decides.UNSEEN,
         "InferenceService: spec.predictor",
         "KServe 0.16: pkg/apis/serving/v1beta1/predictor.go",
-        effect="its pods are not judged here",
+        effect="validate cannot see its pods",
         parent="predictor",
     ),
     Backdoor("queue", Place.FIELD, Decides.QUEUE, _KUBEFLOW_KINDS, _KUBEFLOW, parent="schedulingPolicy"),

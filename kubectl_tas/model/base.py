@@ -114,7 +114,7 @@ Quantity = Annotated[
     said(
         "must be a quantity such as 500m or 64Gi",
         "64Gi",
-        hint="Behind the number, without a blank, stands a unit of Kubernetes, such as Mi or Gi; GB is none.",
+        hint="Write a unit of Kubernetes right after the number, such as Mi or Gi, not GB.",
     ),
 ]
 """A Kubernetes quantity, such as 500m or 64Gi."""

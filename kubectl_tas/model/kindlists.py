@@ -121,11 +121,11 @@ Gateway and an Issuer (their controllers run pods for them), an ExternalSecret (
 VerticalPodAutoscaler (it changes what pods ask for), and a NetworkAttachmentDefinition (nodes run what it says).
 """
 
-_PLATFORM = "Keep it where the cluster itself is set up, which those who send work cannot change."
-_QUEUES = "Queues are rendered from Pool and Subpool documents; declare those instead."
-_TOPOLOGIES = "Topologies are rendered from topology_keys or a ClusterTopology; declare those instead."
-_QUOTAS = "What may be used is what Pool and Subpool say; declare it there."
-_CLASSES = "PriorityClasses are rendered by spec.priorityClasses of the Config; declare them there."
+_PLATFORM = "Move it to the files that set up the cluster: authors of work must not change it."
+_QUEUES = "Declare a Pool or Subpool instead: `render` makes the queues from them."
+_TOPOLOGIES = "Write topology_keys of a Pool or a ClusterTopology instead: `render` makes Topologies from them."
+_QUOTAS = "Declare it as quota and maximum of a Pool or Subpool."
+_CLASSES = "Name it in spec.priorityClasses of the Config: `render` makes the PriorityClasses."
 _WORKLOADS = (
     "It is of Kubernetes' own scheduler, and KAI does not read it. Remove it: KAI makes a PodGroup of each workload. "
     "One that is written by hand is of scheduling.run.ai/v2alpha2."
@@ -136,7 +136,7 @@ _DEVICES = (
     "Its devices are not counted here: ask for nvidia.com/gpu in the workload. A ComputeDomain makes its own claim "
     "template."
 )
-_SECRET = "What is secret is not for a repository: create it in the cluster, and let workloads name it."
+_SECRET = "Create it in the cluster, and name it in workloads: no repository should hold secrets."
 _NAMESPACE = "Name it in namespaces of a Pool; spec.createNamespaces: true of the Config renders it."
 
 DECIDING: dict[tuple[str, str], str] = {
@@ -145,7 +145,7 @@ DECIDING: dict[tuple[str, str], str] = {
     ("kai.scheduler", "Topology"): _TOPOLOGIES,
     ("kueue.x-k8s.io", "Topology"): _TOPOLOGIES,
     ("kai.scheduler", ""): _KAI,
-    ("kueue.x-k8s.io", ""): f"{_QUEUES} `kubectl tas import kueue` writes them.",
+    ("kueue.x-k8s.io", ""): f"{_QUEUES} `kubectl tas import kueue` writes these files.",
     ("scheduler.grove.io", ""): "Grove makes it of a PodCliqueSet; write that.",
     ("scheduling.k8s.io", "PodGroup"): _WORKLOADS,
     ("scheduling.k8s.io", "Workload"): _WORKLOADS,

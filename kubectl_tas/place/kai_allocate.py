@@ -89,7 +89,7 @@ Placed = dict[str, dict[Domain | None, int]]
 
 
 def find(room: Room, unit: Unit) -> Placed | None:
-    """The placement that KAI's order comes to; None where it comes to none, though there may be one."""
+    """The placement that KAI's order finds; None where it finds none, though one may exist."""
     bound = place(room, unit)
     return None if bound is None else by_domain(bound)
 

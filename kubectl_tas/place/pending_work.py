@@ -546,7 +546,7 @@ def _no_room(about: About, failed: Sequence[Fit]) -> str:
     """What has no room, and how much of the cluster cannot be used."""
     short = next((item.shortage for item in failed if item.shortage and item.shortage.level), None)
     if about is About.TOPOLOGY and short is not None and short.level is not None:
-        return f"no {short.level.key} has room for the {plural(short.pods, 'pod')} of it that must share one"
+        return f"no {short.level.key} has room for all {plural(short.pods, 'pod')} that must share one"
     first = failed[0]
     if about is not About.ROOM or not set(first.unusable) - {OTHER_SHARD}:
         return TEXTS[about]

@@ -114,7 +114,7 @@ def test_a_policy_alone(repository: Path, version: str, annotations: dict[str, s
     [
         (9, "{}", ""),
         (9, "{subGroupSize: 9}", ""),
-        (8, "{subGroupSize: 8, subGroupPolicyType: LeaderExcluded}", "KAI waits for one pod more than there is"),
+        (8, "{subGroupSize: 8, subGroupPolicyType: LeaderExcluded}", "KAI waits for a pod that never comes"),
         (4, "{subGroupSize: 4, subGroupPolicyType: LeaderExcluded}", ""),
         (
             9,
@@ -204,9 +204,7 @@ UNREAD = {
 @pytest.mark.parametrize("kind", UNREAD)
 def test_kinds_whose_pods_bear_no_index(repository: Path, kind: str) -> None:
     out = validate(repository, f"{root(kind, 'x')}spec: {{{UNREAD[kind]}}}\n")
-    assert (
-        f"are ignored: they are not read on a {kind}, whose pods bear no index that is known [segment-ignored]" in out
-    )
+    assert f"are ignored: kubectl-tas knows no label with the index of the pods of a {kind} [segment-ignored]" in out
     assert kubectl_tas("render", "-C", repository).code == 0
     (rendered,) = (repository / "manifests/workloads").iterdir()
     assert "segment-topology-required-placement: topology.kubernetes.io/rack" in rendered.read_text().replace('"', "")

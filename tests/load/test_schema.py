@@ -242,7 +242,49 @@ KNOWN = (
             "apiVersion: a.io/v1\nkind: A\n",
             "2:7",
             'the kind "A" of a.io/v1 is not read',
-            KNOWN,
+            "If it makes pods, say in spec.kinds",
+        ),
+        (
+            "apiVersion: kubernetes.dask.org/v1\nkind: DaskCluster\n",
+            "2:7",
+            'the kind "DaskCluster" of kubernetes.dask.org/v1 is not read',
+            "If it makes pods, say in spec.kinds",
+        ),
+        (
+            "apiVersion: serving.knative.dev/v1\nkind: Service\n",
+            "2:7",
+            'the kind "Service" of serving.knative.dev/v1 is not read',
+            "Write a Deployment, or",
+        ),
+        (
+            "apiVersion: kubevirt.io/v1\nkind: VirtualMachineInstance\n",
+            "2:7",
+            'the kind "VirtualMachineInstance" of kubevirt.io/v1 is not read',
+            "Move it out of the folders",
+        ),
+        (
+            "apiVersion: run.ai/v1\nkind: RunaiJob\n",
+            "2:7",
+            'the kind "RunaiJob" of run.ai/v1 is not read',
+            "Write a Job, PyTorchJob or MPIJob",
+        ),
+        (
+            "apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\n",
+            "2:7",
+            'the kind "PodGroup" of scheduling.volcano.sh/v1beta1 is not read',
+            "Remove it: KAI makes",
+        ),
+        (
+            "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\n",
+            "2:7",
+            'the kind "ScaledObject" of keda.sh/v1alpha1 is not read',
+            "Write a HorizontalPodAutoscaler",
+        ),
+        (
+            "apiVersion: tekton.dev/v1\nkind: TaskRun\n",
+            "2:7",
+            'the kind "TaskRun" of tekton.dev/v1 is not read',
+            "Move it out of the folders",
         ),
         (
             "apiVersion: cert-manager.io/v1\nkind: Certificate\n",
@@ -288,25 +330,25 @@ def test_unknown_kind(text: str, place: str, message: str, hint: str) -> None:
         (
             "scheduling.run.ai/v2",
             "Queue",
-            "Queues are rendered from Pool and Subpool documents; declare those instead.",
+            "Declare a Pool or Subpool instead: `render` makes the queues from them.",
         ),
-        ("kueue.x-k8s.io/v1beta1", "ClusterQueue", "Queues are rendered from Pool"),
-        ("kai.scheduler/v1alpha1", "Topology", "Topologies are rendered from topology_keys"),
+        ("kueue.x-k8s.io/v1beta1", "ClusterQueue", "Declare a Pool or Subpool instead"),
+        ("kai.scheduler/v1alpha1", "Topology", "Write topology_keys of a Pool"),
         ("kai.scheduler/v1", "SchedulingShard", "PodGroups are the only objects of KAI"),
-        ("scheduling.k8s.io/v1", "PriorityClass", "PriorityClasses are rendered by spec.priorityClasses"),
-        ("rbac.authorization.k8s.io/v1", "ClusterRole", "Keep it where the cluster itself is set up"),
+        ("scheduling.k8s.io/v1", "PriorityClass", "Name it in spec.priorityClasses"),
+        ("rbac.authorization.k8s.io/v1", "ClusterRole", "Move it to the files that set up the cluster"),
         ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", "spec.guard of the Config"),
-        ("apiextensions.k8s.io/v1", "CustomResourceDefinition", "Keep it where the cluster itself is set up"),
+        ("apiextensions.k8s.io/v1", "CustomResourceDefinition", "Move it to the files that set up the cluster"),
         ("resource.k8s.io/v1", "ResourceClaimTemplate", "Its devices are not counted here"),
         ("v1", "Namespace", "Name it in namespaces of a Pool"),
-        ("v1", "Node", "Keep it where the cluster itself is set up"),
-        ("v1", "Secret", "What is secret is not for a repository"),
-        ("v1", "LimitRange", "What may be used is what Pool and Subpool say"),
+        ("v1", "Node", "Move it to the files that set up the cluster"),
+        ("v1", "Secret", "Create it in the cluster"),
+        ("v1", "LimitRange", "Declare it as quota and maximum"),
     ],
 )
 def test_kinds_that_belong_elsewhere(version: str, kind: str, hint: str) -> None:
     found = only(f"apiVersion: {version}\nkind: {kind}\n")
-    message = f"{kind} of {version} is not passed through: it could change who may use how much"
+    message = f"{kind} of {version} cannot be declared here: it could change quotas or rights"
     assert found[:3] == ("2:7", "kind-elsewhere", message)
     assert found[3].startswith(hint)
 
