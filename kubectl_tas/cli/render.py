@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -39,7 +39,7 @@ from kubectl_tas.emit.manifest_text import Deferred
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.ignored_files import NOTHING_DECLARED
 from kubectl_tas.load.source import CONFIG_FILE
-from kubectl_tas.model.artifact import Artifact, Placed
+from kubectl_tas.model.artifact import Placed
 from kubectl_tas.report.unifieddiff import unified
 from kubectl_tas.work.manifests import Object
 from kubectl_tas.work.run import Run
@@ -186,14 +186,13 @@ def _compiled(session: Session) -> tuple[Placed, ...]:
     return objects_to_apply(run, fleet) if isinstance(run, Run) else compile_fleet(fleet)
 
 
-def _text(session: Session, item: Placed) -> str | Deferred:
-    if isinstance(item, Artifact):
-        return manifest_text.file_text(item)
-    from kubectl_tas.work.rendering import text_of
+def _texts(session: Session) -> Callable[[Placed], str | Deferred]:
+    """What gives the text of each object."""
+    if not isinstance(session.run, Run):
+        return manifest_text.file_text  # type: ignore[return-value]
+    from kubectl_tas.work.rendering import texts_of
 
-    assert isinstance(session.run, Run)
-    assert isinstance(item, Object)
-    return text_of(session.run, item)
+    return texts_of(session.run)  # type: ignore[return-value]
 
 
 def _refuse_emptiness(session: Session, found: Collection[object], *, allow_empty: bool) -> None:
@@ -232,7 +231,8 @@ def stream_of_backend(session: Session, name: str | None, *, allow_empty: bool =
         raise click.UsageError(f"there are several backends; name one with --backend: {listed}")
     own = [artifact for artifact in artifacts if artifact.apply and name in (None, artifact.backend)]
     _make_texts(session, (item.source for item in own if isinstance(item, Object)))
-    return (manifest_text.piece(manifest_text.whole(_text(session, artifact))) for artifact in own)
+    read = _texts(session)
+    return (manifest_text.piece(manifest_text.whole(read(artifact))) for artifact in own)
 
 
 def _planned(
@@ -247,14 +247,14 @@ def _planned(
     compare = partial(plan, root=session.root, output=config.output, sources=config.sources, stamps=stamps)
     known = session.place.layout if session.place and isinstance(session.run, Repeat) else None
     if known is not None and known.counts:
-        whole = compare({path: Deferred(digest, "", str) for path, digest in known.files.items()})
+        whole = compare({path: Deferred(digest, "", "", str) for path, digest in known.files.items()})
         if not whole.changes:
             return known.counts, whole
     session = session.in_full()
     artifacts = _compiled(session)
     _refuse_emptiness(session, artifacts, allow_empty=allow_empty)
     with progress("Rendering") as tick:
-        files = layout(artifacts, config, session.fleet.settings, tick, read=partial(_text, session))
+        files = layout(artifacts, config, session.fleet.settings, tick, read=_texts(session))
     counts = Counter(artifact.backend for artifact in artifacts)
     if session.place is not None:
         session.place.keep_layout(

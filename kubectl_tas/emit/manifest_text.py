@@ -28,7 +28,13 @@ class Deferred:
     digest: str
     source: str
     """The file that it is made from."""
-    read: Callable[[], str]
+    made_of: Any
+    maker: Callable[[Any], str]
+    """Makes it of ``made_of``: all texts of a run share it."""
+
+    def read(self) -> str:
+        """The text."""
+        return self.maker(self.made_of)
 
 
 def digest_of(content: str) -> str:

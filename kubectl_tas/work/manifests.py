@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
+from sys import intern
 
 from kubectl_tas.compile import compile_work
 from kubectl_tas.emit import manifest_text
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.work.plain import Plain
+from kubectl_tas.work.plain import Plain, to_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +40,18 @@ class Object:
         return replace(self, file=file)
 
 
-def objects(fleet: Fleet, texts: list[str]) -> Plain:
-    """The manifests of the work of a fleet, as plain data; the text of each is added to ``texts``."""
-    return [_object(item, texts) for item in compile_work(fleet)]
+def objects(fleet: Fleet, texts: list[str]) -> str:
+    """The manifests of the work of a fleet, as JSON; the text of each is added to ``texts``."""
+    return to_bytes([_object(item, texts) for item in compile_work(fleet)]).decode("utf-8", "surrogatepass")
 
 
-def objects_of(plain: Plain, source: str) -> Iterator[Object]:
-    """The manifests of an outcome of the file ``source``."""
+def objects_of(written: str, source: str) -> Iterator[Object]:
+    """The manifests of an outcome of the file ``source``. What many of them have in common is there once."""
     at = 0
-    for backend, folder, file, version, apply, pool, is_work, order, digest, size in plain:
-        yield Object(backend, folder, file, version, apply, pool, is_work, tuple(order), digest, source, at, size)
+    for backend, folder, file, version, apply, pool, is_work, order, digest, size in json.loads(written):
+        places = intern(backend), intern(folder), file, intern(version), apply, pool and intern(pool), is_work
+        phase, namespace, name, kind = order
+        yield Object(*places, (phase, intern(namespace), name, intern(kind)), digest, source, at, size)
         at += size
 
 

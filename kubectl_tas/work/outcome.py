@@ -71,8 +71,9 @@ class Outcome:
     """What its documents name, and what they declare that others name."""
     waivers: Plain = field(default_factory=list)
     is_empty: bool = True
-    objects: Plain | None = None
-    """Of its manifests; None where nobody asked for these, or where they are not made because of errors."""
+    objects: str | None = None
+    """Of its manifests, as JSON; None where nobody asked for these, where they are not made because of errors, and in
+    a run, which has them in a file."""
 
     @property
     def seen(self) -> Wanted:
@@ -127,7 +128,7 @@ def outcome(raw: RawFile, shared: Shared, texts: list[str] | None = None) -> Out
     )
 
 
-def _objects(fleet: Fleet, texts: list[str]) -> Plain | None:
+def _objects(fleet: Fleet, texts: list[str]) -> str | None:
     """The manifests; None where there are none because of what only a rule of all work together refuses."""
     from kubectl_tas.work.manifests import objects  # only rendering waits for the compiler and its templates
 

@@ -45,7 +45,8 @@ class Spool:
     """A file for texts, which has no name. One process writes; whoever had it when that one began can read."""
 
     def __init__(self) -> None:
-        self._end = 0
+        self.end = 0
+        """Bytes that it has."""
         self._held = bytearray()  # where the system keeps no file that has no name
         self._handle: int | None = None
         if os.name == "posix":
@@ -55,19 +56,38 @@ class Spool:
 
     def put(self, texts: Sequence[str]) -> int:
         """Adds texts one behind the other; where the first begins."""
-        start = self._end
+        start = self.end
         content = "".join(texts).encode("utf-8", "surrogatepass")
         if self._handle is None:
             self._held += content
         else:
             _write(self._handle, content)
-        self._end += len(content)
+        self.end += len(content)
         return start
 
     def get(self, start: int, size: int) -> str:
         """A text by where it begins, and its bytes."""
         found = self._held[start : start + size] if self._handle is None else os.pread(self._handle, size, start)
         return found.decode("utf-8", "surrogatepass")
+
+
+class Shelf:
+    """A text of each of many files, in a file without a name, where it takes no memory."""
+
+    def __init__(self) -> None:
+        self._spool: Spool | None = None
+        self._places: dict[str, tuple[int, int]] = {}
+
+    def put(self, path: str, text: str) -> None:
+        """Keeps the text of a file."""
+        self._spool = self._spool or Spool()
+        start = self._spool.put([text])
+        self._places[path] = start, self._spool.end - start
+
+    def get(self, path: str) -> str | None:
+        """The text of a file; None where it has none."""
+        place = self._places.get(path)
+        return self._spool.get(*place) if self._spool and place else None
 
 
 @dataclass(frozen=True, slots=True)

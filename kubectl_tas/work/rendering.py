@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 
 from kubectl_tas.compile import compile_shared, compile_work, in_order_of_application
 from kubectl_tas.emit.manifest_text import Deferred, file_text
@@ -10,7 +11,6 @@ from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.work.manifests import Object, objects, objects_of
 from kubectl_tas.work.outcome import work_of
-from kubectl_tas.work.plain import Plain
 from kubectl_tas.work.processes import Spool, Strip, outcomes, processes_for
 from kubectl_tas.work.run import Run
 
@@ -22,16 +22,20 @@ def objects_to_apply(run: Run, fleet: Fleet) -> tuple[Artifact | Object, ...]:
     if run.is_empty:
         return ()
     made: list[Artifact | Object] = [*compile_shared(fleet), *compile_work(fleet)]
-    for path, item in run.outcomes.items():
-        made += objects_of(_again(run, path) if item.objects is None else item.objects, path)
+    for path in run.outcomes:
+        written = run.survey.objects.get(path)
+        made += objects_of(_again(run, path) if written is None else written, path)
     return in_order_of_application(fleet, made)
 
 
-def text_of(run: Run, item: Artifact | Object) -> str | Deferred:
-    """The text of an object's file."""
-    if isinstance(item, Artifact):
-        return file_text(item)
-    return Deferred(item.digest, item.source, lambda: _text(run, item))
+def texts_of(run: Run) -> Callable[[Artifact | Object], str | Deferred]:
+    """What gives the text of an object's file."""
+    read = partial(_text, run)
+
+    def text_of(item: Artifact | Object) -> str | Deferred:
+        return file_text(item) if isinstance(item, Artifact) else Deferred(item.digest, item.source, item, read)
+
+    return text_of
 
 
 def make_texts(run: Run, sources: Iterable[str]) -> None:
@@ -50,7 +54,7 @@ def _text(run: Run, item: Object) -> str:
     return run.survey.strips[item.source].text(item.at, item.size)
 
 
-def _again(run: Run, path: str) -> Plain:
+def _again(run: Run, path: str) -> str:
     """Compiles a file once more, for its texts."""
     texts: list[str] = []
     made = objects(work_of(run.survey.parts.raws[path], run.survey.shared), texts)

@@ -30,7 +30,7 @@ from kubectl_tas.store.cache import Store
 from kubectl_tas.work.kept import Outcomes
 from kubectl_tas.work.outcome import Outcome, Shared, claims, points_of, stems_of, uses
 from kubectl_tas.work.plain import to_diagnostic, to_sent, to_waiver
-from kubectl_tas.work.processes import Done, Strip, outcomes, processes_for
+from kubectl_tas.work.processes import Done, Shelf, Strip, outcomes, processes_for
 
 LEAST_KEPT = 20
 """Files below which it takes longer to look for what is kept than to make it."""
@@ -100,6 +100,8 @@ class Survey:
     shared: Shared
     outcomes: Mapping[str, Outcome]
     strips: dict[str, Strip]
+    objects: Shelf
+    """What outcomes say of manifests, out of memory."""
     settings: Sequence[Setting]
     effort: Effort
 
@@ -153,7 +155,7 @@ def survey(
     first = parts.load(parts.shared, settings, None if work else effort.tick)
     context = resolve_context(first.repository)
     shared = Shared(context, first.repository, parts.digests())
-    found = Survey(parts, shared, {}, {}, settings, effort)
+    found = Survey(parts, shared, {}, {}, Shelf(), settings, effort)
     known: dict[str, Outcome] = {}
     if like is not None:
         known = {path: like.outcomes[path] for path in like.outcomes.keys() - like.differing(found)}
@@ -161,8 +163,11 @@ def survey(
     missing = [raw for raw in work if raw.path not in known]
     for done in _known_or_made(missing, shared, effort, render=render and not _fails(first, context)):
         made[done.raw.path] = done.outcome
-        if done.texts is not None and done.outcome.objects is not None:
-            strips[done.raw.path] = done.texts
+        if done.outcome.objects is not None:
+            found.objects.put(done.raw.path, done.outcome.objects)
+            made[done.raw.path] = replace(done.outcome, objects=None)
+            if done.texts is not None:
+                strips[done.raw.path] = done.texts
         effort.tick(len(made), len(work))
         if done.outcome.is_shared:
             break

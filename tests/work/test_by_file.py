@@ -18,7 +18,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import FolderSource, MemorySource, Source
 from kubectl_tas.store.cache import Store
 from kubectl_tas.work import run as running
-from kubectl_tas.work.rendering import objects_to_apply, text_of
+from kubectl_tas.work.rendering import objects_to_apply, texts_of
 from kubectl_tas.work.run import Effort, Parts, Run, judged, judged_both, survey
 from kubectl_tas.work.whole import Layout, Repeat, run_or_repeat
 from tests.support.golden import EXAMPLES, GOLDEN, find, laid_out
@@ -75,7 +75,7 @@ def by_file(source: Source, effort: Effort) -> Came:
 
 def laid_out_by(run: Run) -> dict[str, str | manifest_text.Deferred]:
     fleet = run.fleet
-    return layout(objects_to_apply(run, fleet), fleet.config, fleet.settings, read=lambda item: text_of(run, item))
+    return layout(objects_to_apply(run, fleet), fleet.config, fleet.settings, read=texts_of(run))
 
 
 def texts(files: Mapping[str, str | manifest_text.Deferred] | None) -> dict[str, str] | None:

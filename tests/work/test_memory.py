@@ -9,11 +9,13 @@ from collections.abc import Sequence
 import pytest
 from ruamel.yaml.nodes import Node
 
+from kubectl_tas.emit.manifest_text import Deferred
 from kubectl_tas.load.document import Document, Nodes
 from kubectl_tas.load.source import MemorySource
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.work import manifests, outcome
+from kubectl_tas.work.rendering import objects_to_apply, texts_of
 from kubectl_tas.work.run import Effort, Run
 from tests.work.repositories import POOL, run
 
@@ -50,8 +52,21 @@ def test_work_is_let_go() -> None:
     _, few = held_by(20)
     found, many = held_by(2000)
     assert len(found.outcomes) == 2000
-    assert all(item.objects for item in found.outcomes.values())
+    assert all(found.survey.objects.get(path) for path in found.outcomes)
     assert many == few
+
+
+def test_manifests_hold_little() -> None:
+    """Lists of them are out of memory, and what many have in common is there once."""
+    found, _ = held_by(20)
+    assert all(item.objects is None for item in found.survey.outcomes.values())
+    read = texts_of(found)
+    texts = [text for text in map(read, objects_to_apply(found, found.fleet)) if isinstance(text, Deferred)]
+    assert len(texts) >= 20
+    assert len({id(text.maker) for text in texts}) == 1
+    kept = [text.made_of for text in texts]
+    for name in ("backend", "api_version", "pool"):
+        assert len({id(getattr(item, name)) for item in kept}) == len({getattr(item, name) for item in kept})
 
 
 @pytest.mark.parametrize("held", ["documents", "artifacts"])

@@ -53,7 +53,7 @@ def test_texts_come_back_from_the_process_that_made_them(shared: Shared, work: l
 
     for done in processes.outcomes(work, shared, 3, render=True):
         assert done.texts is not None
-        for item in objects_of(done.outcome.objects or [], done.raw.path):
+        for item in objects_of(done.outcome.objects or "[]", done.raw.path):
             assert digest_of(done.texts.text(item.at, item.size)) == item.digest
 
 
