@@ -27,6 +27,8 @@ MAX_DEPTH = 64
 """How deep a document may be nested."""
 MAX_NODES = 500_000
 """How many keys and values a file may have."""
+_NODES_A_CHARACTER = 4
+"""No text has more for each: ``?`` alone is a mapping with an empty key and an empty value."""
 
 _COLON = "found unexpected ':'"
 """libyaml takes ``image: python:3.13`` within braces for an error."""
@@ -74,7 +76,33 @@ class Root:
 
 
 class _Composer(_ruamel_yaml.CParser):  # type: ignore[misc]
-    """libyaml's composer; what it asks about tags counts depth and nodes."""
+    """libyaml's composer of texts that have no tag and cannot pass MAX_NODES; what it asks about tags bounds depth.
+
+    It asks of each node, so closures and ``pop`` answer, which are called faster than methods.
+    """
+
+    has_tags = False
+    """Whether any node so far carries a tag."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        parents: list[Any] = []
+
+        def descend(parent: Any, index: Any) -> None:
+            parents.append(parent)
+            if len(parents) > MAX_DEPTH:
+                raise TooDeepError(parent.start_mark)
+
+        self.descend_resolver = descend
+        self.ascend_resolver = parents.pop
+
+    @staticmethod
+    def resolve(kind: type, value: Any, implicit: Any) -> Tag:
+        return _NO_TAG
+
+
+class _Counter(_ruamel_yaml.CParser):  # type: ignore[misc]
+    """The composer of all other texts; what it asks about tags counts depth and nodes."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -130,7 +158,8 @@ def compose(text: str) -> list[Root]:
 
 def _composed(text: str) -> list[Root]:
     """The same by libyaml."""
-    composer = _Composer(text)
+    is_small = len(text) * _NODES_A_CHARACTER <= MAX_NODES and "!" not in text
+    composer = _Composer(text) if is_small else _Counter(text)
     roots = []
     try:
         while composer.check_node():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode
 
+from kubectl_tas.load import compose as composers
 from kubectl_tas.load.compose import compose
 from kubectl_tas.load.document import parse
 
@@ -98,3 +100,33 @@ def test_too_many_odd_colons_are_an_error_where_they_stand() -> None:
     assert problem.location is not None
     assert text[problem.location.column - 1] == ":"
     assert problem.message == "a ':' within a word in braces"
+
+
+def size(node: Any) -> int:
+    """How many nodes there are from a node on."""
+    if node is None or type(node) is ScalarNode:
+        return 1
+    return 1 + sum(size(part) for item in node.value for part in (item if isinstance(item, tuple) else (item,)))
+
+
+def test_only_large_or_tagged_texts_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = []
+    counter = composers._Counter
+    monkeypatch.setattr(composers, "_Counter", lambda text: counted.append(text) or counter(text))
+    texts = ["a: [b, {c: d}]\n", "a: !b c\n", f"a: {'b' * (composers.MAX_NODES // 4)}\n"]
+    assert [compose(text)[0].has_tags for text in texts] == [False, True, False]
+    assert counted == texts[1:]
+
+
+def test_no_text_has_more_nodes_than_are_counted_on() -> None:
+    """Of all short texts of what YAML reads as its own; in longer ones a character makes less."""
+    found = 0
+    for length in range(1, 5):
+        for characters in product("[]{}:,?-a \n", repeat=length):
+            try:
+                roots = compose("".join(characters))
+            except YAMLError:
+                continue
+            found += 1
+            assert sum(size(root.node) for root in roots) <= composers._NODES_A_CHARACTER * length
+    assert found > 1000
