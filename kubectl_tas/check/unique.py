@@ -120,12 +120,14 @@ def _repeated(what: str, named: Iterable[_Named]) -> Iterator[Diagnostic]:
 
 def _folded(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
     """Groups, tasks, resources, and topology groups that are spelled in two ways."""
-    seen: dict[tuple[str, str], _Named] = {}
-    for what, name, path in workflow_names(declared.spec):
-        item = _Named(name, declared, path, is_key=what == "resource")
-        first = seen.setdefault((what, names.fold(name)), item)
-        if first is not item:
-            yield _two_names(what, first, item)
+    seen: dict[tuple[str, str], tuple[str, str, KeyPath]] = {}
+    for named in workflow_names(declared.spec):
+        what, name, _ = named
+        before = seen.setdefault((what, names.fold(name)), named)
+        if before is not named:
+            is_key = what == "resource"
+            both = (_Named(name, declared, path, is_key=is_key) for _, name, path in (before, named))
+            yield _two_names(what, *both)
     spelled: dict[tuple[str, str], _Named] = {}
     for _, resource, path in resource_paths(declared.spec):
         for index, requirement in enumerate(resource.topology):

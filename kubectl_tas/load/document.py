@@ -11,6 +11,7 @@ import re
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Sequence
+from itertools import accumulate
 from operator import itemgetter
 from typing import Any, ClassVar
 
@@ -381,9 +382,12 @@ class Lines:
         Lines are counted here: YAML parsers also end one at characters where no editor does.
         """
         if self._starts is None:
-            ends = (match.end() for match in _LINE_BREAK.finditer(self.text))
-            # Behind the last line break there is no line.
-            self._starts = [0, *(end for end in ends if end < len(self.text))]
+            if "\r" in self.text:
+                self._starts = [0, *(match.end() for match in _LINE_BREAK.finditer(self.text))]
+            else:
+                self._starts = [0, *accumulate(len(line) + 1 for line in self.text.split("\n")[:-1])]
+            if self._starts[-1] == len(self.text) > 0:  # behind the last line break there is no line
+                self._starts.pop()
         line = bisect_right(self._starts, start) - 1
         first = self._starts[line]
         following = self._starts[line + 1] if line + 1 < len(self._starts) else len(self.text)
