@@ -102,6 +102,18 @@ def test_what_kai_says_stands_beside_the_file(
     assert (Path(cause["place"]["file"]).name, cause["place"]["line"]) == (file, line)
 
 
+@pytest.mark.parametrize("length", [400, 401])
+def test_a_page_has_four_hundred_characters_of_a_message(length: int, tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        (group,) = own(items, "PodGroup", QUOTA)
+        reasons = [{"reason": "NonPreemptibleOverQuota", "message": "x" * length}]
+        group["status"]["schedulingConditions"][0]["reasons"] = reasons
+
+    page = why("over-quota", f"--cluster-state={changed(tmp_path, change)}").out
+    assert ("x" * 400 + ("...\n" if length > 400 else "\n")) in page
+    assert "x" * 401 not in page
+
+
 def test_a_message_without_reasons_is_read(tmp_path: Path) -> None:
     def change(items: list[Item]) -> None:
         (group,) = own(items, "PodGroup", RACK)

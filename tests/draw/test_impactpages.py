@@ -161,6 +161,13 @@ def test_queues_that_have_no_room_are_counted(monkeypatch: pytest.MonkeyPatch) -
     assert tree.splitlines()[1] == "3 more are left out: a comment has no room for all."
 
 
+def test_a_diagram_has_sixty_queues() -> None:
+    page = impactmarkdown.render(impact(*(f"team--{number:02}" for number in range(62))))
+    tree = page.partition("```mermaid\n")[2]
+    assert tree.count("team--") == 60
+    assert tree.partition("```\n\n")[2].startswith("2 more are left out: a comment has no room for all.\n")
+
+
 def test_a_name_of_any_length_has_room() -> None:
     page = impactmarkdown.render(impact("é" * 100_000))
     assert len(page.encode()) <= impactmarkdown.LIMIT

@@ -89,7 +89,7 @@ def test_an_operation_takes_no_longer_than_it_costs(name: str) -> None:
     slow = []
     for number, (value, given, named) in enumerate(calls):
         for _ in range(TRIES):
-            budget = Budget(10_000)
+            budget = Budget(2_000)
             begun = time.process_time()
             with contextlib.suppress(Refusal, TypeError, ValueError, LookupError, ArithmeticError, AttributeError):
                 budget.made(applied(budget, operation, (value, *given), named))
