@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.support import grove
 from tests.support.cli import Result, kubectl_tas, pool, write
@@ -112,6 +114,26 @@ def test_a_page_has_four_hundred_characters_of_a_message(length: int, tmp_path: 
     page = why("over-quota", f"--cluster-state={changed(tmp_path, change)}").out
     assert ("x" * 400 + ("...\n" if length > 400 else "\n")) in page
     assert "x" * 401 not in page
+
+
+def test_a_page_has_five_pod_groups(tmp_path: Path) -> None:
+    groups = "".join(f"  - name: g{n}\n    tasks: [{{name: t{n}, image: i}}]\n" for n in range(8))
+    workflow = f"workflow:\n  name: many\n  pool: team\n  groups:\n{groups}"
+    root = write(tmp_path, {"tas.yaml": "", "pools/team.yaml": pool(), "workflows/many.yaml": workflow})
+    rendered = yaml.safe_load_all(kubectl_tas("render", "-C", root, "--to", "-").out)
+    made = [item for item in rendered if item["kind"] == "PodGroup"]
+    page = why("many", f"--cluster-state={saved(tmp_path, *made)}", root=root).out
+    assert "and 3 PodGroups more\n" in page
+
+
+def test_events_without_a_time(tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        for item in items:
+            for moment in ("lastTimestamp", "eventTime", "series"):
+                item.pop(moment, None)
+
+    page = why("over-quota", f"--cluster-state={changed(tmp_path, change)}").out
+    assert re.search(r"Repeated: +by 3 pods, \d+ times in events\n", page)
 
 
 def test_a_message_without_reasons_is_read(tmp_path: Path) -> None:

@@ -69,8 +69,8 @@ class TestFolding:
 
     def test_a_flood_of_different_ones_ends(self) -> None:
         found = folded([task(f"worker-{n}", n) for n in range(1000)])
-        assert len(found) == MOST_BESIDE
-        assert found[-1].title == f"and {1000 - MOST_BESIDE + 1} more"
+        assert len(found) == MOST_BESIDE == 60
+        assert found[-1].title == "and 941 more"
 
 
 def test_a_chain_of_sub_groups_without_end_is_cut() -> None:
