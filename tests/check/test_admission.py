@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from kubectl_tas.report.text import plural
+from tests.support import grove
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.workloads import (
     LEVELS,
@@ -187,3 +188,13 @@ def test_segments_that_this_kind_does_not_get_do_not_count(repository: Path) -> 
         messages
     )
     assert "over-quota" not in " ".join(messages)
+
+
+@pytest.mark.parametrize(("least", "what"), [(1, "not all of it can run at once"), (2, "it stays Pending")])
+def test_a_set_whose_scaling_group_may_start_in_part(least: int, what: str, repository: Path) -> None:
+    cliques = grove.clique("front", gpus=1) + grove.clique("worker", gpus=1)
+    groups = grove.scaling_group("workers", "worker", replicas=2, minimum=least)
+    grove.declare(repository, grove.clique_set(None, cliques, groups), guarantee=3)
+    answer = kubectl_tas("admit", "chat", "--used", "1", "-o", "json", "-C", repository).out
+    (item,) = json.loads(answer)["workflows"]
+    assert item["message"].endswith(what)

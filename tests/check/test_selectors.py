@@ -60,3 +60,19 @@ def test_a_namespace_of_one_pool(repository: Path) -> None:
 
 def test_the_config_may_allow_it(repository: Path) -> None:
     assert "selects-others" not in said(repository, "NetworkPolicy", "{}", SHARED, CONFIG)
+
+
+TRAIN_JOB = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: sft, namespace: default, labels: {kubectl-tas/pool: a}}
+spec: {runtimeRef: {name: torch}, trainer: {numNodes: 1}}
+"""
+
+
+def test_pods_of_a_runtime_may_have_any_label(repository: Path) -> None:
+    """A TrainJob says nothing of the labels of its pods: those are in its runtime, which the cluster has."""
+    selector = "{matchLabels: {app: x}}"
+    assert "selects no pods" in said(repository, "PodDisruptionBudget", selector, {"a": ""})
+    write(repository, {"workflows/sft.yaml": TRAIN_JOB})
+    assert "selects no pods" not in said(repository, "PodDisruptionBudget", selector, {"a": ""})

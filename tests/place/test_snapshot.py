@@ -254,6 +254,16 @@ def test_what_no_api_server_has_is_refused(item: Object) -> None:
         written([{"kind": "Pod", **item}])
 
 
+@pytest.mark.parametrize("part", ["containers", "initContainers"])
+def test_what_a_container_asks_for_is_written_out(part: str) -> None:
+    """The API server makes requests of limits, and KAI reads requests alone."""
+    container = {"name": "c", "resources": {"limits": {"nvidia.com/gpu": 2}}}
+    pod = {"kind": "Pod", "metadata": {"name": "a", "namespace": "x"}, "spec": {part: [container], "nodeName": "n"}}
+    data, _ = written([pod, {"kind": "Node", "metadata": {"name": "n"}}])
+    (found,) = data["rawObjects"]["pods"]
+    assert found["spec"][part][0]["resources"]["requests"] == {"nvidia.com/gpu": 2}
+
+
 def test_what_is_empty_is_read() -> None:
     about = {"name": "a", "namespace": None, "labels": None, "annotations": None}
     empty = {"containers": None, "initContainers": None, "volumes": None, "nodeName": None}
