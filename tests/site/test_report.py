@@ -79,6 +79,27 @@ def words(site: Path, page: str) -> str:
     return " ".join(Html((site / page).read_text()).words.split())
 
 
+def test_work_that_reaches_no_queue_is_named(small: Path, tmp_path: Path) -> None:
+    write(small, {"workflows/lost.yaml": JOB.format(name="lost", pool="nobody", gpus=1)})
+    report(small, tmp_path / "site")
+    shown = words(tmp_path / "site", "work/index.html")
+    assert "What is sent to no pool of the repository is not among the rest; its findings say why." in shown
+    assert "lost Job workflows/lost.yaml" in shown
+
+
+def test_one_cluster_needs_no_table_of_clusters(small: Path, site: Path, tmp_path: Path) -> None:
+    report(small, tmp_path / "site")
+    heading = re.compile(r"<h2[^>]*>Clusters")
+    assert heading.search((site / "index.html").read_text())
+    assert not heading.search((tmp_path / "site/index.html").read_text())
+
+
+@pytest.mark.parametrize("page", ["work/index.html", "work/open.html", "work/job-stereo-distill.html"])
+def test_the_section_of_a_page_is_marked(site: Path, page: str) -> None:
+    text = (site / page).read_text()
+    assert re.search(r'aria-current="[a-z]+"[^>]*>Work<', text)
+
+
 def test_what_the_page_about_it_shows(repository: Path) -> None:
     page = (ROOT / "docs/site.md").read_text()
     assert kubectl_tas("init", repository).code == 0
