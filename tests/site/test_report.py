@@ -403,10 +403,12 @@ def test_who_owns_work(small: Path, tmp_path: Path, own: str, subpool_label: str
     write(small, {**files, "pools/team.yaml": team, "subpools/a.yaml": part})
     assert report(small, tmp_path / "site") == 0
     text = words(tmp_path / "site", "work/index.html")
+    assert "Name Verdict GPUs Pool Priority Kind Owner " in text
     assert f"one admitted 1 team--a NORMAL Job {owner} " in text
     assert f"flow admitted 0 team--a NORMAL Workflow {owner} " in text
     assert f"Owner {owner} " in words(tmp_path / "site", "work/job-one.html")
     assert f' {owner}"' in (tmp_path / "site/search-index.js").read_text()
+    assert f'"owner":["{owner}"]' in (tmp_path / "site/work-list.js").read_text().replace(" ", "")
     rest, part_owner = pool_label.rpartition(" ")[2], subpool_label.rpartition(" ")[2]
     pools = words(tmp_path / "site", "pools/index.html")
     assert f"team {rest} 90 ".replace("  ", " ") in pools
