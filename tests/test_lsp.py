@@ -523,6 +523,7 @@ def test_symbols(root: Path) -> None:
         assert [name for name, about, _ in top[2] if about == "resources"] == ["default"]
         groups = [item for item in found[0].children if item.detail == "groups"]
         assert {task.detail for task in groups[0].children} == {"tasks"}
+        assert [item.kind for item in (found[0], groups[0])] == [types.SymbolKind.Object, types.SymbolKind.Field]
         assert found[0].range.start == types.Position(*place(text, "workflow:"))
         assert found[0].range.end.line == len(text.splitlines()) - 1
         for item in (found[0], *found[0].children, *groups[0].children):
