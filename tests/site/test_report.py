@@ -98,6 +98,14 @@ def test_a_cluster_shows_its_first_twenty_topologies(repository: Path) -> None:
     assert "t-20" not in shown
 
 
+def test_the_overview_shows_the_first_fifty_pools(repository: Path) -> None:
+    write(repository, {f"pools/p{number}.yaml": pool(f"p-{number:02}") for number in range(52)})
+    report(repository, repository / "site")
+    shown = words(repository / "site", "index.html")
+    assert "p-49 " in shown
+    assert "p-50 " not in shown
+
+
 def test_one_cluster_needs_no_table_of_clusters(small: Path, site: Path, tmp_path: Path) -> None:
     report(small, tmp_path / "site")
     heading = re.compile(r"<h2[^>]*>Clusters")
@@ -441,6 +449,9 @@ def test_where_nodes_are_known_work_says_whether_kai_places_it(placed: Path) -> 
     assert "not found PodGroup missed-workers-b75e6cb5 Asks 7 pods" in text
     assert "KAI finds it no: KAI tries one order of names and domains" in text
     assert "no room PodGroup too-large" in words(placed, "work/workflow-too-large.html")
+    for name, badge in (("placed", "good has room"), ("missed", "bad not found"), ("too-large", "bad no room")):
+        tone, _, word = badge.partition(" ")
+        assert f'<span class="badge {tone}">{word}</span>' in (placed / f"work/workflow-{name}.html").read_text()
     assert dead_links(placed) == []
 
 
