@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
-from operator import attrgetter
 from typing import TypeVar
 
 from kubectl_tas.compile.access import compile_access
@@ -71,23 +69,15 @@ def compile_work(fleet: Fleet) -> Iterator[Artifact]:
 
 def in_order_of_application(fleet: Fleet, made: Sequence[P]) -> tuple[P, ...]:
     """Objects by backend and then in the order in which they are applied, no two in one file."""
-    found: dict[str, list[P]] = {backend.name: [] for backend in sorted(fleet.backends, key=attrgetter("index"))}
-    for item in _in_own_files(made):
-        found[item.backend].append(item)
-    for own in found.values():
-        own.sort(key=attrgetter("order"))
-    return tuple(chain.from_iterable(found.values()))
+    backends = {backend.name: backend.index for backend in fleet.backends}
+    return tuple(sorted(_in_own_files(made), key=lambda item: (backends[item.backend], *item.order)))
 
 
 def _in_own_files(made: Sequence[P]) -> Iterator[P]:
     """The objects, no two in one file: a namespace and a name may join to what another two join to."""
-    hashes, again = set[int](), set[int]()  # of what may be there twice: of a million objects, all files take too much
+    uses = Counter((item.backend, item.folder, item.file) for item in made)
     for item in made:
-        (again if (number := hash((item.backend, item.folder, item.file))) in hashes else hashes).add(number)
-    keys = ((item.backend, item.folder, item.file) for item in made) if again else ()
-    uses = Counter(key for key in keys if hash(key) in again)
-    for item in made:
-        if not again or uses[item.backend, item.folder, item.file] < 2:
+        if uses[item.backend, item.folder, item.file] == 1:
             yield item
         else:
             identity = "/".join((item.api_version, *map(str, item.order)))
