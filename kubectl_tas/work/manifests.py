@@ -12,7 +12,7 @@ from kubectl_tas.emit import manifest_text
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.work.plain import Plain, to_bytes
+from kubectl_tas.work.plain import Plain, to_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Object:
 
 def objects(fleet: Fleet, texts: list[str]) -> str:
     """The manifests of the work of a fleet, as JSON; the text of each is added to ``texts``."""
-    return to_bytes([_object(item, texts) for item in compile_work(fleet)]).decode("utf-8", "surrogatepass")
+    return to_text([_object(item, texts) for item in compile_work(fleet)])
 
 
 def objects_of(written: str, source: str) -> Iterator[Object]:

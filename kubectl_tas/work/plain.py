@@ -17,9 +17,14 @@ Plain = list[Any]
 """What JSON can say."""
 
 
-def to_bytes(plain: Plain) -> bytes:
+def to_text(plain: Plain) -> str:
     """Plain data as JSON, on one line."""
-    return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+
+
+def to_bytes(plain: Plain) -> bytes:
+    """The same as bytes."""
+    return to_text(plain).encode("utf-8", "surrogatepass")
 
 
 def of_bytes(content: bytes) -> Plain:
