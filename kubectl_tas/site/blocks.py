@@ -118,7 +118,7 @@ class Finding:
     """The line, and below it carets at what is meant; nothing where there is no line."""
     notes: tuple[str, ...]
     hint: str
-    waived: bool = False
+    waived: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,21 +90,20 @@ def finding(item: Diagnostic, *, waived: bool = False) -> blocks.Finding:
     )
 
 
-def _used(content: Content) -> Counter[str]:
-    return Counter(item.rule.code for item in (*content.findings, *content.waived))
-
-
 def _rules(content: Content) -> Table:
-    rules = {item.rule.code: item.rule for item in (*content.findings, *content.waived)}
+    found = (*content.findings, *content.waived)
+    rules = {item.rule.code: item.rule for item in found}
+    counts = Counter(item.rule.code for item in found)
     rows = tuple(
         (Link(code, places.rule_place(code)), str(count), rules[code].summary)
-        for code, count in sorted(_used(content).items(), key=lambda pair: (-pair[1], pair[0]))
+        for code, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     )
     return Table("Rules", ("Rule", "Findings", "When it fires"), rows)
 
 
 def _rule_page(content: Content) -> Page:
-    rules = {item.rule.code: item.rule for item in (*content.findings, *content.waived)}
+    of_changes = content.changes.findings if content.changes else ()
+    rules = {item.rule.code: item.rule for item in (*content.findings, *content.waived, *of_changes)}
     body = [
         part
         for code, rule in sorted(rules.items())

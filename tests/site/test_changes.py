@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kubectl_tas.site import blocks
 from tests.support.cli import kubectl_tas, pool, subpool, write
+from tests.support.golden import GOLDEN, assert_files
 from tests.support.history import commit
-from tests.support.site import Html, dead_links, report
+from tests.support.site import Html, dead_links, marks_of, report, text_of
 
 FLOW = """\
 workflow: {{name: {name}, pool: {pool}, tasks: [{{name: t, image: i}}]}}
@@ -56,6 +58,39 @@ def test_what_changed_for_whom(changed: Path, tmp_path: Path) -> None:
     assert dead_links(tmp_path / "site") == []
 
 
+def test_what_a_reader_of_changes_reads(
+    changed: Path, tmp_path: Path, snapshot: Any, request: pytest.FixtureRequest
+) -> None:
+    """With a change that the API server refuses, too."""
+    job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once, labels: {kubectl-tas/pool: team--b}}\n"
+    template = "spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: %s}]}}}\n"
+    write(changed, {"workflows/once.yaml": job + template % "i"})
+    commit(changed)
+    write(changed, {"workflows/once.yaml": job + template % "j", "subpools/a.yaml": subpool("a", 20)})
+    write(changed, flow("comes", 1) | flow("another", 1, "team"))
+    report(changed, tmp_path / "site", "--since", "HEAD")
+    page = (tmp_path / "site/changes/index.html").read_text()
+    assert dead_links(tmp_path / "site") == []
+    texts = {"index.txt": text_of(page), "index.marks.txt": marks_of(page)}
+    assert_files(snapshot, GOLDEN / "commands/report/changes", texts, update=request.config.option.update_snapshots)
+
+
+@pytest.mark.parametrize(
+    ("files", "risk", "tone"),
+    [
+        ({}, "none", "good"),
+        (flow("another", 1), "low", "good"),
+        ({"subpools/a.yaml": subpool("a", 35)}, "medium", "fair"),
+        (flow("stays", 2), "high", "bad"),
+    ],
+)
+def test_each_risk_has_its_colour(changed: Path, tmp_path: Path, files: dict[str, str], risk: str, tone: str) -> None:
+    commit(changed)
+    write(changed, files)
+    assert report(changed, tmp_path / "site", "--since", "HEAD") == 0
+    assert f'class="badge {tone}">{risk}<' in (tmp_path / "site/changes/index.html").read_text()
+
+
 def test_the_page_says_what_diff_says(changed: Path, tmp_path: Path) -> None:
     """All rows of all tables are there."""
     report(changed, tmp_path / "site", "--since", "HEAD")
@@ -70,13 +105,6 @@ def test_nothing_changed(changed: Path, tmp_path: Path) -> None:
     assert report(changed, tmp_path / "site", "--since", "HEAD") == 0
     text = words(tmp_path / "site/changes/index.html")
     assert "Changes since HEAD none nothing. risk: none - nothing changes. Written by" in text
-
-
-def test_medium_risk_has_the_colour_of_a_warning(changed: Path, tmp_path: Path) -> None:
-    commit(changed)
-    (changed / "workflows/comes.yaml").unlink()
-    assert report(changed, tmp_path / "site", "--since", "HEAD") == 0
-    assert 'class="badge fair">medium<' in (tmp_path / "site/changes/index.html").read_text()
 
 
 def test_errors_leave_nothing_to_compare(changed: Path, tmp_path: Path) -> None:
@@ -105,5 +133,13 @@ def test_a_long_table_names_the_command_that_has_the_rest(changed: Path, tmp_pat
     assert report(changed, tmp_path / "site", "--since", "HEAD") == 0
     text = words(tmp_path / "site/changes/index.html")
     assert "4 more: kubectl tas diff --base HEAD" in text
+    for number, more in ((196, ""), (197, "1 more: kubectl tas")):
+        for path in (changed / "workflows").glob("w*.yaml"):
+            path.unlink()
+        write(changed, {path: text for n in range(number) for path, text in flow(f"w{n:03}", 0).items()})
+        report(changed, tmp_path / "site", "--since", "HEAD")
+        shown = words(tmp_path / "site/changes/index.html")
+        assert (more or "w195") in shown
+        assert ("more: kubectl tas" in shown) == bool(more)
     assert "Workflow/w100" in text
     assert "Workflow/w199" not in text

@@ -15,7 +15,7 @@ from kubectl_tas.site.found import FINDINGS, OF_ONE
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, ROOT, assert_files, case_input
 from tests.support.rendered import files_below
-from tests.support.site import Html, company, dead_links, pages, report, text_of
+from tests.support.site import Html, company, dead_links, marks_of, pages, report, text_of
 
 JOB = """\
 apiVersion: batch/v1
@@ -57,7 +57,10 @@ def test_what_a_reader_reads(tmp_path: Path, snapshot: Any, request: pytest.Fixt
     assert report(root, tmp_path / "site", f"--cluster-state=serve-us={state}") == 1
     names = [name for name in pages(tmp_path / "site") if not name.startswith("work/") or name[:-5] in OF_WORK]
     assert {name.removesuffix(".html") for name in names} >= set(OF_WORK)
-    texts = {f"{name.removesuffix('.html')}.txt": text_of((tmp_path / "site" / name).read_text()) for name in names}
+    written = {name.removesuffix(".html"): (tmp_path / "site" / name).read_text() for name in names}
+    texts = {f"{name}.txt": text_of(page) for name, page in written.items()}
+    texts |= {f"{name}.marks.txt": marks_of(page) for name, page in written.items()}
+    texts |= {name: (tmp_path / "site" / name).read_text() for name in ("search-index.js", "work-list.js")}
     assert_files(snapshot, case / "pages", texts, update=request.config.option.update_snapshots)
 
 

@@ -87,6 +87,42 @@ def text_of(page: str) -> str:
     return "".join(f"{line.removesuffix(' |').strip()}\n" for line in lines if line.strip(" |"))
 
 
+_SEEN = {"aria-current", "class", "data-up", "href", "id", "src", "width"}
+"""Attributes that say where something leads, or how it looks."""
+
+
+@dataclass
+class _Marks(HTMLParser):
+    lines: list[str] = field(default_factory=lambda: [""])
+    drawn: int = 0
+    """How many elements are open, from a drawing on; 0: none."""
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        shown = "".join(f" {name}={value}" for name, value in attrs if name in _SEEN)
+        if self.drawn:
+            self.drawn += tag not in _EMPTY
+        elif "class=drawing" in shown:
+            self.drawn = 1
+        self.lines[-1] += "" if self.drawn or not shown else f"<{tag}{shown}>"
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        self.drawn -= bool(self.drawn)
+        self.lines += [""] if tag in _LINES and not self.drawn else []
+
+
+def marks_of(page: str) -> str:
+    """Where the elements of a page lead and how they look, a line each row or item; pictures have their own tests."""
+    marks = _Marks()
+    marks.feed(page)
+    return "".join(f"{line}\n" for line in marks.lines if line)
+
+
 def pages(site: Path) -> dict[str, Html]:
     """All pages, by their paths."""
     return {path.relative_to(site).as_posix(): Html(path.read_text()) for path in sorted(site.rglob("*.html"))}
