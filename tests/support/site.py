@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
+from kubectl_tas.cli.session import check_source
+from kubectl_tas.load.source import FolderSource
+from kubectl_tas.site.content import Content
 from tests.support.cli import kubectl_tas, write
 from tests.support.golden import EXAMPLES
 
@@ -150,6 +154,12 @@ def company(root: Path, *, is_broken: bool = True) -> Path:
     if is_broken:
         write(root, {"workflows/never.yaml": NEVER_RUNS, "workflows/slip.yaml": SLIP})
     return root
+
+
+def content(root: Path, **more: Any) -> Content:
+    """What the site of a repository tells of, with no cluster known; ``more`` are fields that differ from that."""
+    session = check_source(root, FolderSource(root))
+    return replace(Content("GPU pools", session.fleet, session.shown, session.waived, None, "declared"), **more)
 
 
 def report(root: Path, site: Path, *more: str) -> int:
