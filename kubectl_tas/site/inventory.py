@@ -174,10 +174,11 @@ def _pool(content: Content, pool: FleetPool) -> Page:
     crumbs = (Link("Pools", places.POOLS), *above)
     linked: dict[str, Cell] = {
         "Backend": content.places.cluster(pool.backend),
-        "Parent": content.places.pool(pool.parent) if pool.parent else "",
         "Children": tuple(content.places.pool_called(child.name) for child in pool.children),
         "Topology": content.places.topology(pool.topology) if pool.topology else "none",
     }
+    if pool.parent:
+        linked["Parent"] = content.places.pool(pool.parent)
     told = [("Cluster" if name == "Backend" else name, linked.get(name, text)) for name, text in facts(pool, None)]
     told += [("Owner", owner) for owner in (content.owner_of(pool, None),) if owner]
     levels = tuple((level.key, level.label) for level in pool.levels)
