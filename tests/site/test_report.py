@@ -90,25 +90,6 @@ def test_work_that_reaches_no_queue_is_named(small: Path, tmp_path: Path) -> Non
     assert "lost Job workflows/lost.yaml" in shown
 
 
-def test_a_cluster_shows_its_first_twenty_topologies(repository: Path) -> None:
-    kind = "apiVersion: grove.io/v1alpha1\nkind: ClusterTopology\n"
-    text = "metadata: {{name: t-{0:02}}}\nspec: {{levels: [{{domain: rack, key: example.com/r{0}}}]}}\n"
-    files = {f"topologies/t{number}.yaml": kind + text.format(number) for number in range(22)}
-    write(repository, {"pools/team.yaml": pool(), **files})
-    report(repository, repository / "site")
-    shown = words(repository / "site", "clusters/default.html")
-    assert "t-19" in shown
-    assert "t-20" not in shown
-
-
-def test_the_overview_shows_the_first_fifty_pools(repository: Path) -> None:
-    write(repository, {f"pools/p{number}.yaml": pool(f"p-{number:02}") for number in range(52)})
-    report(repository, repository / "site")
-    shown = words(repository / "site", "index.html")
-    assert "p-49 " in shown
-    assert "p-50 " not in shown
-
-
 def test_one_cluster_needs_no_table_of_clusters(small: Path, site: Path, tmp_path: Path) -> None:
     report(small, tmp_path / "site")
     heading = re.compile(r"<h2[^>]*>Clusters")
