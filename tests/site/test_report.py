@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 
+from kubectl_tas.draw import html
 from kubectl_tas.emit.site_files import MARK
 from kubectl_tas.site import blocks
 from kubectl_tas.site.found import FINDINGS, OF_ONE
+from kubectl_tas.site.sitefiles import files
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, ROOT, assert_files, case_input
 from tests.support.rendered import files_below
-from tests.support.site import Html, company, dead_links, marks_of, pages, report, text_of
+from tests.support.site import Html, company, content, dead_links, marks_of, pages, report, text_of
 
 JOB = """\
 apiVersion: batch/v1
@@ -61,6 +63,7 @@ def test_what_a_reader_reads(tmp_path: Path, snapshot: Any, request: pytest.Fixt
     texts = {f"{name}.txt": text_of(page) for name, page in written.items()}
     texts |= {f"{name}.marks.txt": marks_of(page) for name, page in written.items()}
     texts |= {name: (tmp_path / "site" / name).read_text() for name in ("search-index.js", "work-list.js")}
+    texts["clusters/index.html"] = (tmp_path / "site/clusters/index.html").read_text()
     assert_files(snapshot, case / "pages", texts, update=request.config.option.update_snapshots)
 
 
@@ -125,6 +128,30 @@ def test_every_page_has_one_heading_and_unique_ids(site: Path) -> None:
         assert page.tags.count("h1") == 1, name
         assert len(page.ids) == len(set(page.ids)), name
         assert page.tags.count("main") == 1, name
+
+
+def test_pictures_of_pages_have_their_style(site: Path) -> None:
+    assert html.STYLE in (site / "style.css").read_text()
+
+
+def test_files_tell_how_many_pages_of_work_are_done(small: Path) -> None:
+    told: list[tuple[int, int]] = []
+    texts = files(content(small), lambda done, of: told.append((done, of)))
+    assert len(told) == sum(path.endswith(".html") for path in texts)
+    assert told == sorted(told)
+    assert told[-1] == (1, 1)
+    assert files(content(small)) == texts
+
+
+def test_work_of_one_name_has_a_page_each(small: Path, tmp_path: Path) -> None:
+    job = JOB.format(name="one", pool="team", gpus=2)
+    jobs = "---\n".join(job.replace("name: one", f"name: one\n  namespace: {space}") for space in "ab")
+    spaces = pool(spec="  namespaces: [a, b]\n")
+    write(small, {"pools/team.yaml": spaces, "workflows/one.yaml": jobs})
+    report(small, tmp_path / "site")
+    found = [path.name for path in (tmp_path / "site/work").iterdir() if path.name.startswith("job-one")]
+    assert len(found) == 2
+    assert {re.search(r"Namespace (\w)", words(tmp_path / "site", f"work/{name}"))[1] for name in found} == {"a", "b"}
 
 
 def test_every_file_says_who_wrote_it(site: Path) -> None:
