@@ -59,7 +59,6 @@ def _template() -> Template:
         autoescape=True,
         finalize=_shown,
         trim_blocks=True,
-        lstrip_blocks=True,
         keep_trailing_newline=True,
     )
     return environment.get_template("page.html.j2")
