@@ -34,6 +34,11 @@ def test_two_hundred_rows_are_one_page(rows: int) -> None:
     assert one == page(rows)
 
 
+def test_two_pages_lead_to_each_other() -> None:
+    paths = ("work/index.html", "work/index/2.html")
+    assert [part.blocks[-1] for part in divided(page(201))] == [Pager("Work", 1, paths), Pager("Work", 2, paths)]
+
+
 def test_the_rest_of_a_table_is_on_further_pages() -> None:
     first, second, third = divided(page(401))
     paths = ("work/index.html", "work/index/2.html", "work/index/3.html")

@@ -58,6 +58,12 @@ def test_fifty_findings_are_one_page(empty: Path) -> None:
     assert not any(isinstance(item, Pager) for item in one.blocks)
 
 
+def test_two_pages_lead_to_each_other(empty: Path) -> None:
+    paths = ("findings/index.html", "findings/index/2.html")
+    pages = of_findings(told(empty, findings("a", 51)))
+    assert [page.blocks[-1] for page in pages] == [Pager("Findings", 1, paths), Pager("Findings", 2, paths)]
+
+
 def test_more_findings_have_further_pages(empty: Path) -> None:
     told_ = told(empty, findings("a", 51), findings("b", 60, SECOND), waived=findings("a", 2))
     first, second, third = of_findings(told_)
