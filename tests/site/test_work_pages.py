@@ -237,3 +237,5 @@ def test_pods_in_any_order_have_an_answer_where_it_is_always_the_same(
         assert work.waiting(told).rows == ()
     else:
         assert said[-1] == "PodGroup `judge`"
+        *_, facts = (block for block in page.blocks if isinstance(block, Facts))
+        assert [name for name, _ in facts.rows[:2]] == ["Asks", "Nodes"]
