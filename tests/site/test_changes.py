@@ -61,11 +61,12 @@ def test_what_changed_for_whom(changed: Path, tmp_path: Path) -> None:
 def test_what_a_reader_of_changes_reads(
     changed: Path, tmp_path: Path, snapshot: Any, request: pytest.FixtureRequest
 ) -> None:
-    """With a change that the API server refuses, too."""
+    """With a change that the API server refuses and a subpool that is closed, too."""
     job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once, labels: {kubectl-tas/pool: team--b}}\n"
     template = "spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: %s}]}}}\n"
-    write(changed, {"workflows/once.yaml": job + template % "i"})
+    write(changed, {"workflows/once.yaml": job + template % "i", "subpools/c.yaml": subpool("c", 5)})
     commit(changed)
+    write(changed, {"subpools/c.yaml": subpool("c", 5, state="DELETING")})
     write(changed, {"workflows/once.yaml": job + template % "j", "subpools/a.yaml": subpool("a", 20)})
     write(changed, flow("comes", 1) | flow("another", 1, "team"))
     report(changed, tmp_path / "site", "--since", "HEAD")
