@@ -101,6 +101,19 @@ def test_the_page_says_what_diff_says(changed: Path, tmp_path: Path) -> None:
         assert " ".join(Html(row.strip("| ").replace(" | ", "")).words.split()) in text
 
 
+def test_a_subpool_that_is_gone_has_no_owner_and_no_page(changed: Path, tmp_path: Path) -> None:
+    commit(changed)
+    (changed / "subpools/b.yaml").unlink()
+    write(
+        changed, {"subpools/a.yaml": f"{subpool('a', 40)}\n  queue: {{labels: {{owner: ada}}}}\n".replace("\n\n", "\n")}
+    )
+    write(changed, flow("moves", 2, "team--a") | flow("comes", 3, "team--a"))
+    assert report(changed, tmp_path / "site", "--since", "HEAD") == 0
+    page = text_of((tmp_path / "site/changes/index.html").read_text())
+    assert "\nteam--b | | 20 -> - (-20) | goes to team--a: comes, moves\n" in page
+    assert dead_links(tmp_path / "site") == []
+
+
 def test_nothing_changed(changed: Path, tmp_path: Path) -> None:
     commit(changed)
     assert report(changed, tmp_path / "site", "--since", "HEAD") == 0
@@ -133,7 +146,11 @@ def test_a_long_table_names_the_command_that_has_the_rest(changed: Path, tmp_pat
     write(changed, {path: text for n in range(blocks.ROWS) for path, text in flow(f"w{n:03}", 0).items()})
     assert report(changed, tmp_path / "site", "--since", "HEAD") == 0
     text = words(tmp_path / "site/changes/index.html")
-    assert "4 more: kubectl tas diff --base HEAD" in text
+    assert " 4 more: kubectl tas diff --base HEAD Objects Kind " in text
+    page = Html((tmp_path / "site/changes/index.html").read_text())
+    rows = [row.count("<td") for row in page.text.partition('id="work"')[2].split("</table>")[0].split("<tr>")[2:]]
+    assert len(rows) == blocks.ROWS + 1
+    assert len(set(rows)) == 1, "each row has all cells"
     for number, more in ((196, ""), (197, "1 more: kubectl tas")):
         for path in (changed / "workflows").glob("w*.yaml"):
             path.unlink()

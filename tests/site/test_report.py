@@ -231,6 +231,7 @@ def test_a_cluster_without_pools_has_all_cells(repository: Path, tmp_path: Path)
     header, *rows = (re.findall(r"<t[hd][ >]", row) for row in text.partition("<table")[2].split("</tr>")[:3])
     assert [len(row) for row in rows] == [len(header)] * 2
     assert "empty kai-scheduler 0.17 0 0 0 0 " in words(tmp_path / "site", "clusters/index.html")
+    assert "Topologies None. Used: " in words(tmp_path / "site", "clusters/empty.html")
 
 
 def test_pages_of_what_is_gone_go_and_files_of_others_stay(small: Path, tmp_path: Path) -> None:
