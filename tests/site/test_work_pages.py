@@ -198,6 +198,9 @@ def test_what_fit_says_of_work(repository: Path, outcome: Outcome) -> None:
         "As `kubectl tas fit` says of what pods leave free on the nodes of the cluster.", title="Placement"
     )
     assert blocks[3] == Text(f"PodGroup `{answer.gang.name}`", BADGES[outcome])
+    assert isinstance(blocks[4], Facts)
+    helps = str(dict(blocks[4].rows).get("Helps"))
+    assert helps.endswith(": kubectl tas fit one --grow") == (outcome is not Outcome.FITS)
     waiting = work.waiting(told).rows
     assert [row[1] for row in waiting] == [BADGES[outcome]] * (outcome is not Outcome.FITS)
     assert all(str(row[2]).startswith(f"PodGroup {answer.gang.name}: ") for row in waiting)
