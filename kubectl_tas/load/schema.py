@@ -134,8 +134,14 @@ def validator(name: str) -> Any:
 def _pattern(_validator: Any, pattern: str, value: Any, _schema: Any) -> Iterator[Any]:
     from jsonschema import ValidationError as Refusal
 
-    if isinstance(value, str) and not re.search(re.sub(r"\$$", r"\\Z", pattern), value):
+    if isinstance(value, str) and not _to_the_end(pattern).search(value):
         yield Refusal(f"{value!r} does not match {pattern!r}")
+
+
+@cache
+def _to_the_end(pattern: str) -> re.Pattern[str]:
+    """A pattern of a schema whose ``$`` is the end of the text, not also the place before a last line break."""
+    return re.compile(re.sub(r"\$$", r"\\Z", pattern))
 
 
 def _explain(error: Any, document: Document) -> Iterator[Diagnostic]:
