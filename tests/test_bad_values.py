@@ -21,7 +21,6 @@ from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.emit.file_plan import layout
 from kubectl_tas.load import document, loading
 from kubectl_tas.load.kinds import KINDS, WORKFLOW
-from kubectl_tas.load.schema import validate
 from kubectl_tas.load.source import FolderSource, OverlaySource
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.workload_kinds import WORKLOADS
@@ -110,15 +109,15 @@ def refusals(name: str, path: KeyPath, file: str, text: bytes) -> tuple[str, Seq
     """Why a document of a kind is not read, and how the rest of its repository meets that: the same for each value."""
     if len(path) < 2 or "metadata" in path:  # the rest asks for kinds and names
         return "", ()
-    documents, problems = document.parse(file, text.decode())
+    written = text.decode()
+    documents, problems = loading.parse(file, written, document.Lines(file, written))
     if problems:
         return "unread", problems
-    return "refused", validate(SOURCES[name], documents[0])[1]
+    return "refused", loading.validate(SOURCES[name], documents[0])[1]
 
 
 def handled(root: Path, texts: dict[str, bytes]) -> Session:
     """What is found in a repository: whatever stands in it, all errors have places in it, or it renders."""
-    write(root, {"pools/d": "the localpath of the workflow"})
     session = check_source(root, OverlaySource(FolderSource(root), texts))
     assert_placed(session.diagnostics, texts)
     assert report.render(session.diagnostics, session.files)
@@ -126,6 +125,12 @@ def handled(root: Path, texts: dict[str, bytes]) -> Session:
         artifacts = compile_fleet(session.fleet)
         assert layout(artifacts, session.fleet.config, session.fleet.settings) or not artifacts
     return session
+
+
+@pytest.fixture
+def repository(repository: Path) -> Path:
+    """With the localpath of the workflow."""
+    return write(repository, {"pools/d": "a file"})
 
 
 def test_the_repository_renders(repository: Path) -> None:
@@ -137,8 +142,11 @@ def test_the_repository_renders(repository: Path) -> None:
 @pytest.fixture
 def unchanged_files_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What reading a file gives is never changed, so files that stay as they are need not be read for each value."""
-    for module, reader in ((loading, "parse"), (loading, "validate"), (document, "compose")):
-        monkeypatch.setattr(module, reader, lru_cache(4 * len(SOURCES))(getattr(module, reader)))
+    keep = lru_cache(4 * len(SOURCES))
+    read = keep(lambda path, text, whole: document.parse(path, text, document.Lines(path, whole)))
+    monkeypatch.setattr(loading, "parse", lambda path, text, lines: read(path, text, lines.text))
+    for module, reader in ((loading, "validate"), (document, "compose")):
+        monkeypatch.setattr(module, reader, keep(getattr(module, reader)))
 
 
 @pytest.mark.usefixtures("unchanged_files_are_read_once")
