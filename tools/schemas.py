@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
-import textwrap
+import sys
 from functools import cache
 from itertools import pairwise
 from operator import attrgetter
@@ -241,11 +241,18 @@ def _field_docs(model: type[BaseModel]) -> dict[str, str]:
 
 
 @cache
+def _classes(module: str) -> dict[str, ast.ClassDef]:
+    """The classes of a module, by name; to ask for the source of one parses all of them."""
+    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    return {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+
+
+@cache
 def _own_field_docs(model: type[BaseModel]) -> dict[str, str]:
     """The same of the class alone; many models share a part, and reading sources takes long."""
     if model.__module__ == plain_workload.__name__ and model is not plain_workload.PlainWorkload:
         return {}  # made of a row, with its descriptions
-    body = ast.parse(textwrap.dedent(inspect.getsource(model))).body[0].body  # type: ignore[attr-defined]
+    body = _classes(model.__module__)[model.__name__].body
     return {
         field.target.id: inspect.cleandoc(str(text.value.value))
         for field, text in pairwise(body)
