@@ -66,9 +66,10 @@ class World:
         self.outside.mkdir()
         self.code = CHOSEN.format(ran=str(self.ran)).replace("{{", "{").replace("}}", "}")
         self.digest = wheel(self.index / WHEEL, self.code)
+        linked = " || ".join(f'cp {how} "{environment}/." kubectl-tas' for how in ("-al", "-a"))  # pip changes no file
         for name, text in {
             "gh": f'env -0 > "{self.commented}"; echo',
-            "python": f'[ "$*" = "-I -m venv --clear kubectl-tas" ] && cp -a "{environment}" kubectl-tas',
+            "python": f'[ "$*" = "-I -m venv --clear kubectl-tas" ] && ({linked}) 2> /dev/null',
             "python3": f'exec "{sys.executable}" "$@"',
         }.items():
             (self.programs / name).write_text(f"#!/bin/sh\n{text}\n")
