@@ -127,8 +127,14 @@ def validator(name: str) -> Any:
 
     checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
     schema = json.loads(read_resource(f"schemas/{name}.json"))
-    strict = extend(Draft202012Validator, {"pattern": _pattern}, type_checker=checker)  # type: ignore[no-untyped-call]
-    return strict(schema)
+    parts = {"#": schema, **{f"#/$defs/{name}": part for name, part in schema.get("$defs", {}).items()}}
+
+    def of_part(validator: Any, reference: str, value: Any, _schema: Any) -> Iterator[Any]:
+        """What jsonschema does for any reference, which it follows anew at each value."""
+        yield from validator.descend(value, parts[reference])
+
+    keywords = {"pattern": _pattern, "$ref": of_part}
+    return extend(Draft202012Validator, keywords, type_checker=checker)(schema)  # type: ignore[no-untyped-call]
 
 
 def _pattern(_validator: Any, pattern: str, value: Any, _schema: Any) -> Iterator[Any]:
