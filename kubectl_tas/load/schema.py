@@ -127,11 +127,10 @@ def validator(name: str) -> Any:
 
     checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
     schema = json.loads(read_resource(f"schemas/{name}.json"))
-    parts = {"#": schema, **{f"#/$defs/{name}": part for name, part in schema.get("$defs", {}).items()}}
 
     def of_part(validator: Any, reference: str, value: Any, _schema: Any) -> Iterator[Any]:
-        """What jsonschema does for any reference, which it follows anew at each value."""
-        yield from validator.descend(value, parts[reference])
+        """What jsonschema does for any reference, which it follows anew at each value; all lead to ``$defs``."""
+        yield from validator.descend(value, schema["$defs"][reference.rpartition("/")[2]])
 
     keywords = {"pattern": _pattern, "$ref": of_part}
     return extend(Draft202012Validator, keywords, type_checker=checker)(schema)  # type: ignore[no-untyped-call]

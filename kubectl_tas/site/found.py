@@ -91,23 +91,25 @@ def finding(item: Diagnostic, *, waived: bool = False) -> blocks.Finding:
 
 
 def _rules(content: Content) -> Table:
-    found = (*content.findings, *content.waived)
-    rules = {item.rule.code: item.rule for item in found}
-    counts = Counter(item.rule.code for item in found)
+    counts = Counter(item.rule for item in (*content.findings, *content.waived))
     rows = tuple(
-        (Link(code, places.rule_place(code)), str(count), rules[code].summary)
-        for code, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+        (Link(rule.code, places.rule_place(rule.code)), str(count), rule.summary)
+        for rule, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0].code))
     )
     return Table("Rules", ("Rule", "Findings", "When it fires"), rows)
 
 
 def _rule_page(content: Content) -> Page:
     of_changes = content.changes.findings if content.changes else ()
-    rules = {item.rule.code: item.rule for item in (*content.findings, *content.waived, *of_changes)}
+    rules = {item.rule for item in (*content.findings, *content.waived, *of_changes)}
     body = [
         part
-        for code, rule in sorted(rules.items())
-        for part in (Text(rule.summary, severity_badge(rule.severity), code), Text(rule.rationale), Text(waiving(rule)))
+        for rule in sorted(rules, key=lambda rule: rule.code)
+        for part in (
+            Text(rule.summary, severity_badge(rule.severity), rule.code),
+            Text(rule.rationale),
+            Text(waiving(rule)),
+        )
     ]
     none = [] if body else [Text("No rule found anything.")]
     return Page(places.RULES, "Rules", "", "Findings", (Link("Findings", places.FINDINGS),), (*body, *none))

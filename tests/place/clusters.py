@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -98,3 +99,45 @@ def any_placement(nodes: Sequence[Node], wanted: Wanted) -> bool:
         return False
 
     return place(0)
+
+
+def cluster(nodes: int, *pods: dict[str, Any], **labels: str) -> list[dict[str, Any]]:
+    """Nodes of 8 GPUs in racks of two, as the API server has them, and pods on them."""
+    found = [
+        {
+            "kind": "Node",
+            "metadata": {"name": f"n{n}", "labels": {"pool": "h100", "zone": "a", "rack": str(n // 2), **labels}},
+            "status": {"allocatable": {GPU: 8, "cpu": 96, "pods": 110}},
+        }
+        for n in range(nodes)
+    ]
+    return [*found, *pods]
+
+
+def nodes_of(*gpus: int) -> list[dict[str, Any]]:
+    """The same nodes with so many GPUs each."""
+    found = cluster(len(gpus))
+    for item, number in zip(found, gpus, strict=True):
+        item["status"]["allocatable"][GPU] = number
+    return found
+
+
+JUDGE = """\
+apiVersion: scheduling.run.ai/v2alpha2
+kind: PodGroup
+metadata: {name: judge}
+spec:
+  queue: osmo-pool-default-team--shared
+  priorityClassName: osmo-normal
+  subGroups: [{name: b, minMember: 1}, {name: a, minMember: 2}]
+"""
+"""A PodGroup that needs one pod of b and two of a."""
+
+
+def member(name: str, part: str, gpus: int = 8, cpu: int = 1) -> str:
+    """A Pod of it."""
+    return (
+        f"apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, labels: {{kai.scheduler/subgroup-name: {part}}}, "
+        f"annotations: {{pod-group-name: judge}}}}\nspec: {{containers: [{{name: c, image: i, "
+        f"resources: {{limits: {{nvidia.com/gpu: {gpus}, cpu: {cpu}}}}}}}]}}\n"
+    )

@@ -16,7 +16,7 @@ from kubectl_tas.place.answers import Fit, Outcome, fit
 from kubectl_tas.place.gangs_to_place import LeftOut, Unplaced, unplaced
 from kubectl_tas.place.node_resources import read_nodes
 from kubectl_tas.place.shapes import shape_of
-from tests.place.clusters import node
+from tests.place.clusters import JUDGE, cluster, member, node, nodes_of
 from tests.support.cli import kubectl_tas, write
 
 ELASTIC = json.loads((Path(__file__).parent / "elastic_answers_of_kai_0_17.json").read_text())
@@ -82,19 +82,6 @@ def one(root: Path, *documents: str) -> Unplaced:
 
 def pods_of(item: Unplaced) -> dict[str | None, int]:
     return {name: len(shapes) for name, shapes in item.needed.items() if shapes}
-
-
-def cluster(nodes: int, *pods: dict[str, Any], **labels: str) -> list[dict[str, Any]]:
-    """Nodes of 8 GPUs in racks of two, and pods on them."""
-    found = [
-        {
-            "kind": "Node",
-            "metadata": {"name": f"n{n}", "labels": {"pool": "h100", "zone": "a", "rack": str(n // 2), **labels}},
-            "status": {"allocatable": {GPU: 8, "cpu": 96, "pods": 110}},
-        }
-        for n in range(nodes)
-    ]
-    return [*found, *pods]
 
 
 def answer(root: Path, nodes: list[dict[str, Any]], *documents: str) -> Fit:
@@ -222,35 +209,16 @@ def test_what_depends_on_more_than_free_nodes_is_left_out(more: dict[str, Any], 
     assert found.text == f"Job batch: {reason}"
 
 
-GROUP = """\
-apiVersion: scheduling.run.ai/v2alpha2
-kind: PodGroup
-metadata: {name: judge}
-spec:
-  queue: osmo-pool-default-team--shared
-  priorityClassName: osmo-normal
-  subGroups: [{name: b, minMember: 1}, {name: a, minMember: 2}]
-"""
-
-
-def member(name: str, part: str, gpus: int = 8, cpu: int = 1) -> str:
-    return (
-        f"apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, labels: {{kai.scheduler/subgroup-name: {part}}}, "
-        f"annotations: {{pod-group-name: judge}}}}\nspec: {{containers: [{{name: c, image: i, "
-        f"resources: {{limits: {{nvidia.com/gpu: {gpus}, cpu: {cpu}}}}}}}]}}\n"
-    )
-
-
 def test_a_hand_written_pod_group_has_the_pods_beside_it(tmp_path: Path) -> None:
     pods = [member("p1", "a"), member("p2", "a"), member("p3", "b", 4), member("p4", "b", 4)]
-    found = one(tmp_path, GROUP, *pods)
+    found = one(tmp_path, JUDGE, *pods)
     assert pods_of(found) == {"a": 2, "b": 1}
     assert Counter(dict(shape.asks)[GPU] for shapes in found.needed.values() for shape in shapes) == {8: 2, 4: 1}
     for others, reason in (
         (pods[1:], "of a it needs 2, and 1 Pod of it is here"),
         ([*pods, member("p5", "b", 2)], "the Pods of b differ, and which of them come first only the cluster knows"),
     ):
-        (left_out,) = items(tmp_path, GROUP, *others)
+        (left_out,) = items(tmp_path, JUDGE, *others)
         assert isinstance(left_out, LeftOut)
         assert left_out.reason == reason
 
@@ -285,11 +253,8 @@ def test_a_bug_of_the_tool_is_not_told_as_a_mistake_of_the_file(
 @pytest.mark.parametrize(("gpus", "code"), [(4, 0), (2, 1), (0, 1)])
 def test_pods_that_differ_have_an_answer_where_every_order_gives_the_same(gpus: int, code: int, tmp_path: Path) -> None:
     """Of b KAI takes one Pod: one of 4 GPUs, or one of 2."""
-    items(tmp_path, GROUP, *(member(name, "a", 2) for name in ("p1", "p2")), member("p3", "b", 4), member("p4", "b", 2))
-    nodes = cluster(3)
-    for node_ in nodes:
-        node_["status"]["allocatable"][GPU] = gpus if node_["metadata"]["name"] == "n2" else 2
-    (tmp_path / "nodes.json").write_text(json.dumps({"items": nodes}))
+    items(tmp_path, JUDGE, *(member(name, "a", 2) for name in ("p1", "p2")), member("p3", "b", 4), member("p4", "b", 2))
+    (tmp_path / "nodes.json").write_text(json.dumps({"items": nodes_of(2, 2, gpus)}))
     result = kubectl_tas("fit", "judge", "--nodes", "nodes.json", cwd=tmp_path)
     assert result.code == code
     assert ("which of them come first" in result.err) is (gpus == 2)

@@ -8,19 +8,15 @@ from typing import Any
 import pytest
 
 from kubectl_tas.site import blocks
+from tests.support import site
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, assert_files
 from tests.support.history import commit
 from tests.support.site import Html, dead_links, marks_of, report, text_of
 
-FLOW = """\
-workflow: {{name: {name}, pool: {pool}, tasks: [{{name: t, image: i}}]}}
-resources: {{default: {{gpu: {gpus}}}}}
-"""
-
 
 def flow(name: str, gpus: int, to: str = "team--a") -> dict[str, str]:
-    return {f"workflows/{name}.yaml": FLOW.format(name=name, pool=to, gpus=gpus)}
+    return site.flow(name, gpus, to)
 
 
 @pytest.fixture
@@ -104,9 +100,7 @@ def test_the_page_says_what_diff_says(changed: Path, tmp_path: Path) -> None:
 def test_a_subpool_that_is_gone_has_no_owner_and_no_page(changed: Path, tmp_path: Path) -> None:
     commit(changed)
     (changed / "subpools/b.yaml").unlink()
-    write(
-        changed, {"subpools/a.yaml": f"{subpool('a', 40)}\n  queue: {{labels: {{owner: ada}}}}\n".replace("\n\n", "\n")}
-    )
+    write(changed, {"subpools/a.yaml": subpool("a", 40) + "  queue: {labels: {owner: ada}}\n"})
     write(changed, flow("moves", 2, "team--a") | flow("comes", 3, "team--a"))
     assert report(changed, tmp_path / "site", "--since", "HEAD") == 0
     page = text_of((tmp_path / "site/changes/index.html").read_text())
@@ -151,13 +145,18 @@ def test_a_long_table_names_the_command_that_has_the_rest(changed: Path, tmp_pat
     rows = [row.count("<td") for row in page.text.partition('id="work"')[2].split("</table>")[0].split("<tr>")[2:]]
     assert len(rows) == blocks.ROWS + 1
     assert len(set(rows)) == 1, "each row has all cells"
-    for number, more in ((196, ""), (197, "1 more: kubectl tas")):
-        for path in (changed / "workflows").glob("w*.yaml"):
-            path.unlink()
-        write(changed, {path: text for n in range(number) for path, text in flow(f"w{n:03}", 0).items()})
-        report(changed, tmp_path / "site", "--since", "HEAD")
-        shown = words(tmp_path / "site/changes/index.html")
-        assert (more or "w195") in shown
-        assert ("more: kubectl tas" in shown) == bool(more)
     assert "Workflow/w100" in text
     assert "Workflow/w199" not in text
+
+
+@pytest.mark.parametrize(("rows", "more"), [(4, "w3"), (3, "1 more: kubectl tas")])
+def test_a_table_that_just_fits_is_whole(
+    changed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int, more: str
+) -> None:
+    commit(changed)
+    monkeypatch.setattr(blocks, "ROWS", rows)
+    write(changed, {path: text for n in range(4) for path, text in flow(f"w{n}", 0).items()})
+    assert report(changed, tmp_path / "site", "--since", "HEAD") == 0
+    work = words(tmp_path / "site/changes/index.html").partition(" Objects ")[0]
+    assert more in work
+    assert ("more: kubectl tas" in work) == (rows < 4)

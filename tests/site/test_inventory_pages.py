@@ -13,7 +13,7 @@ from kubectl_tas.quantities import Amounts
 from kubectl_tas.site import inventory, overview
 from kubectl_tas.site.blocks import Badge, Bar, Drawing, Facts, Findings, Indented, Link, Page, Table, Text
 from kubectl_tas.site.content import Content
-from tests.place.test_unplaced import cluster
+from tests.place.clusters import cluster, nodes_of
 from tests.support.cli import pool, subpool, write
 from tests.support.site import content
 
@@ -237,10 +237,7 @@ def test_what_is_known_of_nodes(repository: Path, kinds: tuple[str, ...], gpus: 
 
 def test_nodes_without_gpus_have_room_for_no_gang(repository: Path) -> None:
     write(repository, {"pools/team.yaml": pool()})
-    nodes = cluster(2)
-    for node in nodes:
-        node["status"]["allocatable"][GPU] = 0
-    told = content(repository, nodes={"default": read_nodes(nodes)})
+    told = content(repository, nodes={"default": read_nodes(nodes_of(0, 0))})
     blocks = page_of(told, "pools/team.html").blocks
     assert "Room" in [getattr(block, "title", "") for block in blocks]
     assert "Largest gangs" not in [getattr(block, "title", "") for block in blocks]

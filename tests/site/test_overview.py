@@ -11,12 +11,7 @@ from kubectl_tas.site import blocks, overview
 from kubectl_tas.site.blocks import Link, Page, Table, Text, Tiles
 from kubectl_tas.site.content import Content
 from tests.support.cli import pool, write
-from tests.support.site import content
-
-FLOW = """\
-workflow: {{name: w{0:02}, pool: p00, tasks: [{{name: t, image: i}}]}}
-resources: {{default: {{gpu: {1}}}}}
-"""
+from tests.support.site import content, flow
 
 
 def findings(errors: int, warnings: int) -> tuple[Diagnostic, ...]:
@@ -31,8 +26,9 @@ def repository_of(root: Path, *, pools: int = 1, work: int = 0, clusters: int = 
     files = {
         "tas.yaml": f"apiVersion: tas/v1alpha1\nkind: Config\nspec: {{backends: [{backends}]}}\n",
         **{f"pools/{n}.yaml": pool(f"p{n:02}", 8, f"  backend: c{n % clusters:02}\n") for n in range(pools)},
-        **{f"workflows/{number}.yaml": FLOW.format(number, gpus) for number in range(work)},
     }
+    for number in range(work):
+        files |= flow(f"w{number:02}", gpus, "p00")
     return write(root, files)
 
 

@@ -4,28 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from kubectl_tas.gpus import GPU
 from kubectl_tas.place.answers import Fit, Outcome
 from kubectl_tas.place.gangs_to_place import LeftOut
 from kubectl_tas.place.node_resources import Nodes, read_nodes
 from kubectl_tas.site import work
 from kubectl_tas.site.blocks import Badge, Facts, Filters, Link, Page, Table, Text
 from kubectl_tas.site.content import Content, verdict_badge
+from tests.place.clusters import JUDGE, member, nodes_of
 from tests.support.cli import pool, subpool, write
-from tests.support.site import content
-
-FLOW = """\
-workflow: {{name: {name}, pool: {pool}, priority: {priority}, tasks: [{{name: t, image: i}}]}}
-resources: {{default: {{gpu: {gpus}}}}}
-"""
-
-
-def flow(name: str, gpus: int, to: str = "team", priority: str = "NORMAL") -> dict[str, str]:
-    return {f"workflows/{name}.yaml": FLOW.format(name=name, pool=to, gpus=gpus, priority=priority)}
+from tests.support.site import content, flow
 
 
 @pytest.fixture
@@ -157,15 +147,7 @@ def test_findings_come_before_facts_where_there_are_any(all_verdicts: Path) -> N
 
 
 def nodes(*gpus: int) -> dict[str, Nodes]:
-    items: list[dict[str, Any]] = [
-        {
-            "kind": "Node",
-            "metadata": {"name": f"n{index}"},
-            "status": {"allocatable": {"cpu": "64", "memory": "64Gi", "pods": "99", GPU: str(number)}},
-        }
-        for index, number in enumerate(gpus)
-    ]
-    return {"default": read_nodes(items, ["Pod"])}
+    return {"default": read_nodes(nodes_of(*gpus), ["Pod"])}
 
 
 BADGES = {
@@ -206,31 +188,13 @@ def test_what_fit_says_of_work(repository: Path, outcome: Outcome) -> None:
     assert all(str(row[2]).startswith(f"PodGroup {answer.gang.name}: ") for row in waiting)
 
 
-GROUP = """\
-apiVersion: scheduling.run.ai/v2alpha2
-kind: PodGroup
-metadata: {name: judge}
-spec:
-  queue: osmo-pool-default-team--shared
-  priorityClassName: osmo-normal
-  minMember: 1
-"""
-MEMBER = """\
----
-apiVersion: v1
-kind: Pod
-metadata: {{name: {name}, annotations: {{pod-group-name: judge}}}}
-spec: {{containers: [{{name: c, image: i, resources: {{limits: {{nvidia.com/gpu: {gpus}}}}}}}]}}
-"""
-
-
 @pytest.mark.parametrize(("gpus", "is_settled"), [(4, True), (2, False)])
 def test_pods_in_any_order_have_an_answer_where_it_is_always_the_same(
     repository: Path, gpus: int, *, is_settled: bool
 ) -> None:
-    members = "".join(MEMBER.format(name=f"p{number}", gpus=number) for number in (2, 4))
-    write(repository, {"pools/team.yaml": pool(), "workflows/judge.yaml": GROUP + members})
-    told = content(repository, nodes=nodes(gpus))
+    pods = (member("p1", "a", 2), member("p2", "a", 2), member("p3", "b", 4), member("p4", "b", 2))
+    write(repository, {"pools/team.yaml": pool(), "workflows/judge.yaml": "---\n".join((JUDGE, *pods))})
+    told = content(repository, nodes=nodes(2, 2, gpus))
     ((answer,),) = told.fits.values()
     assert isinstance(answer, Fit if is_settled else LeftOut)
     page = page_of(told, "work/podgroup-judge.html")

@@ -96,35 +96,28 @@ _SEEN = {"aria-current", "class", "data-up", "href", "id", "src", "width"}
 
 
 @dataclass
-class _Marks(HTMLParser):
+class _Marks(Html):
     lines: list[str] = field(default_factory=lambda: [""])
-    drawn: int = 0
-    """How many elements are open, from a drawing on; 0: none."""
-
-    def __post_init__(self) -> None:
-        super().__init__()
+    drawing: int = 0
+    """How many elements are open where a drawing begins; 0: none has begun."""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         shown = "".join(f" {name}={value}" for name, value in attrs if name in _SEEN)
-        if self.drawn:
-            self.drawn += tag not in _EMPTY
-        elif "class=drawing" in shown:
-            self.drawn = 1
-        self.lines[-1] += "" if self.drawn or not shown else f"<{tag}{shown}>"
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
+        if not self.drawing and "class=drawing" in shown:
+            self.drawing = len(self._open)
+        self.lines[-1] += "" if self.drawing or not shown else f"<{tag}{shown}>"
+        super().handle_starttag(tag, attrs)
 
     def handle_endtag(self, tag: str) -> None:
-        self.drawn -= bool(self.drawn)
-        self.lines += [""] if tag in _LINES and not self.drawn else []
+        super().handle_endtag(tag)
+        if len(self._open) == self.drawing:
+            self.drawing = 0
+        self.lines += [""] if tag in _LINES and not self.drawing else []
 
 
 def marks_of(page: str) -> str:
     """Where the elements of a page lead and how they look, a line each row or item; pictures have their own tests."""
-    marks = _Marks()
-    marks.feed(page)
-    return "".join(f"{line}\n" for line in marks.lines if line)
+    return "".join(f"{line}\n" for line in _Marks(page).lines if line)
 
 
 def pages(site: Path) -> dict[str, Html]:
@@ -154,6 +147,17 @@ def company(root: Path, *, is_broken: bool = True) -> Path:
     if is_broken:
         write(root, {"workflows/never.yaml": NEVER_RUNS, "workflows/slip.yaml": SLIP})
     return root
+
+
+FLOW = """\
+workflow: {{name: {name}, pool: {pool}, priority: {priority}, tasks: [{{name: t, image: i}}]}}
+resources: {{default: {{gpu: {gpus}}}}}
+"""
+
+
+def flow(name: str, gpus: int, to: str = "team", priority: str = "NORMAL") -> dict[str, str]:
+    """The file of a workflow of one task."""
+    return {f"workflows/{name}.yaml": FLOW.format(name=name, pool=to, gpus=gpus, priority=priority)}
 
 
 def content(root: Path, **more: Any) -> Content:
