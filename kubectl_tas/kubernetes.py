@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kubectl_tas import addresses, quantities, schedules, spellings
+from kubectl_tas import quantities, schedules, spellings
 from kubectl_tas.yaml import LargeNumber
 
 Bound = tuple[str, ...] | range | Callable[[Any], tuple[str, str] | None]
@@ -138,7 +138,7 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     "GRPCAction": {"port": _PORT},
     "HTTPGetAction": {"port": spellings.port, "scheme": ("HTTP", "HTTPS")},
     "HTTPHeader": {"name": spellings.header},
-    "HostAlias": {"hostnames": spellings.subdomain, "ip": addresses.refused},
+    "HostAlias": {"hostnames": spellings.subdomain, "ip": spellings.address_refused},
     "HostPathVolumeSource": {
         "path": spellings.node_path,
         "type": ("", "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice"),
@@ -167,7 +167,7 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     "ObjectFieldSelector": {"apiVersion": ("", "v1")},
     "PersistentVolumeClaimVolumeSource": {"claimName": spellings.some},
     "PodAffinityTerm": {"namespaces": spellings.label, "topologyKey": spellings.label_key},
-    "PodDNSConfig": {"nameservers": addresses.refused, "searches": spellings.search_domain},
+    "PodDNSConfig": {"nameservers": spellings.address_refused, "searches": spellings.search_domain},
     "PodDNSConfigOption": {"name": spellings.some},
     "PodFailurePolicyOnExitCodesRequirement": {"operator": ("In", "NotIn")},
     "PodFailurePolicyOnPodConditionsPattern": {

@@ -1,6 +1,9 @@
-"""How Kubernetes spells names, keys, paths and images: for each, why the API server or the kubelet refuses a
-text, and how to mend it. Follows k8s.io/apimachinery/pkg/util/validation and pkg/apis/core/validation of Kubernetes
+"""How Kubernetes spells names, keys, paths, images and addresses: for each, why the API server or the kubelet refuses
+a text, and how to mend it. Follows k8s.io/apimachinery/pkg/util/validation and pkg/apis/core/validation of Kubernetes
 1.35, and for images github.com/distribution/reference v0.6, which the kubelet reads them with.
+
+Addresses follow ``ParseIPSloppy`` and ``ParseCIDRSloppy`` of k8s.io/utils/net, which Kubernetes 1.33 calls: numbers may
+have zeros in front, and an address may have more bits than its prefix leaves.
 """
 
 from __future__ import annotations
@@ -9,6 +12,8 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
+
+from kubectl_tas.late import imported
 
 Refusal = tuple[str, str] | None
 """What a value must be, and how to mend it; None where it is right."""
@@ -171,3 +176,77 @@ def mode(value: Any) -> Refusal:
     meant = int(digits, 8) if re.fullmatch(r"[0-7]{3}", digits) else None
     hint = "Write a number from 0 to 511." if meant is None else f"Write {meant}, which is {digits} in octal digits."
     return "must be from 0 to 511, which is 777 in octal digits", hint
+
+
+NO_ADDRESS = "None"
+"""The clusterIP of a headless Service."""
+_ZEROS = r"\b0+(?=[0-9])"
+
+
+def address(text: str) -> Any:
+    """An IPv4Address or an IPv6Address; None for any other text."""
+    return None if "/" in text or "%" in text else _read_address("ip_address", text)
+
+
+def network(text: str) -> Any:
+    """The IPv4Network or IPv6Network of an address and a prefix, such as 10.0.0.0/8; None for any other text."""
+    host, _, bits = text.partition("/")
+    if "%" in host or not re.fullmatch("[0-9]{1,3}", bits):
+        return None
+    return _read_address("ip_network", text, strict=False)
+
+
+def _read_address(name: str, text: str, **options: bool) -> Any:
+    try:
+        return imported(f"ipaddress:{name}")(text if ":" in text else re.sub(_ZEROS, "", text), **options)
+    except ValueError:
+        return None
+
+
+def address_refused(text: str) -> tuple[str, str] | None:
+    """Why an API server refuses an address, and what to write instead; None where it does not."""
+    if address(text) is None:
+        return "must be an IP address", "Write one such as 10.0.0.1 or 2001:db8::1."
+    return None
+
+
+def cluster_ip_refused(text: str) -> tuple[str, str] | None:
+    """The same of a clusterIP."""
+    if text in ("", NO_ADDRESS):
+        return None
+    if text.casefold() == NO_ADDRESS.casefold():
+        return f"must be an IP address or {NO_ADDRESS}", f"Write {NO_ADDRESS}."
+    return address_refused(text)
+
+
+def external_ip_refused(text: str) -> tuple[str, str] | None:
+    """The same of an external address of a Service: ``ValidateNonSpecialIP``."""
+    found = address(text)
+    if found is None:
+        return address_refused(text)
+    kinds = {
+        "unspecified": found.is_unspecified,
+        "loopback": found.is_loopback,
+        "link-local": found.is_link_local or (found.is_multicast and found in network(_LOCAL[found.version])),
+    }
+    kind = next((name for name, is_one in kinds.items() if is_one), None)
+    return None if kind is None else (f"must not be a {kind} address", "Write an address that others can reach.")
+
+
+_LOCAL = {4: "224.0.0.0/24", 6: "ff02::/16"}
+"""Addresses of groups on one link."""
+
+
+def range_refused(text: str) -> tuple[str, str] | None:
+    """The same of a range of addresses."""
+    if network(text) is not None:
+        return None
+    found = address(text)
+    bits = {4: ("/8", "/32"), 6: ("/64", "/128")}.get(found.version if found is not None else 4, ("", ""))
+    lacking = f"Add a prefix: {text}{bits[1]} is this address alone, {text}{bits[0]} is a network."
+    return "must be a range of IP addresses such as 10.0.0.0/8", "" if found is None else lacking
+
+
+def source_refused(text: str) -> tuple[str, str] | None:
+    """The same of a range of a load balancer, which may have blanks around it."""
+    return range_refused(text.strip())

@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kubectl_tas import addresses, quantities, spellings
-from kubectl_tas.addresses import NO_ADDRESS
+from kubectl_tas import quantities, spellings
 from kubectl_tas.check.conflicts import NOT_EMPTY, Check, Fields, Found, listed, not_empty, one_of
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.kubernetes import Bound
@@ -18,7 +17,7 @@ from kubectl_tas.late import imported
 from kubectl_tas.load.schema import INVALID_VALUE, wrong_key
 from kubectl_tas.model.base import KEY_HINT, KEY_RULE, VALUE_HINT, VALUE_RULE
 from kubectl_tas.resolve import names
-from kubectl_tas.spellings import Refusal
+from kubectl_tas.spellings import NO_ADDRESS, Refusal
 from kubectl_tas.words import did_you_mean
 
 _MAX_ANNOTATIONS = 256 * 2**10
@@ -102,7 +101,7 @@ def _domain_refused(name: str) -> Refusal:
     if not name or names.is_object_name(name):
         return None
     plain = re.sub(_BESIDE_HOST, "", name.casefold()).replace("_", "-")
-    is_one = names.is_object_name(plain) and addresses.address(plain) is None
+    is_one = names.is_object_name(plain) and spellings.address(plain) is None
     return "must be a DNS name such as chat.example.com", f"Write {plain}." if is_one else "Write the name alone."
 
 
@@ -112,7 +111,7 @@ def _external_name_refused(name: str) -> Refusal:
 
 def _host_refused(host: str) -> Refusal:
     """The host of an Ingress; its first part may be ``*``."""
-    if addresses.address(host) is not None:
+    if spellings.address(host) is not None:
         return "must be a DNS name, not an IP address", "Write the name that clients use."
     below = host.removeprefix("*.")
     if "*" in below or (host and not below):
@@ -163,7 +162,7 @@ BOUNDS: Mapping[str, Mapping[str, Bound]] = {
         "minReplicas": _COUNT,
         "targetCPUUtilizationPercentage": _POSITIVE,
     },
-    "IPBlock": {"cidr": addresses.range_refused, "except": addresses.range_refused},
+    "IPBlock": {"cidr": spellings.range_refused, "except": spellings.range_refused},
     "IngressRule": {"host": _host_refused},
     "IngressServiceBackend": {"name": _service_refused},
     "IngressSpec": {"ingressClassName": _name_refused},
@@ -198,16 +197,16 @@ BOUNDS: Mapping[str, Mapping[str, Bound]] = {
         "targetPort": _target_refused,
     },
     "ServiceSpec": {
-        "clusterIP": addresses.cluster_refused,
-        "clusterIPs": addresses.cluster_refused,
-        "externalIPs": addresses.external_refused,
+        "clusterIP": spellings.cluster_ip_refused,
+        "clusterIPs": spellings.cluster_ip_refused,
+        "externalIPs": spellings.external_ip_refused,
         "externalName": _external_name_refused,
         "externalTrafficPolicy": _TRAFFIC,
         "internalTrafficPolicy": _TRAFFIC,
         "ipFamilies": ("IPv4", "IPv6"),
         "ipFamilyPolicy": ("SingleStack", "PreferDualStack", "RequireDualStack"),
         "loadBalancerClass": _qualified_refused,
-        "loadBalancerSourceRanges": addresses.source_refused,
+        "loadBalancerSourceRanges": spellings.source_refused,
         "sessionAffinity": ("ClientIP", "None"),
         "trafficDistribution": ("PreferClose", "PreferSameZone", "PreferSameNode"),
         "type": _TYPES,
@@ -391,9 +390,9 @@ def _peer(of: Fields) -> Found:
 def _block(of: Fields) -> Found:
     """``except`` names parts of ``cidr``."""
     whole = of.get("cidr")
-    outer = addresses.network(whole) if isinstance(whole, str) else None
+    outer = spellings.network(whole) if isinstance(whole, str) else None
     for index, text in enumerate(listed(of.get("except"))):
-        inner = addresses.network(text) if isinstance(text, str) else None
+        inner = spellings.network(text) if isinstance(text, str) else None
         if inner is None or outer is None:
             continue
         if inner.version == outer.version and inner != outer and inner.subnet_of(outer):
@@ -450,7 +449,7 @@ def _addresses(of: Fields) -> Found:
     if one and several and several[0] != one:
         hint = "Write the same address first, or remove one of the fields."
         yield of.refuse("clusterIPs", f"begins with {several[0]}, and spec.clusterIP is {one}", hint)
-    versions = [found.version for text in several if isinstance(text, str) and (found := addresses.address(text))]
+    versions = [found.version for text in several if isinstance(text, str) and (found := spellings.address(text))]
     if len(several) > 1 and (NO_ADDRESS in several or len(set(versions)) < len(versions) or len(several) > 2):
         yield of.refuse("clusterIPs", "may have one IPv4 and one IPv6 address, and no more", "Remove the others.")
 
@@ -480,7 +479,7 @@ def _endpoints(of: Fields) -> Found:
         for place, text in enumerate(listed(endpoint.get("addresses"))):
             if not isinstance(text, str):
                 continue
-            found, special = addresses.address(text), addresses.external_refused(text)
+            found, special = spellings.address(text), spellings.external_ip_refused(text)
             if found is None or found.version != version:
                 hint = "Correct it, or addressType."
                 yield endpoint.invalid(f"must be an {kind} address", text, hint, "addresses", place)

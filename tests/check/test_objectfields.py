@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas import addresses
+from kubectl_tas import spellings
 from tests.slips.repository import FILES
 from tests.slips.test_slips import findings
 
@@ -55,21 +55,21 @@ def test_taken(tmp_path: Path, old: str, new: str) -> None:
 
 @pytest.mark.parametrize("text", ["10.0.0.1", "010.0.0.1", "::1", "2001:db8::1", "::ffff:10.0.0.1"])
 def test_addresses(text: str) -> None:
-    assert addresses.refused(text) is None
+    assert spellings.address_refused(text) is None
 
 
 @pytest.mark.parametrize(
     "text", ["", "10.0.0", "10.0.0.256", "10.0.0.1/8", "10.0.0.1 ", "fe80::1%eth0", "localhost", "1e1.0.0.1", "::1::"]
 )
 def test_no_addresses(text: str) -> None:
-    assert addresses.refused(text) is not None
+    assert spellings.address_refused(text) is not None
 
 
 @pytest.mark.parametrize(
     "text", ["10.0.0.0", "10.0.0.0/33", "10.0.0.0/255.0.0.0", "10.0.0.0/-1", "/8", "::/129", "a/8"]
 )
 def test_no_ranges(text: str) -> None:
-    assert addresses.range_refused(text) is not None
+    assert spellings.range_refused(text) is not None
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_no_ranges(text: str) -> None:
     ],
 )
 def test_addresses_that_are_not_outside(text: str, kind: str) -> None:
-    found = addresses.external_refused(text)
+    found = spellings.external_ip_refused(text)
     assert found is not None
     assert kind in found[0]
 
