@@ -1,4 +1,4 @@
-"""Old names of commands and options work for one release, and say what the new one is; see ``cli/renamed.py``."""
+"""Old names of commands and options work for one release, and say what the new one is; see ``cli/options.py``."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kubectl_tas.cli import renamed
 from kubectl_tas.cli.failures import VERBS
-from kubectl_tas.cli.options import LIST
+from kubectl_tas.cli.options import LIST, RENAMED, RENAMED_OPTIONS
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, case_input
 from tools.generate import commands
@@ -27,12 +26,12 @@ def small(repository: Path) -> Path:
 def test_each_option_that_says_where_a_command_writes_has_an_old_name() -> None:
     """The table is complete, and every new name is one."""
     named = {name: {option for item in command.params for option in item.opts} for name, command in COMMANDS.items()}
-    assert set(renamed.OPTIONS) == {name for name, options in named.items() if "--to" in options}
-    assert all(new in named[name] for name, own in renamed.OPTIONS.items() for new in own.values())
+    assert set(RENAMED_OPTIONS) == {name for name, options in named.items() if "--to" in options}
+    assert all(new in named[name] for name, own in RENAMED_OPTIONS.items() for new in own.values())
 
 
 def test_each_new_name_of_a_command_is_one() -> None:
-    for old, new in renamed.COMMANDS.items():
+    for old, new in RENAMED.items():
         words = [word for word in new.split() if not word.startswith("-")]
         assert " ".join(words) in COMMANDS
         assert old not in COMMANDS, "it is neither listed nor completed"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kubectl_tas.cli import renamed
-from kubectl_tas.cli.options import repository_option
+from kubectl_tas.cli.options import RENAMED, RENAMED_OPTIONS, repository_option
 from kubectl_tas.cli.session import find_root
 from kubectl_tas.cli.terminal import say, show
 from kubectl_tas.edit.apply import lock, write
@@ -31,7 +30,7 @@ def migrate(dry_run: bool, check: bool, directory: str | None) -> int:
     config = config_of(FolderSource(root))
     skipped = {root / name for name in (*config.sources, config.output)}
     with lock(top):
-        found = list(migrations(top, skipped, Names(renamed.COMMANDS, renamed.OPTIONS)))
+        found = list(migrations(top, skipped, Names(RENAMED, RENAMED_OPTIONS)))
         if dry_run:
             show(unified(file.difference for file, _ in found))
             return 1 if check and found else 0

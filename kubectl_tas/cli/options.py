@@ -1,4 +1,5 @@
-"""What command lines are made of: groups of commands, the options that several share, and the words that these take."""
+"""What command lines are made of: groups of commands, the options that several share, the
+words that these take, and old names, which work for one release."""
 
 from __future__ import annotations
 
@@ -48,6 +49,24 @@ COMMAND = Word("command")
 _WHOLE = 1000
 """Characters of a sentence that a list of commands shows: all of it."""
 
+RENAMED = {"subpool delete": "subpool retire", "pool topology-keys": "topology list --pool"}
+"""The new name of each command that had another one, behind ``kubectl tas``."""
+RENAMED_OPTIONS = {
+    "render": {"-o": "--to"},
+    "report": {"-o": "--to"},
+    "snapshot": {"-o": "--to"},
+    "cluster state": {"-o": "--to"},
+    "import cluster": {"-o": "--to"},
+    "import kueue": {"-o": "--to"},
+    "import osmo": {"-o": "--to"},
+}
+"""The new name of each option that had another one, by its command. ``--output`` is a long spelling of ``-o``."""
+
+
+def renamed_note(old: str, new: str) -> str:
+    """What is said of an old name."""
+    return f"Note: `{old}` is now `{new}`; the next release no longer takes the old name. Run: kubectl tas migrate"
+
 
 class Group(click.Group):
     """As click's, but for the message about a command that does not exist, the list of commands, and old names."""
@@ -84,14 +103,13 @@ class Group(click.Group):
         """The same with the new name of a command of this group for its old one, which is noted."""
         if args[0] in self.commands or args[0] in self._later or args[0].startswith("-"):
             return args
-        from kubectl_tas.cli.renamed import COMMANDS, note  # only an old name waits for these
-        from kubectl_tas.cli.terminal import say
+        from kubectl_tas.cli.terminal import say  # only an old name waits for it
 
         old = f"{ctx.info_name} {args[0]}"
-        group, _, new = COMMANDS.get(old, "").partition(" ")
+        group, _, new = RENAMED.get(old, "").partition(" ")
         if group != ctx.info_name:
             return args
-        say(note(old, COMMANDS[old]), err=True)
+        say(renamed_note(old, RENAMED[old]), err=True)
         return [new, *args[1:]]
 
     def sections(self, ctx: click.Context) -> Mapping[str, Sequence[str]]:
@@ -143,12 +161,11 @@ class _To(click.Option):
 
     def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> Any:
         if self._OLD in opts:
-            from kubectl_tas.cli.renamed import note  # only an old name waits for these
-            from kubectl_tas.cli.terminal import say
+            from kubectl_tas.cli.terminal import say  # only an old name waits for it
 
             if self.name in opts:
                 raise click.UsageError("-o is the old name of --to: give one of them", ctx)
-            say(note(f"{ctx.info_name} -o", f"{ctx.info_name} --to"), err=True)
+            say(renamed_note(f"{ctx.info_name} -o", f"{ctx.info_name} --to"), err=True)
             opts = {**opts, str(self.name): opts[self._OLD]}
         return super().consume_value(ctx, opts)
 

@@ -14,11 +14,13 @@ from kubectl_tas.cli.options import (
     LIST,
     PICTURES,
     POOL,
+    RENAMED,
     TARGET,
     TEXT,
     Group,
     edit_options,
     output_option,
+    renamed_note,
     repository_option,
 )
 from kubectl_tas.cli.session import open_session, open_summaries, tell_errors, tell_unread
@@ -231,11 +233,10 @@ def _at_or_below(rows: Iterable[Account], target: Target) -> list[Account]:
 @click.pass_context
 def topology_keys(context: click.Context, /, **given: str | None) -> Any:
     """The old name of `topology list --pool`."""
-    from kubectl_tas.cli.renamed import COMMANDS, note  # only an old name waits for these
     from kubectl_tas.cli.topology import list_topologies
 
     old = "pool topology-keys"
-    say(note(old, COMMANDS[old]), err=True)
+    say(renamed_note(old, RENAMED[old]), err=True)
     return context.invoke(list_topologies, pool=given.pop("name"), **given)
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.cli import renamed
+from kubectl_tas.cli.options import RENAMED, RENAMED_OPTIONS
 from kubectl_tas.edit.migration import Names, migrated
 from tests.support.cli import kubectl_tas, pool, write
 
-NAMES = Names(renamed.COMMANDS, renamed.OPTIONS)
+NAMES = Names(RENAMED, RENAMED_OPTIONS)
 WORKFLOW = """\
 jobs:
   site:  # the site
@@ -110,8 +110,8 @@ def test_files_of_a_checkout(checkout: Path) -> None:
 
 
 def test_every_old_name_has_a_row(checkout: Path) -> None:
-    lines = [f"kubectl tas {name}" for name in renamed.COMMANDS]
-    lines += [f"kubectl tas {command} {old} x" for command, options in renamed.OPTIONS.items() for old in options]
+    lines = [f"kubectl tas {name}" for name in RENAMED]
+    lines += [f"kubectl tas {command} {old} x" for command, options in RENAMED_OPTIONS.items() for old in options]
     after, told = migrated("\n".join(lines), NAMES)
     assert len(told) == len(lines)
-    assert not any(f"tas {name}" in after for name in renamed.COMMANDS)
+    assert not any(f"tas {name}" in after for name in RENAMED)
