@@ -127,8 +127,6 @@ class Group(click.Group):
 
 F = TypeVar("F", bound=Callable[..., Any])
 TEXT = "text"
-FINDINGS = ("json", "sarif", "github", "gitlab", "junit")
-"""The formats in which findings are printed for programs, besides TEXT for people."""
 PICTURES = ("tree", "mermaid", "dot", "svg", "html")
 """The formats of pictures; the tree is for terminals."""
 

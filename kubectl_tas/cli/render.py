@@ -12,7 +12,6 @@ import click
 
 from kubectl_tas.cli.backends import backend_option, chosen_backends
 from kubectl_tas.cli.options import (
-    FINDINGS,
     TEXT,
     output_option,
     repository_option,
@@ -40,6 +39,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.load.ignored_files import NOTHING_DECLARED
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.artifact import Placed
+from kubectl_tas.report import FINDINGS
 from kubectl_tas.report.unifieddiff import unified
 from kubectl_tas.work.manifests import Object
 from kubectl_tas.work.run import Run

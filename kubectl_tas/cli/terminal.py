@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from kubectl_tas.cli import ALWAYS, NEVER
+from kubectl_tas.late import imported
+from kubectl_tas.report import FINDINGS
 from kubectl_tas.report.style import printable, printable_lines
 
 if TYPE_CHECKING:
@@ -102,15 +104,13 @@ def show_figures(figures: Sequence[Figure], output: str) -> None:
 
 
 def print_findings(findings: Findings, output: str, root: Path) -> None:
-    """Prints what was found in the repository ``root`` in one of FORMATS; ``github`` writes the step's summary too.
+    """Prints what was found in the repository ``root`` in one of FINDINGS; ``github`` writes the step's summary too.
 
     Raises TasError where that cannot be written.
     """
-    from kubectl_tas.report.formats import FORMATS, OF_CHECKOUTS  # people need none of these formats
-
-    if output in OF_CHECKOUTS:
+    if output != "json":  # readers of the others know files by their paths from the top of the checkout
         findings = findings.below(_folder(root))
-    hand_over(FORMATS[output](findings), is_safe=True)
+    hand_over(imported(FINDINGS[output])(findings), is_safe=True)
     path = os.environ.get(SUMMARY) if output == "github" else None
     if path:
         _append(Path(path), findings)

@@ -14,7 +14,6 @@ from kubectl_tas.check.quota import TOO_MUCH
 from kubectl_tas.check.run_checks import Base
 from kubectl_tas.cli.backends import cluster_options, named_clusters
 from kubectl_tas.cli.options import (
-    FINDINGS,
     MANIFEST,
     TEXT,
     base_option,
@@ -41,6 +40,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.load.source import SUFFIXES, FolderSource, OverlaySource, is_read
 from kubectl_tas.model.config import VALUES_FOLDER as VALUES
+from kubectl_tas.report import FINDINGS
 from kubectl_tas.report.findings import STDIN
 from kubectl_tas.resolve.fleet import replaced
 

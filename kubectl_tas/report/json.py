@@ -13,24 +13,25 @@ from kubectl_tas.report.style import escaped
 
 if TYPE_CHECKING:
     from kubectl_tas.report import json_shapes as shapes
+    from kubectl_tas.report.findings import Findings
 
 VERSION = 1
 """Raised when a field changes its meaning or goes; new fields may come at any time."""
 
 
-def render(diagnostics: Sequence[Diagnostic], files: int, waived: Sequence[Diagnostic] = ()) -> str:
-    """One JSON object with ``version``, ``summary`` and ``diagnostics``; those that are ``waived`` come last."""
-    counts = Counter(diagnostic.severity.value for diagnostic in diagnostics)
+def render(findings: Findings) -> str:
+    """One JSON object with ``version``, ``summary`` and ``diagnostics``; those that are waived come last."""
+    counts = Counter(diagnostic.severity.value for diagnostic in findings.diagnostics)
     report: shapes.Findings = {
         "version": VERSION,
         "summary": {
-            "files": files,
+            "files": findings.read,
             "error": counts["error"],
             "warning": counts["warning"],
             "info": counts["info"],
-            "waived": len(waived),
+            "waived": len(findings.waived),
         },
-        "diagnostics": [record(diagnostic) for diagnostic in (*diagnostics, *waived)],
+        "diagnostics": [record(diagnostic) for diagnostic in (*findings.diagnostics, *findings.waived)],
     }
     return dump(report)
 

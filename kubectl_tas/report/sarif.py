@@ -11,6 +11,7 @@ from kubectl_tas.report.findings import Findings, fingerprints
 from kubectl_tas.report.json import dump
 from kubectl_tas.report.style import printable, unlinked
 from kubectl_tas.report.text import rule_page
+from kubectl_tas.resources import all_rules
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 ROOT = "%SRCROOT%"
@@ -20,8 +21,13 @@ _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
-def render(findings: Findings, rules: Sequence[Rule]) -> str:
-    """One log with one run; ``rules`` are all that there are, and results are there even where there are none."""
+def render(findings: Findings) -> str:
+    """One log with one run, and all rules; results are there even where there are none."""
+    return dump(log(findings, tuple(all_rules().values())))
+
+
+def log(findings: Findings, rules: Sequence[Rule]) -> dict[str, Any]:
+    """The log as data; the rules of all findings are among ``rules``."""
     numbers = {rule.code: number for number, rule in enumerate(rules)}
     prints = fingerprints(findings.diagnostics)
     driver = {"name": "kubectl-tas", "semanticVersion": __version__, "rules": [_rule(rule) for rule in rules]}
@@ -43,7 +49,7 @@ def render(findings: Findings, rules: Sequence[Rule]) -> str:
             for item, fingerprint in zip(findings.diagnostics, prints, strict=True)
         ],
     }
-    return dump({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
 def _rule(rule: Rule) -> dict[str, Any]:

@@ -7,16 +7,22 @@ from pathlib import Path
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Suggestion
 from kubectl_tas.report import json as report
+from kubectl_tas.report.findings import Findings
 
 ERROR = Rule("some-error", Severity.ERROR, "", "")
 WARNING = Rule("some-warning", Severity.WARNING, "", "")
 PLACE = Location("pools/a.yaml", 7, 10, source="  quota: forty", length=5)
 
 
+def shown(diagnostics: list[Diagnostic], files: int) -> str:
+    """The JSON of what was found in so many files."""
+    return report.render(Findings("validate", tuple(diagnostics), (), files, "tas.yaml"))
+
+
 def test_every_field() -> None:
     found = Diagnostic(ERROR, "forty is no number", PLACE, (Related("r", PLACE), Related("s", None)), hint="Write 40.")
     place = {"path": "pools/a.yaml", "line": 7, "column": 10}
-    assert json.loads(report.render([found], 3)) == {
+    assert json.loads(shown([found], 3)) == {
         "version": 1,
         "summary": {"files": 3, "error": 1, "warning": 0, "info": 0, "waived": 0},
         "diagnostics": [
@@ -35,7 +41,7 @@ def test_every_field() -> None:
 
 
 def test_every_key_is_there_even_where_nothing_is_known() -> None:
-    (found,) = json.loads(report.render([Diagnostic(WARNING, "m", None)], 0))["diagnostics"]
+    (found,) = json.loads(shown([Diagnostic(WARNING, "m", None)], 0))["diagnostics"]
     assert found == {
         "rule": "some-warning",
         "severity": "warning",
@@ -50,23 +56,23 @@ def test_every_key_is_there_even_where_nothing_is_known() -> None:
 
 def test_a_hint_that_is_sure_says_what_to_write() -> None:
     hint = Suggestion('Did you mean "team"?', "taem", "team")
-    (found,) = json.loads(report.render([Diagnostic(WARNING, "m", None, hint=hint)], 0))["diagnostics"]
+    (found,) = json.loads(shown([Diagnostic(WARNING, "m", None, hint=hint)], 0))["diagnostics"]
     assert (found["hint"], found["fix"]) == ('Did you mean "team"?', {"written": "taem", "meant": "team"})
 
 
 def test_file_as_a_whole_has_no_line() -> None:
-    (found,) = json.loads(report.render([Diagnostic(ERROR, "m", Location("pools/a.yaml"))], 1))["diagnostics"]
+    (found,) = json.loads(shown([Diagnostic(ERROR, "m", Location("pools/a.yaml"))], 1))["diagnostics"]
     assert found["location"] == {"path": "pools/a.yaml", "line": None, "column": None}
 
 
 def test_is_valid_whatever_the_names(tmp_path: Path) -> None:
     """A name that is no text comes out as JSON's own escape once the stream escapes what it cannot encode."""
     name = 'a\n"\x1b\udcff.yaml'
-    shown = report.render([Diagnostic(ERROR, "m", Location(name, 1, 1))], 1)
-    (tmp_path / "out.json").write_text(shown, encoding="utf-8", errors="backslashreplace")
+    text = shown([Diagnostic(ERROR, "m", Location(name, 1, 1))], 1)
+    (tmp_path / "out.json").write_text(text, encoding="utf-8", errors="backslashreplace")
     read = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
     assert read["diagnostics"][0]["location"]["path"] == name
 
 
 def test_text_is_not_escaped() -> None:
-    assert "名前" in report.render([Diagnostic(ERROR, "名前", None)], 1)
+    assert "名前" in shown([Diagnostic(ERROR, "名前", None)], 1)
