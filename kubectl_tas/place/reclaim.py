@@ -70,13 +70,6 @@ class Reclaim:
             return True
         return not any(other.allocated.of(name) < quota.of(name) for name in asked)
 
-    def may_end(self, queue: str) -> bool:
-        """Whether work of a queue may be ended for the gang at all: that beside the gang's holds more than it may keep
-        before any goes.
-        """
-        own, other = self._beside(queue)
-        return self._gives(own, other, other.allocated)
-
     def allows(self, gone: Iterable[Lost]) -> bool:
         """Whether all these may go for it."""
         left = {name: standing.allocated for name, standing in self.standings.items()}
