@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from kubectl_tas.kubernetes import Shapes, numbers, read_packed, releases
+from kubectl_tas.model.kindlists import KUBEFLOW, WORKLOADS
 from tools.goldens import ROOT
 
 PACKED = ROOT / "kubectl_tas" / "packed"
@@ -49,7 +50,7 @@ class Project(NamedTuple):
     """Where the file of a kind may be, ``{}`` being its name; the first that a release has counts."""
 
 
-_TRAINING_KINDS = "PyTorchJob TFJob XGBoostJob JAXJob MPIJob PaddleJob"
+_TRAINING_KINDS = " ".join((*(kind for kind in WORKLOADS if kind in KUBEFLOW), "PaddleJob"))
 _CHARTS = "deployments/helm/"
 _COMPUTE_DOMAIN = "/crds/resource.nvidia.com_{}s.yaml"
 _CHARTS_OF_DRA = ("dra-driver-nvidia-gpu", "nvidia-dra-driver-gpu", "k8s-dra-driver-gpu", "k8s-dra-driver")

@@ -187,3 +187,7 @@ class MPIJob(KubeflowJob):
     kind: Literal["MPIJob"]
     spec: MPIJobSpec
     """The job."""
+
+
+AnyTrainingJob = PyTorchJob | TFJob | XGBoostJob | JAXJob | MPIJob
+"""A job of the training operator or of the MPI operator."""

@@ -161,3 +161,7 @@ class RayJob(RayWorkload):
         if template is not None:
             pods = pod_set(f"{SUBMITTER}/pod", 1, ("spec", "submitterPodTemplate"), template)
             yield replace(pods, label=SUBMITTER, comes_late=True)
+
+
+AnyRay = RayJob | RayCluster | RayService
+"""What KubeRay makes pods of."""

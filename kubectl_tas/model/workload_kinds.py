@@ -24,7 +24,7 @@ from kubectl_tas.model.base import (
     nothing,
     said,
 )
-from kubectl_tas.model.kubeflow import JAXJob, MPIJob, PyTorchJob, TFJob, XGBoostJob
+from kubectl_tas.model.kubeflow import AnyTrainingJob
 from kubectl_tas.model.plain_workload import PlainWorkload
 from kubectl_tas.model.podtemplate import (
     Division,
@@ -39,7 +39,7 @@ from kubectl_tas.model.podtemplate import (
     Workload,
     pod_set,
 )
-from kubectl_tas.model.ray import RayCluster, RayJob, RayService
+from kubectl_tas.model.ray import AnyRay
 
 
 class JobSpec(Open):
@@ -412,8 +412,8 @@ class LeaderWorkerSet(Workload):
 
 
 _Kubernetes = Job | BarePod | CronJob | Deployment | StatefulSet
-_Kubeflow = Notebook | TrainJob | PyTorchJob | TFJob | XGBoostJob | JAXJob | MPIJob
-AnyWorkload = _Kubernetes | _Kubeflow | JobSet | LeaderWorkerSet | RayJob | RayCluster | RayService | PlainWorkload
+_Kubeflow = Notebook | TrainJob | AnyTrainingJob
+AnyWorkload = _Kubernetes | _Kubeflow | JobSet | LeaderWorkerSet | AnyRay | PlainWorkload
 """Any workload that is read."""
 WORKLOADS: tuple[type[AnyWorkload], ...] = tuple(
     imported(f"kubectl_tas.model.{place}") for place, _ in kindlists.WORKLOADS.values()
