@@ -11,12 +11,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from kubectl_tas.place import solver
+from tests.support.sweeps import IN_CI
 
 settings.register_profile(
     "any-machine",
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
-    derandomize="CI" in os.environ,  # a change is judged by itself, not by the luck of its run
+    derandomize=IN_CI,  # a change is judged by itself, not by the luck of its run
 )
 settings.load_profile("any-machine")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of commands are run, and none need compile the package again

@@ -27,6 +27,7 @@ from kubectl_tas.model.workload_kinds import WORKLOADS
 from tests.support.cli import kubectl_tas
 from tests.support.golden import GOLDEN, ROOT
 from tests.support.rendered import load
+from tests.support.sweeps import examples
 from tools.schemas import MODELS, PLAIN, READ, schema_texts
 
 DOCUMENTS: dict[str, Any] = {
@@ -148,7 +149,7 @@ def test_the_documents_of_this_test_are_valid_and_complete(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(data=st.data())
 def test_model_and_schema_accept_the_same(name: str, data: st.DataObject) -> None:
     document = copy.deepcopy(DOCUMENTS[name])
@@ -164,7 +165,7 @@ def test_model_and_schema_accept_the_same(name: str, data: st.DataObject) -> Non
 
 
 @pytest.mark.parametrize("kind", [*KINDS, WORKFLOW], ids=lambda kind: kind.name)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(data=st.data())
 def test_what_is_read_is_what_the_schema_accepts(kind: Kind, data: st.DataObject) -> None:
     """A document is refused with findings, each at a line of the file, or it has a model and no findings."""
@@ -321,7 +322,7 @@ class TestCombined:
         assert not combined().is_valid(document)
 
     @pytest.mark.parametrize("name", WRITTEN)
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=examples(60), deadline=None)
     @given(data=st.data())
     def test_it_accepts_what_the_schema_of_the_kind_does(self, name: str, data: st.DataObject) -> None:
         document = copy.deepcopy(DOCUMENTS[name])

@@ -150,11 +150,11 @@ def test_found_once(name: str) -> None:
 
 
 def test_short_run(tmp_path: Path) -> None:
-    """Two thousand cases: enough to see a slip in a common path, too few to find a rare one."""
-    command = [sys.executable, "-m", "fuzz.mutate", "--seed", "9", "--inputs", "2000", "--save", str(tmp_path)]
+    """A few hundred cases: enough to see a slip in a common path. CI tries many more, with the command itself."""
+    command = [sys.executable, "-m", "fuzz.mutate", "--seed", "9", "--inputs", "250", "--save", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.startswith("2,000 inputs")
+    assert done.stdout.startswith("250 inputs")
 
 
 class TestCases:

@@ -20,10 +20,11 @@ from kubectl_tas.load.document import Document, parse
 from kubectl_tas.yaml import LargeNumber, block
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.effort import in_a_minute
+from tests.support.sweeps import examples
 
 HEAD = "apiVersion: x.example/v1\nkind: Thing\nmetadata: {name: a}\n"
 BATCHES = settings(
-    max_examples=15,
+    max_examples=examples(15),
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.reuse, Phase.generate],

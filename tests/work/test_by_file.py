@@ -22,6 +22,7 @@ from kubectl_tas.work.rendering import objects_to_apply, texts_of
 from kubectl_tas.work.run import Effort, Parts, Run, judged, judged_both, survey
 from kubectl_tas.work.whole import Layout, Repeat, run_or_repeat
 from tests.support.golden import EXAMPLES, GOLDEN, find, laid_out
+from tests.support.sweeps import some
 from tests.work import repositories
 from tests.work.repositories import changed, repository, run
 
@@ -108,7 +109,7 @@ def test_processes(processes: int) -> None:
     assert by_file(MemorySource(files), Effort(processes)) == whole(MemorySource(files))
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", some(range(200)))
 def test_random_repositories_that_change(seed: int, tmp_path: Path) -> None:
     """A file is added, changed, removed, renamed, a pool changes, the tool changes, and all of it goes back."""
     store = Store(tmp_path)
@@ -123,7 +124,7 @@ def test_random_repositories_that_change(seed: int, tmp_path: Path) -> None:
     store.close()
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", some(range(60)))
 def test_what_differs_from_a_base(seed: int) -> None:
     """Two states of a repository: the findings of each are the same with the other beside it as without."""
     chance = random.Random(seed)
