@@ -17,6 +17,7 @@ from kubectl_tas import durations
         (".5s", "500ms"),
         ("1.5s", "1.5s"),
         ("0.1ms", "100µs"),
+        ("7ns", "7ns"),
         ("-10s", "-10s"),
         ("+3s", "3s"),
         ("0", "0s"),

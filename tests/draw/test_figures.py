@@ -218,6 +218,16 @@ def test_a_picture_is_as_wide_as_a_page(shape: str) -> None:
     assert ET.fromstring(svg.render([SHAPES[shape]])).get("width") == "880"
 
 
+@pytest.mark.parametrize("char", ["-", "/"])
+def test_a_long_name_is_broken_behind_hyphens_and_slashes(char: str) -> None:
+    name = char.join(["training"] * 40)
+    lines = [item.text or "" for item in ET.fromstring(svg.render([figure(task(name))])).iter(f"{SVG}text")]
+    parts = [line for line in lines if "training" in line]
+    assert "".join(parts) == name
+    assert len(parts) > 1
+    assert {line[-1] for line in parts[:-1]} == {char}
+
+
 def test_a_mermaid_chart_is_never_too_large_to_be_drawn() -> None:
     groups = [Box(f"g-{n}", children=folded([task(f"t-{m}", m) for m in range(n)])) for n in range(50)]
     shown = diagrams.mermaid([figure(Box("gang", "PodGroup", children=tuple(groups)))])

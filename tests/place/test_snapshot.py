@@ -120,12 +120,13 @@ def test_the_queues_of_all_pod_groups_are_there_up_to_the_root(work: list[list[O
 
 def test_older_tools_get_the_plugins_that_they_know() -> None:
     found = {}
-    for release in ("0.12", "0.15", "0.17"):
+    for release in ("0.12", "0.13", "0.15", "0.17"):
         (tier,) = written((), version=release)[0]["config"]["tiers"]
         found[release] = [plugin["name"] for plugin in tier["plugins"]]
     assert found["0.17"][:2] == ["predicates", "proportion"]
     assert [name for name in found["0.17"] if name not in found["0.15"]] == ["sg-nodelocalgreedy", "sg-multinodegang"]
-    assert [name for name in found["0.15"] if name not in found["0.12"]] == ["snapshot"]
+    assert found["0.15"] == found["0.13"]
+    assert [name for name in found["0.13"] if name not in found["0.12"]] == ["snapshot"]
 
 
 def test_a_snapshot_is_of_one_shard() -> None:
