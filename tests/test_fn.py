@@ -119,6 +119,7 @@ class TestRender:
         (told,) = found["results"]
         assert "error: " in result.err
         assert told["message"] in result.err
+        assert result.err.startswith("subpools/all.yaml:")
         assert told == {
             "message": told["message"],
             "severity": "error",
