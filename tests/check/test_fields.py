@@ -71,6 +71,20 @@ def test_an_empty_value_is_no_value(repository: Path) -> None:
     assert "wrong-type" not in problems(repository, item)
 
 
+def test_every_word_that_kubernetes_takes(repository: Path) -> None:
+    """Of those that its guides rarely show."""
+    item = deployment("d")
+    item["spec"]["template"]["spec"] |= {
+        "securityContext": {"supplementalGroupsPolicy": "Strict", "fsGroupChangePolicy": "Always"},
+        "dnsPolicy": "ClusterFirstWithHostNet",
+        "hostNetwork": True,
+        "volumes": [{"name": "socket", "hostPath": {"path": "/run/x", "type": "Socket"}}],
+    }
+    assert "invalid-value" not in problems(repository, item)
+    item["spec"]["template"]["spec"]["securityContext"]["supplementalGroupsPolicy"] = "Loose"
+    assert "supplementalGroupsPolicy" in problems(repository, item)["invalid-value"]
+
+
 def test_a_field_that_lost_its_indentation(repository: Path) -> None:
     item = pytorch_job("train")
     container = item["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]
