@@ -198,6 +198,17 @@ def test_a_department_uses_the_sum_below_it(repository: Path) -> None:
     ]  # fmt: skip
 
 
+def test_the_work_of_a_pool_or_of_one_subpool_is_described(repository: Path) -> None:
+    jobs = {"one": "ours", "two": "ours--a", "three": "others", "four": "others--a"}
+    write(repository, {f"workflows/{name}.yaml": WORKFLOW.format(name, to, "HIGH", 1) for name, to in jobs.items()})
+    both = {f"pools/{name}.yaml": f"{pool(name)}---\n{subpool('a', 30, parent=name)}" for name in ("ours", "others")}
+    write(repository, both)
+    for name, expected in {"ours": {"one", "two"}, "others--a": {"four"}}.items():
+        result = kubectl_tas("pool", "describe", name, "-C", repository)
+        rows = result.out.partition("Workflows:")[2].splitlines()[2:]
+        assert {row.split()[0] for row in rows if row.startswith("  ")} == expected
+
+
 def test_names_of_25_characters_fit_80_columns(repository: Path, tmp_path: Path) -> None:
     """Also where it is not known what is used, and deep down."""
     top, low = "r" * 25, "v" * 25

@@ -53,6 +53,13 @@ def test_taken(tmp_path: Path, old: str, new: str) -> None:
     assert findings(tmp_path, {**FILES, BESIDE: FILES[BESIDE].replace(old, new, 1)}) == []
 
 
+@pytest.mark.parametrize(("spec", "words"), [("", "a Service needs ports"), ("spec: [1]\n", "must be a mapping")])
+def test_a_service_without_fields(tmp_path: Path, spec: str, words: str) -> None:
+    service = f"apiVersion: v1\nkind: Service\nmetadata: {{name: bare}}\n{spec}"
+    (found,) = findings(tmp_path, {**FILES, "workflows/bare.yaml": service})
+    assert words in str(found["message"])
+
+
 @pytest.mark.parametrize("text", ["10.0.0.1", "010.0.0.1", "::1", "2001:db8::1", "::ffff:10.0.0.1"])
 def test_addresses(text: str) -> None:
     assert spellings.address_refused(text) is None
