@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,9 +12,10 @@ import yaml
 
 from tests.support.cli import Result, kubectl_tas, pool, subpool, write
 from tests.support.process import SCRIPTS, call
+from tests.support.sweeps import IN_CI
 
 KUBECTL = shutil.which("kubectl")
-pytestmark = pytest.mark.skipif(KUBECTL is None and not os.environ.get("CI"), reason="kubectl is not installed")
+pytestmark = pytest.mark.skipif(KUBECTL is None and not IN_CI, reason="kubectl is not installed")
 
 
 @pytest.fixture

@@ -71,8 +71,7 @@ def test_an_empty_value_is_no_value(repository: Path) -> None:
     assert "wrong-type" not in problems(repository, item)
 
 
-def test_every_word_that_kubernetes_takes(repository: Path) -> None:
-    """Of those that its guides rarely show."""
+def test_words_of_kubernetes_that_are_rarely_written(repository: Path) -> None:
     item = deployment("d")
     item["spec"]["template"]["spec"] |= {
         "securityContext": {"supplementalGroupsPolicy": "Strict", "fsGroupChangePolicy": "Always"},

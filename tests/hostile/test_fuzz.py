@@ -15,6 +15,7 @@ from fuzz.coverage_guided import pack, unpack
 from fuzz.minimise import minimise
 from kubectl_tas.cli.session import check_source
 from tests.support.golden import ROOT
+from tests.support.sweeps import examples
 
 POOL = b"""\
 apiVersion: tas/v1alpha1
@@ -150,11 +151,12 @@ def test_found_once(name: str) -> None:
 
 
 def test_short_run(tmp_path: Path) -> None:
-    """A few hundred cases: enough to see a slip in a common path. CI tries many more, with the command itself."""
-    command = [sys.executable, "-m", "fuzz.mutate", "--seed", "9", "--inputs", "250", "--save", str(tmp_path)]
+    """In CI two thousand cases: enough to see a slip in a common path, too few to find a rare one."""
+    count = examples(2000)
+    command = [sys.executable, "-m", "fuzz.mutate", "--seed", "9", "--inputs", str(count), "--save", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.startswith("250 inputs")
+    assert done.stdout.startswith(f"{count:,} inputs")
 
 
 class TestCases:
