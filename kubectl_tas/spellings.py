@@ -203,14 +203,14 @@ def _read_address(name: str, text: str, **options: bool) -> Any:
         return None
 
 
-def address_refused(text: str) -> tuple[str, str] | None:
+def address_refused(text: str) -> Refusal:
     """Why an API server refuses an address, and what to write instead; None where it does not."""
     if address(text) is None:
         return "must be an IP address", "Write one such as 10.0.0.1 or 2001:db8::1."
     return None
 
 
-def cluster_ip_refused(text: str) -> tuple[str, str] | None:
+def cluster_ip_refused(text: str) -> Refusal:
     """The same of a clusterIP."""
     if text in ("", NO_ADDRESS):
         return None
@@ -219,7 +219,7 @@ def cluster_ip_refused(text: str) -> tuple[str, str] | None:
     return address_refused(text)
 
 
-def external_ip_refused(text: str) -> tuple[str, str] | None:
+def external_ip_refused(text: str) -> Refusal:
     """The same of an external address of a Service: ``ValidateNonSpecialIP``."""
     found = address(text)
     if found is None:
@@ -237,7 +237,7 @@ _LOCAL = {4: "224.0.0.0/24", 6: "ff02::/16"}
 """Addresses of groups on one link."""
 
 
-def range_refused(text: str) -> tuple[str, str] | None:
+def range_refused(text: str) -> Refusal:
     """The same of a range of addresses."""
     if network(text) is not None:
         return None
@@ -247,6 +247,6 @@ def range_refused(text: str) -> tuple[str, str] | None:
     return "must be a range of IP addresses such as 10.0.0.0/8", "" if found is None else lacking
 
 
-def source_refused(text: str) -> tuple[str, str] | None:
+def source_refused(text: str) -> Refusal:
     """The same of a range of a load balancer, which may have blanks around it."""
     return range_refused(text.strip())

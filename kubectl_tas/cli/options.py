@@ -1,5 +1,6 @@
-"""What command lines are made of: groups of commands, the options that several share, the
-words that these take, and old names, which work for one release."""
+"""What command lines are made of: groups of commands, the options that several share, the words that these take, and
+old names, which work for one release.
+"""
 
 from __future__ import annotations
 
@@ -51,15 +52,8 @@ _WHOLE = 1000
 
 RENAMED = {"subpool delete": "subpool retire", "pool topology-keys": "topology list --pool"}
 """The new name of each command that had another one, behind ``kubectl tas``."""
-RENAMED_OPTIONS = {
-    "render": {"-o": "--to"},
-    "report": {"-o": "--to"},
-    "snapshot": {"-o": "--to"},
-    "cluster state": {"-o": "--to"},
-    "import cluster": {"-o": "--to"},
-    "import kueue": {"-o": "--to"},
-    "import osmo": {"-o": "--to"},
-}
+_WRITING = ("render", "report", "snapshot", "cluster state", "import cluster", "import kueue", "import osmo")
+RENAMED_OPTIONS = {command: {"-o": "--to"} for command in _WRITING}
 """The new name of each option that had another one, by its command. ``--output`` is a long spelling of ``-o``."""
 
 
