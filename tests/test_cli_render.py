@@ -12,9 +12,11 @@ import pytest
 import yaml
 
 from kubectl_tas.emit.disk import MARK
+from kubectl_tas.work.processes import Spool
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, at
 from tests.support.process import call
+from tests.work.repositories import POOL, WORKFLOW
 
 CONFIG = "apiVersion: tas/v1alpha1\nkind: Config\n"
 TWO_BACKENDS = f"{CONFIG}spec:\n  backends:\n  - name: east\n  - name: west\n"
@@ -51,6 +53,27 @@ class TestWriting:
         assert sorted(result.out.splitlines()) == [f"wrote {name}" for name in written]
         assert result.err.endswith(f" objects to manifests: {len(written)} written, 0 removed, 0 unchanged.\n")
         assert result.code == 0
+
+    def test_reads_each_text_once(self, declared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Texts of work lie in a file until they are written; what counts or lists the changes needs none of them."""
+        write(declared, {"pools/team.yaml": POOL.format(name="team", gpus=100)})
+        for number in range(3):
+            text = WORKFLOW.format(name=f"w{number}", pool="team", priority="LOW", group="g", gpus=1, key="rack")
+            write(declared, {f"workflows/w{number}.yaml": text})
+        read: list[tuple[int, int]] = []
+        get = Spool.get
+
+        def counted(spool: Spool, start: int, size: int) -> str:
+            found = get(spool, start, size)
+            if found.startswith(MARK):
+                read.append((start, size))
+            return found
+
+        monkeypatch.setattr(Spool, "get", counted)
+        assert kubectl_tas("render", "-C", declared).code == 0
+        pods = list((declared / "manifests").rglob("pod-*.yaml"))
+        assert len(pods) == 6
+        assert len(read) == len(set(read)) >= len(pods)
 
     def test_long_lists_are_cut(self, declared: Path) -> None:
         write(declared, {f"subpools/{n}.yaml": subpool(f"n{n}", 0) for n in range(30)})

@@ -99,7 +99,7 @@ def render(
     with progress("Writing") as tick:
         apply_plan(plan, session.root, tick)
     _list_changes(plan, limit=None if fail_on_change else MAX_LISTED)
-    written = sum(change.after is not None for change in plan.changes)
+    written = sum(change.content is not None for change in plan.changes)
     removed = len(plan.changes) - written
     rendered = sum(counts.values()) if backend is None else counts[backend]
     done = f"{written} written, {removed} removed, {plan.unchanged} unchanged"
@@ -288,6 +288,6 @@ def _within(session: Session, counts: Mapping[str, int], whole: Plan, backend: s
 def _list_changes(plan: Plan, *, limit: int | None) -> None:
     shown = plan.changes if limit is None else plan.changes[:limit]
     for change in shown:
-        say(f"{'removed' if change.after is None else 'wrote'} {change.path}")
+        say(f"{'removed' if change.content is None else 'wrote'} {change.path}")
     if len(shown) < len(plan.changes):
         say(f"... and {len(plan.changes) - len(shown)} more")

@@ -150,7 +150,7 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
 
     Yields what is to be told how many of how many steps are done.
     """
-    start, before = time.monotonic(), 0
+    start, before, is_watched = time.monotonic(), 0, sys.stderr.isatty()
 
     def took(_: int | None) -> str:
         return f"{time.monotonic() - start:.0f} s"
@@ -160,7 +160,7 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
 
         def tick(done: int, total: int) -> None:
             nonlocal update, before
-            if update is None and sys.stderr.isatty() and time.monotonic() - start >= DELAY:
+            if update is None and is_watched and time.monotonic() - start >= DELAY:
                 steps = max(1, total // STEPS)
                 bar = click.progressbar(
                     length=total,

@@ -101,16 +101,17 @@ def layout(
             if config.layout == "sharded":  # work is applied with its pool
                 folder += f"/{POOLS}/{artifact.pool}" if artifact.is_work else f"/{PLATFORM}"
             resources = listed.setdefault(folder, [])
-            path = f"{artifact.folder}/{artifact.file}"
+            path = f"{folder if artifact.apply else base}/{artifact.folder}/{artifact.file}"
             if artifact.apply:
                 resources.append(path)
-            files[f"{folder if artifact.apply else base}/{path}"] = read(artifact)
+            files[path] = read(artifact)
             if config.layout == "sharded" and artifact.pool is not None:
                 listed.setdefault(f"{base}/{POOLS}/{artifact.pool}", [])  # a pool without work has its folder too
             if tick:
                 tick(len(files), len(artifacts))
         for folder, resources in listed.items():
-            files[f"{folder}/{KUSTOMIZATION}"] = manifest_text.kustomization(resources, settings)
+            names = [path.removeprefix(f"{folder}/") for path in resources]
+            files[f"{folder}/{KUSTOMIZATION}"] = manifest_text.kustomization(names, settings)
     return files
 
 
