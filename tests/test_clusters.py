@@ -244,6 +244,29 @@ class TestState:
         assert printed[0] == printed[1]
         assert "lastHeartbeatTime" not in printed[0]
 
+    def test_what_is_kept_of_metadata(self, two: Path, kubectl: FakeKubectl) -> None:
+        """Of queues all annotations, since `import cluster` reads them; of pods, what says how KAI sees them."""
+        mirror = {"kubernetes.io/config.mirror": "1f3a", "pod-group-name": "pg-train"}
+        pod = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "p", "namespace": "ml", "annotations": {**mirror, "token": "secret"}},
+            "spec": {"nodeName": "b", "containers": [{"name": "main", "env": [{"name": "KEY", "value": "secret"}]}]},
+            "status": {"phase": "Running"},
+        }
+        named = queue(LAB, 3)
+        named["metadata"] |= {
+            "annotations": {"argocd.argoproj.io/tracking-id": "lab"},
+            "managedFields": [{"time": "now"}],
+        }
+        kubectl.knows("lab-eu", named, pod, node("b", 8))
+        printed = kubectl_tas("cluster", "state", "-C", two, "--backend", "lab", "--to", "-").out
+        kept = {item["kind"]: item.get("metadata", {}) for item in json.loads(printed)["items"]}
+        assert kept["Pod"] == {"name": "p", "namespace": "ml", "annotations": mirror}
+        assert kept["Queue"]["annotations"] == {"argocd.argoproj.io/tracking-id": "lab"}
+        assert "managedFields" not in kept["Queue"]
+        assert "secret" not in printed
+
     def test_several_clusters(self, two: Path, kubectl: FakeKubectl) -> None:
         result = kubectl_tas("cluster", "state", "-C", two, "--to", "-")
         assert result.code == 2

@@ -443,6 +443,15 @@ class TestOutputByWhatItIs:
         refused(kubectl_tas("render", "-C", team), "lies in the folder of git itself")
         assert not (team / ".git/hooks/kustomization.yaml").exists()
 
+    @pytest.mark.parametrize("missing", ["HEAD", "objects", "refs"])
+    def test_a_folder_that_git_takes_for_no_repository(self, team: Path, missing: str) -> None:
+        """Without one of the three, git reads no configuration there."""
+        write(team, {"tas.yaml": config("storage")})
+        for name in {"HEAD", "objects", "refs"} - {missing}:
+            write(team, {f"storage/{name}/kept.txt": ""})
+        assert kubectl_tas("render", "-C", team).code == 0
+        assert (team / "storage/kustomization.yaml").is_file()
+
     def test_where_git_keeps_itself_under_another_name(self, team: Path) -> None:
         write(team, {"tas.yaml": config("storage")})
         call("git", "init", "--quiet", "--separate-git-dir", str(team / "storage"), str(team))
