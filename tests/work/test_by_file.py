@@ -202,3 +202,32 @@ def test_the_topology_of_another_pool_however_its_annotation_is_written(key: str
     files["workflows/j.yaml"] = job.replace("spec:", annotations, 1).encode()
     source = MemorySource(files)
     assert by_file(source, Effort()) == whole(source)
+
+
+@pytest.mark.parametrize("kind", ["StatefulSet", "Deployment"])
+def test_an_autoscaler_is_judged_with_what_it_scales(kind: str) -> None:
+    """Whatever its kind, and in whichever file: the two share a quota."""
+    service = f"""\
+apiVersion: apps/v1
+kind: {kind}
+metadata: {{name: serve, labels: {{kubectl-tas/pool: team}}}}
+spec:
+  selector: {{matchLabels: {{app: serve}}}}
+  template:
+    metadata: {{labels: {{app: serve}}}}
+    spec: {{containers: [{{name: main, image: "busybox:1.37", resources: {{limits: {{nvidia.com/gpu: 4}}}}}}]}}
+"""
+    if kind == "StatefulSet":
+        service = service.replace("spec:\n", "spec:\n  serviceName: serve\n", 1)
+    scaler = repositories.SCALER.format(name="serve", pool="team").replace("Deployment", kind)
+    files = {
+        "pools/team.yaml": repositories.POOL.format(name="team", gpus=8).encode(),
+        "workflows/scaler.yaml": scaler.encode(),
+        "workflows/serve.yaml": service.encode(),
+        "workflows/other.yaml": repositories.JOB.format(name="other", pool="team", label="", pods=1, gpus=1).encode(),
+    }
+    found = run(MemorySource(files), Effort(processes=1), render=True)
+    assert set(found.outcomes) == {"workflows/other.yaml"}
+    came = by_file(MemorySource(files), Effort(processes=1))
+    assert came == whole(MemorySource(files))
+    assert [item for item in came.findings if "workflows/s" in repr(item)]
