@@ -74,6 +74,8 @@ TEXTS: dict[str, tuple[str, str, str]] = {
     "open quote": ('a: "b\n', "1:4", "yaml-syntax"),
     "half a document": ("apiVersion: tas/v1alpha1\nkind: Pool\nmetadata: {name: a", "3:", "yaml-syntax"),
     "merge conflict": ("a:\n<<<<<<< HEAD\n  b: 1\n=======\n", "2:", "yaml-syntax"),
+    "dots above a line of their depth": ("b:\n  ...\n  d: : 1\n", "2:3", "yaml-syntax"),
+    "dots above a deeper line": ("b:\n  ...\n    d: : 1\n", "3:6", "yaml-syntax"),
     "template": ("a: {{ .Values.a }}\n", "1:", "yaml-key"),
     "another version": ("%YAML 9.9\n---\na: b\n", "1:1", "yaml-syntax"),
     "line separators": ("a: b\u2028c: d\u2028 e: [\n", "", "yaml-syntax"),
