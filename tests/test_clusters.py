@@ -254,17 +254,28 @@ class TestState:
             "spec": {"nodeName": "b", "containers": [{"name": "main", "env": [{"name": "KEY", "value": "secret"}]}]},
             "status": {"phase": "Running"},
         }
+        asked = {"pod-group-name": "pg-train", "kai.scheduler/skip-podgrouper": "true"}
+        labels = {"kai.scheduler/subgroup-name": "main", "app.kubernetes.io/part-of": "set"}
+        labels |= {"kubectl-tas/workflow": "train", "kubectl-tas/task": "main"}
+        waiting: dict[str, Any] = {
+            **pod,
+            "metadata": {"name": "w", "namespace": "ml", "annotations": {**asked, "token": "secret"}},
+            "spec": {"containers": [{"name": "main"}], "nodeSelector": {"gpu": "a"}},
+            "status": {"phase": "Pending"},
+        }
+        waiting["metadata"]["labels"] = {**labels, "note": "secret"}
         named = queue(LAB, 3)
         named["metadata"] |= {
             "annotations": {"argocd.argoproj.io/tracking-id": "lab"},
             "managedFields": [{"time": "now"}],
         }
-        kubectl.knows("lab-eu", named, pod, node("b", 8))
+        kubectl.knows("lab-eu", named, pod, waiting, node("b", 8))
         printed = kubectl_tas("cluster", "state", "-C", two, "--backend", "lab", "--to", "-").out
-        kept = {item["kind"]: item.get("metadata", {}) for item in json.loads(printed)["items"]}
-        assert kept["Pod"] == {"name": "p", "namespace": "ml", "annotations": mirror}
-        assert kept["Queue"]["annotations"] == {"argocd.argoproj.io/tracking-id": "lab"}
-        assert "managedFields" not in kept["Queue"]
+        kept = {item.get("metadata", {}).get("name"): item.get("metadata") for item in json.loads(printed)["items"]}
+        assert kept["p"] == {"name": "p", "namespace": "ml", "annotations": mirror}
+        assert kept["w"] == {"name": "w", "namespace": "ml", "annotations": asked, "labels": labels}
+        assert kept[LAB]["annotations"] == {"argocd.argoproj.io/tracking-id": "lab"}
+        assert "managedFields" not in kept[LAB]
         assert "secret" not in printed
 
     def test_several_clusters(self, two: Path, kubectl: FakeKubectl) -> None:
