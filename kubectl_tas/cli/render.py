@@ -99,11 +99,8 @@ def render(
     with progress("Writing") as tick:
         apply_plan(plan, session.root, tick)
     _list_changes(plan, limit=None if fail_on_change else MAX_LISTED)
-    written = sum(change.content is not None for change in plan.changes)
-    removed = len(plan.changes) - written
     rendered = sum(counts.values()) if backend is None else counts[backend]
-    done = f"{written} written, {removed} removed, {plan.unchanged} unchanged"
-    say(f"Rendered {rendered} objects to {plan.output}: {done}.", err=True)
+    say(f"Rendered {rendered} objects to {plan.output}: {plan.counts}.", err=True)
     left = len(whole.changes) - len(plan.changes)
     if left:
         say(f"Left as they are: {left} files of other backends that are not up to date.", err=True)

@@ -56,9 +56,7 @@ def report(to: str, title: str, since: str | None, live: bool, directory: str | 
     plan, base = plan_pages(texts, Path(to), session.root, (*fleet.config.sources, fleet.config.output))
     with progress("Writing") as tick:
         apply_plan(plan, base, tick, above=base)
-    written = sum(change.content is not None for change in plan.changes)
-    counts = f"{written} written, {len(plan.changes) - written} removed, {plan.unchanged} unchanged"
-    say(f"Wrote {Path(to) / 'index.html'}: {counts}.", err=True)
+    say(f"Wrote {Path(to) / 'index.html'}: {plan.counts}.", err=True)
     unread = tell_unread(answers.failed) if answers else 0
     return tell_errors(session) or unread
 

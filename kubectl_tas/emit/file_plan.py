@@ -39,7 +39,7 @@ class FileChange:
 
     @property
     def after(self) -> str | None:
-        """The text that it is to have; None: the file is to go."""
+        """The text that it is to have; None: the file is to go. A deferred text is read anew each time."""
         return None if self.content is None else manifest_text.whole(self.content)
 
 
@@ -57,9 +57,10 @@ class Plan:
     """Where that really lies, once links are followed."""
 
     @property
-    def unchanged(self) -> int:
-        """How many files are as they should be."""
-        return len(self.same)
+    def counts(self) -> str:
+        """How many files are written, removed and unchanged."""
+        removed = sum(change.content is None for change in self.changes)
+        return f"{len(self.changes) - removed} written, {removed} removed, {len(self.same)} unchanged"
 
     def within(self, folder: str) -> Plan:
         """What it would do in a folder, which is the output folder or lies below it."""
@@ -100,7 +101,7 @@ def layout(
             folder = f"{base}"
             if config.layout == "sharded":  # work is applied with its pool
                 folder += f"/{POOLS}/{artifact.pool}" if artifact.is_work else f"/{PLATFORM}"
-            resources = listed.setdefault(folder, [])
+            resources = listed.setdefault(folder, [])  # the same strings as in files, so that each is there once
             path = f"{folder if artifact.apply else base}/{artifact.folder}/{artifact.file}"
             if artifact.apply:
                 resources.append(path)
