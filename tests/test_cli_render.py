@@ -57,9 +57,8 @@ class TestWriting:
     def test_reads_each_text_once(self, declared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Texts of work lie in a file until they are written; what counts or lists the changes needs none of them."""
         write(declared, {"pools/team.yaml": POOL.format(name="team", gpus=100)})
-        for number in range(3):
-            text = WORKFLOW.format(name=f"w{number}", pool="team", priority="LOW", group="g", gpus=1, key="rack")
-            write(declared, {f"workflows/w{number}.yaml": text})
+        work = {"pool": "team", "priority": "LOW", "group": "g", "gpus": 1, "key": "rack"}
+        write(declared, {f"workflows/w{n}.yaml": WORKFLOW.format(name=f"w{n}", **work) for n in range(3)})
         read: list[tuple[int, int]] = []
         get = Spool.get
 

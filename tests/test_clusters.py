@@ -257,13 +257,17 @@ class TestState:
         asked = {"pod-group-name": "pg-train", "kai.scheduler/skip-podgrouper": "true"}
         labels = {"kai.scheduler/subgroup-name": "main", "app.kubernetes.io/part-of": "set"}
         labels |= {"kubectl-tas/workflow": "train", "kubectl-tas/task": "main"}
-        waiting: dict[str, Any] = {
+        waiting = {
             **pod,
-            "metadata": {"name": "w", "namespace": "ml", "annotations": {**asked, "token": "secret"}},
+            "metadata": {
+                "name": "w",
+                "namespace": "ml",
+                "annotations": {**asked, "token": "secret"},
+                "labels": {**labels, "note": "secret"},
+            },
             "spec": {"containers": [{"name": "main"}], "nodeSelector": {"gpu": "a"}},
             "status": {"phase": "Pending"},
         }
-        waiting["metadata"]["labels"] = {**labels, "note": "secret"}
         named = queue(LAB, 3)
         named["metadata"] |= {
             "annotations": {"argocd.argoproj.io/tracking-id": "lab"},

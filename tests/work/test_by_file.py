@@ -206,7 +206,7 @@ def test_the_topology_of_another_pool_however_its_annotation_is_written(key: str
 
 @pytest.mark.parametrize("kind", ["StatefulSet", "Deployment"])
 def test_an_autoscaler_is_judged_with_what_it_scales(kind: str) -> None:
-    """Whatever its kind, and in whichever file: the two share a quota."""
+    """Whatever its kind, and in another file: how many pods there may be is known of the two together."""
     service = f"""\
 apiVersion: apps/v1
 kind: {kind}
