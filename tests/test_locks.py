@@ -6,7 +6,7 @@ import hashlib
 import re
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -36,8 +36,10 @@ def locked(path: str) -> dict[str, list[str]]:
     return found
 
 
-def needed(requirements: Iterable[Requirement]) -> Iterator[Requirement]:
-    """These requirements and what they need in turn, as far as it is installed here."""
+def needed(requirements: Iterable[Requirement], known: Mapping[str, list[str]]) -> Iterator[Requirement]:
+    """These requirements and what they need in turn, as far as what is installed here is as it is locked: a release
+    that came out since then may need other things.
+    """
     waiting, seen = list(requirements), set()
     while waiting:
         item = waiting.pop()
@@ -46,10 +48,12 @@ def needed(requirements: Iterable[Requirement]) -> Iterator[Requirement]:
         seen.add(str(item))
         yield item
         try:
-            found = [Requirement(line) for line in distribution(item.name).requires or ()]
+            installed = distribution(item.name)
         except PackageNotFoundError:
             continue
-        for more in found:
+        if installed.version not in known.get(canonicalize_name(item.name), ()):
+            continue
+        for more in map(Requirement, installed.requires or ()):
             if more.marker is None or any(more.marker.evaluate({"extra": name}) for name in ("", *item.extras)):
                 more.marker = None
                 waiting.append(more)
@@ -58,7 +62,7 @@ def needed(requirements: Iterable[Requirement]) -> Iterator[Requirement]:
 @pytest.mark.parametrize("path", LOCKS)
 def test_all_that_is_needed_is_locked_within_its_bounds(path: str) -> None:
     known = locked(path)
-    asked = list(needed(map(Requirement, LOCKS[path])))
+    asked = list(needed(map(Requirement, LOCKS[path]), known))
     assert len(asked) >= len(LOCKS[path])
     for required in asked:
         versions = known.get(canonicalize_name(required.name), [])
@@ -69,7 +73,12 @@ def test_all_that_is_needed_is_locked_within_its_bounds(path: str) -> None:
 
 
 def test_what_a_dependency_needs_is_asked_for() -> None:
-    assert "rpds-py" in {item.name for item in needed([Requirement("jsonschema")])}
+    known = {"jsonschema": [distribution("jsonschema").version]}
+    assert "rpds-py" in {item.name for item in needed([Requirement("jsonschema")], known)}
+
+
+def test_a_release_that_is_newer_than_the_lock_needs_what_it_needs() -> None:
+    assert [item.name for item in needed([Requirement("jsonschema")], {"jsonschema": ["4.21.0"]})] == ["jsonschema"]
 
 
 def test_every_dependency_has_a_lower_and_an_upper_bound() -> None:
