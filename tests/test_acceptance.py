@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.support.cli import Result, kubectl_tas, pool, subpool, write
+from tests.support.pyyaml import safe_load_all
 
 CONFIG = """\
 apiVersion: tas/v1alpha1
@@ -61,7 +61,7 @@ def rendered(root: Path, kind: str) -> list[dict[str, Any]]:
     """The objects of one kind that are applied."""
     result = kubectl_tas("render", "--to", "-", "-C", root)
     assert result.code == 0, result.err
-    return [item for item in yaml.safe_load_all(result.out) if item["kind"] == kind]
+    return [item for item in safe_load_all(result.out) if item["kind"] == kind]
 
 
 def quotas(root: Path) -> dict[str, int]:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -27,6 +26,7 @@ from kubectl_tas.model.workload_kinds import WORKLOADS
 from kubectl_tas.report import text as report
 from tests.support.cli import write
 from tests.support.golden import EXAMPLES, GOLDEN
+from tests.support.pyyaml import safe_load
 from tests.support.sweeps import examples, some
 from tests.support.workloads import named
 
@@ -46,7 +46,7 @@ SOURCES = {
 
 def coherent() -> dict[str, Any]:
     """A document of every kind with nearly every field; together they are a repository without errors."""
-    found = {name: yaml.safe_load((GOLDEN / f"documents/{name}.yaml").read_text()) for name in SOURCES}
+    found = {name: safe_load((GOLDEN / f"documents/{name}.yaml").read_text()) for name in SOURCES}
     del found["pool"]["spec"]["topology"], found["pool"]["spec"]["parent"]
     found["subpool"]["spec"]["maximum"]["cpu"] = -1
     found["config"]["spec"]["sources"] = ["pools"]

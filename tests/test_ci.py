@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import stat
 import sys
@@ -13,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.support.cli import Result, kubectl_tas, subpool, write
 from tests.support.golden import ROOT
 from tests.support.history import commit, git
 from tests.support.jobs import ACTIONS, GITHUB, GITLAB, Github, Notes, address, gitlab, notes_api
 from tests.support.process import call
+from tests.support.pyyaml import safe_load, safe_load_all
+from tests.support.warm import tool
 
 Begin = Callable[[str], Path]
 """Makes the repository with this CI."""
@@ -35,7 +37,7 @@ def programs(tmp_path: Path) -> Path:
     folder, made = tmp_path / "programs", tmp_path / "made"
     for name, text in {
         made / "python": f'echo "$*" >> "{tmp_path}/asked"; cat requirements.txt >> "{tmp_path}/asked"',
-        made / "kubectl-tas": f'exec "{sys.executable}" -m kubectl_tas "$@"',
+        made / "kubectl-tas": f'exec {shlex.join(tool())} "$@"',
         folder / "python": f'[ "$*" = "-I -m venv --clear kubectl-tas" ] && mkdir kubectl-tas && '
         f'cp -r "{made}" kubectl-tas/bin',
         folder / "python3": f'exec "{sys.executable}" "$@"',
@@ -141,10 +143,10 @@ class TestGithub:
 
 def test_actions_say_what_the_job_says(repository: Path) -> None:
     kubectl_tas("init", repository)
-    jobs = yaml.safe_load((repository / GITHUB).read_text())["jobs"]
+    jobs = safe_load((repository / GITHUB).read_text())["jobs"]
     actions = {"manifests": "action.yml", "comment": "comment/action.yml"}
     for name, path in actions.items():
-        of_action = [step for step in yaml.safe_load((ACTIONS / path).read_text())["runs"]["steps"] if "run" in step]
+        of_action = [step for step in safe_load((ACTIONS / path).read_text())["runs"]["steps"] if "run" in step]
         runs = [step["run"] for step in jobs[name]["steps"] if "run" in step]
         assert [step["run"].replace("$REQUIREMENTS", "requirements-tas.txt") for step in of_action] == runs
 
@@ -448,13 +450,13 @@ class TestGitops:
         result = kubectl_tas("init", repository, "--gitops", gitops)
         assert "Replace https" not in result.err
         (path,) = (repository / gitops).iterdir()
-        first = next(yaml.safe_load_all(path.read_text()))
+        first = next(safe_load_all(path.read_text()))
         assert first["metadata"]["name"] == "gpu-pools"
         source = first["spec"] if gitops == "flux" else first["spec"]["source"]
         assert source.get("url", source.get("repoURL")) == url
         assert source["ref"]["branch"] if gitops == "flux" else source["targetRevision"] == "trunk"
-        assert yaml.safe_load((repository / "tas.yaml").read_text())["spec"]["gitops"] == gitops
-        assert yaml.safe_load((repository / GITHUB).read_text())[True]["push"]["branches"] == ["trunk"]
+        assert safe_load((repository / "tas.yaml").read_text())["spec"]["gitops"] == gitops
+        assert safe_load((repository / GITHUB).read_text())[True]["push"]["branches"] == ["trunk"]
         assert kubectl_tas("validate", "--strict", "-C", repository).code == 0
 
     def test_without_a_remote(self, repository: Path) -> None:

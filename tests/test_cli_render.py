@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from kubectl_tas.emit.disk import MARK
 from kubectl_tas.work.processes import Spool
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, at
 from tests.support.process import call
+from tests.support.pyyaml import safe_load, safe_load_all
 from tests.work.repositories import POOL, WORKFLOW
 
 CONFIG = "apiVersion: tas/v1alpha1\nkind: Config\n"
@@ -43,7 +43,7 @@ def contents(root: Path) -> dict[str, str]:
 
 def documents(stream: str) -> list[Any]:
     """The documents of a YAML stream."""
-    return list(yaml.safe_load_all(stream))
+    return list(safe_load_all(stream))
 
 
 class TestWriting:
@@ -369,4 +369,4 @@ def test_no_two_objects_share_a_file(repository: Path) -> None:
 
 def load(path: Path) -> Any:
     """The document in a file."""
-    return yaml.safe_load(path.read_text())
+    return safe_load(path.read_text())

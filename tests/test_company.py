@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from kubectl_tas.model.kindlists import COMPANIONS
 from kubectl_tas.model.workload_kinds import WORKLOADS, kind_of
 from tests.support.cli import kubectl_tas
 from tests.support.golden import EXAMPLES
+from tests.support.pyyaml import safe_load, safe_load_all
 
 Item = dict[str, Any]
 COMPANY = EXAMPLES / "company"
@@ -23,7 +23,7 @@ STATE = COMPANY / "clusters/serve-us.json"
 def _written(root: Path) -> Iterator[Item]:
     """All documents of a repository, items of Lists among them."""
     for file in sorted(root.rglob("*.yaml")):
-        for item in yaml.safe_load_all(file.read_text()):
+        for item in safe_load_all(file.read_text()):
             yield from item["items"] if item.get("kind") == "List" else [item]
 
 
@@ -35,7 +35,7 @@ def _applied(*arguments: str | Path) -> dict[tuple[str, str], Item]:
     """The objects that ``render`` prints."""
     result = kubectl_tas("render", "--to", "-", *arguments)
     assert result.code == 0, result.err
-    return {(item["kind"], item["metadata"]["name"]): item for item in yaml.safe_load_all(result.out)}
+    return {(item["kind"], item["metadata"]["name"]): item for item in safe_load_all(result.out)}
 
 
 @pytest.mark.parametrize("arguments", [(), (f"--cluster-state=serve-us={STATE}",)], ids=["files", "nodes"])
@@ -75,7 +75,7 @@ def test_what_was_imported(tmp_path: Path) -> None:
             assert here[name] == spec | added
     before = {
         item["metadata"]["name"]: item["spec"]
-        for item in yaml.safe_load(STATE.read_text())["items"]
+        for item in safe_load(STATE.read_text())["items"]
         if item["kind"] == "Queue"
     }
     after = {

@@ -12,6 +12,7 @@ import yaml
 
 from tests.support.cli import Result, kubectl_tas, pool, subpool, write
 from tests.support.golden import EXAMPLES
+from tests.support.pyyaml import safe_load, safe_load_all
 
 Object = dict[str, Any]
 JOB: Object = {
@@ -42,7 +43,7 @@ def fn(monkeypatch: pytest.MonkeyPatch) -> Any:
             given = yaml.safe_dump({**listed, "functionConfig": given})
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode())))
         result = kubectl_tas("fn", cwd=cwd)
-        return result, yaml.safe_load(result.out) or {}
+        return result, safe_load(result.out) or {}
 
     return run
 
@@ -62,7 +63,7 @@ def kinds(found: Object) -> list[str]:
 
 
 def declared(text: str) -> Object:
-    found: Object = yaml.safe_load(text)
+    found: Object = safe_load(text)
     return found
 
 
@@ -70,7 +71,7 @@ class TestRender:
     def test_a_repository(self, fn: Any) -> None:
         result, found = fn(config("Render", directory="quickstart"), CONFIG_MAP, cwd=EXAMPLES)
         assert result.code == 0
-        stream = list(yaml.safe_load_all(kubectl_tas("render", "-C", EXAMPLES / "quickstart", "--to", "-").out))
+        stream = list(safe_load_all(kubectl_tas("render", "-C", EXAMPLES / "quickstart", "--to", "-").out))
         assert found["items"] == [CONFIG_MAP, *stream]
         assert found["results"] == []
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from kubectl_tas.resolve.names import as_label
 from tests.support.cli import kubectl_tas, pool, write
+from tests.support.pyyaml import safe_load, safe_load_all
 from tests.support.webhooks import refusals
 from tests.support.workloads import LEVELS, deployment, pytorch_job, ray_job, template, workload
 
@@ -26,7 +27,7 @@ def rendered(root: Path, *workloads: Object, guarantee: int = 100) -> list[Objec
     write(root, files)
     result = kubectl_tas("render", "--to", "-", "-C", root)
     assert result.code == 0, result.err
-    return list(yaml.safe_load_all(result.out))
+    return list(safe_load_all(result.out))
 
 
 def pods(found: Any) -> dict[str, int]:
@@ -156,9 +157,9 @@ def test_one_name_of_a_gang_in_two_clusters(repository: Path) -> None:
     named = set()
     for name in "ab":
         (file,) = (repository / f"manifests/{name}/workloads").glob("podgroup-g1-*.yaml")
-        group = yaml.safe_load(file.read_text())
+        group = safe_load(file.read_text())
         assert [item["name"] for item in group["spec"]["subGroups"]] == [f"deployment-d-{name}"]
-        member = yaml.safe_load((file.parent / f"deployment-d-{name}.yaml").read_text())
+        member = safe_load((file.parent / f"deployment-d-{name}.yaml").read_text())
         annotations = member["spec"]["template"]["metadata"]["annotations"]
         assert annotations["pod-group-name"] == group["metadata"]["name"]
         named.add(group["metadata"]["name"])

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from tests.support.cli import Result, kubectl_tas
 from tests.support.clusters import FREE, kai, live_kai_topology, live_queue, priority_class, saved
 from tests.support.history import commit
 from tests.support.kubectl import FakeKubectl, pod_group, queue
+from tests.support.pyyaml import safe_load_all
 from tests.support.rendered import files_below
 
 Item = dict[str, Any]
@@ -31,7 +31,7 @@ def rendered(folder: Path) -> dict[tuple[str, str], Item]:
     """What the repository renders."""
     result = kubectl_tas("render", "-C", folder / "work", "--to", "-")
     assert result.code == 0, result.err
-    return {(item["kind"], item["metadata"]["name"]): item for item in yaml.safe_load_all(result.out)}
+    return {(item["kind"], item["metadata"]["name"]): item for item in safe_load_all(result.out)}
 
 
 def unchanged(folder: Path, *items: Item) -> set[str]:
@@ -377,7 +377,7 @@ def test_a_name_that_is_kept_is_used_everywhere(tmp_path: Path) -> None:
         f"workflow:\n  name: w\n  pool: research--nlp\n  resources: {{default: {{gpu: 2}}}}\n  tasks: [{task}]\n"
     )
     found = kubectl_tas("render", "-C", work, "--to", "-", "--guard").out
-    items = list(yaml.safe_load_all(found))
+    items = list(safe_load_all(found))
     (group,) = (item for item in items if item["kind"] == "PodGroup")
     (pod,) = (item for item in items if item["kind"] == "Pod")
     assert group["spec"]["queue"] == "research-nlp" == pod["metadata"]["labels"]["kai.scheduler/queue"]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.support.cli import Result, kubectl_tas, pool, write
 from tests.support.golden import GOLDEN, at, cases
 from tests.support.kubectl import FakeKubectl
+from tests.support.pyyaml import safe_load
 from tests.support.rendered import files_below
 
 Item = dict[str, Any]
@@ -49,7 +50,7 @@ def imported(folder: Path, *items: object, name: str = "kueue.json") -> Result:
 
 
 def read(folder: Path, path: str) -> Item:
-    found: Item = yaml.safe_load((folder / "work" / path).read_text())["spec"]
+    found: Item = safe_load((folder / "work" / path).read_text())["spec"]
     return found
 
 

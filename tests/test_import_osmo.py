@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.cli import Result, kubectl_tas
+from tests.support.pyyaml import safe_load
 from tests.support.rendered import files_below
 
 Data = Any
@@ -116,7 +116,7 @@ def imported(folder: Path, *documents: Data, names: tuple[str, ...] = ()) -> Res
 
 
 def read(folder: Path, path: str) -> Data:
-    return yaml.safe_load((folder / "work" / path).read_text())
+    return safe_load((folder / "work" / path).read_text())
 
 
 def plain_pool(**fields: Data) -> dict[str, Data]:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from tests.support.clusters import FREE, kai, live_kai_topology, live_queue, pri
 from tests.support.effort import in_a_minute
 from tests.support.history import commit
 from tests.support.kubectl import pod_group
+from tests.support.pyyaml import safe_load, safe_load_all
 from tests.support.rendered import files_below
 
 Item = dict[str, Any]
@@ -49,7 +49,7 @@ def imported(folder: Path, *items: Item, arguments: tuple[str, ...] = (), root: 
 def rendered(root: Path) -> dict[tuple[str, str], Item]:
     result = kubectl_tas("render", "-C", root, "-o", "-")
     assert result.code == 0, result.err
-    found = [item for item in yaml.safe_load_all(result.out) if item]
+    found = [item for item in safe_load_all(result.out) if item]
     return {(item["kind"], item["metadata"]["name"]): item for item in found}
 
 
@@ -230,7 +230,7 @@ def test_a_repository_without_a_config(tmp_path: Path) -> None:
     write(tmp_path / "work", {"pools/team.yaml": POOL})
     result = imported(tmp_path, *LABELLED, kai(), arguments=("--backend", "lab"))
     assert result.code == 0, result.err
-    config = yaml.safe_load((tmp_path / "work/tas.yaml").read_text())
+    config = safe_load((tmp_path / "work/tas.yaml").read_text())
     assert [item["name"] for item in config["spec"]["backends"]] == ["default", "lab"]
     assert kubectl_tas("validate", "-C", tmp_path / "work").code == 0
 
@@ -310,7 +310,7 @@ def test_what_is_rendered_is_what_there_was(data: st.DataObject, tmp_path_factor
         else:
             assert re.search(rf"\b{name}\b", left_out), result.out
     for path in files_below(folder / "work/subpools"):
-        spec = yaml.safe_load(path.read_text())["spec"]
+        spec = safe_load(path.read_text())["spec"]
         live = spec["queue"]["name"]
         assert spec.get("namespaces", [f"ns-{live}"]) == [f"ns-{live}"]
 
@@ -333,7 +333,7 @@ def test_two_clusters(data: st.DataObject, tmp_path_factory: pytest.TempPathFact
     for backend, items, said in (("default", clusters[0], first.out), ("lab", clusters[1], second.out)):
         found = {}
         for path in files_below(folder / f"work/manifests/{backend}"):
-            item = yaml.safe_load(path.read_text())
+            item = safe_load(path.read_text())
             if item["kind"] == "Queue":
                 found[item["metadata"]["name"]] = item
         if backend == "default":

@@ -15,6 +15,7 @@ from jsonschema.validators import validator_for
 from kubectl_tas.emit import disk
 from tests.support.cli import kubectl_tas, write
 from tests.support.history import commit, git
+from tests.support.pyyaml import safe_load
 
 FILES = {
     ".github/CODEOWNERS",
@@ -70,7 +71,7 @@ def test_editors_find_the_schemas(repository: Path) -> None:
         text = (repository / name).read_text()
         (named,) = re.findall(r"^# yaml-language-server: \$schema=(\S+)$", text, re.MULTILINE)
         schema = json.loads(((repository / name).parent / named).read_text())
-        validator_for(schema)(schema).validate(yaml.safe_load(text))
+        validator_for(schema)(schema).validate(safe_load(text))
     for name in settings:
         kind = Path(name).stem
         assert (repository / name).read_text() == kubectl_tas("schema", kind).out
@@ -81,8 +82,8 @@ def test_editors_find_the_schemas(repository: Path) -> None:
 def test_the_hooks_are_those_of_the_project(repository: Path) -> None:
     """The local hooks of the pre-commit file run the same commands as the ones that the project offers."""
     kubectl_tas("init", cwd=repository)
-    local = yaml.safe_load((repository / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
-    offered = yaml.safe_load((Path(__file__).parents[1] / ".pre-commit-hooks.yaml").read_text())
+    local = safe_load((repository / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    offered = safe_load((Path(__file__).parents[1] / ".pre-commit-hooks.yaml").read_text())
     assert [{key: hook[key] for key in hook if key not in ("language", "description")} for hook in offered] == [
         {key: hook[key] for key in hook if key != "language"} for hook in local
     ]
@@ -118,15 +119,15 @@ class TestInAGitRepository:
         assert (result.code, "git knows no remote" in result.err) == (0, False)
         assert kubectl_tas("render", "-C", mono / "a team/gpus").code == 0
         job, name = (GITHUB, "env") if ci == "github" else (".gitlab-ci.yml", "variables")
-        told = yaml.safe_load((mono / job).read_text())
+        told = safe_load((mono / job).read_text())
         where = told if ci == "github" else told["manifests"]
         assert where[name]["KUBECTL_TAS_DIRECTORY"] == "a team/gpus"
-        (hooks,) = yaml.safe_load((mono / ".pre-commit-config.yaml").read_text())["repos"]
+        (hooks,) = safe_load((mono / ".pre-commit-config.yaml").read_text())["repos"]
         for hook in hooks["hooks"]:
             program, *words = shlex.split(hook["entry"])
             commit(mono)
             assert (program, kubectl_tas(*words, cwd=mono).code) == ("kubectl-tas", 0)
-        source = yaml.safe_load((mono / "a team/gpus/argocd/application.yaml").read_text())["spec"]["source"]
+        source = safe_load((mono / "a team/gpus/argocd/application.yaml").read_text())["spec"]["source"]
         assert (mono / source["path"] / "kustomization.yaml").is_file()
         assert not (mono / "a team/gpus/.pre-commit-config.yaml").exists()
 

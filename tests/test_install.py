@@ -13,11 +13,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import yaml
 
 from kubectl_tas import __version__
 from tests.support.golden import ROOT
 from tests.support.process import call
+from tests.support.pyyaml import safe_load
 from tools.freeze import freeze, packed
 from tools.krew import manifest
 
@@ -65,7 +65,7 @@ class TestKrew:
 
     def test_manifest(self, archives: list[Path]) -> None:
         text = manifest(archives, "https://files.example.com/v1/", "https://git.example.com/tas")
-        data = yaml.safe_load(text)
+        data = safe_load(text)
         assert (data["kind"], data["metadata"]["name"]) == ("Plugin", "tas")
         assert data["spec"]["version"] == f"v{__version__}"
         assert len(data["spec"]["shortDescription"]) < 50, "krew lists it in a table"

@@ -7,12 +7,12 @@ import math
 from pathlib import Path
 
 import pytest
-import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubectl_tas.load.reader import read_scalar
 from tests.support.cli import kubectl_tas, pool, write
+from tests.support.pyyaml import safe_load
 
 
 def rendered(root: Path, number: str) -> str:
@@ -40,7 +40,7 @@ def rendered(root: Path, number: str) -> str:
 def test_both_versions_read_a_number(repository: Path, number: str, text: str) -> None:
     found = rendered(repository, number)
     assert found == text
-    assert yaml.safe_load(found) == float(number) or yaml.safe_load(found) == int(number)
+    assert safe_load(found) == float(number) or safe_load(found) == int(number)
     assert float(str(read_scalar(found))) == float(number)
 
 
@@ -53,7 +53,7 @@ def test_a_number_beyond_all_numbers_is_text(repository: Path, number: str) -> N
 @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_any_float(repository: Path, number: float) -> None:
-    found = yaml.safe_load(rendered(repository, json.dumps(number)))
+    found = safe_load(rendered(repository, json.dumps(number)))
     assert isinstance(found, float)
     assert math.copysign(1, found) == math.copysign(1, number)
     assert found == number

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from tests.support.cli import kubectl_tas, pool, write
+from tests.support.pyyaml import safe_load, safe_load_all
 from tests.support.workloads import LEVELS, Object, template
 
 GROUP, KIND = "ml.example.com", "Training"
@@ -85,7 +86,7 @@ def preview(root: Path, *kartas: Object, **about: Any) -> Object:
     repository(root, *kartas, **about)
     result = kubectl_tas("render", "-C", root)
     assert result.code == 0, result.err
-    found: Object = yaml.safe_load((root / "manifests/preview/podgroup-training-x.yaml").read_text())["spec"]
+    found: Object = safe_load((root / "manifests/preview/podgroup-training-x.yaml").read_text())["spec"]
     return found
 
 
@@ -97,7 +98,7 @@ def test_sub_groups(tmp_path: Path) -> None:
 
 def test_its_pods_are_those_of_a_workload(tmp_path: Path) -> None:
     repository(tmp_path, karta())
-    objects = yaml.safe_load_all(kubectl_tas("render", "-o", "-", "-C", tmp_path).out)
+    objects = safe_load_all(kubectl_tas("render", "-o", "-", "-C", tmp_path).out)
     (found,) = [item for item in objects if item and item["kind"] == KIND]
     for part in ("head", "worker"):
         assert found["spec"][part]["template"]["spec"]["schedulerName"] == "kai-scheduler"

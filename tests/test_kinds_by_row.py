@@ -13,6 +13,7 @@ from kubectl_tas.model.kindlists import OWN, WORKLOADS
 from kubectl_tas.model.plain_workload import model_of
 from kubectl_tas.model.podkinds import PLAIN
 from tests.support.cli import kubectl_tas, pool, write
+from tests.support.pyyaml import safe_load, safe_load_all
 from tests.support.workloads import LEVELS, Object, template
 
 ROWS = {row.name: row for row in PLAIN}
@@ -51,7 +52,7 @@ def findings(root: Path, *workloads: Object, **config: Any) -> dict[str, str]:
 def rendered(root: Path, *workloads: Object, **config: Any) -> list[Object]:
     result = kubectl_tas("render", "--to", "-", "-C", declare(root, *workloads, **config))
     assert result.code == 0, result.err
-    return list(yaml.safe_load_all(result.out))
+    return list(safe_load_all(result.out))
 
 
 def gpus(count: int | str) -> Object:
@@ -402,7 +403,7 @@ def test_what_holds_for_all_templates_of_argo(repository: Path, kind: str) -> No
     declare(repository, document(kind, spec))
     text = (repository / "pools/p.yaml").read_text()
     write(repository, {"pools/p.yaml": text + f"  nodes: {json.dumps(nodes)}\n"})
-    objects = yaml.safe_load_all(kubectl_tas("render", "-o", "-", "-C", repository).out)
+    objects = safe_load_all(kubectl_tas("render", "-o", "-", "-C", repository).out)
     (found,) = [item["spec"] for item in objects if item["kind"] == ROWS[kind].kind]
     first, second = found.get("workflowSpec", found)["templates"]
     assert (first["nodeSelector"], first["tolerations"]) == (
@@ -461,7 +462,7 @@ class TestDeclared:
         sent["spec"]["least"] = 2
         declare(repository, sent, kinds=[{**TRAINING, **minimum}])
         kubectl_tas("render", "-C", repository)
-        preview = yaml.safe_load((repository / "manifests/preview/podgroup-training-x.yaml").read_text())
+        preview = safe_load((repository / "manifests/preview/podgroup-training-x.yaml").read_text())
         assert preview["spec"]["minMember"] == expected
 
     def test_one_for_each_pod(self, repository: Path) -> None:
@@ -567,7 +568,7 @@ class TestDeclared:
         declare(repository, sent, guard="warn", kinds=[{**TRAINING, "plural": "trainingz"}])
         text = (repository / "pools/p.yaml").read_text()
         write(repository, {"pools/p.yaml": text + "  access: {submit: [ml]}\n"})
-        objects = list(yaml.safe_load_all(kubectl_tas("render", "--to", "-", "-C", repository).out))
+        objects = list(safe_load_all(kubectl_tas("render", "--to", "-", "-C", repository).out))
         rules = [rule for item in objects if item["kind"] == "Role" for rule in item["rules"]]
         assert ["trainingz"] in [rule["resources"] for rule in rules if rule["apiGroups"] == ["ml.example.com"]]
         policies = [item for item in objects if item["kind"] == "ValidatingAdmissionPolicy"]

@@ -12,6 +12,7 @@ import yaml
 
 from tests.support.cli import Result, kubectl_tas, pool, subpool, write
 from tests.support.process import SCRIPTS, call
+from tests.support.pyyaml import safe_load, safe_load_all
 from tests.support.sweeps import IN_CI
 
 KUBECTL = shutil.which("kubectl")
@@ -32,7 +33,7 @@ def kubectl(*arguments: str | Path, cwd: Path | None = None) -> Result:
 
 def objects(stream: str) -> list[dict[str, Any]]:
     """The objects of a YAML stream."""
-    return list(yaml.safe_load_all(stream))
+    return list(safe_load_all(stream))
 
 
 def identities(items: Iterable[dict[str, Any]]) -> list[tuple[str, str, str]]:
@@ -87,7 +88,7 @@ class TestManifests:
         built = kubectl("kustomize", small / "manifests")
         assert (built.code, built.err) == (0, "")
         paths = [path for path in (small / "manifests").rglob("*.yaml") if path.name != "kustomization.yaml"]
-        written = [yaml.safe_load(path.read_text()) for path in paths]
+        written = [safe_load(path.read_text()) for path in paths]
         assert identities(objects(built.out)) == identities(written)
         assert {item["kind"] for item in written} == {"PriorityClass", "Topology", "Queue", "PodGroup", "Pod"}
 
@@ -133,7 +134,7 @@ def test_completion(small: Path) -> None:
 
 def version() -> tuple[int, int]:
     """kubectl's own version."""
-    client = yaml.safe_load(kubectl("version", "--client", "-o", "yaml").out)["clientVersion"]
+    client = safe_load(kubectl("version", "--client", "-o", "yaml").out)["clientVersion"]
     return int(client["major"]), int(client["minor"].rstrip("+"))
 
 

@@ -12,6 +12,7 @@ import yaml
 from tests.support.cli import kubectl_tas, write
 from tests.support.golden import GOLDEN, case_input
 from tests.support.process import call
+from tests.support.pyyaml import safe_load_all
 from tests.support.rendered import KUSTOMIZATION, files_below, listed, load, text
 
 CASES = ("companions", "departments", "handwritten-podgroups", "two-clusters", "use-cases", "workloads")
@@ -140,6 +141,6 @@ def test_kustomize_builds_every_folder() -> None:
     for name, objects in units(manifests.parent).items():
         built = call("kubectl", "kustomize", manifests / name)
         assert (built.code, built.err) == (0, "")
-        found = [item for item in yaml.safe_load_all(built.out) if item]
+        found = [item for item in safe_load_all(built.out) if item]
         assert sorted(map(identity, found)) == sorted(map(identity, objects))
         assert bool(found) == (name != "pools/serving")

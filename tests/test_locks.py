@@ -11,13 +11,13 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
-import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from kubectl_tas.edit.scaffold import Checkout, Scaffold
 from tests.support.golden import ROOT
 from tests.support.process import call
+from tests.support.pyyaml import safe_load
 from tools.lock import locks
 
 LOCKS = locks()
@@ -128,11 +128,11 @@ def test_pip_installs_what_init_writes(tmp_path: Path) -> None:
 
 def test_the_release_workflow_runs_by_commits_and_locks_alone() -> None:
     text = (ROOT / ".github/workflows/release.yml").read_text()
-    jobs = yaml.safe_load(text)["jobs"]
+    jobs = safe_load(text)["jobs"]
     steps = [step for job in jobs.values() for step in job["steps"]]
     assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", step["uses"]) for step in steps if "uses" in step)
     assert "secrets." not in text
-    assert yaml.safe_load(text)["permissions"] == {}
+    assert safe_load(text)["permissions"] == {}
     assert {name: job.get("needs") for name, job in jobs.items()} == {
         "test": None,
         "build": "test",

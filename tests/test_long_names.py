@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from tests.support.cli import kubectl_tas, pool, write
+from tests.support.pyyaml import safe_load
 from tests.support.workloads import LEVELS, Object, deployment, pytorch_job
 
 LONG = "a" * 252
@@ -74,6 +75,6 @@ def test_the_podgroup_of_the_longest_name_has_a_name_that_fits(repository: Path)
     """The scheduler's own, which is previewed."""
     declare(repository, py_torch_job(f"{LONG}b"), py_torch_job(f"{LONG}c"))
     assert kubectl_tas("render", "-C", repository).code == 0
-    made = [yaml.safe_load(path.read_text())["metadata"]["name"] for path in repository.rglob("preview/*.yaml")]
+    made = [safe_load(path.read_text())["metadata"]["name"] for path in repository.rglob("preview/*.yaml")]
     assert [len(name) for name in made] == [253, 253]
     assert len(set(made)) == 2

@@ -20,6 +20,7 @@ from kubectl_tas.model.podkinds import PLAIN
 from tests.support.cli import kubectl_tas
 from tests.support.crds import CORE, server
 from tests.support.golden import ROOT, assert_files, at, case_input, cases
+from tests.support.pyyaml import safe_load, safe_load_all
 from tests.support.rendered import KUSTOMIZATION, PREVIEW, Object, Rendered, files_below, load, render_copy, text
 from tests.support.webhooks import refusals
 from tools.schemas import MODELS
@@ -123,7 +124,7 @@ def test_text_says_what_was_compiled(rendered: Rendered) -> None:
                 if isinstance(artifact.manifest, PassThrough):
                     assert found["metadata"].items() >= compiled["metadata"].items()
                     assert (found["apiVersion"], found["kind"]) == (compiled["apiVersion"], compiled["kind"])
-                    assert found == yaml.safe_load(artifact.manifest.text)
+                    assert found == safe_load(artifact.manifest.text)
                 else:
                     assert _present(found) == compiled
                 written += artifact.apply
@@ -280,4 +281,4 @@ def test_the_stream_is_the_files_in_order(rendered: Rendered) -> None:
     for cluster in rendered.clusters:
         result = kubectl_tas("render", "--to", "-", "--backend", cluster.name, "-C", rendered.root)
         assert result.code == 0
-        assert list(yaml.safe_load_all(result.out)) == list(cluster.objects)
+        assert list(safe_load_all(result.out)) == list(cluster.objects)

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from tests.support.cli import kubectl_tas, pool, write
+from tests.support.pyyaml import safe_load
 from tests.support.workloads import LEVELS, Object, deployment, template, workload
 
 ZONE, RACK = "topology.kubernetes.io/zone", "topology.kubernetes.io/rack"
@@ -44,7 +45,7 @@ def constraint(root: Path, item: Object) -> Object:
     result = kubectl_tas("render", "-C", repository_of(root, item))
     assert result.code == 0, result.err
     (path,) = (root / "manifests").glob("*/podgroup-*.yaml")
-    spec = yaml.safe_load(path.read_text())["spec"]
+    spec = safe_load(path.read_text())["spec"]
     (found,) = [
         part["topologyConstraint"] for part in (spec, *spec.get("subGroups", [])) if "topologyConstraint" in part
     ]

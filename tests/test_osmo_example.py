@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.support.cli import kubectl_tas
 from tests.support.golden import EXAMPLES
+from tests.support.pyyaml import safe_load_all
 
 Item = dict[str, Any]
 OSMO = EXAMPLES / "osmo"
@@ -21,7 +21,7 @@ def applied() -> list[Item]:
     """The objects that ``render`` prints."""
     result = kubectl_tas("render", "--to", "-", "-C", OSMO)
     assert result.code == 0, result.err
-    return list(yaml.safe_load_all(result.out))
+    return list(safe_load_all(result.out))
 
 
 def of(items: list[Item], kind: str, workflow: str) -> list[Item]:
@@ -73,7 +73,7 @@ def test_an_edited_script_is_another_gang(tmp_path: Path, applied: list[Item]) -
     shutil.copytree(OSMO, tmp_path / "work")
     script = tmp_path / "work/workflows/code/train.py"
     script.write_text(script.read_text() + "# more\n")
-    edited = list(yaml.safe_load_all(kubectl_tas("render", "--to", "-", "-C", tmp_path / "work").out))
+    edited = list(safe_load_all(kubectl_tas("render", "--to", "-", "-C", tmp_path / "work").out))
     for kind in ("PodGroup", "ConfigMap", "Service", "Pod"):
         before, after = (
             {item["metadata"]["name"] for item in of(items, kind, "pretrain")} for items in (applied, edited)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.slips.repository import FILES, head, pods, ray
 from tests.slips.test_slips import findings
 from tests.support.cli import kubectl_tas, write
+from tests.support.pyyaml import safe_load, safe_load_all
 from tests.support.workloads import Object
 
 SHARED = {path: text for path, text in FILES.items() if not path.startswith("workflows/")}
@@ -108,13 +108,13 @@ def rendered(root: Path) -> list[Object]:
     """What ``render`` writes."""
     result = kubectl_tas("render", "--to", "-", "-C", root)
     assert result.code == 0, result.err
-    return [item for item in yaml.safe_load_all(result.out) if item]
+    return [item for item in safe_load_all(result.out) if item]
 
 
 def workload(root: Path, text: str) -> Object:
     """A workload as it is rendered."""
     write(root, {**SHARED, "workflows/one.yaml": text})
-    kind = yaml.safe_load(text)["kind"]
+    kind = safe_load(text)["kind"]
     return next(item for item in rendered(root) if item["kind"] == kind)
 
 
@@ -140,7 +140,7 @@ def test_labels_come_in_place_of_nothing(tmp_path: Path, text: str, path: tuple[
 def test_a_job_for_a_cluster_that_is_there_has_no_gang(tmp_path: Path) -> None:
     write(tmp_path, {**SHARED, "workflows/one.yaml": SELECTOR})
     result = kubectl_tas("workflow", "explain", "rayjob", "-o", "json", "-C", tmp_path)
-    assert (result.code, yaml.safe_load(result.out)["gpus"]) == (0, 0)
+    assert (result.code, safe_load(result.out)["gpus"]) == (0, 0)
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.kinds import LEVELS, Pairs, root, template
+from tests.support.pyyaml import safe_load_all
 from tests.support.rendered import Object
 
 QUEUE = "osmo-pool-default-team--shared"
@@ -34,7 +34,7 @@ def rendered(repository: Path, text: str) -> dict[str, Object]:
     write(repository, {"pools/p.yaml": pool(spec=LEVELS), "workflows/w.yaml": text})
     result = kubectl_tas("render", "--to", "-", "-C", repository)
     assert result.code == 0, result.err
-    return {item["kind"]: item for item in yaml.safe_load_all(result.out)}
+    return {item["kind"]: item for item in safe_load_all(result.out)}
 
 
 def submitter(found: dict[str, Object]) -> Any:

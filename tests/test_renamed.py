@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 
 from kubectl_tas.cli.failures import VERBS
 from kubectl_tas.cli.options import LIST, RENAMED, RENAMED_OPTIONS
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, case_input
+from tests.support.pyyaml import safe_load
 from tools.generate import commands
 
 COMMANDS = {" ".join(context.command_path.split()[2:]): context.command for context in commands()}
@@ -154,7 +154,7 @@ def test_old_commands_do_what_the_new_ones_do(small: Path) -> None:
 def test_lists_have_the_same_formats(small: Path, command: str) -> None:
     shown = {name: kubectl_tas(*command.split(), "-o", name, "-C", small) for name in LIST}
     assert {result.code for result in shown.values()} == {0}
-    assert json.loads(shown["json"].out) == yaml.safe_load(shown["yaml"].out)
+    assert json.loads(shown["json"].out) == safe_load(shown["yaml"].out)
     table, wide = (shown[name].out.splitlines()[0] for name in ("table", "wide"))
     assert len(wide.split()) > len(table.split())
     assert len(shown["name"].out.splitlines()) >= 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from kubectl_tas.model.artifact import Manifest as AnyManifest
 from kubectl_tas.model.kindlists import Phase
 from kubectl_tas.model.pod import Job
 from tests.support.documents import documents, of_schema
+from tests.support.pyyaml import safe_load
 from tools.schemas import json_schema
 
 KINDS = {model.__name__: model for model in AnyManifest.__args__ if model is not PassThrough}
@@ -40,4 +40,4 @@ def test_all_is_written(kind: str, data: st.DataObject) -> None:
     document = data.draw(of_schema(json_schema(Job)) if kind == "Job" else documents(kind.lower()))
     manifest = KINDS[kind].model_validate(document | BINDING if kind == "ClusterTopology" else document)
     written = manifest_text.document(Artifact("prod", Phase.POD, "folder", "file.yaml", manifest, "source.yaml"))
-    assert said(yaml.load(written, yaml.CSafeLoader)) == said(manifest.model_dump(mode="json"))
+    assert said(safe_load(written)) == said(manifest.model_dump(mode="json"))

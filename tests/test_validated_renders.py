@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +19,7 @@ from kubectl_tas.model.workload_kinds import WORKLOADS
 from kubectl_tas.report import text as report
 from tests.support.cli import pool
 from tests.support.documents import documents, repositories
+from tests.support.pyyaml import safe_load, safe_load_all
 from tests.support.sweeps import examples
 from tests.support.workloads import LEVELS, accepted, named
 
@@ -38,9 +38,9 @@ def test_what_schemas_accept(repository: Path) -> None:
         artifacts = compile_fleet(session.fleet)
         written = layout(artifacts, session.fleet.config, session.fleet.settings)
         for content in written.values():
-            assert isinstance(yaml.load(content, yaml.CSafeLoader), dict)
+            assert isinstance(safe_load(content), dict)
         stream = manifest_text.stream(artifacts)
-        assert len(list(yaml.load_all(stream, yaml.CSafeLoader))) == stream.count("\n---\n") + 1
+        assert len(list(safe_load_all(stream))) == stream.count("\n---\n") + 1
         rendered.append(files)
 
     check()

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from kubectl_tas import kai
 from tests.support.cli import Result, kubectl_tas
 from tests.support.crds import server
 from tests.support.golden import GOLDEN, assert_files, case_input, cases
+from tests.support.pyyaml import safe_load_all
 from tests.support.webhooks import refusals
 
 VERSIONS = tuple(f"{major}.{minor}" for major, minor in (row.since for row in kai.TABLE))
@@ -90,7 +90,7 @@ def test_version(case: Path, version: str, tmp_path: Path, snapshot: Any, update
 def test_the_server_takes_what_is_rendered(name: str, version: str, tmp_path: Path) -> None:
     if number(version) < number(FIRST[name]):
         return
-    objects = list(yaml.safe_load_all(render(repository(name, version, tmp_path)).out))
+    objects = list(safe_load_all(render(repository(name, version, tmp_path)).out))
     judge = server(version)
     assert [reason for item in objects for reason in judge.violations(item)] == []
     assert refusals(objects, version) == []
@@ -111,7 +111,7 @@ def test_the_release_that_a_refusal_names_takes_it(name: str, version: str, tmp_
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_each_release_is_given(version: str, tmp_path: Path) -> None:
     taken = [name for name, first in FIRST.items() if number(version) >= number(first)]
-    objects = [item for name in taken for item in yaml.safe_load_all(render(repository(name, version, tmp_path)).out)]
+    objects = [item for name in taken for item in safe_load_all(render(repository(name, version, tmp_path)).out)]
     kinds: dict[str, list[Any]] = {}
     for item in objects:
         kinds.setdefault(item["kind"], []).append(item)
@@ -219,7 +219,7 @@ def test_before_0_6_the_queue_is_in_a_second_label(version: str, count: int, tmp
         "spec: {replicas: 1, selector: {matchLabels: {a: b}}, "
         "template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: a}]}}}\n"
     )
-    objects = list(yaml.safe_load_all(render(root).out))
+    objects = list(safe_load_all(render(root).out))
     (server,) = (item for item in objects if item["kind"] == "Deployment")
     labelled = [item["metadata"]["labels"] for item in (*objects, server["spec"]["template"])]
     queues = [[labels[name] for name in labels if name.endswith("/queue")] for labels in labelled]
@@ -241,5 +241,5 @@ def test_a_field_that_is_gone(field: str, tmp_path: Path) -> None:
             assert f"workflows/gang.yaml:4:56: error: KAI {version} no longer has spec.{field}" in found.out
             assert "the last release with it is 0.14" in found.out
         else:
-            objects = list(yaml.safe_load_all(render(root).out))
+            objects = list(safe_load_all(render(root).out))
             assert [reason for item in objects for reason in server(version).violations(item)] == []

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.support import grove
 from tests.support.cli import Result, kubectl_tas, pool, write
 from tests.support.golden import GOLDEN, at, case_input
 from tests.support.kubectl import FakeKubectl, pod_group, queue
+from tests.support.pyyaml import safe_load_all
 
 CASE = GOLDEN / "commands/workflow-why"
 FIT = GOLDEN / "commands/fit"
@@ -120,7 +120,7 @@ def test_a_page_has_five_pod_groups(tmp_path: Path) -> None:
     groups = "".join(f"  - name: g{n}\n    tasks: [{{name: t{n}, image: i}}]\n" for n in range(8))
     workflow = f"workflow:\n  name: many\n  pool: team\n  groups:\n{groups}"
     root = write(tmp_path, {"tas.yaml": "", "pools/team.yaml": pool(), "workflows/many.yaml": workflow})
-    rendered = yaml.safe_load_all(kubectl_tas("render", "-C", root, "--to", "-").out)
+    rendered = safe_load_all(kubectl_tas("render", "-C", root, "--to", "-").out)
     made = [item for item in rendered if item["kind"] == "PodGroup"]
     page = why("many", f"--cluster-state={saved(tmp_path, *made)}", root=root).out
     assert "and 3 PodGroups more\n" in page

@@ -19,6 +19,7 @@ from kubectl_tas.model.podkinds import PLAIN
 from kubectl_tas.model.workload_kinds import WORKLOADS
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import EXAMPLES, GOLDEN, ROOT, case_input
+from tests.support.pyyaml import safe_load, safe_load_all
 from tests.support.rendered import render_copy
 from tests.support.workloads import LEVELS, accepted, declare, leader_worker_set, named, segments
 
@@ -74,8 +75,8 @@ def test_published_manifests_gain_lines_and_lose_none(published: Path, source: s
 
 @pytest.mark.parametrize("source", PUBLISHED)
 def test_published_manifests_keep_every_value(published: Path, source: str) -> None:
-    before = yaml.safe_load((published / "workflows" / source).read_text())
-    after = yaml.safe_load((published / "manifests/workloads" / PUBLISHED[source]).read_text())
+    before = safe_load((published / "workflows" / source).read_text())
+    after = safe_load((published / "manifests/workloads" / PUBLISHED[source]).read_text())
     assert kept(before, after)
     assert not kept(after, before)
 
@@ -98,11 +99,11 @@ def test_documentation_shows_them() -> None:
 
 
 def test_previews_are_written_and_not_applied(published: Path) -> None:
-    listed = yaml.safe_load((published / "manifests/kustomization.yaml").read_text())["resources"]
+    listed = safe_load((published / "manifests/kustomization.yaml").read_text())["resources"]
     assert any(path.startswith("workloads/") for path in listed)
     assert not any(path.startswith("preview/") for path in listed)
     assert len(list((published / "manifests/preview").iterdir())) == 4
-    stream = list(yaml.safe_load_all(kubectl_tas("render", "-C", published, "--to", "-").out))
+    stream = list(safe_load_all(kubectl_tas("render", "-C", published, "--to", "-").out))
     assert len(stream) == len(listed)
     assert not any(item["kind"] == "PodGroup" for item in stream)
 
@@ -154,7 +155,7 @@ def test_explain_a_gang(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["trainjob"])
 def test_explain_what_is_not_predicted(repository: Path, kind: str) -> None:
     """Nothing is said of pods that are needed, nor of parts."""
-    document = yaml.safe_load((GOLDEN / f"documents/{kind}.yaml").read_text())
+    document = safe_load((GOLDEN / f"documents/{kind}.yaml").read_text())
     text = yaml.safe_dump({**document, "spec": named(accepted(document["kind"], document["spec"]))})
     config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {backends: [{name: prod, namespace: ml}]}\n"
     write(repository, {"tas.yaml": config, "pools/p.yaml": pool(spec=LEVELS), "pools/a.yaml": subpool("a", 50)})
@@ -291,7 +292,7 @@ def test_another_scheduler_gets_no_queue(repository: Path) -> None:
         "apiVersion: tas/v1alpha1\nkind: Config\nspec:\n  backends:\n  - name: cpu\n    scheduler: {type: default}\n"
     )
     write(repository, {"tas.yaml": config, "pools/p.yaml": pool(), "workflows/w.yaml": job()})
-    stream = list(yaml.safe_load_all(kubectl_tas("render", "--to", "-", "-C", repository).out))
+    stream = list(safe_load_all(kubectl_tas("render", "--to", "-", "-C", repository).out))
     (found,) = (item for item in stream if item["kind"] == "Job")
     assert "kai.scheduler/queue" not in found["metadata"]["labels"]
     assert "schedulerName" not in found["spec"]["template"]["spec"]
@@ -301,7 +302,7 @@ def test_another_scheduler_gets_no_queue(repository: Path) -> None:
 def test_argocd_waves(repository: Path) -> None:
     config = "apiVersion: tas/v1alpha1\nkind: Config\nspec:\n  gitops: argocd\n"
     write(repository, {"tas.yaml": config, "pools/p.yaml": pool(), "workflows/w.yaml": job()})
-    stream = list(yaml.safe_load_all(kubectl_tas("render", "--to", "-", "-C", repository).out))
+    stream = list(safe_load_all(kubectl_tas("render", "--to", "-", "-C", repository).out))
     waves = {item["kind"]: int(item["metadata"]["annotations"]["argocd.argoproj.io/sync-wave"]) for item in stream}
     assert waves["Job"] == max(waves.values()) > waves["Queue"]
 
@@ -343,7 +344,7 @@ VALUES = st.sampled_from(
 @given(data=st.data())
 def test_any_value_anywhere(repository: Path, name: str, data: st.DataObject) -> None:
     """A workload is refused at a place in its file, or it renders to what was written with lines added."""
-    document = yaml.safe_load((GOLDEN / f"documents/{name}.yaml").read_text())
+    document = safe_load((GOLDEN / f"documents/{name}.yaml").read_text())
     original = copy.deepcopy(document)
     holder, key = data.draw(st.sampled_from(list(places(document))))
     holder[key] = data.draw(VALUES)
@@ -358,9 +359,9 @@ def test_any_value_anywhere(repository: Path, name: str, data: st.DataObject) ->
     if result.code == 0:
         rendered = kubectl_tas("render", "--to", "-", "-C", repository)
         assert rendered.code == 0, rendered.err
-        kinds = [item for item in yaml.safe_load_all(rendered.out) if item["kind"] == original["kind"]]
+        kinds = [item for item in safe_load_all(rendered.out) if item["kind"] == original["kind"]]
         assert len(kinds) == 1
-        assert kept(without_levels(yaml.safe_load(text)), without_levels(kinds[0]))
+        assert kept(without_levels(safe_load(text)), without_levels(kinds[0]))
 
 
 def without_levels(data: Any) -> Any:
@@ -382,11 +383,11 @@ def places(data: Any) -> Any:
 def test_lines_come_in_one_order(repository: Path, style: str) -> None:
     text = job()
     if style != "block":
-        spec = yaml.safe_dump(yaml.safe_load(text)["spec"], default_flow_style=True, width=9999).strip()
+        spec = yaml.safe_dump(safe_load(text)["spec"], default_flow_style=True, width=9999).strip()
         spec = spec.replace("{template: {spec: {", "{template: {spec: {\n    ") if style == "flow on lines" else spec
         text = f"{text[: text.index('spec:')]}spec: {spec}\n"
     write(repository, {"pools/p.yaml": pool(), "workflows/w.yaml": text})
-    stream = yaml.safe_load_all(kubectl_tas("render", "--to", "-", "-C", repository).out)
+    stream = safe_load_all(kubectl_tas("render", "--to", "-", "-C", repository).out)
     template = next(item["spec"]["template"] for item in stream if item["kind"] == "Job")
     assert list(template) == ["metadata", "spec"]
     assert list(template["spec"]) == [

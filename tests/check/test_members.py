@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.kinds import config
+from tests.support.pyyaml import safe_load
 
 OWN = "osmo-pool-default-team--shared"
 
@@ -37,7 +37,7 @@ def found(root: Path, *texts: str, version: str = "0.17", guarantee: int = 16) -
 def rendered(root: Path, name: str) -> dict[str, dict[str, str]]:
     """The metadata and the spec of a rendered Pod."""
     assert kubectl_tas("render", "-C", root).code == 0
-    content: dict[str, dict[str, str]] = yaml.safe_load((root / f"manifests/workloads/pod-{name}.yaml").read_text())
+    content: dict[str, dict[str, str]] = safe_load((root / f"manifests/workloads/pod-{name}.yaml").read_text())
     return content
 
 

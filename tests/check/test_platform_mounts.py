@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.support.cli import kubectl_tas, write
+from tests.support.pyyaml import safe_load_all
 
 POOL = """\
 apiVersion: tas/v1alpha1
@@ -66,7 +66,7 @@ def test_a_file_below_what_is_mounted(repository: Path) -> None:
 def test_a_pod_template_gives_the_folder_for_output(repository: Path, mount: str) -> None:
     root = lab(repository, mount, "command: ['{{output}}']")
     result = kubectl_tas("render", "--to", "-", "-C", root)
-    (pod,) = (item for item in yaml.safe_load_all(result.out) if item["kind"] == "Pod")
+    (pod,) = (item for item in safe_load_all(result.out) if item["kind"] == "Pod")
     assert [item["mountPath"] for item in pod["spec"]["containers"][0]["volumeMounts"]] == [mount, "/mnt/nfs"]
 
 

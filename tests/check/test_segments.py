@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.kinds import LEVELS, RUN, SEGMENTS, config, job, leader_worker, pytorch, root, selected, template
+from tests.support.pyyaml import safe_load
 
 INDEXED = "completionMode: Indexed"
 
@@ -22,7 +22,7 @@ def minimums(root: Path) -> dict[str, int]:
     """minMember of each SubGroup of the one preview."""
     assert kubectl_tas("render", "-C", root).code == 0
     (preview,) = (root / "manifests/preview").iterdir()
-    return {item["name"]: item.get("minMember") for item in yaml.safe_load(preview.read_text())["spec"]["subGroups"]}
+    return {item["name"]: item.get("minMember") for item in safe_load(preview.read_text())["spec"]["subGroups"]}
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import yaml
 
 from tests.check.test_backdoors import JOB, MARK, SET, TORCH, assert_found, put, validated
 from tests.support.cli import kubectl_tas, pool, write
+from tests.support.pyyaml import safe_load
 from tests.support.workloads import Object, deployment, template, workload
 
 NAME = "NVIDIA_VISIBLE_DEVICES"
@@ -134,7 +135,7 @@ def test_a_task_without_gpus_sees_none(repository: Path, task: str, gpu: int, fo
     write(repository, {"pools/p.yaml": pool(), "workflows/w.yaml": workflow(task, gpu)})
     assert kubectl_tas("render", "-C", repository).code == 0
     (path,) = (repository / "manifests/workflows/w").glob("pod-*.yaml")
-    assert yaml.safe_load(path.read_text())["spec"]["containers"][0].get("env") == found
+    assert safe_load(path.read_text())["spec"]["containers"][0].get("env") == found
 
 
 @pytest.mark.parametrize("gpu", [0, 1])

@@ -16,6 +16,7 @@ from kubectl_tas.resources import all_rules
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.golden import ROOT, case_input, name_of, rule_cases
 from tests.support.history import commit
+from tests.support.pyyaml import safe_load
 
 TIMEOUT = "timeout: {queue_timeout: 1h}"
 LARGE = """\
@@ -201,7 +202,7 @@ def errors_of(case: Path) -> set[str]:
 def test_what_may_be_lowered_can_be_rendered(tmp_path: Path, case: Path) -> None:
     root = Path(shutil.copytree(case_input(case), tmp_path / "input"))
     own = root / "tas.yaml"
-    settings = yaml.safe_load(own.read_text()) if own.exists() else yaml.safe_load(config("{}"))
+    settings = safe_load(own.read_text()) if own.exists() else safe_load(config("{}"))
     settings["spec"]["rules"] = LOWERED
     own.write_text(yaml.safe_dump(settings))
     result = kubectl_tas("render", "-C", root)

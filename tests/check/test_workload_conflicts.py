@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.kinds import GPU, RUN, config, job, pytorch, root, selected, template
+from tests.support.pyyaml import safe_load_all
 
 OTHER = "other"
 QUEUE = "osmo-pool-default-team--shared"
@@ -104,7 +104,7 @@ def test_kai_is_told_the_priority_of_a_train_job(repository: Path, priority: str
     text = root("TrainJob", "tune", {"kubectl-tas/priority": priority}) + "spec: {runtimeRef: {name: torch}}\n"
     write(repository, {"pools/p.yaml": pool(), "workflows/w.yaml": text})
     out = kubectl_tas("render", "--to", "-", "-C", repository).out
-    (job_,) = (item for item in yaml.safe_load_all(out) if item["kind"] == "TrainJob")
+    (job_,) = (item for item in safe_load_all(out) if item["kind"] == "TrainJob")
     assert job_["metadata"]["labels"]["priorityClassName"] == name
 
 
@@ -113,7 +113,7 @@ def test_the_queue_of_a_train_job_is_on_the_train_job_alone(repository: Path) ->
     text = root("TrainJob", "tune") + "spec: {runtimeRef: {name: torch}}\n"
     write(repository, {"pools/p.yaml": pool(), "workflows/w.yaml": text})
     out = kubectl_tas("render", "--to", "-", "-C", repository).out
-    (job_,) = (item for item in yaml.safe_load_all(out) if item["kind"] == "TrainJob")
+    (job_,) = (item for item in safe_load_all(out) if item["kind"] == "TrainJob")
     assert job_["metadata"]["labels"]["kai.scheduler/queue"] == QUEUE
     assert job_["spec"] == {"runtimeRef": {"name": "torch"}}
 
@@ -134,7 +134,7 @@ def test_a_deployment_has_the_class_of_its_priority(repository: Path, priority: 
     text = f"{root('Deployment', 'web', own)}spec: {{{selected()}}}\n"
     write(repository, {"pools/p.yaml": pool(), "workflows/w.yaml": text})
     out = kubectl_tas("render", "--to", "-", "-C", repository).out
-    (web,) = (item for item in yaml.safe_load_all(out) if item["kind"] == "Deployment")
+    (web,) = (item for item in safe_load_all(out) if item["kind"] == "Deployment")
     assert web["spec"]["template"]["spec"]["priorityClassName"] == f"osmo-{(priority or 'NORMAL').lower()}"
 
 

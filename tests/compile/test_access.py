@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from kubectl_tas.compile.cel import MAX_ENTRIES
 from tests.support.admission import Object, Request, refusals, violations
 from tests.support.cli import kubectl_tas, write
 from tests.support.golden import case_input
+from tests.support.pyyaml import safe_load_all
 from tools.goldens import GOLDEN
 
 QUEUE = "kai.scheduler/queue"
@@ -28,7 +28,7 @@ def stream(root: Path) -> list[Object]:
 def rendered(root: Path, *more: str) -> list[Object]:
     result = kubectl_tas("render", "--to", "-", *more, "-C", root)
     assert result.code == 0, result.err
-    return list(yaml.safe_load_all(result.out))
+    return list(safe_load_all(result.out))
 
 
 @pytest.fixture(scope="module")

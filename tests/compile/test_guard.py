@@ -29,6 +29,7 @@ from tests.support.admission import (
 )
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, case_input
+from tests.support.pyyaml import safe_load_all
 
 CASE = GOLDEN / "manifests/guard"
 KINDS = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
@@ -41,7 +42,7 @@ NORMAL, LOW = 100, 50
 def stream(root: Path, *arguments: str) -> list[Object]:
     result = kubectl_tas("render", "--to", "-", *arguments, "-C", root)
     assert result.code == 0, result.err
-    return list(yaml.safe_load_all(result.out))
+    return list(safe_load_all(result.out))
 
 
 def policies(root: Path, *arguments: str) -> list[Object]:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.support.cli import kubectl_tas
+from tests.support.pyyaml import safe_load_all
 from tests.support.workloads import ZONE, Object, declare, problems, pytorch_job, ray_job, segments, template, workload
 
 TOPOLOGY = "kai.scheduler/topology"
@@ -21,7 +21,7 @@ def rendered(root: Path, item: Object, version: str = "0.17") -> Object:
     """The workload as it is rendered."""
     result = kubectl_tas("render", "--to", "-", "-C", declare(root, item, version=version))
     assert result.code == 0, result.err
-    (found,) = (found for found in yaml.safe_load_all(result.out) if found["kind"] == item["kind"])
+    (found,) = (found for found in safe_load_all(result.out) if found["kind"] == item["kind"])
     return dict(found)
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.support.cli import kubectl_tas, pool, write
+from tests.support.pyyaml import safe_load_all
 
 WORKFLOW = """\
 workflow:
@@ -29,7 +29,7 @@ def rendered(root: Path, workflow: str, settings: str = "") -> list[dict[str, An
     write(root, {"tas.yaml": config, "pools/team.yaml": pool("team"), "workflows/train.yaml": workflow})
     result = kubectl_tas("render", "--to", "-", "-C", root)
     assert result.code == 0, result.err
-    found = [item for item in yaml.safe_load_all(result.out) if item["kind"] in ("PodGroup", "Pod", "Job")]
+    found = [item for item in safe_load_all(result.out) if item["kind"] in ("PodGroup", "Pod", "Job")]
     return [item for item in found if "kubectl-tas/workflow" in item["metadata"]["labels"]]
 
 
@@ -126,5 +126,5 @@ def test_a_pod_template_counts_before_a_label_of_a_workflow(tmp_path: Path) -> N
     template = "  common_pod_template:\n  - metadata: {labels: {acme.io/team: admins}}\n"
     write(tmp_path, {"tas.yaml": "", "pools/team.yaml": pool("team", spec=template), "workflows/t.yaml": WORKFLOW})
     result = kubectl_tas("render", "--to", "-", "-C", tmp_path)
-    pods = [item for item in yaml.safe_load_all(result.out) if item["kind"] == "Pod"]
+    pods = [item for item in safe_load_all(result.out) if item["kind"] == "Pod"]
     assert [item["metadata"]["labels"]["acme.io/team"] for item in pods] == ["admins", "admins"]

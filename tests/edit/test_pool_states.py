@@ -12,12 +12,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import yaml
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from tests.support.cli import kubectl_tas, pool, subpool, write
+from tests.support.pyyaml import safe_load_all
 from tests.support.rendered import files_below
 
 NAMES = st.sampled_from(["team", "lab", "night-shift"])
@@ -160,7 +160,7 @@ class Pools(RuleBasedStateMachine):
     def queues_are_those_of_the_model(self) -> None:
         checked = kubectl_tas("validate", "--strict", "-C", self.root)
         assert checked.code == 0, checked
-        objects = yaml.safe_load_all(kubectl_tas("render", "--to", "-", "-C", self.root).out)
+        objects = safe_load_all(kubectl_tas("render", "--to", "-", "-C", self.root).out)
         queues = {item["metadata"]["name"]: item["spec"] for item in objects if item["kind"] == "Queue"}
         found = set(queues)
         expected = {"osmo-default-default"}

@@ -32,6 +32,7 @@ from tests.support.grove import (
     topology,
     workflow,
 )
+from tests.support.pyyaml import safe_load
 from tests.support.workloads import template, workload
 
 WORKERS = scaling_group("workers", "server", replicas=3, minimum=1)
@@ -45,7 +46,7 @@ def rendered(root: Path, config: str = "") -> dict[str, Any]:
     result = kubectl_tas("render", "-C", root)
     assert result.code == 0, result.err
     files = sorted((root / "manifests").rglob("*.yaml"))
-    objects = [yaml.safe_load(path.read_text()) for path in files if path.name != "kustomization.yaml"]
+    objects = [safe_load(path.read_text()) for path in files if path.name != "kustomization.yaml"]
     return {f"{item['kind']} {item['metadata']['name']}": item for item in objects}
 
 
@@ -351,7 +352,7 @@ class TestEmission:
     def test_previews_are_not_applied(self, repository: Path) -> None:
         found = rendered(declare(repository, clique_set()))
         assert "PodGang chat-0" in found
-        listed = yaml.safe_load((repository / "manifests/kustomization.yaml").read_text())["resources"]
+        listed = safe_load((repository / "manifests/kustomization.yaml").read_text())["resources"]
         assert "workloads/podcliqueset-chat.yaml" in listed
         assert not any(path.startswith("preview/") for path in listed)
         stream = kubectl_tas("render", "-C", repository, "--to", "-").out

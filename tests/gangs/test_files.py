@@ -13,6 +13,7 @@ import yaml
 from kubectl_tas.gangs.task_files import MAX_BYTES
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.history import commit
+from tests.support.pyyaml import safe_load
 
 RUN = {"path": "/tmp/run.sh", "contents": "echo\n"}
 
@@ -32,7 +33,7 @@ def rendered(root: Path, text: str) -> list[dict[str, Any]]:
     write(root, {"pools/team.yaml": pool(), "workflows/w.yaml": text})
     result = kubectl_tas("render", "-C", root)
     assert result.code == 0, result.out + result.err
-    return [yaml.safe_load(path.read_text()) for path in sorted((root / "manifests/workflows").rglob("*.yaml"))]
+    return [safe_load(path.read_text()) for path in sorted((root / "manifests/workflows").rglob("*.yaml"))]
 
 
 def maps(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:

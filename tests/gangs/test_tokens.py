@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from tests.support.cli import kubectl_tas, pool, write
+from tests.support.pyyaml import safe_load
 
 
 def workflow(*groups: list[dict[str, Any]], name: str = "w") -> str:
@@ -26,7 +27,7 @@ def rendered(root: Path, text: str) -> dict[str, dict[str, Any]]:
     write(root, {"pools/team.yaml": pool(), "workflows/w.yaml": text})
     result = kubectl_tas("render", "-C", root)
     assert result.code == 0, result.out + result.err
-    found = [yaml.safe_load(path.read_text()) for path in sorted((root / "manifests/workflows").rglob("*.yaml"))]
+    found = [safe_load(path.read_text()) for path in sorted((root / "manifests/workflows").rglob("*.yaml"))]
     return {f"{item['kind']} {item['metadata']['name'].rpartition('-')[2]}": item for item in found}
 
 

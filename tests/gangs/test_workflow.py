@@ -7,11 +7,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-import yaml
 
 from kubectl_tas.resolve.names import MAX_LABEL
 from kubectl_tas.resolve.workflows import Requirement
 from tests.support.cli import kubectl_tas, pool, write
+from tests.support.pyyaml import safe_load_all
 from tests.support.tree import LEVELS, Constraint, Node, Tree, build, requirement
 
 
@@ -138,7 +138,7 @@ class TestSteps:
         group = "workflow:\n  name: w\n  pool: team\n  groups:\n  - name: g\n    tasks:\n"
         workflow = f"{group}{tasks.replace('  - ', '    - ')}resources:\n{resources}"
         root = write(tmp_path, {"pools/team.yaml": pool(spec=keys), "workflows/w.yaml": workflow})
-        rendered = list(yaml.safe_load_all(kubectl_tas("render", "--to", "-", "-C", root).out))
+        rendered = list(safe_load_all(kubectl_tas("render", "--to", "-", "-C", root).out))
         gang = next(item["metadata"]["name"] for item in rendered if item["kind"] == "PodGroup")
         pods = [item["metadata"] for item in rendered if item["kind"] == "Pod"]
         assert [pod["annotations"]["pod-group-name"] for pod in pods] == [gang, gang]

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.support.cli import Result, kubectl_tas, write
 from tests.support.golden import ROOT
 from tests.support.history import commit, git
 from tests.support.jobs import ACTIONS, TOKEN, Github, address, gitlab, notes_api
 from tests.support.process import call
+from tests.support.pyyaml import safe_load
 
 WHEEL = "kubectl_tas-9.0.0-py3-none-any.whl"
 URL = "https://git.example.com/kubectl-tas.git"
@@ -291,7 +291,7 @@ class TestWords:
     @pytest.fixture
     def flow(self) -> dict[Any, Any]:
         text = (ROOT / "templates/init/ci/github/dot-github/workflows/manifests.yaml").read_text()
-        flow: dict[Any, Any] = yaml.safe_load(text.replace("<< branch >>", "main").replace("<< folder >>", "."))
+        flow: dict[Any, Any] = safe_load(text.replace("<< branch >>", "main").replace("<< folder >>", "."))
         return flow
 
     def test_permissions(self, flow: dict[Any, Any]) -> None:
@@ -312,7 +312,7 @@ class TestWords:
         assert not [step for step in flow["jobs"]["comment"]["steps"] if "uses" in step]
 
     def test_the_token_is_for_the_comment(self, flow: dict[Any, Any]) -> None:
-        actions = [yaml.safe_load((ACTIONS / name).read_text()) for name in ("action.yml", "comment/action.yml")]
+        actions = [safe_load((ACTIONS / name).read_text()) for name in ("action.yml", "comment/action.yml")]
         assert "token" not in str({**flow, "jobs": flow["jobs"]["manifests"]})
         assert "token" not in str(actions[0]["runs"])
         assert "github.token" in str(actions[1]["runs"])

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import click
 import pytest
-import yaml
 
 from kubectl_tas.cli import complete
 from kubectl_tas.cli.main import cli
@@ -21,6 +20,7 @@ from tests.support.cli import Result, kubectl_tas, pool, subpool, write
 from tests.support.golden import ROOT
 from tests.support.history import commit
 from tests.support.kubectl import FakeKubectl, pod_group, queue
+from tests.support.pyyaml import safe_load_all
 from tests.test_cli_terminal import on_terminal
 
 EVIL = (
@@ -336,7 +336,7 @@ class TestManifests:
         evil = EVIL
         out = kubectl_tas("render", "--to", "-", "-C", sound(repository)).out
         assert RAW.search(out) is None
-        pod = next(item for item in yaml.safe_load_all(out) if item["kind"] == "Pod")
+        pod = next(item for item in safe_load_all(out) if item["kind"] == "Pod")
         assert pod["spec"]["containers"][0]["args"] == [evil]
 
     @pytest.fixture

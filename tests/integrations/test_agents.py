@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from mcp import Client, StdioServerParameters, stdio_client
 
 from kubectl_tas.agents.tool_table import TOOLS
 from tests.support.cli import kubectl_tas
 from tests.support.golden import EXAMPLES, ROOT
+from tests.support.pyyaml import safe_load
 from tools.generate import commands
 
 PAGE = (ROOT / "docs/agents.md").read_text()
@@ -39,7 +39,7 @@ def test_both_know_all_tools() -> None:
 
 def test_the_skill_has_the_head_that_agents_read() -> None:
     _, head, _ = SKILL.split("---\n", 2)
-    fields = yaml.safe_load(head)
+    fields = safe_load(head)
     assert fields["name"] == "tas-write-workload"
     assert fields["description"].startswith("Use when ")
     assert len(fields["description"]) <= 1024

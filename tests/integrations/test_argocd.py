@@ -17,6 +17,7 @@ from lupa.lua54 import LuaRuntime
 from tests.support.cli import kubectl_tas, write
 from tests.support.golden import EXAMPLES, ROOT
 from tests.support.process import call
+from tests.support.pyyaml import safe_load_all
 from tests.support.rendered import KUSTOMIZATION, load, text
 
 FOLDER = ROOT / "integrations/argocd"
@@ -195,7 +196,7 @@ class TestPlugin:
     def test_prints_the_manifests_alone(self) -> None:
         found = self.generate(EXAMPLES / "quickstart")
         assert (found.code, found.out) == (0, kubectl_tas("render", "-C", EXAMPLES / "quickstart", "--to", "-").out)
-        assert all(item["kind"] for item in yaml.safe_load_all(found.out))
+        assert all(item["kind"] for item in safe_load_all(found.out))
 
     def test_one_of_several_clusters(self) -> None:
         (parameter,) = load(FOLDER / "plugin/plugin.yaml")["spec"]["parameters"]["static"]

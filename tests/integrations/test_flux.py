@@ -12,6 +12,7 @@ import yaml
 
 from tests.support.cli import kubectl_tas
 from tests.support.golden import EXAMPLES, ROOT
+from tests.support.pyyaml import safe_load
 from tests.support.rendered import KUSTOMIZATION, load, text
 
 FOLDER = ROOT / "integrations/flux"
@@ -36,7 +37,7 @@ def written_for(root: Path) -> list[Object]:
     names = kubectl_tas("pool", "list", "-o", "name", "-C", root).out.split()
     pools = [name for name in names if "--" not in name]
     template = text(FOLDER / "pool.yaml")
-    return [load(FOLDER / "platform.yaml"), *(yaml.safe_load(template.replace("POOL", name)) for name in pools)]
+    return [load(FOLDER / "platform.yaml"), *(safe_load(template.replace("POOL", name)) for name in pools)]
 
 
 def test_flat(tmp_path: Path) -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.support.cli import Result, kubectl_tas
 from tests.support.golden import ROOT
 from tests.support.kustomize import kustomize
 from tests.support.process import call
+from tests.support.pyyaml import safe_load, safe_load_all
 
 FOLDER = ROOT / "integrations/kustomize"
 
@@ -29,7 +29,7 @@ def build(folder: Path) -> Result:
 
 
 def objects(stream: str) -> dict[tuple[str, str], dict[str, Any]]:
-    return {(item["kind"], item["metadata"]["name"]): item for item in yaml.safe_load_all(stream)}
+    return {(item["kind"], item["metadata"]["name"]): item for item in safe_load_all(stream)}
 
 
 def test_generator() -> None:
@@ -83,4 +83,4 @@ def test_every_file_is_one_of_these() -> None:
     run = {"kustomization.yaml", "render.yaml", "pool.yaml", "team.yaml", "train.yaml", "settings.yaml"}
     assert {Path(name).name for name in names} == {*run, "README.md"}
     for name in names - {"README.md"}:
-        assert isinstance(yaml.safe_load((FOLDER / name).read_text()), dict)
+        assert isinstance(safe_load((FOLDER / name).read_text()), dict)

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.splice import set_value
 from tests.support.cli import kubectl_tas, pool, write
+from tests.support.pyyaml import safe_load_all
 
 FACE = "\U0001f600"
 TEXTS = st.lists(st.sampled_from([FACE, "\U0010ffff", "\\", '"', " ", "\n", "a", "ud83d", "é"]), max_size=8).map(
@@ -76,5 +76,5 @@ def test_large_numbers_stay_numbers(repository: Path, number: str, written: str)
     assert result.code == 0, result.err
     assert f"x: {written}\n" in result.out
     assert f'a: "{FACE}"\n' in result.out
-    found = next(item for item in yaml.safe_load_all(result.out) if item["kind"] == "Gauge")
+    found = next(item for item in safe_load_all(result.out) if item["kind"] == "Gauge")
     assert found["metadata"]["annotations"]["a"] == FACE

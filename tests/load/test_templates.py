@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from jinja2 import Environment
 
 from kubectl_tas.load.templates import Templates
 from tests.support.cli import Result, kubectl_tas, pool, write
+from tests.support.pyyaml import safe_load, safe_load_all
 
 TEMPLATE = """\
 # Submit with --set gpus={{ number }}
@@ -47,7 +47,7 @@ def pods(root: Path, *arguments: str) -> dict[str, Any]:
     """The container of each task's pod that is rendered, by its workflow and task."""
     result = kubectl_tas("render", "--to", "-", "-C", root, *arguments)
     assert result.code == 0, result.err
-    found = [item for item in yaml.safe_load_all(result.out) if item["kind"] == "Pod"]
+    found = [item for item in safe_load_all(result.out) if item["kind"] == "Pod"]
     return {item["metadata"]["name"]: item["spec"]["containers"][0] for item in found}
 
 
@@ -339,7 +339,7 @@ def test_scalars_are_osmos_to_the_byte(scalar: str, layout: str, ends: str) -> N
             text = text.replace("{{ word }}", "it")
         section = text[text.index("workflow:") :]
         section = re.split(r"^(?:default-values|version):", section, flags=re.MULTILINE)[0]
-        expected = yaml.safe_load(Environment().from_string(section).render(word="it", text="x\n\n"))
+        expected = safe_load(Environment().from_string(section).render(word="it", text="x\n\n"))
         found = Templates(["workflows"], []).expand("workflows/a.yaml", text.replace("\n", ends))
         assert not found.problems
         assert [item.data["workflow"] for item in found.documents] == [expected["workflow"]]

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from kubectl_tas.cli.session import check_source
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.emit import manifest_text
 from kubectl_tas.load.source import FolderSource, OverlaySource
+from tests.support.pyyaml import safe_load
 
 REPOSITORY: dict[str, Any] = {
     "config": {
@@ -96,7 +96,7 @@ def gang(root: Path, texts: dict[str, bytes]) -> tuple[frozenset[str], str]:
         document = manifest_text.document(artifact)
         spec = document.partition("\nspec:\n")[2]
         if kind in ("Pod", "Job"):
-            metadata = yaml.safe_load(document)["metadata"]
+            metadata = safe_load(document)["metadata"]
             labels = [metadata["labels"].get(f"kai.scheduler/{key}") for key in ("subgroup-name", "node-pool")]
             content.append((name.rpartition("-")[2], spec, [metadata["namespace"], *labels]))
         elif kind == "PodGroup":

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.platform import Platform
 from kubectl_tas.resolve.platforms import Merged
 from tests.support.cli import kubectl_tas, pool, write
+from tests.support.pyyaml import safe_load
 from tests.support.rendered import files_below
 
 WORKFLOW = """\
@@ -38,7 +38,7 @@ def rendered(root: Path) -> dict[str, Any]:
     result = kubectl_tas("render", "-C", root)
     assert result.code == 0, result.out + result.err
     (file,) = [path for path in files_below(root / "manifests") if path.name.startswith("pod-")]
-    found: dict[str, Any] = yaml.safe_load(file.read_text())
+    found: dict[str, Any] = safe_load(file.read_text())
     return found
 
 

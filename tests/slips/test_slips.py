@@ -1324,24 +1324,36 @@ SLIPS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The repository without a slip, written once."""
+    return write(tmp_path_factory.mktemp("whole"), FILES)
+
+
 @pytest.mark.parametrize(("file", "old", "new", "words"), SLIPS)
-def test_finding_at_its_line(tmp_path: Path, file: str, old: str, new: str, words: str) -> None:
+def test_finding_at_its_line(whole: Path, file: str, old: str, new: str, words: str) -> None:
     path, text = f"{file}.yaml", FILES[f"{file}.yaml"]
     assert old in text
     line = text[: text.index(old)].count("\n") + 1
-    found = findings(tmp_path, {**FILES, path: text.replace(old, new, 1)})
+    (whole / path).write_text(text.replace(old, new, 1))
+    try:
+        found = findings(whole)
+    finally:
+        (whole / path).write_text(text)
     assert {(item["location"]["path"], item["location"]["line"]) for item in found} == {(path, line)}, found
     said = " ".join(f"{item['message']} {item['hint']}" for item in found).casefold()
     assert [word for word in words.casefold().split() if word not in said] == [], said
 
 
-def test_none_without_a_slip(tmp_path: Path) -> None:
-    assert findings(tmp_path, FILES) == []
+def test_none_without_a_slip(whole: Path) -> None:
+    assert findings(whole) == []
 
 
-def findings(root: Path, files: dict[str, str]) -> list[dict[str, object]]:
-    """What ``validate`` says of a repository, notes aside; it fails with ``--strict`` where that is anything."""
-    result = kubectl_tas("validate", "--strict", "-o", "json", "-C", write(root, files))
+def findings(root: Path, files: dict[str, str] | None = None) -> list[dict[str, object]]:
+    """What ``validate`` says of a repository with these files, notes aside; it fails with ``--strict`` where that is
+    anything.
+    """
+    result = kubectl_tas("validate", "--strict", "-o", "json", "-C", write(root, files or {}))
     found = [item for item in json.loads(result.out)["diagnostics"] if item["severity"] != "info"]
     assert result.code == (1 if found else 0)
     return found

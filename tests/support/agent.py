@@ -14,6 +14,7 @@ from mcp import Client, StdioServerParameters, stdio_client
 from kubectl_tas.agents.asking import Call, Said, Server
 from kubectl_tas.records import dataclass
 from tests.support.cli import kubectl_tas
+from tests.support.warm import tool
 
 Result = Any
 Ask = Callable[..., Awaitable[Result]]
@@ -30,9 +31,10 @@ def speak(
 
     With ``isolated`` Python imports nothing of the working folder, as where the script ``kubectl-tas`` starts it.
     """
-    arguments = [*(["-P"] if isolated else []), "-m", "kubectl_tas", "-C", str(root), "mcp", *map(str, options)]
+    command, *before = (sys.executable, "-P", "-m", "kubectl_tas") if isolated else tool()
+    arguments = [*before, "-C", str(root), "mcp", *map(str, options)]
     cache = {"KUBECTL_TAS_CACHE": str(root.parent / "agent-cache")}
-    parameters = StdioServerParameters(command=sys.executable, args=arguments, cwd=cwd or root.parent, env=cache)
+    parameters = StdioServerParameters(command=command, args=arguments, cwd=cwd or root.parent, env=cache)
 
     async def session() -> None:
         async with Client(stdio_client(parameters)) as client:

@@ -16,13 +16,13 @@ from typing import Any
 
 import celpy
 import pytest
-import yaml
 from celpy.adapter import json_to_cel
 from jsonschema import Draft202012Validator
 from jsonschema.validators import extend
 
 from kubectl_tas import kai
 from tests.support.golden import ROOT
+from tests.support.pyyaml import safe_load
 
 CRDS = ROOT.parent / "shared/crds"
 FOLDERS = {
@@ -161,7 +161,7 @@ def _since(version: str) -> tuple[int, int]:
 def _server(since: tuple[int, int]) -> Server:
     crds = {}
     for path in sorted((CRDS / FOLDERS[since]).glob("*.yaml")):
-        definition = yaml.safe_load(path.read_text())["spec"]
+        definition = safe_load(path.read_text())["spec"]
         kind, group = definition["names"]["kind"], definition["group"]
         if (kind,) in LACKING.get(since, ()):
             continue

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from pygls import uris
 from pygls.lsp.client import LanguageClient
 
 from tests.support.golden import ROOT
+from tests.support.warm import tool
 
 TIMEOUT = 300
 """Seconds after which an answer that does not come fails a test."""
@@ -151,7 +151,7 @@ async def editor(
     found = Editor(root)
     client = found.client
     nothing = {**os.environ, "KUBECONFIG": os.devnull}  # no cluster of whoever runs the tests
-    await client.start_io(sys.executable, "-m", "kubectl_tas", "lsp", cwd=ROOT, env=nothing)
+    await client.start_io(*tool(), "lsp", cwd=ROOT, env=nothing)
     server = client._server
     assert server is not None
     try:

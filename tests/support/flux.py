@@ -8,6 +8,8 @@ from typing import Any
 
 import yaml
 
+from tests.support.pyyaml import safe_load
+
 _SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute"
 _VARIABLE = re.compile(r"\$\$|\$\{(\w+)(?::[-=]([^}]*))?\}")
 
@@ -25,5 +27,5 @@ def substituted(item: dict[str, Any], variables: Mapping[str, str]) -> dict[str,
     def value(found: re.Match[str]) -> str:
         return "$" if found[0] == "$$" else variables.get(found[1]) or found[2] or ""
 
-    changed: dict[str, Any] = yaml.safe_load(_VARIABLE.sub(value, yaml.safe_dump(item, width=10**6)))
+    changed: dict[str, Any] = safe_load(_VARIABLE.sub(value, yaml.safe_dump(item, width=10**6)))
     return changed

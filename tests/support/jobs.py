@@ -13,11 +13,10 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from tests.support.cli import Result
 from tests.support.golden import ROOT
 from tests.support.process import call
+from tests.support.pyyaml import safe_load
 
 GITHUB = ".github/workflows/manifests.yaml"
 GITLAB = ".gitlab-ci.yml"
@@ -53,12 +52,12 @@ class Github:
 
     def job(self) -> list[Result]:
         """Runs the workflow that stands in the checkout; what each step prints and exits with."""
-        flow = yaml.safe_load((self.root / GITHUB).read_text())
+        flow = safe_load((self.root / GITHUB).read_text())
         return self._both(*(flow["jobs"][name]["steps"] for name in ("manifests", "comment")), flow["env"])
 
     def action(self) -> list[Result]:
         """Runs the two actions in its place."""
-        judge, comment = (yaml.safe_load((ACTIONS / name).read_text()) for name in ("action.yml", "comment/action.yml"))
+        judge, comment = (safe_load((ACTIONS / name).read_text()) for name in ("action.yml", "comment/action.yml"))
         for name, about in judge["inputs"].items():
             self.values[f"inputs.{name}"] = self._filled(about["default"])
         return self._both(judge["runs"]["steps"], comment["runs"]["steps"], {})
@@ -102,7 +101,7 @@ class Github:
 
 def gitlab(root: Path, programs: Path, base: str, job: str = "manifests", **more: str) -> Result:
     """What a job of the checkout prints and exits with, in one shell; without a ``base`` it is that of a push."""
-    about = yaml.safe_load((root / GITLAB).read_text())[job]
+    about = safe_load((root / GITLAB).read_text())[job]
     script = "\n".join((*about.get("before_script", ()), *about["script"]))
     variables = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", **about["variables"]}
     if base:

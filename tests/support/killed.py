@@ -15,10 +15,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from kubectl_tas.emit.disk import TEMPORARY
 from tests.support.cli import kubectl_tas
+from tests.support.pyyaml import safe_load
 
 STEPS = frozenset({"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir"})
 
@@ -47,7 +46,7 @@ def main(before: Path, after: Path) -> None:
 
 
 def resources(kustomization: str) -> list[str]:
-    found: list[str] = yaml.safe_load(kustomization)["resources"]
+    found: list[str] = safe_load(kustomization)["resources"]
     return found
 
 

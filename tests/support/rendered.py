@@ -8,10 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from kubectl_tas.cli.session import Session, open_session
 from tests.support.cli import kubectl_tas
+from tests.support.pyyaml import safe_load
 
 Object = dict[str, Any]
 KUSTOMIZATION = "kustomization.yaml"
@@ -98,7 +97,7 @@ def listed(kustomization: Path, folder: Path) -> tuple[str, ...]:
 
 def load(path: Path) -> Any:
     """The one document of a YAML file."""
-    return yaml.safe_load(text(path))
+    return safe_load(text(path))
 
 
 def text(path: Path) -> str:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-import yaml
 
 from kubectl_tas import grove
 from tests.support.crds import folder_of
+from tests.support.pyyaml import safe_load
 from tests.support.rendered import Object
 
 PATIENCE = "60s"
@@ -49,7 +49,7 @@ class Kubectl:
         found = set()
         for api_version in {str(item["apiVersion"]) for item in objects}:
             answer = self.kubectl("get", "--raw", f"/{'apis' if '/' in api_version else 'api'}/{api_version}").stdout
-            known = {part["kind"] for part in yaml.safe_load(answer)["resources"]} if answer else set()
+            known = {part["kind"] for part in safe_load(answer)["resources"]} if answer else set()
             kinds = {str(item["kind"]) for item in objects if item["apiVersion"] == api_version}
             found |= {f"{api_version}/{kind}" for kind in kinds - known}
         return found
