@@ -20,6 +20,7 @@ from tests.support.golden import ROOT
 from tests.support.history import commit, git
 from tests.support.jobs import ACTIONS, TOKEN, Github, address, gitlab, notes_api
 from tests.support.process import call
+from tests.support.warm import tool
 from tests.support.pyyaml import safe_load
 
 WHEEL = "kubectl_tas-9.0.0-py3-none-any.whl"
@@ -30,8 +31,8 @@ def main():
     with open({{ran!r}}, "a") as file:
         print(json.dumps([sys.argv[1:], dict(os.environ)]), file=file)
     # the real one, in a process that knows nothing of this environment
-    os.execve({sys.executable!r}, [{sys.executable!r}, "-P", "-m", "kubectl_tas", *sys.argv[1:]],
-              {{{{**os.environ, "PYTHONPATH": {str(ROOT)!r}}}}})
+    words = [*{{words!r}}, *sys.argv[1:]]
+    os.execve(words[0], words, {{{{**os.environ, "PYTHONPATH": {str(ROOT)!r}}}}})
 """
 """What the tool of the base does: it says that it ran and what it was given, and is this checkout's."""
 NOTHING = "#!/bin/sh\nexit 0\n"
@@ -64,7 +65,7 @@ class World:
         self.commented = folder / "commented"
         self.programs.mkdir()
         self.outside.mkdir()
-        self.code = CHOSEN.format(ran=str(self.ran)).replace("{{", "{").replace("}}", "}")
+        self.code = CHOSEN.format(ran=str(self.ran), words=tool()).replace("{{", "{").replace("}}", "}")
         self.digest = wheel(self.index / WHEEL, self.code)
         linked = " || ".join(f'cp {how} "{environment}/." kubectl-tas' for how in ("-al", "-a"))  # pip changes no file
         for name, text in {
