@@ -305,7 +305,7 @@ def test_what_makes_no_sense_is_refused(arguments: list[str], message: str) -> N
 def test_a_file_without_nodes_is_refused() -> None:
     result = fit("placed", FILES[1])
     assert (result.code, result.out) == (3, "")
-    assert "there is no Node to place anything on" in result.err
+    assert "the input has no Node to place work on" in result.err
 
 
 def test_what_is_not_predicted_is_left_out_aloud() -> None:

@@ -173,7 +173,7 @@ class TestOdd:
         local = kueue("LocalQueue", "q", {"clusterQueue": "q"}, "n")
         result = imported(tmp_path, *circle, *below, local, cluster_queue("ok"))
         assert result.code == 0
-        why = "the parents of cohorts go in a circle, a -> b -> c -> a; Kueue starts no work there"
+        why = "the parents of cohorts form a circle, a -> b -> c -> a; Kueue starts no work there"
         assert f"  Cohort a, c, d, b: {why}\n  ClusterQueue q: {why}\n" in result.out
         assert "LocalQueue n/q: ClusterQueue q has no place" in result.out
         assert sorted(texts(tmp_path / "work")) == ["pools/ok.yaml", "tas.yaml"]
@@ -224,7 +224,7 @@ class TestOdd:
     def test_the_same_object_twice(self, tmp_path: Path) -> None:
         assert imported(tmp_path, cluster_queue("a"), cluster_queue("a")).code == 0
         result = imported(tmp_path / "work", cluster_queue("a"), cluster_queue("a", gpus=9))
-        assert "the ClusterQueue a is there twice, with different content [name-duplicate]" in result.err
+        assert "the ClusterQueue a appears twice, with different content [name-duplicate]" in result.err
 
     @pytest.mark.parametrize(
         ("item", "said"),

@@ -289,7 +289,7 @@ class TestShapes:
 
     def test_one_name_for_two_things(self, tmp_path: Path) -> None:
         result = imported(tmp_path, {"pools": {"a": plain_pool()}}, {"pools": {"a": plain_pool(description="b")}})
-        assert (result.code, "the POOL a is there twice, with different content" in result.err) == (3, True)
+        assert (result.code, "the POOL a appears twice, with different content" in result.err) == (3, True)
 
     @settings(max_examples=150, deadline=None)
     @given(

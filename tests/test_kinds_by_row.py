@@ -525,10 +525,10 @@ class TestDeclared:
     @pytest.mark.parametrize(
         ("kinds", "rule", "said"),
         [
-            ([TRAINING, TRAINING], "invalid-value", "is there twice"),
+            ([TRAINING, TRAINING], "invalid-value", "appears twice"),
             ([TRAINING, {**TRAINING, "apiVersion": "b.example.com/v1"}], "invalid-value", "of another API"),
             ([{**TRAINING, "podGroups": "each", "minimum": "all"}], "invalid-value", "podGroups: one"),
-            ([{**TRAINING, "apiVersion": "v1", "kind": "Service"}], "kind-elsewhere", "beside workloads"),
+            ([{**TRAINING, "apiVersion": "v1", "kind": "Service"}], "kind-elsewhere", "makes no pods"),
         ],
     )
     def test_declarations_that_contradict(self, repository: Path, kinds: list[Object], rule: str, said: str) -> None:

@@ -105,14 +105,14 @@ def _names(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
             yield Diagnostic(NAME_INVALID, message, place, hint=hint)
         earlier = first.setdefault((what, name), path)
         if earlier != path:
-            yield _duplicate(item, f'the {what} "{name}" is there twice', place, item.declared.at(*earlier, "name"))
+            yield _duplicate(item, f'the {what} "{name}" appears twice', place, item.declared.at(*earlier, "name"))
     roles: dict[str, FleetClique] = {}
     for clique in item.cliques:
         role = clique.spec.spec.roleName or clique.name
         other = roles.setdefault(role, clique)
         if other is not clique and other.name != clique.name:
             place, first_place = (_role_place(item, part) for part in (clique, other))
-            yield _duplicate(item, f'the roleName "{role}" is there twice', place, first_place)
+            yield _duplicate(item, f'the roleName "{role}" appears twice', place, first_place)
         group = item.group_of(clique)
         parts = [item.name, *([group.name] if group else []), clique.name]
         length = sum(map(len, parts))

@@ -340,7 +340,9 @@ def _job_set(of: Fields) -> Found:
     known: list[str] = []
     for job in of.each("replicatedJobs"):
         for other in job.each("dependsOn"):
-            yield from _refused(other, other.get("name"), known, f"replicated job before {_name(job.value)}", "name")
+            yield from _refused(
+                other, other.get("name"), known, f"replicated job before {_name(job.value)} called", "name"
+            )
         known.append(_name(job.value))
     for part in (of.below("successPolicy"), *of.below("failurePolicy").each("rules")):
         for index, name in enumerate(listed(part.get("targetReplicatedJobs"))):
@@ -351,7 +353,7 @@ def _job_set(of: Fields) -> Found:
 
 def _refused(of: Fields, name: object, known: Sequence[str], what: str, *steps: str | int) -> Found:
     if isinstance(name, str) and name not in known:
-        yield _operator(of, f'there is no {what} called "{name}"', _meant(name, known), *steps)
+        yield _operator(of, f'this JobSet has no {what} "{name}"', _meant(name, known), *steps)
 
 
 def _meant(name: str, known: Sequence[str]) -> str:

@@ -241,7 +241,7 @@ def _contradictions(config: Declared[Config], index: int) -> Iterator[Diagnostic
             rule = f"is declared of another API too, {before.apiVersion}"
             yield invalid_value(config.origin, (*path, "kind"), rule, "", hint)
         elif (before.kind, before.apiVersion) == (own.kind, own.apiVersion):
-            yield invalid_value(config.origin, (*path, "kind"), "is there twice", "", "Remove one of the two.")
+            yield invalid_value(config.origin, (*path, "kind"), "appears twice", "", "Remove one of the two.")
 
 
 def _declared_reason(item: CompanionKind | DeclaredKind) -> tuple[str, str] | None:
@@ -250,7 +250,7 @@ def _declared_reason(item: CompanionKind | DeclaredKind) -> tuple[str, str] | No
     if own:
         return "it is read and checked as what it is", "Remove it; such documents are read without it."
     if isinstance(item, DeclaredKind) and is_harmless(item.apiVersion, item.kind):
-        return "it stands beside workloads, and makes no pods", "Remove it, or move it to spec.companions."
+        return "it makes no pods, and already belongs to workloads", "Remove it, or move it to spec.companions."
     elsewhere = belongs_elsewhere(item.apiVersion, item.kind)
     return None if elsewhere is None else ("it could change quotas or rights", elsewhere)
 

@@ -67,7 +67,7 @@ LEVEL_ALIAS_COLLISION = Rule(
 HOSTNAME_NOT_LAST = Rule(
     "hostname-not-last",
     Severity.ERROR,
-    "kubernetes.io/hostname stands above another level.",
+    "kubernetes.io/hostname is above another level.",
     "No level is finer than a single node, and KAI refuses it anywhere else. Levels are written from "
     "the coarsest to the finest; move it to the end.",
 )
@@ -130,11 +130,12 @@ def _for_kai(topology: FleetTopology, *, aliases: bool) -> Iterator[Diagnostic]:
         yield Diagnostic(LEVEL_COUNT, message, _at(topology, MAX_LEVELS, key), hint=hint)
     for index, level in enumerate(levels):
         if level.label == HOSTNAME and index < len(levels) - 1:
-            message = f"no level can be finer than {HOSTNAME}, but {levels[index + 1].key} stands below it"
+            message = f"no level can be finer than {HOSTNAME}, but {levels[index + 1].key} is below it"
             hint = "A Topology of KAI ends at the host: remove what is finer, and move what is coarser up."
             yield Diagnostic(HOSTNAME_NOT_LAST, message, _at(topology, index, label), hint=hint)
         if not re.fullmatch(QUALIFIED_NAME, level.label):
-            message = f"KAI refuses the node label \"{level.label}\": before the '/' stands a DNS name in lower case"
+            message = f'KAI refuses the node label "{level.label}"'
+            message += ": the part before the '/' must be a DNS name in lower case"
             prefix, slash, name = level.label.partition("/")
             lower = f"{prefix.lower()}{slash}{name}"
             known = re.fullmatch(QUALIFIED_NAME, lower) is not None
@@ -161,7 +162,7 @@ def _order(topology: FleetTopology) -> Iterator[Diagnostic]:
     known = [(index, domain) for index, level in enumerate(topology.levels) if (domain := _domain(topology, level))]
     for (_, coarse), (index, fine) in pairwise(known):
         if DOMAINS.index(fine) < DOMAINS.index(coarse):
-            message = f"{fine} stands below {coarse}, but a {fine} is usually larger than a {coarse}"
+            message = f"{fine} is below {coarse}, but a {fine} is usually larger than a {coarse}"
             place = _at(topology, index, _says(topology, topology.levels[index]))
             order = f"The order is {', '.join(DOMAINS)}"
             hint = f"{order}; levels are written from the coarsest to the finest." if topology.pool else f"{order}."

@@ -33,7 +33,7 @@ KEY_UNKNOWN = Rule(
 KEY_MISPLACED = Rule(
     "key-misplaced",
     Severity.ERROR,
-    "A label stands among the annotations, or an annotation among the labels.",
+    "A label is written as an annotation, or an annotation as a label.",
     "KAI reads each in one of the two places only. Move it to the other.",
     protects=Waiving.ANYBODY,
 )

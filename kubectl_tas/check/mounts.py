@@ -97,7 +97,7 @@ def _mounts(declared: Declared[Workflow], task: Task, path: KeyPath) -> Iterator
         first = known.setdefault(spelled, mount)
         if first is not mount:
             related = (Related("the other one", first.place),)
-            message = f"{mount.words} stands where {first.words} does"
+            message = f"{mount.words} has the path of {first.words}"
             yield Diagnostic(MOUNT_PATH, message, mount.place, related, hint="Change one of the paths.")
     for spelled, mount in known.items():
         above = (known.get(str(parent)) for parent in PurePosixPath(spelled).parents)

@@ -26,7 +26,7 @@ NAME_DELIMITER = Rule(
     "name-delimiter",
     Severity.ERROR,
     "The name of a pool, subpool or namespace contains '--'.",
-    "'--' stands between a pool and its subpool. In a name of its own it would make two different paths read the same.",
+    "'--' separates a pool from its subpool. In a name of its own it would make two different paths read the same.",
 )
 NAME_RESERVED = Rule(
     "name-reserved",
@@ -103,7 +103,7 @@ def label_problems(what: str, name: str, place: Location, *, limit: int | None =
     if not names.is_label(name) and names.SEPARATOR not in name.strip("-"):
         yield _invalid(f"{what} name", name, place)
     elif names.SEPARATOR in name:
-        message = f'the {what} name "{name}" contains "--", which stands between a pool and its subpool'
+        message = f'the {what} name "{name}" contains "--", which separates a pool from its subpool'
         yield Diagnostic(NAME_DELIMITER, message, place, hint="Use a single '-'.")
     elif limit is not None and len(name) > limit:
         yield _long(f"{what} name", name, place, limit)

@@ -26,7 +26,7 @@ REQUIREMENT_CONFLICT = Rule(
 GROUP_TWO_PARENTS = Rule(
     "group-two-parents",
     Severity.WARNING,
-    "One topology group stands under two groups of a coarser level.",
+    "One topology group is under two groups of a coarser level.",
     "Those are two groups, which are placed apart from each other. Where that is meant, two names say it "
     "more clearly; where not, name the same coarser group for all.",
 )

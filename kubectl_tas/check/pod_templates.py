@@ -152,7 +152,7 @@ def _duplicates(origin: Origin, what: str, found: Iterable[tuple[str, KeyPath]])
         earlier = first.setdefault(text, path)
         if earlier != path:
             related = (Related("first here", origin.locate(earlier)),)
-            message = f'the {what} "{text}" is there twice'
+            message = f'the {what} "{text}" appears twice'
             yield Diagnostic(ITEM_DUPLICATE, message, origin.locate(path), related, hint="Rename or remove one.")
 
 
@@ -170,7 +170,7 @@ def _restart_policies(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
         written = declared.origin.value(where)
         is_known = written is None or written in ("Always", "OnFailure", "Never")  # check.fields says of others
         if is_known and written not in allowed and (written is not None or demanded):
-            shown = f'not "{written}"' if written is not None else "and there is none"
+            shown = f'not "{written}"' if written is not None else "and say none"
             message = f"the pods of a {workload.kind} need restartPolicy {' or '.join(allowed)}, {shown}"
             hint = f"Write restartPolicy: {allowed[0]}{'' if demanded else ', or leave it out'}."
             yield Diagnostic(RESTART_POLICY, message, declared.origin.locate(where, key=written is None), hint=hint)
@@ -210,8 +210,8 @@ def _selector(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
         yield Diagnostic(SELECTOR_MISMATCH, message, place, hint="Write matchLabels with labels of the template.")
     for key, value in wanted.items() if isinstance(wanted, dict) else ():
         if carried.get(key) != value:
-            has = f'"{carried[key]}"' if key in carried else "none"
-            message = f'the selector wants the label {key}: "{value}", of which the template has {has}'
+            has = f'has "{carried[key]}"' if key in carried else "lacks it"
+            message = f'the selector wants the label {key}: "{value}"; the template {has}'
             hint = "Write the same label in spec.template.metadata.labels and in the selector."
             yield Diagnostic(SELECTOR_MISMATCH, message, declared.at(*path, "matchLabels", key), hint=hint)
     for index, part in enumerate(expressions):

@@ -138,7 +138,7 @@ def _circle(pools: list[Declared[Pool]]) -> Diagnostic:
     first, *others = pools
     names = [item.spec.metadata.name for item in pools]
     way = " -> ".join([*names, names[0]])
-    message = f"pool {names[0]} is its own parent" if not others else f"the parents of pools go in a circle: {way}"
+    message = f"pool {names[0]} is its own parent" if not others else f"the parents of pools form a circle: {way}"
     related = tuple(Related("also in the circle", item.at("spec", "parent")) for item in others)
     hint = "Remove spec.parent of the one that is to stand above."
     return Diagnostic(PARENT_INVALID, message, first.at("spec", "parent"), related, hint=hint)
@@ -339,7 +339,7 @@ def _unguarded(fleet: Fleet) -> Iterator[Diagnostic]:
         items: tuple[Declared[Pool] | Declared[Subpool], ...] = (pool.declared, *live)
         closed += (item.at("spec", "access", "submit") for item in items if item.spec.spec.access.submit)
     if closed:
-        message = "groups are named that may submit, but others can use the queue all the same, since spec.guard is off"
+        message = "spec.guard is off, so groups that access does not name can use this queue too"
         hint = "Set spec.guard of the Config to warn, and to enforce once nothing is reported."
         more = tuple(Related("and here", place) for place in closed[1:3])
         yield Diagnostic(ACCESS_UNGUARDED, message, closed[0], more, hint=hint)

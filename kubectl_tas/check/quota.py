@@ -339,7 +339,8 @@ def _exceeds(pool: FleetPool, resource: ResourceName, changed: Container[str]) -
     sums = list(accumulate(part.quota.of(resource) for part in in_order))
     culprit = next(part for part, sum_ in zip(in_order, sums, strict=True) if sum_ > whole)
     more = show(resource, taken)
-    total = f"the {pool.parts_are} of pool {pool.name} add up to {more} > {said(resource, whole)}"
+    total = f"the {pool.parts_are} of pool {pool.name} add up to {said(resource, taken)}"
+    total += f", but the pool is guaranteed {show(resource, whole)}"
     raise_it = f"aise the guarantee of pool {pool.name} to {more}"
     if pool.name in changed and culprit.canonical not in changed:
         hint = f"R{raise_it} or more, or lower quotas."

@@ -341,5 +341,5 @@ def _refused_notes(pod: Pod) -> Iterator[Diagnostic]:
         message = f"the pod asks for GPUs twice: by {parts[0]}, and in its containers"
         yield Diagnostic(GPU_ANNOTATION, message, pod.note(parts[0]), hint="Remove one of the two.")
     if gpus.DEVICES in notes and not parts:
-        message = f"{gpus.DEVICES} stands without {gpus.FRACTION} or {gpus.MEMORY}"
+        message = f"{gpus.DEVICES} needs {gpus.FRACTION} or {gpus.MEMORY} beside it"
         yield Diagnostic(GPU_ANNOTATION, message, pod.note(gpus.DEVICES), hint="Say what part of each, or remove it.")

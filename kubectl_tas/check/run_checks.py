@@ -153,7 +153,7 @@ def _settings(fleet: Fleet) -> Iterator[Diagnostic]:
         place = origin.locate(("spec", "rules", code), key=True) if origin else None
         if rule is None:
             hint = did_you_mean(code, all_rules(), "`kubectl tas rule` lists all rules.")
-            yield Diagnostic(RULE_SETTING, f'there is no rule "{code}"', place, hint=hint)
+            yield Diagnostic(RULE_SETTING, f'no rule is called "{code}"', place, hint=hint)
         elif rule.waiving is Waiving.NOBODY and setting != rule.severity.value:
             message = f"{code} stays an {rule.severity.value}: what it finds cannot be applied as it is meant"
             yield Diagnostic(RULE_SETTING, message, place, hint="Remove the line, and mend what the rule finds.")
@@ -168,7 +168,7 @@ def _unused(fleet: Fleet, used: set[tuple[str, int, str]]) -> Iterator[Diagnosti
             rule = all_rules().get(code)
             if rule is None:
                 hint = did_you_mean(code, all_rules(), "`kubectl tas rule` lists all rules.")
-                yield Diagnostic(WAIVER_UNUSED, f'there is no rule "{code}"', waiver.place, hint=hint)
+                yield Diagnostic(WAIVER_UNUSED, f'no rule is called "{code}"', waiver.place, hint=hint)
             elif rule.waiving is not Waiving.ANYBODY:
                 message = f"{code} cannot be waived by a comment"
                 hint = "Only spec.rules of the Config can lower it." if rule.waiving is Waiving.CONFIG else "Remove it."

@@ -17,7 +17,7 @@ from kubectl_tas.resolve.fleet import Fleet
 SECRET_IN_CLEAR = Rule(
     "secret-in-clear",
     Severity.WARNING,
-    "A password, a token or a private key stands in a file.",
+    "A file holds a password, a token or a private key.",
     "Whoever reads the repository, its history, or pods in the cluster can use it. Create a Secret in the "
     "cluster. A workload takes a variable from it with valueFrom.secretKeyRef, a task of OSMO with credentials. Then "
     "withdraw the old secret where it was made: it stays in the history of git.",

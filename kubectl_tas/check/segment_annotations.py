@@ -262,7 +262,7 @@ def _ignored(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]
     if item.ignored and asking is not None:
         why, hint = _why(workload, item.ignored)
         what = "the levels of the segments" if item.segments else "the segments"
-        also = "; KAI divides the pods all the same" if item.segments else ""
+        also = "; KAI divides the pods anyway" if item.segments else ""
         message = f"{what} of {item.name} are ignored: {why}{also}"
         yield Diagnostic(SEGMENT_IGNORED, message, workload.declared.at(*item.annotations_path, asking), hint=hint)
 
@@ -285,7 +285,7 @@ def _why(workload: FleetWorkload, ignored: Ignored) -> tuple[str, str]:
             hint = f"Add {labels.SEGMENT_REQUIRED}, or name the topology with {labels.TOPOLOGY}."
             if pool.topology is None:
                 hint = f"Give pool {pool.name} a topology, or name one with {labels.TOPOLOGY}."
-            return "there is no kai.scheduler/topology", hint
+            return "they name no kai.scheduler/topology", hint
 
 
 def _preview(workload: FleetWorkload) -> Iterator[Diagnostic]:

@@ -86,7 +86,14 @@ VALIDATION_OF_NODES = Rule(
     "What nodes have is not in the repository, so such validations ({{K8_CPU}}, {{K8_MEMORY}}, {{K8_STORAGE}}, "
     "{{K8_GPU}}) are not judged here. A task that is larger than every node stays Pending.",
 )
-_COMPARED = {"GT": operator.gt, "GE": operator.ge, "LT": operator.lt, "LE": operator.le, "EQ": operator.eq}
+_COMPARED = {
+    "GT": (operator.gt, "more than "),
+    "GE": (operator.ge, "at least "),
+    "LT": (operator.lt, "less than "),
+    "LE": (operator.le, "at most "),
+    "EQ": (operator.eq, ""),
+}
+"""How operands are compared, and what is said of one that fails."""
 _RESERVED_PREFIXES = ("kai.scheduler/", labels.OWN_PREFIX)
 _RESERVED = {
     "labels": {labels.MANAGED_BY, *LABELS},
@@ -306,7 +313,7 @@ def _faults(origin: _Made, pool: FleetPool, said: Collection[str]) -> Iterator[D
         try:
             _LABEL_VALUE.validate_python(value)
         except ValidationError:
-            message = f'the label {key} would have the value "{value}", which is none of a label'
+            message = f'the label {key} would have the value "{value}", which no label can have'
             hint = "A value has at most 63 letters, digits, '-', '_' and '.', a letter or digit at both ends."
             yield Diagnostic(INVALID_VALUE, message, origin.locate(("metadata", "labels", key)), hint=hint)
     yield from check_pod(origin, pool.backend.spec.kubernetes)
@@ -354,10 +361,14 @@ def _validated(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]
             continue
         left, right = (_measured(text) for text in operands if text is not None)
         if type(left) is not type(right) and rule.operator != "EQ":
-            message = f'"{operands[0]}" cannot be compared with "{operands[1]}" by {rule.operator}'
+            message = (
+                f'{rule.operator} cannot compare "{operands[0]}" with "{operands[1]}": one is an amount, the other text'
+            )
             yield Diagnostic(POD_TEMPLATE_TOKEN, message, validation.at(), hint="Compare two amounts, or two texts.")
-        elif not _COMPARED[rule.operator](left, right):
-            asked = f'for the task "{task.name}" {operands[0]} {rule.operator} {operands[1]} is not true'
+            continue
+        holds, words = _COMPARED[rule.operator]
+        if not holds(left, right):
+            asked = f'for the task "{task.name}", {operands[0]} must be {words}{operands[1]}'
             message = f"{_told(validation, task)}: {asked}"
             related = (Related("the resource validation", validation.at()),)
             hint = "Change what its resource asks for, or choose another platform."

@@ -154,7 +154,7 @@ def _names(item: FleetPodGroup) -> Iterator[Diagnostic]:
         earlier = first.setdefault(sub_group.name, path)
         if earlier != path:
             related = (Related("first here", item.declared.at(*earlier, "name")),)
-            message = f'the SubGroup "{sub_group.name}" is there twice'
+            message = f'the SubGroup "{sub_group.name}" appears twice'
             yield Diagnostic(SUBGROUP_DUPLICATE, message, place, related, hint="Rename one of them.")
         for field, name in (("name", sub_group.name), ("parent", sub_group.parent)):
             if name is not None and (not names.is_label(name) or len(name) > names.MAX_LABEL):
@@ -338,8 +338,12 @@ def _no_leaf(item: FleetPodGroup, pod: Declared[BarePod], minimums: Mapping[str,
         place = pod.origin.locate(("metadata", "labels", labels.SUBGROUP), key=True)
         return Diagnostic(PODGROUP_MEMBER, message, place, hint=f"Add the label {labels.SUBGROUP}. {hint}")
     has_children = any(written == sub_group.name for sub_group, _ in item.sub_groups)
-    why = "has SubGroups below it" if has_children else f"is none of PodGroup {item.name}"
-    message = f'the SubGroup "{written}" {why}: Pod {pod.spec.metadata.name} never runs'
+    why = (
+        f'SubGroup "{written}" has SubGroups below it'
+        if has_children
+        else f'PodGroup {item.name} has no SubGroup "{written}"'
+    )
+    message = f"{why}, so Pod {pod.spec.metadata.name} never runs"
     place = pod.at("metadata", "labels", labels.SUBGROUP)
     return Diagnostic(PODGROUP_MEMBER, message, place, hint=did_you_mean(written, leaves, hint))
 
@@ -371,7 +375,7 @@ def _constraint(
         hint = did_you_mean(constraint.topology, topologies, "Nothing to do where it lives elsewhere.")
         bound = next((name for name, known in topologies.items() if known.name == constraint.topology), None)
         if bound is not None:
-            message = f'the topology "{constraint.topology}" stands for the Topology "{bound}" there'
+            message = f'the topology "{constraint.topology}" is rendered as the Topology "{bound}"'
             hint = write_instead(constraint.topology, bound)
         yield Diagnostic(PODGROUP_TOPOLOGY, message, item.declared.at(*path, "topology"), hint=hint)
         return

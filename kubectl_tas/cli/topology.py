@@ -130,7 +130,7 @@ def suggest(
         found = [node for node in nodes if chosen is None or may_use(chosen, node.labels)]
         if not found:
             hint = "Correct nodes.selector and nodePool of the pool." if pool else "Join nodes to the cluster."
-            raise TasError(f"there is no node {f'for pods of pool {pool}' if pool else 'in the cluster'}", hint=hint)
+            raise TasError(f"no node {f'is for pods of pool {pool}' if pool else 'is in the cluster'}", hint=hint)
         suggestion = suggested(found, labels)
         if output == "json":
             hand_over(json.dump(pages.suggested_data(suggestion)))

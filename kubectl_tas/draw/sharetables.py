@@ -114,7 +114,7 @@ def _promised(division: Division, level: str | None) -> Iterator[str]:
         over = sum(part.share.of(name) for part in below) - has.of(name)
         if over > 0:
             yield (
-                f"{said(name, over)} more are guaranteed and asked for than {who} has. KAI promises them all the same: "
+                f"{said(name, over)} more are guaranteed and asked for than {who} has. KAI promises them anyway: "
                 "who comes first has them, and the others wait."
             )
 

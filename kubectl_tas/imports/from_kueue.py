@@ -243,7 +243,7 @@ def _below(nodes: Sequence[_Node]) -> list[_Node]:
 
 def _why_circular(circle: Sequence[str]) -> str:
     way = " -> ".join((*circle[:5], *(("...",) if len(circle) > 5 else ()), circle[0]))
-    return f"the parents of cohorts go in a circle, {way}; Kueue starts no work there"
+    return f"the parents of cohorts form a circle, {way}; Kueue starts no work there"
 
 
 def _weights(given: Sequence[Fraction]) -> list[int]:

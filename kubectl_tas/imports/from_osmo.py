@@ -200,7 +200,7 @@ def _gathered(documents: Iterable[Given]) -> dict[str, dict[str, Any]]:
                     raise TasError(f"{document_.source} has a {part.kind} without a name", hint=hint)
                 if found.setdefault(part.kind, {}).setdefault(name, data) != data:
                     called = f"the {part.kind} {name}" if name else f"the {part.kind} configuration"
-                    raise TasError(f"{called} is there twice, with different content", hint="Give one of them.")
+                    raise TasError(f"{called} appears twice, with different content", hint="Give one of them.")
     return found
 
 

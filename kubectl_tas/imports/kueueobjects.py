@@ -278,7 +278,7 @@ def _add(given: Given, known: dict[str, Given]) -> None:
     key = f"{given.namespace}/{given.name}" if given.kind == "LocalQueue" else given.name
     other = known.setdefault(key, given)
     if other is not given and _content(other) != _content(given):
-        message = f"the {given.kind} {key} is there twice, with different content"
+        message = f"the {given.kind} {key} appears twice, with different content"
         place, first = given.document.locate(("metadata", "name")), other.document.locate(("metadata", "name"))
         hint = "Give one of them."
         given.add(Diagnostic(NAME_DUPLICATE, message, place, (Related("defined here too", first),), hint=hint))

@@ -370,7 +370,7 @@ def _usage(
         is_idle = is_whole and name not in unlooked
         usage = _held(item, running[name], doubts.get(name, ""), is_idle=is_idle)
         if found.setdefault(name, usage) != usage:
-            found[name] = replace(usage, doubt="it is there twice, with different numbers")
+            found[name] = replace(usage, doubt="it appears twice, with different numbers")
     return found
 
 

@@ -370,7 +370,7 @@ class WorkflowTemplate:
         if refusal.rule is not TEMPLATE_UNDEFINED:
             return Diagnostic(refusal.rule, refusal.message, place, hint=refusal.hint)
         if _GO.match(self.lines.text, tag.start):
-            return Diagnostic(TEMPLATE_SYNTAX, "a tag of a Go template is none of Jinja", place, hint=_GO_HINT)
+            return Diagnostic(TEMPLATE_SYNTAX, "a tag of a Go template is no tag of Jinja", place, hint=_GO_HINT)
         indented = _INDENTED_DEFAULTS.search(self.lines.text)
         hint = "default-values begins its line, beside workflow; here it is indented." if indented else refusal.hint
         return Diagnostic(refusal.rule, refusal.message, place, hint=hint)

@@ -82,7 +82,7 @@ def unread(root: Path, folders: Sequence[str], output: str) -> Iterator[Diagnost
         [name for name in found if _CONFIG.search(_head(root / name))] if not (root / CONFIG_FILE).exists() else ()
     ):
         found.remove(name)
-        message = f"a Config counts only in {CONFIG_FILE}, and there is none"
+        message = f"a Config counts only in {CONFIG_FILE}, and this repository has none"
         place = _place(root, name, _CONFIG)
         yield Diagnostic(CONFIG_MISPLACED, message, place, hint=f"Move it to {CONFIG_FILE} at the root.")
     sure = [name for name in found if _is_sure(root, name)]

@@ -308,7 +308,7 @@ class FolderSource:
 
 def _missing(path: str) -> RawFile:
     hint = "Correct the path, which begins at the folder of the workflow's file."
-    return RawFile(path, b"", Diagnostic(FILE_NOT_REGULAR, "there is no such file", Location(path), hint=hint))
+    return RawFile(path, b"", Diagnostic(FILE_NOT_REGULAR, "this file does not exist", Location(path), hint=hint))
 
 
 def is_read(path: str, folders: Sequence[str], *, exclude: str) -> bool:

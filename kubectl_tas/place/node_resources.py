@@ -122,7 +122,7 @@ def read_nodes(items: Iterable[Mapping[str, Any]], complete: Iterable[str] = ())
             _hold(item, held)
     if not found:
         hint = "Give what `kubectl get nodes -o json` prints, or what `kubectl tas nodes generate` wrote."
-        raise TasError("there is no Node to place anything on", hint=hint)
+        raise TasError("the input has no Node to place work on", hint=hint)
     return Nodes(tuple(_node(name, found[name], held.get(name, ())) for name in sorted(found)), knows_pods)
 
 

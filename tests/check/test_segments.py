@@ -95,7 +95,7 @@ SIZE = {"kai.scheduler/segment-size": "4"}
 def test_a_level_beside_a_policy(repository: Path, pools: str) -> None:
     out = validate(repository, leader_worker(9, LEVEL, "{subGroupSize: 4}"), pools)
     assert "[segment-incomplete]" not in out
-    assert ("the segments of workers are ignored: there is no kai.scheduler/topology" in out) == ("rack" not in pools)
+    assert ("the segments of workers are ignored: they name no kai.scheduler/topology" in out) == ("rack" not in pools)
 
 
 @pytest.mark.parametrize(
@@ -141,10 +141,10 @@ def test_a_segment_as_large_as_the_group(repository: Path, size: int, policy: st
         (
             job(f"{INDEXED}, parallelism: 8", SIZE),
             pool(spec=LEVELS),
-            "there is no kai.scheduler/topology",
+            "they name no kai.scheduler/topology",
             f"Add {next(iter(LEVEL))}, or name",
         ),
-        (pytorch(8, {**SIZE, **LEVEL}), pool(), "there is no kai.scheduler/topology", "Give pool team a topology"),
+        (pytorch(8, {**SIZE, **LEVEL}), pool(), "they name no kai.scheduler/topology", "Give pool team a topology"),
         (pytorch(8, SIZE), pool(), "have a size and no level, so nothing places them", f"Add {next(iter(LEVEL))}, or"),
         *(
             (pytorch(8, {**LEVEL, **SIZE, "kai.scheduler/segment-size": size}), "", "must be a whole number", hint)

@@ -93,7 +93,7 @@ def named(quota: str) -> str:
 def test_more_memory_than_the_pool_has(team: Path) -> None:
     result = run(team, "update team a --memory 9Ti")
     assert (result.code, result.out) == (1, "")
-    assert "the subpools of pool team add up to 9Ti > 8Ti memory; a has 9Ti" in result.err
+    assert "the subpools of pool team add up to 9Ti memory, but the pool is guaranteed 8Ti; a has 9Ti" in result.err
     assert (team / "subpools/a.yaml").read_text() == SUBPOOL
 
 

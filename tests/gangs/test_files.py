@@ -192,7 +192,7 @@ def test_a_revision_has_its_own_files(repository: Path) -> None:
     commit(repository)
     (repository / "programs/run").unlink()
     result = kubectl_tas("validate", "-C", repository)
-    assert "there is no such file" in result.out
+    assert "this file does not exist" in result.out
     write(repository, {"programs/run": "second\n"})
     result = kubectl_tas("validate", "-C", repository, "--base", "HEAD")
     assert (result.code, "local-file" in result.out) == (0, False), result.out

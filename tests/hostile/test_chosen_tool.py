@@ -20,8 +20,8 @@ from tests.support.golden import ROOT
 from tests.support.history import commit, git
 from tests.support.jobs import ACTIONS, TOKEN, Github, address, gitlab, notes_api
 from tests.support.process import call
-from tests.support.warm import tool
 from tests.support.pyyaml import safe_load
+from tests.support.warm import tool
 
 WHEEL = "kubectl_tas-9.0.0-py3-none-any.whl"
 URL = "https://git.example.com/kubectl-tas.git"

@@ -93,7 +93,7 @@ def test_what_keeps_pods_away() -> None:
         ({"kind": "Node", "metadata": {"name": "n"}, "spec": {"taints": ["x"]}}, "it is not built as Kubernetes"),
         ({**pod("n"), "spec": 3}, "a Pod of the cluster cannot be read: p: it is not built"),
         (pod("n", containers=[{"resources": {"requests": {"cpu": "1 core"}}}]), "p: '1 core' is no quantity"),
-        ({"kind": "Queue"}, "there is no Node to place anything on"),
+        ({"kind": "Queue"}, "the input has no Node to place work on"),
     ],
 )
 def test_what_cannot_be_read_is_named(item: dict[str, Any], message: str) -> None:

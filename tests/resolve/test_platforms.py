@@ -257,7 +257,7 @@ def test_of_two_pod_templates_with_one_name_there_is_a_finding(tmp_path: Path) -
 def test_the_value_of_a_label_is_one(tmp_path: Path) -> None:
     text = '  common_pod_template: [{metadata: {labels: {x: "{{USER_MEMORY}} of memory"}}}]\n'
     out = findings(repository(tmp_path, text, resource="memory: 1Gi"))
-    assert 'the label x would have the value "1Gi of memory", which is none of a label' in out
+    assert 'the label x would have the value "1Gi of memory", which no label can have' in out
 
 
 def test_a_platform_allows_nothing_by_default() -> None:
