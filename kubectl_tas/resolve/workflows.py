@@ -183,7 +183,7 @@ def groups_of(workflow: Workflow) -> Iterator[tuple[Group, KeyPath]]:
         yield group, ("workflow", "groups", index)
     if not spec.groups:
         for index, task in enumerate(spec.tasks):
-            yield Group(name=task.name, tasks=(task,)), ("workflow", "tasks", index)
+            yield Group.model_construct(name=task.name, tasks=(task,)), ("workflow", "tasks", index)
 
 
 def task_path(workflow: Workflow, group: KeyPath, index: int) -> KeyPath:
