@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import click
 import pytest
 
 from kubectl_tas.cli.main import COMMANDS, cli, load
+from kubectl_tas.late import late_pattern
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.process import call
 
@@ -135,6 +137,14 @@ print(*sorted(cls.__name__ for cls in found if cls.__pydantic_complete__))
     result = call(sys.executable, "-c", program)
     assert result.code == 0, result.err
     assert result.out.split() == []
+
+
+def test_a_pattern_is_compiled_when_it_is_first_used() -> None:
+    found = late_pattern("(", re.IGNORECASE)
+    assert found.pattern == "("
+    with pytest.raises(re.error):
+        found.match("(")
+    assert late_pattern(b"a.", re.IGNORECASE | re.DOTALL).fullmatch(b"A\n") is not None
 
 
 @pytest.mark.parametrize("arguments", ["schema", "schema pool"])

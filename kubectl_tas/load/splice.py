@@ -7,7 +7,6 @@ edit is refused.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from kubectl_tas import yaml
 from kubectl_tas.errors import TasError
+from kubectl_tas.late import late_pattern
 from kubectl_tas.load.document import MARKER, Document, parse, roots
 from kubectl_tas.load.kinds import WORKFLOW, Kind, recognise
 from kubectl_tas.load.osmofiles import template_root
@@ -27,10 +27,10 @@ from kubectl_tas.model.labels import OWN_PREFIX
 from kubectl_tas.model.workload_kinds import WORKLOADS
 
 BOM = "\ufeff"
-_BREAK = re.compile(r"\r\n|\r|\n")
-_REST_OF_LINE = re.compile(r"[ \t]*(,?)[ \t]*(?:#[^\r\n]*)?(?=[\r\n])")
+_BREAK = late_pattern(r"\r\n|\r|\n")
+_REST_OF_LINE = late_pattern(r"[ \t]*(,?)[ \t]*(?:#[^\r\n]*)?(?=[\r\n])")
 """What may stand behind an entry of a flow mapping that has its line to itself: a comma and a comment."""
-_BLOCK_HEADER = re.compile(r"[|>][-+1-9]*([ \t]+#[^\r\n]*)?")
+_BLOCK_HEADER = late_pattern(r"[|>][-+1-9]*([ \t]+#[^\r\n]*)?")
 _QUOTES = {"'": "'", '"': '"'}
 """The styles of scalars that stay when one is replaced."""
 Value = str | int | bool | Mapping[str, "Value"] | Sequence["Value"] | None
