@@ -1,7 +1,7 @@
 """``dataclass`` as the standard library has it, which makes the methods of a class when it is first used.
 
 To make them takes a third of a millisecond a class, most of it for methods that a run never calls. So ``__init__``
-alone is compiled here, and the other methods are closures.
+alone is compiled here, which no class writes itself, and the other methods are closures.
 """
 
 from __future__ import annotations
@@ -11,11 +11,8 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-_MADE = (
-    *("__init__", "__repr__", "__eq__", "__hash__", "__setattr__", "__delattr__", "__replace__"),
-    *("__match_args__", "__dataclass_fields__", "__dataclass_params__"),
-)
-"""What the standard library makes of every class, and may ask of a base class."""
+_FIRST = ("__init__", "__match_args__", "__dataclass_fields__")
+"""What is asked of a class before there is an object of it."""
 _ORDER = ("__lt__", "__le__", "__gt__", "__ge__")
 
 
@@ -37,14 +34,14 @@ def _dataclass(cls: type | None = None, /, *, slots: bool = False, kw_only: bool
         return lambda it: _dataclass(it, slots=slots, kw_only=kw_only, **options)
     defaults = {name: vars(cls)[name] for name in _fields(cls) if name in vars(cls)} if slots else {}
     made = _with_slots(cls, pickles=options.get("frozen", False)) if slots else cls
-    names = [name for name in (*_MADE, *(_ORDER if options.get("order") else ())) if name not in vars(made)]
 
     def complete() -> None:
         places = {name: vars(made)[name] for name in defaults if name in vars(made)}
-        while names:
-            delattr(made, names.pop())
+        for name in _FIRST:
+            delattr(made, name)
         for name, value in defaults.items():
             setattr(made, name, value)
+        made.__doc__ = made.__doc__ or made.__name__  # else the standard library makes one of its signature, in 2 ms
         dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(made)
         for name in defaults.keys() & vars(made).keys():
             delattr(made, name)
@@ -54,7 +51,7 @@ def _dataclass(cls: type | None = None, /, *, slots: bool = False, kw_only: bool
             if vars(made).get(name) is None:
                 setattr(made, name, method)
 
-    for name in names:
+    for name in _FIRST:
         setattr(made, name, _Unmade(name, complete))
     return made
 

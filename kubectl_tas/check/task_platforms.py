@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from kubectl_tas.check.fields import check_pod
 from kubectl_tas.check.keys import backdoors_of, keys_of
@@ -93,7 +93,7 @@ _RESERVED = {
     "annotations": {labels.POD_GROUP, labels.SYNC_WAVE},
 }
 _RESERVED_FIELDS = ("schedulerName", "priorityClassName", "restartPolicy", "hostname", "subdomain")
-_LABEL_VALUE: TypeAdapter[str] = TypeAdapter(LabelValue)
+_LABEL_VALUE: TypeAdapter[str] = TypeAdapter(LabelValue, config=ConfigDict(defer_build=True))
 _FIELDS = {"USER_CPU": "cpu", "USER_GPU": "gpu", "USER_MEMORY": "memory", "USER_STORAGE": "storage"}
 """The field of a resource that a token is filled in from."""
 _AMOUNT = late_pattern(r"([0-9]+(?:\.[0-9]+)?)([A-Za-z]*)")
