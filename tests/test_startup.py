@@ -113,6 +113,8 @@ def test_a_rule_is_explained_without_the_module_that_declares_it(arguments: str)
 def test_a_repository_waits_for_the_models_of_its_own_kinds(repository: Path) -> None:
     write(repository, {"pools/team.yaml": pool("team"), "subpools/a.yaml": subpool("a", 3)})
     assert not modules("-C", repository, "validate") & OTHER_KINDS
+    written = {f"kubectl_tas.model.{name}" for name in ("artifact", "manifest", "pod", "policies")}
+    assert modules("-C", repository, "render") & OTHER_KINDS == written
 
 
 def test_what_else_is_installed_is_not_asked_for_plugins(clean: Path) -> None:
