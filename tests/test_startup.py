@@ -117,6 +117,10 @@ def test_a_repository_waits_for_the_models_of_its_own_kinds(repository: Path) ->
     assert modules("-C", repository, "render") & OTHER_KINDS == written
 
 
+def test_what_is_only_shown_is_not_compiled(clean: Path) -> None:
+    assert "kubectl_tas.compile" not in modules("-C", clean, "workflow", "explain", "train")
+
+
 def test_what_else_is_installed_is_not_asked_for_plugins(clean: Path) -> None:
     """pydantic would import importlib.metadata, which takes longer than to read a small repository."""
     assert not modules("-C", clean, "validate") & {"importlib.metadata", "email"}
