@@ -111,7 +111,7 @@ class FleetPlatform:
     def nodes(self) -> Nodes:
         """What its pods need of a node: what the pool says, and what it says itself."""
         shared, own = self.pool.spec.spec.nodes, self.spec.nodes
-        if own == Nodes():
+        if own == Nodes.model_construct():
             return shared
         return Nodes(selector=shared.selector | own.selector, tolerations=(*shared.tolerations, *own.tolerations))
 

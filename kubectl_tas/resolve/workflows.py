@@ -226,7 +226,7 @@ class _Resources:
         if name != DEFAULT_RESOURCE:
             where = (*path, "resource")
             self.dangling.append(Dangling("resource", task.resource, tuple(self.found), self.declared, where))
-        return FleetResource(Resource(), (), path, self.pool.platforms.of(None))
+        return FleetResource(Resource.model_construct(), (), path, self.pool.platforms.of(None))
 
 
 def _requirements(
