@@ -9,10 +9,13 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections.abc import Callable, Sequence
+from threading import RLock
 from typing import TYPE_CHECKING, Any, NoReturn
 
 _FIRST = ("__init__", "__match_args__", "__dataclass_fields__")
 """What is asked of a class before there is an object of it."""
+_LOCK = RLock()
+"""For what is made of a class: an editor's questions are answered beside each other."""
 _ORDER = ("__lt__", "__le__", "__gt__", "__ge__")
 
 
@@ -36,30 +39,31 @@ def _dataclass(cls: type | None = None, /, *, slots: bool = False, kw_only: bool
     made = _with_slots(cls, pickles=options.get("frozen", False)) if slots else cls
 
     def complete() -> None:
-        places = {name: vars(made)[name] for name in defaults if name in vars(made)}
-        for name in _FIRST:
-            delattr(made, name)
-        for name, value in defaults.items():
-            setattr(made, name, value)
-        made.__doc__ = made.__doc__ or made.__name__  # else the standard library makes one of its signature, in 2 ms
-        dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(made)
-        for name in defaults.keys() & vars(made).keys():
-            delattr(made, name)
-        for name, place in places.items():
-            setattr(made, name, place)
-        for name, method in _methods(made, **options).items():
-            if vars(made).get(name) is None:
-                setattr(made, name, method)
+        with _LOCK:
+            if not isinstance(vars(made)["__init__"], _Unmade):  # another thread was first
+                return
+            places = {name: vars(made)[name] for name in defaults if name in vars(made)}
+            for name, value in defaults.items():
+                setattr(made, name, value)
+            made.__doc__ = made.__doc__ or made.__name__  # else the standard library makes one of a signature, in 2 ms
+            dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(made)
+            for name in defaults.keys() & vars(made).keys():
+                delattr(made, name)
+            for name, place in places.items():
+                setattr(made, name, place)
+            for name, value in _made_of(made, **options).items():
+                if name in _FIRST or vars(made).get(name) is None:
+                    setattr(made, name, value)
 
     for name in _FIRST:
         setattr(made, name, _Unmade(name, complete))
     return made
 
 
-def _methods(cls: type, *, frozen: bool = False, eq: bool = True, order: bool = False) -> dict[str, Any]:
-    """The methods of a class whose fields are known."""
+def _made_of(cls: type, *, frozen: bool = False, eq: bool = True, order: bool = False) -> dict[str, Any]:
+    """What is made of a class whose fields are known; ``__init__`` last, since with it others may use the class."""
     fields = dataclasses.fields(cls)
-    found: dict[str, Any] = {"__init__": _init(cls, frozen=frozen), "__repr__": _repr}
+    found: dict[str, Any] = {"__repr__": _repr}
     if frozen:
         found |= {"__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
     if eq:
@@ -69,7 +73,8 @@ def _methods(cls: type, *, frozen: bool = False, eq: bool = True, order: bool = 
         found["__hash__"] = (lambda self: hash(hashed(self))) if frozen else None
     if order:
         found |= {name: _comparison(compared, getattr(operator, name)) for name in _ORDER}
-    return found
+    found["__match_args__"] = tuple(item.name for item in fields if item.init and not item.kw_only)
+    return found | {"__init__": _init(cls, frozen=frozen)}
 
 
 def _init(cls: type, *, frozen: bool) -> Any:

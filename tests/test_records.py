@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import pickle
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError, field, replace
 from typing import Any, ClassVar
 
@@ -107,6 +108,19 @@ def test_nothing_is_made_before() -> None:
     base("a")
     assert type(vars(child)["__init__"]) is records._Unmade
     assert not any(isinstance(value, records._Unmade) for value in vars(base).values())
+
+
+def test_threads_may_use_a_class_first_at_once() -> None:
+    """An editor asks while files are judged."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            for _ in range(100):
+                _, child = made(records._dataclass, frozen=True, slots=True)
+                assert len(set(pool.map(child, ["a"] * 4))) == 1
+    finally:
+        sys.setswitchinterval(interval)
 
 
 @records.dataclass(frozen=True, slots=True)
