@@ -141,7 +141,7 @@ def _environment() -> Environment:
 
 
 def _call(name: str, *values: object) -> str:
-    return str(_macro(name)(*values))
+    return _macro(name)(*values)
 
 
 @cache
