@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-_SHAPES = re.compile(
+from kubectl_tas.late import late_pattern
+
+_SHAPES = late_pattern(
     r"\b(?P<aws>A(?:KI|SI)A[0-9A-Z]{16})\b"
     r"|\b(?P<hf>hf_[A-Za-z0-9]{30,})\b"
     r"|\b(?P<github>gh[oprsu]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{50,})\b"
@@ -32,7 +34,7 @@ MARKS = (
     *("sk-", "nvapi-", "xox", "AIza", "PRIVATE KEY"),
 )
 """One of them is in each text of such a shape: looking for it is cheap."""
-_NAMES = re.compile(
+_NAMES = late_pattern(
     r"(?:^|_)(?:PASSWORD|PASSWD|PASSPHRASE|PRIVATE_KEY|SECRET_KEY|SECRET_ACCESS_KEY|API_?KEY|API_?TOKEN|ACCESS_TOKEN"
     r"|AUTH_TOKEN|SESSION_TOKEN|BEARER_TOKEN|REFRESH_TOKEN|CLIENT_SECRET|WEBHOOK_SECRET"
     r"|(?:HF|HUB|HUGGINGFACE|GITHUB|GH|GITLAB|SLACK|WANDB|NPM|PYPI|VAULT|JUPYTER|INFLUX|CI_JOB|NGC)_TOKEN)$"
@@ -40,20 +42,20 @@ _NAMES = re.compile(
 """Names of variables that hold secrets."""
 _LEAST = 8
 """Characters of a value that is taken for a secret by its name."""
-_HARMLESS = re.compile(
+_HARMLESS = late_pattern(
     r"[./~]|[a-z]+://|true$|false$|none$|null$|[0-9]+$|x+$|\*+$|.*(?:change-?_?me|example|placeholder|dummy|redacted"
     r"|replace|your[-_]|to-?do|<.*>|\$[({A-Za-z]|\{\{|%\(|\s)",
     re.IGNORECASE | re.DOTALL,
 )
 """Values that are none: paths, addresses, switches, numbers, words that stand for a secret, references, sentences."""
 _NAMED = r"""[A-Za-z][A-Za-z0-9_.-]{0,100}"""
-_PAIR = re.compile(
+_PAIR = late_pattern(
     rf"""(?<![A-Za-z0-9_.-])(?:name["']?\s*:\s*["']?)?(?P<name>{_NAMED})["']?(?:\s*[:=]|\s*,\s*["']?value["']?\s*:)\s*"""
     r"""(?:"(?P<double>[^"]*)|'(?P<single>[^']*)|(?P<plain>[^\s"']+))"""
 )
 """A name and what it stands for, on one line."""
-_NAME = re.compile(rf"""[-+ ]*["']?name["']?\s*:\s*["']?({_NAMED})""")
-_VALUE = re.compile(r"""[-+ ]*["']?value["']?\s*:\s*["']?([^\s"']+)""")
+_NAME = late_pattern(rf"""[-+ ]*["']?name["']?\s*:\s*["']?({_NAMED})""")
+_VALUE = late_pattern(r"""[-+ ]*["']?value["']?\s*:\s*["']?([^\s"']+)""")
 
 
 def kind_of(name: object, value: object) -> str:

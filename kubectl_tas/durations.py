@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
+from kubectl_tas.late import late_pattern
+
 _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
-_PART = re.compile(r"(?=\.?[0-9])([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
+_PART = late_pattern(r"(?=\.?[0-9])([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 _MAX = 2**63 - 1
-_FIELD = re.compile(r"([Mm]illi(?:second)?s?|[Ss]ec(?:ond)?s?|[Mm]inutes?|[Hh]ours?|[Dd]ays?|Ms)(?![a-z])")
+_FIELD = late_pattern(r"([Mm]illi(?:second)?s?|[Ss]ec(?:ond)?s?|[Mm]inutes?|[Hh]ours?|[Dd]ays?|Ms)(?![a-z])")
 _WORDS = {
     "ms": ("ms", "milli", "millis", "millisecond", "milliseconds", "msec", "msecs"),
     "s": ("s", "sec", "secs", "second", "seconds"),
@@ -20,7 +22,7 @@ _WORDS = {
     "d": ("d", "day", "days"),
 }
 _NANOSECONDS = {word: _UNITS.get(unit, 24 * _UNITS["h"]) for unit, words in _WORDS.items() for word in words}
-_SAID = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,9}))?[\s_-]*([a-z]+)[\s,]*", re.IGNORECASE | re.ASCII)
+_SAID = late_pattern(r"([0-9]{1,15})(?:\.([0-9]{1,9}))?[\s_-]*([a-z]+)[\s,]*", re.IGNORECASE | re.ASCII)
 
 
 def in_unit_of(field: str, text: str) -> int | None:

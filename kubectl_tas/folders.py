@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from kubectl_tas.errors import TasError
+from kubectl_tas.late import late_pattern
 
 MAX_NAME = 255
 """Bytes in the name of a file or folder, on every file system in use."""
@@ -19,8 +20,8 @@ MAX_DEPTH = 64
 """Folders within one another: to one that the settings name, and again below it."""
 _SHOWN = 40
 """Characters of each end of a deep path that are shown."""
-_DRIVE = re.compile(r"[A-Za-z]:")
-_SHORT = re.compile(r"git~[0-9]+")
+_DRIVE = late_pattern(r"[A-Za-z]:")
+_SHORT = late_pattern(r"git~[0-9]+")
 
 
 def normal(folder: str) -> str:

@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Literal
 
 from kubectl_tas.gpus import Gpus, Hundredths
+from kubectl_tas.late import late_pattern
 from kubectl_tas.records import dataclass
 
 ResourceName = Literal["gpu", "cpu", "memory"]
@@ -43,9 +44,9 @@ SUFFIXES = {
 _DIGITS = 30
 """Digits of a number before its point, and behind it: more than any API server takes."""
 _NUMBER = rf"[-+]?(?:[0-9]{{1,{_DIGITS}}}[.]?[0-9]{{0,{_DIGITS}}}|[.][0-9]{{1,{_DIGITS}}})"
-_QUANTITY = re.compile(rf"({_NUMBER})(?:([numkMGTPE]|[KMGTPE]i|)|[eE]([-+]?[0-9]{{1,3}}))")
-_SLIP = re.compile(rf"({_NUMBER})\s*([A-Za-z]*)")
-_BYTES = re.compile(r"([kmgtpe])(i?)b?", re.IGNORECASE)
+_QUANTITY = late_pattern(rf"({_NUMBER})(?:([numkMGTPE]|[KMGTPE]i|)|[eE]([-+]?[0-9]{{1,3}}))")
+_SLIP = late_pattern(rf"({_NUMBER})\s*([A-Za-z]*)")
+_BYTES = late_pattern(r"([kmgtpe])(i?)b?", re.IGNORECASE)
 _CORES = ("core", "cores", "cpu", "cpus", "vcpu", "vcpus", "c")
 
 

@@ -1,19 +1,21 @@
-"""``dataclass`` as the standard library has it, which compiles the methods of a class when it is first used.
+"""``dataclass`` as the standard library has it, which makes the methods of a class when it is first used.
 
-To compile them takes half a millisecond a class, and a run uses few of the classes that it imports.
+To make them takes a third of a millisecond a class, most of it for methods that a run never calls. So ``__init__``
+alone is compiled here, which no class writes itself, and the other methods are closures.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+import operator
+from collections.abc import Callable, Sequence
+from threading import RLock
+from typing import TYPE_CHECKING, Any, NoReturn
 
-_MADE = (
-    *("__init__", "__repr__", "__eq__", "__hash__", "__setattr__", "__delattr__", "__replace__"),
-    *("__match_args__", "__dataclass_fields__", "__dataclass_params__"),
-)
-"""What the standard library makes of every class, and may ask of a base class."""
+_FIRST = ("__init__", "__match_args__", "__dataclass_fields__")
+"""What is asked of a class before there is an object of it."""
+_LOCK = RLock()
+"""For what is made of a class: an editor's questions are answered beside each other."""
 _ORDER = ("__lt__", "__le__", "__gt__", "__ge__")
 
 
@@ -29,29 +31,98 @@ class _Unmade:
         return getattr(owner if instance is None else instance, self.name)
 
 
-def _dataclass(cls: type | None = None, /, *, slots: bool = False, **options: Any) -> Any:
+def _dataclass(cls: type | None = None, /, *, slots: bool = False, kw_only: bool = False, **options: bool) -> Any:
     """The decorator, with or without options."""
     if cls is None:
-        return lambda it: _dataclass(it, slots=slots, **options)
+        return lambda it: _dataclass(it, slots=slots, kw_only=kw_only, **options)
     defaults = {name: vars(cls)[name] for name in _fields(cls) if name in vars(cls)} if slots else {}
     made = _with_slots(cls, pickles=options.get("frozen", False)) if slots else cls
-    names = [name for name in (*_MADE, *(_ORDER if options.get("order") else ())) if name not in vars(made)]
 
     def complete() -> None:
-        places = {name: vars(made)[name] for name in defaults if name in vars(made)}
-        while names:
-            delattr(made, names.pop())
-        for name, value in defaults.items():
-            setattr(made, name, value)
-        dataclasses.dataclass(**options)(made)
-        for name in defaults.keys() & vars(made).keys():
-            delattr(made, name)
-        for name, place in places.items():
-            setattr(made, name, place)
+        with _LOCK:
+            if not isinstance(vars(made)["__init__"], _Unmade):  # another thread was first
+                return
+            places = {name: vars(made)[name] for name in defaults if name in vars(made)}
+            for name, value in defaults.items():
+                setattr(made, name, value)
+            made.__doc__ = made.__doc__ or made.__name__  # else the standard library makes one of a signature, in 2 ms
+            dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(made)
+            for name in defaults.keys() & vars(made).keys():
+                delattr(made, name)
+            for name, place in places.items():
+                setattr(made, name, place)
+            for name, value in _made_of(made, **options).items():
+                if name in _FIRST or vars(made).get(name) is None:
+                    setattr(made, name, value)
 
-    for name in names:
+    for name in _FIRST:
         setattr(made, name, _Unmade(name, complete))
     return made
+
+
+def _made_of(cls: type, *, frozen: bool = False, eq: bool = True, order: bool = False) -> dict[str, Any]:
+    """What is made of a class whose fields are known; ``__init__`` last, since with it others may use the class."""
+    fields = dataclasses.fields(cls)
+    found: dict[str, Any] = {"__repr__": _repr}
+    if frozen:
+        found |= {"__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
+    if eq:
+        compared = _values([item.name for item in fields if item.compare])
+        hashed = _values([item.name for item in fields if (item.compare if item.hash is None else item.hash)])
+        found["__eq__"] = _comparison(compared, operator.eq)
+        found["__hash__"] = (lambda self: hash(hashed(self))) if frozen else None
+    if order:
+        found |= {name: _comparison(compared, getattr(operator, name)) for name in _ORDER}
+    found["__match_args__"] = tuple(item.name for item in fields if item.init and not item.kw_only)
+    return found | {"__init__": _init(cls, frozen=frozen)}
+
+
+def _init(cls: type, *, frozen: bool) -> Any:
+    """``__init__``, which sets the fields of a frozen object as nobody else may."""
+    parameters, body = ["self"], []
+    for item in sorted(dataclasses.fields(cls), key=operator.attrgetter("kw_only")):
+        name = value = item.name
+        if item.kw_only and "*" not in parameters:
+            parameters.append("*")
+        if item.default is not dataclasses.MISSING:
+            parameters.append(f"{name}=fields_[{name!r}].default")
+        elif item.default_factory is not dataclasses.MISSING:
+            parameters.append(f"{name}=missing_")
+            value = f"fields_[{name!r}].default_factory() if {name} is missing_ else {name}"
+        else:
+            parameters.append(name)
+        body.append(f"set_(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
+    if hasattr(cls, "__post_init__"):
+        body.append("self.__post_init__()")
+    known = {"fields_": vars(cls)["__dataclass_fields__"], "missing_": dataclasses.MISSING, "set_": object.__setattr__}
+    exec(f"def __init__({', '.join(parameters)}):\n " + "\n ".join(body or ["pass"]), known)
+    known["__init__"].__qualname__ = f"{cls.__qualname__}.__init__"
+    return known["__init__"]
+
+
+def _values(names: Sequence[str]) -> Callable[[Any], Any]:
+    """What tells the values of these fields, as a tuple."""
+    return operator.attrgetter(*names) if len(names) > 1 else lambda it: tuple(getattr(it, name) for name in names)
+
+
+def _comparison(values: Callable[[Any], Any], compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
+    def method(self: Any, other: Any) -> Any:
+        return compare(values(self), values(other)) if other.__class__ is self.__class__ else NotImplemented
+
+    return method
+
+
+def _repr(self: Any) -> str:
+    shown = (f"{item.name}={getattr(self, item.name)!r}" for item in dataclasses.fields(self) if item.repr)
+    return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+def _refuse_to_set(self: Any, name: str, value: Any) -> NoReturn:
+    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _refuse_to_delete(self: Any, name: str) -> NoReturn:
+    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
 
 
 def _fields(cls: type) -> list[str]:

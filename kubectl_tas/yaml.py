@@ -10,7 +10,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
-_PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./@+-]*(:[A-Za-z0-9_./@+-]+)*")
+from kubectl_tas.late import late_pattern
+
+_PLAIN = late_pattern(r"[A-Za-z/][A-Za-z0-9_./@+-]*(:[A-Za-z0-9_./@+-]+)*")
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 """Words that some reader takes for something else than text."""
 UNPRINTABLE = (
@@ -21,11 +23,11 @@ UNPRINTABLE = (
     "\u2028\u2029\ufffe\uffff\ud800-\udfff"  # further line breaks, and what is no text
 )
 """Characters, as a class of a regular expression, that a terminal would obey or could not show."""
-_ESCAPED = re.compile(rf"[{UNPRINTABLE}]|#(?=#(?:vso)?\[)")
+_ESCAPED = late_pattern(rf"[{UNPRINTABLE}]|#(?=#(?:vso)?\[)")
 """They are also what JSON leaves as it is, and YAML takes for a line break, or not for text. In the log of a CI job
 ``##[`` begins a command.
 """
-_NUMBER = re.compile(r"([-+]?)0*([0-9]*)(\.?)([0-9]*)(?:[eE]([-+]?)([0-9]+))?")
+_NUMBER = late_pattern(r"([-+]?)0*([0-9]*)(\.?)([0-9]*)(?:[eE]([-+]?)([0-9]+))?")
 _MAX_IMPLICIT_KEY = 1000
 """A longer key needs a '?' before it; parsers look ahead for 1,024 characters."""
 

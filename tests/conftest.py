@@ -25,15 +25,12 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of commands are run,
 
 def pytest_collection_finish() -> None:
     """What is there before the first test stays until the last: looking for garbage in it would take seconds, and so
-    would looking every few hundred objects, as is usual, where large files are read.
+    would looking every few hundred objects, as is usual, where large files are read. Commands leave their garbage to
+    the end of their process, but here one follows the other.
     """
     gc.collect()
     gc.freeze()
     gc.set_threshold(200_000, 10, 10)
-
-
-def pytest_runtest_setup() -> None:
-    """Commands leave their garbage to the end of their process, but here one follows the other."""
     gc.enable()
 
 

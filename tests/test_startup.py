@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import click
 import pytest
 
 from kubectl_tas.cli.main import COMMANDS, cli, load
+from kubectl_tas.late import late_pattern
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.process import call
 
@@ -111,6 +113,12 @@ def test_a_rule_is_explained_without_the_module_that_declares_it(arguments: str)
 def test_a_repository_waits_for_the_models_of_its_own_kinds(repository: Path) -> None:
     write(repository, {"pools/team.yaml": pool("team"), "subpools/a.yaml": subpool("a", 3)})
     assert not modules("-C", repository, "validate") & OTHER_KINDS
+    written = {f"kubectl_tas.model.{name}" for name in ("artifact", "manifest", "pod", "policies")}
+    assert modules("-C", repository, "render") & OTHER_KINDS == written
+
+
+def test_what_is_only_shown_is_not_compiled(clean: Path) -> None:
+    assert "kubectl_tas.compile" not in modules("-C", clean, "workflow", "explain", "train")
 
 
 def test_what_else_is_installed_is_not_asked_for_plugins(clean: Path) -> None:
@@ -135,6 +143,14 @@ print(*sorted(cls.__name__ for cls in found if cls.__pydantic_complete__))
     result = call(sys.executable, "-c", program)
     assert result.code == 0, result.err
     assert result.out.split() == []
+
+
+def test_a_pattern_is_compiled_when_it_is_first_used() -> None:
+    found = late_pattern("(", re.IGNORECASE)
+    assert found.pattern == "("
+    with pytest.raises(re.error):
+        found.match("(")
+    assert late_pattern(b"a.", re.IGNORECASE | re.DOTALL).fullmatch(b"A\n") is not None
 
 
 @pytest.mark.parametrize("arguments", ["schema", "schema pool"])

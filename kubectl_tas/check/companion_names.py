@@ -4,7 +4,6 @@ what names them, or each other, names what is there.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
@@ -13,6 +12,7 @@ from kubectl_tas.check.unique import NAME_DUPLICATE
 from kubectl_tas.check.workload_labels import check_demands, own_labels
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.pool_demands import companion_demands
+from kubectl_tas.late import late_pattern
 from kubectl_tas.load.kinds import KIND_ELSEWHERE, KINDS
 from kubectl_tas.load.schema import invalid_value
 from kubectl_tas.model import labels
@@ -78,7 +78,7 @@ _SERVICES: dict[str, tuple[str, ...]] = {
 (ray-operator/controllers/ray/utils/util.go), GenerateHeadlessServiceName of Grove 0.1.0-alpha.11
 (operator/api/common/namegen.go), GenGeneralName of Kubeflow's training operator 1.9 (pkg/common/util/util.go).
 """
-_NUMBER = re.compile(r"[0-9]+$")
+_NUMBER = late_pattern(r"[0-9]+$")
 _Named = tuple[Mentions, Use]
 _Known = dict[tuple[str, Space], dict[str, Sequence[str] | None]]
 """Names of objects by their kinds and spaces, each with its ports or keys."""

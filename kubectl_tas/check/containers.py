@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from kubectl_tas import quantities, spellings
 from kubectl_tas.check.conflicts import NOT_EMPTY, Fields, Found, listed, mappings, named
+from kubectl_tas.late import late_pattern
 from kubectl_tas.words import did_you_mean
 
 _SHARED = ("hostNetwork", "hostPID", "hostIPC")
@@ -45,7 +46,7 @@ _IN_VARIABLES = (
     *("spec.nodeName", "spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"),
 )
 _IN_FILES = (*_OF_POD, "metadata.annotations", "metadata.labels")
-_ONE_KEY = re.compile(r"metadata\.(labels|annotations)\['(.*)'\]", re.DOTALL)
+_ONE_KEY = late_pattern(r"metadata\.(labels|annotations)\['(.*)'\]", re.DOTALL)
 _AMOUNTS = tuple(f"{of}.{name}" for of in ("limits", "requests") for name in ("cpu", "memory", "ephemeral-storage"))
 
 

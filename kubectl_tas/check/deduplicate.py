@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from difflib import SequenceMatcher
 from typing import Any
 
 from kubectl_tas.check import quota
@@ -194,6 +193,8 @@ def blamed_on_flags(
     """Findings of a file as flags have changed it, in the lines of the file as it is: what a flag says stands at the
     flag. ``texts`` are the file as it is and as it is changed.
     """
+    from difflib import SequenceMatcher  # only flags need it
+
     before, after = (text.decode("utf-8", "replace").split("\n") for text in texts)
     lines: dict[int, int] = {}
     for tag, start, end, first, last in SequenceMatcher(None, after, before).get_opcodes():

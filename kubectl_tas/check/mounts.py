@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Literal
@@ -11,6 +10,7 @@ from kubectl_tas.check.workflow_fields import TASK_DATA
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.gangs.task_files import MAX_BYTES, OUTPUT, data_paths, filled, is_below, normal, task_file
 from kubectl_tas.gangs.task_pods import mounted_secrets
+from kubectl_tas.late import late_pattern
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.osmo_workflow import Task, Workflow
 from kubectl_tas.model.repository import Declared, local_path
@@ -49,7 +49,7 @@ _NEEDED = frozenset(
     f"/{name}" for name in ("bin", "boot", "etc", "home", "lib", "lib64", "opt", "root", "run", "sbin", "srv", "tmp")
 ) | {"/usr", "/usr/bin", "/usr/lib", "/usr/local", "/usr/local/bin", "/usr/sbin", "/var", "/var/run", "/var/tmp"}
 """Folders that an image cannot do without, or that its programs write to."""
-_KEY = re.compile(r"(?!\.\.|\.$)[-._a-zA-Z0-9]{1,253}")
+_KEY = late_pattern(r"(?!\.\.|\.$)[-._a-zA-Z0-9]{1,253}")
 _LONGEST_VALUE = names.MAX_NAME
 """Characters that stand for a token at the most."""
 

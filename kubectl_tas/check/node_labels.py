@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.late import late_pattern
 from kubectl_tas.model.base import QUALIFIED_NAME, KeyPath
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.node_places import BEFORE_1_0, GPU_CLIQUE, HOSTNAME, PLACES, SINCE_1_0
@@ -49,9 +50,9 @@ LEVEL_LABEL_UNKNOWN = Rule(
 )
 _KUBERNETES = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone", HOSTNAME)
 _KNOWN = (*(place.label for place in PLACES), *(f"nvidia.com/gpu.{name}" for name in ("count", "machine", "product")))
-_MANY = re.compile(r"(fabric\.topograph\.run/tier|topology\.k8s\.aws/network-node-layer)-[0-9]+")
+_MANY = late_pattern(r"(fabric\.topograph\.run/tier|topology\.k8s\.aws/network-node-layer)-[0-9]+")
 """Families of which nobody says how many there are."""
-_OF_KUBERNETES = re.compile(r"((topology|node)\.)?(kubernetes|k8s)\.io")
+_OF_KUBERNETES = late_pattern(r"((topology|node)\.)?(kubernetes|k8s)\.io")
 _SLIPS = 2
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_tas import gpus
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.late import late_pattern
 from kubectl_tas.load.kinds import without_nulls
 from kubectl_tas.model.backdoors import Part
 from kubectl_tas.model.base import KeyPath
@@ -48,7 +49,7 @@ _HUGE_PAGES = "hugepages-"
 _CLAIMED = "deviceclass.resource.kubernetes.io/"
 """Before the name of a device class, of which one is asked for (Kubernetes 1.34)."""
 _DOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
-_QUALIFIED = re.compile(rf"{_DOMAIN}/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
+_QUALIFIED = late_pattern(rf"{_DOMAIN}/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _SLIPS = 2
 """Slips that a name may have to be taken for one of GPUs."""
 GPUS_UNKNOWN = Rule(

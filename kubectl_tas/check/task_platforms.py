@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import operator
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from kubectl_tas.check.fields import check_pod
 from kubectl_tas.check.keys import backdoors_of, keys_of
@@ -22,6 +21,7 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.gangs.task_files import data_paths, normal
 from kubectl_tas.gangs.task_files import filled as with_tokens
 from kubectl_tas.gangs.task_pods import is_pod, mounted_secrets, on_platform, pod_spec
+from kubectl_tas.late import late_pattern
 from kubectl_tas.load.schema import INVALID_VALUE
 from kubectl_tas.model import labels
 from kubectl_tas.model.backdoors import LABELS, parts
@@ -100,10 +100,10 @@ _RESERVED = {
     "annotations": {labels.POD_GROUP, labels.SYNC_WAVE},
 }
 _RESERVED_FIELDS = ("schedulerName", "priorityClassName", "restartPolicy", "hostname", "subdomain")
-_LABEL_VALUE: TypeAdapter[str] = TypeAdapter(LabelValue)
+_LABEL_VALUE: TypeAdapter[str] = TypeAdapter(LabelValue, config=ConfigDict(defer_build=True))
 _FIELDS = {"USER_CPU": "cpu", "USER_GPU": "gpu", "USER_MEMORY": "memory", "USER_STORAGE": "storage"}
 """The field of a resource that a token is filled in from."""
-_AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?)([A-Za-z]*)")
+_AMOUNT = late_pattern(r"([0-9]+(?:\.[0-9]+)?)([A-Za-z]*)")
 _UNITS = {
     "": Fraction(1),
     "m": Fraction(1, 1000),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -14,6 +13,7 @@ import click
 from kubectl_tas.cli.options import FILE, SUBMISSION, F
 from kubectl_tas.cli.session import Session, find_root, open_session, open_summaries, read_named
 from kubectl_tas.diagnostics import Severity
+from kubectl_tas.late import late_pattern
 from kubectl_tas.load.source import SUFFIXES
 from kubectl_tas.records import dataclass
 from kubectl_tas.report.findings import STDIN
@@ -28,7 +28,7 @@ ABOUT_WORK = f"""
 
     WORK is a FILE, in the repository or not; - for standard input; the NAME of a {KINDS}; or KIND/NAME.
 """
-_NAME = re.compile(r"""\bname["']?\s*:\s*["']?([\w.-]+)""")
+_NAME = late_pattern(r"""\bname["']?\s*:\s*["']?([\w.-]+)""")
 """A name in text that may be no YAML."""
 
 

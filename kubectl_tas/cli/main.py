@@ -5,7 +5,6 @@ Exit codes: 0 clean, 1 problems or differences found, 2 wrong usage, 3 the tool 
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from contextlib import suppress
@@ -167,7 +166,6 @@ def program_name(argument: str) -> str:
 
 def run(arguments: list[str], program: str) -> int:
     """Runs one command line and returns its exit code. Raises BrokenPipeError where nobody reads the output."""
-    gc.disable()  # a short-lived process that builds one large tree: collecting finds nothing to free
     context = None
     try:
         with cli.make_context(program, [*arguments]) as context:

@@ -5,16 +5,13 @@ and the policy of the guard that lets those alone use its queues.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal, get_args
+from typing import Literal
 
 from kubectl_tas.compile.cel import any_label_changed, holds, label, listed, looked_up, tables, text, value
 from kubectl_tas.compile.metadata import folder, metadata
 from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Artifact
-from kubectl_tas.model.base import Model
-from kubectl_tas.model.grovekinds import PodCliqueSet
-from kubectl_tas.model.kindlists import Phase, group_of
-from kubectl_tas.model.manifest import PodGang, PodGroup
+from kubectl_tas.model.kindlists import GROVE, POD_GROUPS, WORKLOADS, Phase, group_of
 from kubectl_tas.model.podkinds import DeclaredKind, rows
 from kubectl_tas.model.policies import (
     ClusterRole,
@@ -33,7 +30,6 @@ from kubectl_tas.model.policies import (
     Validation,
     Verb,
 )
-from kubectl_tas.model.workload_kinds import WORKLOADS
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
@@ -83,6 +79,11 @@ _PODS = (
 """What of the core group is pods, or becomes some. A status may change labels; that of pods is for the guard."""
 _OF_PODS = ("events", "pods/log")
 """What tells of pods, and nobody writes."""
+_WORKLOADS = tuple((kind, group_of(version)) for kind, (_, versions) in WORKLOADS.items() for version in versions)
+_SETS = (("PodCliqueSet", group_of(GROVE)), ("PodGroup", group_of(POD_GROUPS)))
+"""Kinds that are read, each with its group."""
+_GANGS = "scheduler.grove.io"
+"""The group of PodGangs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +168,8 @@ def _given(name: str, access: Allowed, above: Allowed, item: FleetPool | FleetSu
 def _rules(kinds: Sequence[DeclaredKind], backend: FleetBackend, role: _RoleName) -> Iterator[PolicyRule]:
     """The kinds that are read, by group, with what they need; Secrets and what decides about others' work never."""
     resources: dict[str, set[str]] = {"": {*_WITH_WORK}}
-    for model in (*WORKLOADS, *((PodCliqueSet, PodGroup) if backend.is_kai else ())):
-        for group in _groups_of(model):
-            resources.setdefault(group, set()).add(_resource(model))
+    for kind, group in (*_WORKLOADS, *(_SETS if backend.is_kai else ())):
+        resources.setdefault(group, set()).add(f"{kind.lower()}s")
     for row in rows(kinds):
         for version in row.versions:
             resources.setdefault(group_of(version), set()).add(row.resource)
@@ -177,16 +177,6 @@ def _rules(kinds: Sequence[DeclaredKind], backend: FleetBackend, role: _RoleName
     for group in sorted(resources):
         yield PolicyRule(apiGroups=(group,), resources=tuple(sorted(resources[group])), verbs=verbs)
     yield PolicyRule(apiGroups=("",), resources=_OF_PODS, verbs=_READ)
-
-
-def _groups_of(model: type[Model]) -> list[str]:
-    return [group_of(version) for version in get_args(model.model_fields["apiVersion"].annotation)]
-
-
-def _resource(model: type[Model]) -> str:
-    """The plural of a kind, as all that are read have it."""
-    kind, *_ = get_args(model.model_fields["kind"].annotation)
-    return f"{kind.lower()}s"
 
 
 def access_policy(fleet: Fleet, backend: FleetBackend, namespaces: tuple[str, ...], name: str) -> PolicySpec | None:
@@ -266,7 +256,7 @@ def _all_work(kinds: Sequence[DeclaredKind], namespaces: tuple[str, ...]) -> Mat
             scope="Namespaced",
         )
 
-    groups = {group for model in (*WORKLOADS, PodCliqueSet, PodGang, PodGroup) for group in _groups_of(model)}
+    groups = {_GANGS, *(group for _, group in (*_WORKLOADS, *_SETS))}
     groups |= {group_of(version) for row in rows(kinds) for version in row.versions}
     of_operators = tuple(sorted(groups - {""}))
     within = LabelRequirement(key="kubernetes.io/metadata.name", values=namespaces)

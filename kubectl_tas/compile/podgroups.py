@@ -27,6 +27,7 @@ from kubectl_tas.model.manifest import (
     SubGroup,
     TopologyConstraint,
 )
+from kubectl_tas.report.text import indices
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
@@ -116,7 +117,7 @@ def _preview_of_workload(item: FleetWorkload, workload: FleetWorkload, gang: Gan
         name=gang.name,
         namespace=item.namespace,
         labels={**item.kai_labels, MANAGED_BY: "kubectl-tas", POOL: item.target},
-        annotations={NOTE: note(item, divided=bool(spec.subGroups)), **indexed},
+        annotations={NOTE: podgrouper.note(item, divided=bool(spec.subGroups)), **indexed},
     )
     stem = f"podgroup-{item.file_name}"
     stem = stem if item is workload else f"{stem}.{item.replicas[0].name}"  # no name of an object ends like that
@@ -212,21 +213,6 @@ def _constraint(constraint: Constraint | None) -> TopologyConstraint | None:
     return TopologyConstraint(
         topology=constraint.topology, requiredTopologyLevel=required, preferredTopologyLevel=preferred
     )
-
-
-def note(workload: FleetWorkload, *, divided: bool) -> str:
-    """What is shown of a workload, with its SubGroups where it is ``divided``, in one line."""
-    name, release = f"{workload.kind} {workload.name}", workload.pool.backend.release
-    text = f"What KAI makes of {name}"
-    if divided and podgrouper.asks_for_more(workload) and release:
-        text = f"What the segment annotations of {name} ask for, and not what KAI {release.version} makes of it"
-    return f"{text}; its name goes on with {podgrouper.rest_of_name(workload)}"
-
-
-def indices(span: tuple[int, int]) -> str:
-    """``4 to 7``, or ``4``."""
-    first, last = span
-    return str(first) if first == last else f"{first} to {last}"
 
 
 TOPOLOGY_NAME = "grove.io/topology-name"

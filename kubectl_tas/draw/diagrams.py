@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 
 from kubectl_tas.draw import html, svg, tree
 from kubectl_tas.draw.figure import Box, Figure, Look, rooted, within
 from kubectl_tas.draw.palette import LIGHT, STROKES
+from kubectl_tas.late import late_pattern
 from kubectl_tas.report.style import printable
 
 MOST_BOXES = 200
 """Boxes of a chart, at most: renderers refuse more than 500 arrows, or 50,000 characters."""
 _SETTINGS = '%%{init: {"flowchart": {"wrappingWidth": 480}}}%%'
 """Lines of boxes are not broken before that many pixels."""
-_SPECIAL = re.compile(r"[^\w .,:/()=█▒░-]")
+_SPECIAL = late_pattern(r"[^\w .,:/()=█▒░-]")
 """What Mermaid might read as more than text."""
 _FONT = "Helvetica,Arial,sans-serif"
 

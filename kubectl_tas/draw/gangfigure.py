@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from kubectl_tas.compile.podgroups import note
 from kubectl_tas.draw.figure import CUT, MOST_DEEP, Box, Facts, Figure, Look, folded
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.admission import Admission, Verdict
@@ -105,7 +104,7 @@ def _note(workload: FleetWorkload, gang: Gang) -> str:
     if not podgrouper.is_predicted(workload):
         why = podgrouper.row(workload).unpredicted or f"not predicted for a {workload.kind}"
         return f"made by KAI's PodGrouper; {why}"
-    return note(workload, divided=bool(gang.parts))
+    return podgrouper.note(workload, divided=bool(gang.parts))
 
 
 def _topology(workload: FleetWorkload) -> str | None:

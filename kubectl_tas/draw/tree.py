@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_tas.compile.podgroups import indices
 from kubectl_tas.draw.figure import Bar, Box, Figure, Look
 from kubectl_tas.gangs.workload_gang import PodSegment
 from kubectl_tas.report import table
 from kubectl_tas.report.style import printable
+from kubectl_tas.report.text import indices
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 
 _CELLS = 10

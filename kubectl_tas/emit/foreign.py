@@ -19,6 +19,7 @@ from typing import Literal
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.emit.disk import KUSTOMIZATION, MARK, TEMPORARY, unreadable
 from kubectl_tas.folders import MAX_DEPTH, is_below, is_git, is_hidden, is_matched, misspelled, too_deep
+from kubectl_tas.late import late_pattern
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.records import dataclass
 
@@ -56,7 +57,7 @@ _READ = {
 """Names of files that GitOps tools read, and what comes of it."""
 _MANIFEST = "a tool that applies all of the folder applies it too"
 _EXTRA = "it begins as one, but no kustomization that kubectl-tas wrote lists it"
-_PREVIEWS = re.compile(r"preview/(?:[^/]+/)*pod(?:group|gang)-[^/]*\.yaml")
+_PREVIEWS = late_pattern(r"preview/(?:[^/]+/)*pod(?:group|gang)-[^/]*\.yaml")
 """What the tool writes beside what is applied."""
 _UNKNOWN = "a plugin of Argo CD may read a file of this name"
 _HARMLESS_NAMES = frozenset(
@@ -73,12 +74,12 @@ _HARMLESS_SUFFIXES = (
 _MANIFESTS = (".yaml", ".yml", ".json")
 _MAX_SETTINGS = 1024 * 1024
 _MAX_LISTED = 5
-_CHANGING = re.compile(r"ident|filter(=.*)?|working-tree-encoding(=.*)?")
+_CHANGING = late_pattern(r"ident|filter(=.*)?|working-tree-encoding(=.*)?")
 """Attributes that have git change the bytes of a file. Flux reads commits by go-git, which knows none of them."""
 _NOT_LISTED = ("/.", "\n- .", "ustomization", "Chart.yaml", ".yml", "sonnet")
 """What no name has that a kustomization of the tool lists; where one has it, each file is looked at."""
-_MODULE_PATH = re.compile(r"\bpath\s*=([^\n#;]*)", re.IGNORECASE)
-_ENDING = re.compile(r"\.([A-Za-z0-9_-]+)")
+_MODULE_PATH = late_pattern(r"\bpath\s*=([^\n#;]*)", re.IGNORECASE)
+_ENDING = late_pattern(r"\.([A-Za-z0-9_-]+)")
 _MARK = MARK.encode()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
@@ -129,12 +129,22 @@ def _environment() -> Environment:
         loader=FileSystemLoader(resource_root() / "templates", encoding="utf-8"),
         undefined=StrictUndefined,
         auto_reload=False,
+        optimized=False,  # templates have no constants to fold
         autoescape=False,
         keep_trailing_newline=True,
     )
     filters: dict[str, Any] = {"scalar": scalar, "literal": literal, "comment": comment}
     filters |= {"entries": _entries, "fields": _fields}
     environment.filters.update(filters)
-    for name, file in _MACROS.items():
-        environment.globals[name] = getattr(environment.get_template(file).module, name)
+    environment.globals |= {name: partial(_call, name) for name in _MACROS}
     return environment
+
+
+def _call(name: str, *values: object) -> str:
+    return _macro(name)(*values)
+
+
+@cache
+def _macro(name: str) -> Callable[..., str]:
+    """One of ``_MACROS``; a repository without pods does not wait for those of pods."""
+    return getattr(_environment().get_template(_MACROS[name]).module, name)  # type: ignore[no-any-return]

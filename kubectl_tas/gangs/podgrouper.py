@@ -404,6 +404,15 @@ def rest_of_name(workload: FleetWorkload) -> str:
     return f"{text}; until the leader is ready, 1 pod is enough" if spec.leader_first else text
 
 
+def note(workload: FleetWorkload, *, divided: bool) -> str:
+    """What is shown of a workload, with its SubGroups where it is ``divided``, in one line."""
+    name, release = f"{workload.kind} {workload.name}", workload.pool.backend.release
+    text = f"What KAI makes of {name}"
+    if divided and asks_for_more(workload) and release:
+        text = f"What the segment annotations of {name} ask for, and not what KAI {release.version} makes of it"
+    return f"{text}; its name goes on with {rest_of_name(workload)}"
+
+
 def is_made_by_kai(workload: FleetWorkload) -> bool:
     """Whether KAI's PodGrouper makes its PodGroup."""
     return workload.pool.backend.is_kai and not workload.is_owned

@@ -6,13 +6,13 @@ import base64
 import binascii
 import json
 import posixpath
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
 from kubectl_tas.gangs.gang import FileMap
+from kubectl_tas.late import late_pattern
 from kubectl_tas.load.osmofiles import TOKEN
 from kubectl_tas.model.osmo_workflow import File, Task
 from kubectl_tas.model.repository import LocalFile, local_path
@@ -88,7 +88,7 @@ whole object in an annotation, and annotations have 256 KiB at the most. A large
 READ, RUN = 0o644, 0o755
 """Modes of files: OSMO's own, which are what a Secret's files have, and of what is executable in the repository."""
 _VOLUMES = {READ: "task-files", RUN: "task-programs"}
-_STRANGE = re.compile(r"[^-._A-Za-z0-9]+")
+_STRANGE = late_pattern(r"[^-._A-Za-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)

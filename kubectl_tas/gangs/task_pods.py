@@ -10,7 +10,6 @@ podFailurePolicy is what Kubernetes has for exit actions.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 from kubectl_tas.gangs.gang import Member
 from kubectl_tas.gangs.task_files import OUTPUT, with_mounts
 from kubectl_tas.gpus import VISIBLE_DEVICES
+from kubectl_tas.late import late_pattern
 from kubectl_tas.model.base import MAX_COUNT
 from kubectl_tas.model.osmo_workflow import Resource, Task, Timeout
 from kubectl_tas.model.platform import Nodes
@@ -254,8 +254,8 @@ _UNITS = {
     "ms": Fraction(1, 10**3),
     "us": Fraction(1, 10**6),
 }
-_NUMBER = re.compile(r"([0-9]+)(d|h|m|s|ms|us)")
-_ISO = re.compile(r"P(?:([0-9]+)D)?(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+(?:\.[0-9]+)?)S)?)?")
+_NUMBER = late_pattern(r"([0-9]+)(d|h|m|s|ms|us)")
+_ISO = late_pattern(r"P(?:([0-9]+)D)?(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+(?:\.[0-9]+)?)S)?)?")
 _EVICTED = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
 """A pod that its node or an eviction took away is made anew, as often as it takes."""
 _KILLED = (137, 143)

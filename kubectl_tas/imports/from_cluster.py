@@ -52,7 +52,7 @@ class Wanted:
     @property
     def config(self) -> ConfigSpec:
         """The settings that its names follow."""
-        return self.repository.config if self.repository else ConfigSpec()
+        return self.repository.config if self.repository else ConfigSpec.model_construct()
 
 
 @dataclass(slots=True, kw_only=True)

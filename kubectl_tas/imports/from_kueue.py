@@ -37,8 +37,8 @@ from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.pools import circles_of
 
-PREFIX: str = ConfigSpec().queuePrefix
-NAMESPACE = ConfigSpec().backends[0].namespace
+PREFIX: str = ConfigSpec.model_construct().queuePrefix
+NAMESPACE = ConfigSpec.model_construct().backends[0].namespace
 MAX_WEIGHT = 10**6
 """The largest weight that is written: larger ones lose digits, and only their ratios count."""
 _NUMBER = 3

@@ -21,6 +21,7 @@ from ruamel.yaml.events import (
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 from ruamel.yaml.tag import Tag
 
+from kubectl_tas.late import late_pattern
 from kubectl_tas.records import dataclass
 
 MAX_DEPTH = 64
@@ -36,8 +37,8 @@ _SECOND_ANCHOR = "second occurrence"
 """So it does with an anchor's second use."""
 _SURROGATE = "found invalid Unicode character escape code"
 """libyaml's word for half a character; JSON has no other way to escape one beyond the first 65,536."""
-_PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
-_INNER_COLON = re.compile(r"""(?<=[^\s,\[\]{}"']):(?=[^\s,\[\]{}])""")
+_PAIR = late_pattern(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+_INNER_COLON = late_pattern(r"""(?<=[^\s,\[\]{}"']):(?=[^\s,\[\]{}])""")
 """A colon within a word, which YAML 1.2 takes for a part of it."""
 _MAX_COLONS = 8
 """How many colons are looked for one by one, where they stand behind a quote within a word."""

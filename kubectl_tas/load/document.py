@@ -19,6 +19,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.late import late_pattern
 from kubectl_tas.load import syntax
 from kubectl_tas.load.compose import MAX_DEPTH, MAX_NODES, Root, TooDeepError, TooManyError, compose
 from kubectl_tas.load.reader import MERGE_KEY, FoundError, Reader
@@ -34,7 +35,7 @@ YAML_DEPTH = Rule(
 )
 
 
-_BARE_TAG = re.compile(r"(?:&[^\s,\[\]{}]+\s+)?!(?=[\s,\[\]{}]|\Z)")
+_BARE_TAG = late_pattern(r"(?:&[^\s,\[\]{}]+\s+)?!(?=[\s,\[\]{}]|\Z)")
 """A '!' alone, which libyaml reads over and kubectl does not; it is a tag where a node begins with it."""
 MANY_KEYS = 64
 """Mappings of more keys are looked up in a table."""
@@ -324,9 +325,9 @@ def _is_comment(line: str, *, outside: str) -> bool:
     return line.lstrip().startswith("#") and not line.startswith(outside)
 
 
-MARKER = re.compile(r"^(?:---|\.\.\.)(?:[ \t]*\r?\n|(?=[ \t])|\Z)", re.MULTILINE)
+MARKER = late_pattern(r"^(?:---|\.\.\.)(?:[ \t]*\r?\n|(?=[ \t])|\Z)", re.MULTILINE)
 """What stands before a document, or behind it; libyaml reads no such line within one."""
-_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+_LINE_BREAK = late_pattern(r"\r\n|\r|\n")
 _AROUND = 240
 """Characters of a line on either side of a place that are kept with it: a file may be a single line."""
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.late import late_pattern
 from kubectl_tas.load.document import Document, Lines
 from kubectl_tas.load.syntax import ODD_SPACE
 from kubectl_tas.model.repository import Waiver
 
 _MARK = "kubectl-tas:"
-_COMMENT = re.compile(rf"(?<!\S)#[ \t]*{_MARK}([^\r\n]*)")
-_IGNORE = re.compile(r"[ \t]*ignore\[[ \t]*([\w.-]+(?:[ \t]*,[ \t]*[\w.-]+)*)[ \t]*\]")
-_NO_CONTENT = re.compile(r"[ \t]*(#.*)?")
+_COMMENT = late_pattern(rf"(?<!\S)#[ \t]*{_MARK}([^\r\n]*)")
+_IGNORE = late_pattern(r"[ \t]*ignore\[[ \t]*([\w.-]+(?:[ \t]*,[ \t]*[\w.-]+)*)[ \t]*\]")
+_NO_CONTENT = late_pattern(r"[ \t]*(#.*)?")
 
 
 def waivers(path: str, text: str, documents: Sequence[Document]) -> Iterator[Waiver]:
@@ -48,7 +48,7 @@ YAML_LOOKALIKE = Rule(
     "them as a part of the word, so a name is not the one that it looks like. Type a plain one; where the character "
     "is meant, put the value in plain quotes.",
 )
-_ODD = re.compile(rf"{ODD_SPACE.pattern}|[\u2018-\u201f]")
+_ODD = late_pattern(rf"{ODD_SPACE.pattern}|[\u2018-\u201f]")
 
 
 def lookalikes(path: str, text: str, documents: Sequence[Document]) -> Iterator[Diagnostic]:

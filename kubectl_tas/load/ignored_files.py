@@ -10,6 +10,7 @@ from pathlib import Path
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
 from kubectl_tas.folders import MAX_DEPTH, misspelled
+from kubectl_tas.late import late_pattern
 from kubectl_tas.load.loading import CONFIG_MISPLACED
 from kubectl_tas.load.source import CONFIG_FILE, SUFFIXES
 from kubectl_tas.model.config import DEFAULT_SOURCES
@@ -49,17 +50,17 @@ _SHOWN_ONLY = frozenset({"doc", "docs", "example", "examples", "templates", "tes
 """Folders that hold such files without using them."""
 _HEAD = 4096
 """Bytes of each that are looked at."""
-_OURS = re.compile(rb"""^["']?workflow["']?[ \t]*:|^["']?apiVersion["']?[ \t]*:[ \t]*["']?tas/v1""", re.MULTILINE)
-_POOL = re.compile(rb"""^[ \t]+["']?pool["']?[ \t]*:""", re.MULTILINE)
-_LABEL = re.compile(rb"""kubectl-tas/pool["']?[ \t]*:""")
-_WORKLOAD = re.compile(
+_OURS = late_pattern(rb"""^["']?workflow["']?[ \t]*:|^["']?apiVersion["']?[ \t]*:[ \t]*["']?tas/v1""", re.MULTILINE)
+_POOL = late_pattern(rb"""^[ \t]+["']?pool["']?[ \t]*:""", re.MULTILINE)
+_LABEL = late_pattern(rb"""kubectl-tas/pool["']?[ \t]*:""")
+_WORKLOAD = late_pattern(
     rb"""^["']?kind["']?[ \t]*:[ \t]*["']?(%s)\b"""
     % "|".join(dict.fromkeys((*WORKLOADS, *(row.kind for row in PLAIN), "PodCliqueSet"))).encode(),
     re.MULTILINE,
 )
-_SAYS = re.compile(rb"%s|%s" % (_OURS.pattern, _WORKLOAD.pattern), re.MULTILINE)
+_SAYS = late_pattern(rb"%s|%s" % (_OURS.pattern, _WORKLOAD.pattern), re.MULTILINE)
 _RENDERED = b"app.kubernetes.io/managed-by: kubectl-tas"
-_CONFIG = re.compile(rb"""^["']?kind["']?[ \t]*:[ \t]*["']?Config\b""", re.MULTILINE)
+_CONFIG = late_pattern(rb"""^["']?kind["']?[ \t]*:[ \t]*["']?Config\b""", re.MULTILINE)
 
 
 def unread(root: Path, folders: Sequence[str], output: str) -> Iterator[Diagnostic]:

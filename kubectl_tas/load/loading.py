@@ -77,7 +77,7 @@ def config_of(source: Source) -> ConfigSpec:
     loader = _Loader(source, ())
     loader.read_config()
     found = loader.found["Config"]
-    spec: ConfigSpec = found[0].spec.spec if found else ConfigSpec()
+    spec: ConfigSpec = found[0].spec.spec if found else ConfigSpec.model_construct()
     return spec
 
 
@@ -127,7 +127,7 @@ class _Loader:
     def read_sources(self, tick: Callable[[int, int], None]) -> None:
         """Reads every file of the folders that the Config names."""
         declared = self.found["Config"][0] if self.found["Config"] else None
-        spec: ConfigSpec = declared.spec.spec if declared else ConfigSpec()
+        spec: ConfigSpec = declared.spec.spec if declared else ConfigSpec.model_construct()
         if declared is not None:
             self._check_folders(declared, spec)
         self.folders = [folder for folder in spec.sources if misspelled(folder) is None]
@@ -258,7 +258,7 @@ class _Loader:
             self._config = model.spec
         if kind.name == "Karta" and kind.row is None:
             with_kartas = imported("kubectl_tas.model.karta:with_kartas")
-            self._config = with_kartas(self._config or ConfigSpec(), [model])
+            self._config = with_kartas(self._config or ConfigSpec.model_construct(), [model])
         name = "Companion" if kind.place == COMPANION else kind.name if kind.row is None else _PLAIN
         self.found[name].append(declared)
         return None

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kubectl_tas.late import late_pattern
 from kubectl_tas.model.base import API_VERSION
 from kubectl_tas.records import dataclass
 
@@ -191,15 +192,15 @@ def _name_of(item: Any) -> str:
     return name if isinstance(name, str) else ""
 
 
-TOKEN = re.compile(r"\{\{([ ]*)(uuid|workflow_id|output|(?:input|host):(?:[^{}]*[^{} ]|[ ]))[ ]*\}\}")
+TOKEN = late_pattern(r"\{\{([ ]*)(uuid|workflow_id|output|(?:input|host):(?:[^{}]*[^{} ]|[ ]))[ ]*\}\}")
 """What OSMO fills in when a workflow runs, which is text to its templates: the blanks in front, and the token. No two
 parts of the pattern match one blank, so a long run of them is read once.
 """
-DEFAULTS = re.compile(r"""^["']?default-values["']?[ \t]*:""", re.MULTILINE)
+DEFAULTS = late_pattern(r"""^["']?default-values["']?[ \t]*:""", re.MULTILINE)
 """The root key with the values that a template has of its own."""
 _MARKS = ("{{", "{%", "{#", "default-values")
-_ROOT = re.compile(r"""^(?:\{\s*)?["']?(?:workflow|default-values)["']?[ \t]*:""", re.MULTILINE)
-_MARK = re.compile(r"(?<!\$)\{#|\{\{|\{%")
+_ROOT = late_pattern(r"""^(?:\{\s*)?["']?(?:workflow|default-values)["']?[ \t]*:""", re.MULTILINE)
+_MARK = late_pattern(r"(?<!\$)\{#|\{\{|\{%")
 """What begins a tag. A shell's ``${#`` does too, but makes no template of a workflow that has no other."""
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode
 
+from kubectl_tas.late import late_pattern
 from kubectl_tas.load.compose import TooDeepError, TooManyError
 from kubectl_tas.load.document import roots
 from kubectl_tas.load.reader import is_certain_text
@@ -20,17 +21,17 @@ from kubectl_tas.load.reader import reads_alike as scalar_reads_alike
 
 MAX_EXPANSION = 50
 """How many times as large a document may be with its aliases written out; kubectl refuses a hundred."""
-_ODD_TEXT = re.compile("^(?:---|\\.\\.\\.|%)|\r|[\x85\u2028\u2029\ufeff]", re.MULTILINE)
+_ODD_TEXT = late_pattern("^(?:---|\\.\\.\\.|%)|\r|[\x85\u2028\u2029\ufeff]", re.MULTILINE)
 """What separates documents for kubectl wherever it begins a line, and line breaks of YAML 1.1 only."""
-_ODD_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\(?:/|u[dD][89a-fA-F]|U0000[dD][89a-fA-F]|\t)")
+_ODD_ESCAPE = late_pattern(r"(?<!\\)(?:\\\\)*\\(?:/|u[dD][89a-fA-F]|U0000[dD][89a-fA-F]|\t)")
 """Escapes in double quotes that YAML 1.1 does not have."""
-_INDICATOR_IN_WORD = re.compile(r":(?![A-Za-z0-9/_.-])|(?<![A-Za-z0-9/_.-]):|\?")
+_INDICATOR_IN_WORD = late_pattern(r":(?![A-Za-z0-9/_.-])|(?<![A-Za-z0-9/_.-]):|\?")
 """Colons and question marks in a plain scalar within braces at which parsers may end it."""
-_ODD_HEAD = re.compile(r"[^\n]*[|>][-+0-9]*#")
+_ODD_HEAD = late_pattern(r"[^\n]*[|>][-+0-9]*#")
 """The head of a block scalar with a comment right behind it."""
-_ODD_TAB = re.compile(r"^(?:(?!(?:^|[ ])#)[^\n\t])*\t", re.MULTILINE)
+_ODD_TAB = late_pattern(r"^(?:(?!(?:^|[ ])#)[^\n\t])*\t", re.MULTILINE)
 """A tab outside of comments."""
-_ODD_TAB_IN_BLOCK = re.compile(r"\A[^\n]*\t|^[ ]*\t[ \t]*$", re.MULTILINE)
+_ODD_TAB_IN_BLOCK = late_pattern(r"\A[^\n]*\t|^[ ]*\t[ \t]*$", re.MULTILINE)
 """A tab in the head of a block scalar, or in an empty line of it."""
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from ruamel.yaml.nodes import MappingNode, ScalarNode
 
 from kubectl_tas.diagnostics import Rule, Severity
+from kubectl_tas.late import late_pattern
 from kubectl_tas.load.compose import MAX_NODES
 from kubectl_tas.load.source import FILE_NOT_TEXT
 from kubectl_tas.yaml import LargeNumber
@@ -171,12 +172,12 @@ def _merge_sources(value: Any, node: Any) -> list[dict[str, Any]]:
 
 MAX_DIGITS = 18
 """A whole number with more digits may be beyond 64 bits, so it stays text."""
-_INT = re.compile(rf"[-+]?[0-9]{{1,{MAX_DIGITS}}}")
-_OCTAL = re.compile(r"0o[0-7]{1,20}")
-_OLD_OCTAL = re.compile(rf"[-+]?0[0-7]{{1,{MAX_DIGITS}}}")
+_INT = late_pattern(rf"[-+]?[0-9]{{1,{MAX_DIGITS}}}")
+_OCTAL = late_pattern(r"0o[0-7]{1,20}")
+_OLD_OCTAL = late_pattern(rf"[-+]?0[0-7]{{1,{MAX_DIGITS}}}")
 """As modes of files are written, such as 0400. Go reads them so (sigs.k8s.io/yaml: ``resolve`` of goyaml.v2)."""
-_HEX = re.compile(r"0x[0-9a-fA-F]{1,16}")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,3})?")
+_HEX = late_pattern(r"0x[0-9a-fA-F]{1,16}")
+_FLOAT = late_pattern(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,3})?")
 _WORDS: dict[str, bool | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -187,9 +188,9 @@ _APART = frozenset(
     {"=", "<<", *(form for word in ("y", "n", "yes", "no", "on", "off") for form in (word, word.title(), word.upper()))}
 )
 """Words that YAML 1.1 takes for something else than text."""
-_CERTAIN_NUMBER = re.compile(rf"-?(0|[1-9][0-9]{{0,{MAX_DIGITS - 1}}})(\.[0-9]{{1,15}})?")
+_CERTAIN_NUMBER = late_pattern(rf"-?(0|[1-9][0-9]{{0,{MAX_DIGITS - 1}}})(\.[0-9]{{1,15}})?")
 """Numbers that no reader takes for others: no sign in front, no leading zero, no exponent."""
-_NUMBER_LIKE = re.compile(
+_NUMBER_LIKE = late_pattern(
     r"[-+]?(0[xob][-+]?[0-9a-f]*|[0-9]*(:[0-9]*)*(\.[0-9]*)?(e[-+]?[0-9]*)?|\.(inf|nan))"
     r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([t \t].*)?",
     re.IGNORECASE | re.DOTALL,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MAX_DEPTH, MOVE, is_below, is_git, is_hidden, misspelled, real_output
+from kubectl_tas.late import late_pattern
 from kubectl_tas.model.config import VALUES_FOLDER
 from kubectl_tas.records import dataclass
 
@@ -344,7 +345,7 @@ FILE_NOT_TEXT = Rule(
     "A file is not UTF-8 text.",
     "YAML for Kubernetes is UTF-8. A binary file, or one saved in another encoding, has got into the folder.",
 )
-CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
+CONTROL = late_pattern("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 """A character that no text has."""
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 

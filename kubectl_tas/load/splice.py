@@ -7,7 +7,6 @@ edit is refused.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -16,21 +15,21 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from kubectl_tas import yaml
 from kubectl_tas.errors import TasError
+from kubectl_tas.late import late_pattern
 from kubectl_tas.load.document import MARKER, Document, parse, roots
 from kubectl_tas.load.kinds import WORKFLOW, Kind, recognise
 from kubectl_tas.load.osmofiles import template_root
 from kubectl_tas.load.schema import items_of
 from kubectl_tas.load.source import decode
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.grovekinds import PodCliqueSet
+from kubectl_tas.model.kindlists import WORKLOADS
 from kubectl_tas.model.labels import OWN_PREFIX
-from kubectl_tas.model.workload_kinds import WORKLOADS
 
 BOM = "\ufeff"
-_BREAK = re.compile(r"\r\n|\r|\n")
-_REST_OF_LINE = re.compile(r"[ \t]*(,?)[ \t]*(?:#[^\r\n]*)?(?=[\r\n])")
+_BREAK = late_pattern(r"\r\n|\r|\n")
+_REST_OF_LINE = late_pattern(r"[ \t]*(,?)[ \t]*(?:#[^\r\n]*)?(?=[\r\n])")
 """What may stand behind an entry of a flow mapping that has its line to itself: a comma and a comment."""
-_BLOCK_HEADER = re.compile(r"[|>][-+1-9]*([ \t]+#[^\r\n]*)?")
+_BLOCK_HEADER = late_pattern(r"[|>][-+1-9]*([ \t]+#[^\r\n]*)?")
 _QUOTES = {"'": "'", '"': '"'}
 """The styles of scalars that stay when one is replaced."""
 Value = str | int | bool | Mapping[str, "Value"] | Sequence["Value"] | None
@@ -166,7 +165,7 @@ def sent_elsewhere(
             if kind is WORKFLOW and isinstance(data.get("workflow"), dict):
                 if is_meant("Workflow", str(data["workflow"].get("name"))):
                     text = set_value(text, item.index, (*item.within, "workflow", key), str(value), after="name")
-            elif isinstance(kind, Kind) and (kind.row is not None or kind.model in (*WORKLOADS, PodCliqueSet)):
+            elif isinstance(kind, Kind) and (kind.row is not None or kind.name in (*WORKLOADS, "PodCliqueSet")):
                 named = data.get("metadata")
                 if is_meant(str(data.get("kind")), str(named.get("name") if isinstance(named, dict) else None)):
                     label: KeyPath = (*item.within, "metadata", "labels", f"{OWN_PREFIX}{key}")

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.late import late_pattern
 from kubectl_tas.records import dataclass
 
 YAML_SYNTAX = Rule(
@@ -33,7 +34,7 @@ class _Words:
 
 LEFT_OUT = "..."
 """What documents write for what they leave out."""
-_DOTS = re.compile(r"([ \t]+)\.\.\.\s*")
+_DOTS = late_pattern(r"([ \t]+)\.\.\.\s*")
 LEFT_OUT_HINT = "Replace the '...' with the fields or values that it stands for, or remove it."
 _INDENTATION = "Check the indentation of this line and the one above."
 _ANCHOR = _Words(
@@ -80,14 +81,14 @@ _WORDS: dict[str, _Words] = {
         "YAML has no such escape", "In double quotes write '\\\\' for a backslash, or use single quotes."
     ),
 }
-ODD_SPACE = re.compile("[\u00a0\u1680\u2000-\u200b\u202f\u205f\u3000\ufeff]")
+ODD_SPACE = late_pattern("[\u00a0\u1680\u2000-\u200b\u202f\u205f\u3000\ufeff]")
 """Characters that look like a space, or like nothing, and are none to YAML."""
-_TEMPLATE = re.compile(r"\{\{-|\{\{[^{}]*-\}\}|\{%|\{\{[ \t]*(if|else|end|range|with|include|define|template)\b")
+_TEMPLATE = late_pattern(r"\{\{-|\{\{[^{}]*-\}\}|\{%|\{\{[ \t]*(if|else|end|range|with|include|define|template)\b")
 """Blocks of Go and Jinja templates."""
-_BLOCK = re.compile(r"(^|[-:][ \t]+)[|>][-+0-9]*[ \t]*(#.*)?$")
+_BLOCK = late_pattern(r"(^|[-:][ \t]+)[|>][-+0-9]*[ \t]*(#.*)?$")
 """The end of a line that begins a block of text."""
-_LINE_BREAK = re.compile(r"\r\n|\r|\n")
-_CONFLICT = re.compile(r"^(<<<<<<<|>>>>>>>) .*", re.MULTILINE)
+_LINE_BREAK = late_pattern(r"\r\n|\r|\n")
+_CONFLICT = late_pattern(r"^(<<<<<<<|>>>>>>>) .*", re.MULTILINE)
 """How git marks the sides of a conflict."""
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import posixpath
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Severity
+from kubectl_tas.late import late_pattern
 from kubectl_tas.records import dataclass
 
 
@@ -66,7 +66,7 @@ def _join(folder: str, path: str) -> str:
     return path if path == STDIN else posixpath.normpath(f"{folder}/{path}")
 
 
-_LINE = re.compile(r"\bline \d+")
+_LINE = late_pattern(r"\bline \d+")
 
 
 def fingerprints(diagnostics: Sequence[Diagnostic]) -> list[str]:

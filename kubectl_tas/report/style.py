@@ -7,6 +7,7 @@ import re
 import unicodedata
 
 from kubectl_tas.diagnostics import Severity
+from kubectl_tas.late import late_pattern
 from kubectl_tas.yaml import UNPRINTABLE
 
 RESET = "\x1b[0m"
@@ -26,11 +27,11 @@ def severity(value: Severity, *, colour: bool) -> str:
     return paint(value.value, _COLOURS[value], colour=colour)
 
 
-_UNPRINTABLE = re.compile(f"[{UNPRINTABLE}]")
+_UNPRINTABLE = late_pattern(f"[{UNPRINTABLE}]")
 _COLOUR = "|".join(re.escape(code) for code in (RESET, BOLD, DIM, BLUE, *_COLOURS.values()))
-_LINES = re.compile(f"(?![\\n\\t])[{UNPRINTABLE}]")
-_PAINTED = re.compile(f"(?P<colour>{_COLOUR})|{_LINES.pattern}")
-_COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#\[|#vso\[)", re.MULTILINE)
+_LINES = late_pattern(f"(?![\\n\\t])[{UNPRINTABLE}]")
+_PAINTED = late_pattern(f"(?P<colour>{_COLOUR})|{_LINES.pattern}")
+_COMMAND = late_pattern(r"^(\s*):(?=:)|#(?=#\[|#vso\[)", re.MULTILINE)
 """What makes a line of output a command to the CI job that runs the tool: ``::`` in front, or ``##[`` anywhere."""
 
 

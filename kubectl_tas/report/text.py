@@ -47,6 +47,12 @@ def plural(number: int | Decimal, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def indices(span: tuple[int, int]) -> str:
+    """``4 to 7``, or ``4``."""
+    first, last = span
+    return str(first) if first == last else f"{first} to {last}"
+
+
 def _block(diagnostic: Diagnostic, *, colour: bool) -> str:
     place = f"{paint(printable(str(diagnostic.location)), BOLD, colour=colour)}: " if diagnostic.location else ""
     kind = severity(diagnostic.severity, colour=colour)

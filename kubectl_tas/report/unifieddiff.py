@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import unified_diff
 from io import StringIO
 
 from kubectl_tas.credentials import hidden_lines
@@ -19,6 +18,8 @@ def unified(differences: Iterable[Difference]) -> str:
 
 
 def _diff(difference: Difference) -> str:
+    from difflib import unified_diff  # most runs differ in nothing
+
     path, old, new = printable(difference[0]), *difference[1:]
     before = f"a/{path}" if old is not None else "/dev/null"
     after = f"b/{path}" if new is not None else "/dev/null"

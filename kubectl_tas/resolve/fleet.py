@@ -282,7 +282,7 @@ def resolve(repository: Repository) -> Fleet:
 def resolve_context(repository: Repository) -> Context:
     """What the pools, subpools, topologies and settings of a repository come to."""
     declared = repository.config
-    config = declared.spec.spec if declared else ConfigSpec()
+    config = declared.spec.spec if declared else ConfigSpec.model_construct()
     if repository.kartas:
         with_kartas = imported("kubectl_tas.model.karta:with_kartas")
         config = with_kartas(config, [item.spec for item in repository.kartas])

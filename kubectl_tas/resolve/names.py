@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import count
 
+from kubectl_tas.late import late_pattern
 from kubectl_tas.model.labels import TARGET_SEPARATOR
 
 MAX_LABEL = 63
@@ -20,7 +21,7 @@ HASH = 8
 SEPARATOR = TARGET_SEPARATOR
 SHARED = "shared"
 """The shadow queue's place among the subpools; no subpool may have this name."""
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_LABEL = late_pattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 
 def is_label(name: str) -> bool:

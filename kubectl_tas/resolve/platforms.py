@@ -20,6 +20,7 @@ from pydantic import ValidationError
 from kubectl_tas import quantities
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.jinja.bounds import TEMPLATE_UNDEFINED, Budget, Refusal
+from kubectl_tas.late import late_pattern
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.osmo_workflow import Resource, Task
 from kubectl_tas.model.platform import (
@@ -47,8 +48,8 @@ UNKNOWABLE = ("WF_UUID", "WF_GROUP_UUID", "WF_TASK_UUID", "WF_RETRY_ID", "WF_SUB
 NODE_TOKENS = ("K8_CPU", "K8_MEMORY", "K8_STORAGE", "K8_GPU")
 """Tokens of resource validations: what a node has."""
 _SIZES = ("Ti", "Gi", "Mi", "Ki")
-_AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?)([A-Za-z]*)")
-_ARRAY = re.compile(r"ARRAY:\[(.*)\]", re.DOTALL)
+_AMOUNT = late_pattern(r"([0-9]+(?:\.[0-9]+)?)([A-Za-z]*)")
+_ARRAY = late_pattern(r"ARRAY:\[(.*)\]", re.DOTALL)
 """How a token of OSMO's says that its value is a list."""
 
 
@@ -110,7 +111,7 @@ class FleetPlatform:
     def nodes(self) -> Nodes:
         """What its pods need of a node: what the pool says, and what it says itself."""
         shared, own = self.pool.spec.spec.nodes, self.spec.nodes
-        if own == Nodes():
+        if own == Nodes.model_construct():
             return shared
         return Nodes(selector=shared.selector | own.selector, tolerations=(*shared.tolerations, *own.tolerations))
 

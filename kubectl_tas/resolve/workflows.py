@@ -183,7 +183,7 @@ def groups_of(workflow: Workflow) -> Iterator[tuple[Group, KeyPath]]:
         yield group, ("workflow", "groups", index)
     if not spec.groups:
         for index, task in enumerate(spec.tasks):
-            yield Group(name=task.name, tasks=(task,)), ("workflow", "tasks", index)
+            yield Group.model_construct(name=task.name, tasks=(task,)), ("workflow", "tasks", index)
 
 
 def task_path(workflow: Workflow, group: KeyPath, index: int) -> KeyPath:
@@ -226,7 +226,7 @@ class _Resources:
         if name != DEFAULT_RESOURCE:
             where = (*path, "resource")
             self.dangling.append(Dangling("resource", task.resource, tuple(self.found), self.declared, where))
-        return FleetResource(Resource(), (), path, self.pool.platforms.of(None))
+        return FleetResource(Resource.model_construct(), (), path, self.pool.platforms.of(None))
 
 
 def _requirements(

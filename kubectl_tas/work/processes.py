@@ -10,11 +10,9 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-import selectors
 import signal
 import struct
 import sys
-import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import field
@@ -50,6 +48,8 @@ class Spool:
         self._held = bytearray()  # where the system keeps no file that has no name
         self._handle: int | None = None
         if os.name == "posix":
+            import tempfile  # only texts that are kept need it
+
             self._handle, path = tempfile.mkstemp(prefix="kubectl-tas-")
             os.unlink(path)  # noqa: PTH108 - nobody else knows it
             weakref.finalize(self, os.close, self._handle)
@@ -136,6 +136,8 @@ def outcomes(work: Sequence[RawFile], shared: Shared, processes: int, *, render:
 
 
 def _by_several(work: Sequence[RawFile], shared: Shared, processes: int, *, render: bool) -> Iterator[Done]:
+    import selectors  # only several processes need it
+
     yield from outcomes(work[:_FIRST], shared, 1, render=render)
     work = work[_FIRST:]
     sys.stdout.flush()
