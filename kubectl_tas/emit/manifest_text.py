@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
@@ -112,15 +112,20 @@ class _Environment(Environment):
         return {**self.globals, **(d or {})}
 
 
-def _entries(values: Mapping[str, object], indent: str) -> str:
+def entries(values: Mapping[str, object], indent: str) -> str:
     """The lines of a mapping of scalars, each behind a line break."""
-    return "".join([f"\n{indent}{scalar(key)}: {scalar(value)}" for key, value in values.items()])
+    return "".join([_line(key, value, indent) for key, value in values.items()])
 
 
 def _fields(model: Model, indent: str, *names: str) -> str:
     """The same of those of a model's fields that have a value."""
-    found = [(name, getattr(model, name)) for name in names]
-    return "".join([f"\n{indent}{name}: {scalar(value)}" for name, value in found if value is not None])
+    return "".join([_line(name, value, indent) for name in names if (value := getattr(model, name)) is not None])
+
+
+@lru_cache(maxsize=65536, typed=True)
+def _line(key: object, value: object, indent: str) -> str:
+    """The line of a scalar, behind a line break: many manifests share it. Typed, since True is not written as 1."""
+    return f"\n{indent}{scalar(key)}: {scalar(value)}"
 
 
 @cache
@@ -133,7 +138,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     filters: dict[str, Any] = {"scalar": scalar, "literal": literal, "comment": comment}
-    filters |= {"entries": _entries, "fields": _fields}
+    filters |= {"entries": entries, "fields": _fields}
     environment.filters.update(filters)
     for name, file in _MACROS.items():
         environment.globals[name] = getattr(environment.get_template(file).module, name)
