@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
@@ -17,7 +17,7 @@ from kubectl_tas.resources import resource_root
 from kubectl_tas.yaml import comment, literal, scalar
 
 _MACROS = {"metadata": "_metadata.j2", "pod_spec": "_podspec.j2", "selector": "_selector.j2"}
-"""What all templates may call, and its file: an import would be done again for each object."""
+"""Macros that are filters of all templates, each with its file: an import would be done again for each object."""
 _ADVICE = "; edit that and run `kubectl tas render`."
 
 
@@ -39,7 +39,12 @@ class Deferred:
 
 def digest_of(content: str) -> str:
     """By which a text is known."""
-    return hashlib.blake2b(content.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+    return digest_of_bytes(content.encode("utf-8", "surrogateescape"))
+
+
+def digest_of_bytes(content: bytes) -> str:
+    """The same of the bytes of a text."""
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 def is_same(before: str, after: str | Deferred) -> bool:
@@ -117,6 +122,11 @@ def entries(values: Mapping[str, object], indent: str) -> str:
     return "".join([_line(key, value, indent) for key, value in values.items()])
 
 
+def _elements(values: Iterable[object], indent: str) -> str:
+    """The lines of a list of scalars, each behind a line break."""
+    return "".join([f"\n{indent}- {scalar(value)}" for value in values])
+
+
 def _fields(model: Model, indent: str, *names: str) -> str:
     """The same of those of a model's fields that have a value."""
     return "".join([_line(name, value, indent) for name in names if (value := getattr(model, name)) is not None])
@@ -138,8 +148,8 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     filters: dict[str, Any] = {"scalar": scalar, "literal": literal, "comment": comment}
-    filters |= {"entries": entries, "fields": _fields}
+    filters |= {"entries": entries, "elements": _elements, "fields": _fields}
     environment.filters.update(filters)
     for name, file in _MACROS.items():
-        environment.globals[name] = getattr(environment.get_template(file).module, name)
+        environment.filters[name] = getattr(environment.get_template(file).module, name)
     return environment
