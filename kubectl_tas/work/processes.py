@@ -54,10 +54,10 @@ class Spool:
             os.unlink(path)  # noqa: PTH108 - nobody else knows it
             weakref.finalize(self, os.close, self._handle)
 
-    def put(self, texts: Sequence[str]) -> int:
+    def put(self, texts: Sequence[bytes]) -> int:
         """Adds texts one behind the other; where the first begins."""
         start = self.end
-        content = "".join(texts).encode("utf-8", "surrogatepass")
+        content = b"".join(texts)
         if self._handle is None:
             self._held += content
         else:
@@ -81,7 +81,7 @@ class Shelf:
     def put(self, path: str, text: str) -> None:
         """Keeps the text of a file."""
         self._spool = self._spool or Spool()
-        start = self._spool.put([text])
+        start = self._spool.put([text.encode("utf-8", "surrogatepass")])
         self._places[path] = start, self._spool.end - start
 
     def get(self, path: str) -> str | None:
@@ -161,7 +161,7 @@ def _by_several(work: Sequence[RawFile], shared: Shared, processes: int, *, rend
 
 
 def _done(raw: RawFile, shared: Shared, spool: Spool | None) -> Done:
-    texts: list[str] | None = None if spool is None else []
+    texts: list[bytes] | None = None if spool is None else []
     found = outcome(raw, shared, texts)
     return Done(raw, found, Strip(spool, spool.put(texts or ())) if spool else None)
 
