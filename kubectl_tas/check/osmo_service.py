@@ -211,8 +211,10 @@ def _data(uses: Sequence[_Use], message: str, does: str, folder: str) -> Iterato
 
 def _uses(fleet: Fleet, declared: Declared[Workflow]) -> Iterator[_Use]:
     for group, task, path in declared.spec.all_tasks:
+        if not _has_tokens(task):
+            continue
         seen = set[tuple[str, bool]]()
-        for tokens, place, within, is_file in _texts(fleet, declared, task, path) if _has_tokens(task) else ():
+        for tokens, place, within, is_file in _texts(fleet, declared, task, path):
             for token in tokens:
                 if (token, is_file) not in seen:
                     seen.add((token, is_file))
