@@ -132,7 +132,7 @@ def _fields(model: Model, indent: str, *names: str) -> str:
     return "".join([_line(name, value, indent) for name in names if (value := getattr(model, name)) is not None])
 
 
-@lru_cache(maxsize=65536, typed=True)
+@lru_cache(maxsize=4096, typed=True)
 def _line(key: object, value: object, indent: str) -> str:
     """The line of a scalar, behind a line break: many manifests share it. Typed, since True is not written as 1."""
     return f"\n{indent}{scalar(key)}: {scalar(value)}"
