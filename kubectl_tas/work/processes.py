@@ -38,7 +38,8 @@ _FIRST = 4
 """Files that the first process does by itself: what is made once, such as validators, the others have then too."""
 _COLLECT = 250
 """Files after which garbage is collected."""
-_READ = 1024 * 1024
+_READ = 64 * 1024
+"""Bytes that a pipe holds."""
 
 
 class Spool:
@@ -238,16 +239,17 @@ def _run(work: Sequence[RawFile], shared: Shared, spool: Spool | None, pipe: int
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asked for it ends it
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         gc.disable()
-        for number, raw in enumerate(work):
-            if number % _COLLECT == _COLLECT - 1:
-                gc.collect()
-            try:
-                done = _done(raw, shared, spool)
-            except Exception:  # the other process meets it too, and tells
-                _write(pipe, _HEAD.pack(number, 0, _FAILED))
-                break
-            content = to_bytes(done.outcome.plain)
-            _write(pipe, _HEAD.pack(number, done.texts.start if done.texts else 0, len(content)) + content)
+        with open(pipe, "wb", buffering=_READ) as told:
+            for number, raw in enumerate(work):
+                if number % _COLLECT == _COLLECT - 1:
+                    gc.collect()
+                try:
+                    done = _done(raw, shared, spool)
+                except Exception:  # the other process meets it too, and tells
+                    told.write(_HEAD.pack(number, 0, _FAILED))
+                    break
+                content = to_bytes(done.outcome.plain)
+                told.write(_HEAD.pack(number, done.texts.start if done.texts else 0, len(content)) + content)
         code = 0
     except BrokenPipeError:
         code = 0
