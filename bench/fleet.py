@@ -225,8 +225,8 @@ class Fleet:
         return measured([sys.executable, "-m", "kubectl_tas", *words], {**ENVIRONMENT, "XDG_CACHE_HOME": kept})
 
     def put_aside(self) -> None:
-        """Takes the manifests away. Deleted they would cost the next run time: within a minute or five, ext4 looks
-        past each number of a deleted file before it gives a new one.
+        """Takes the manifests away, and deletes none: ext4 gives the number of a deleted file to no other for a minute
+        or more, and looks at each of them whenever it makes a file.
         """
         (self.root / "manifests").rename(self._aside / str(len(list(self._aside.iterdir()))))
 
