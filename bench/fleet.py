@@ -202,7 +202,8 @@ class Fleet:
 
     def __init__(self, folder: Path, pools: int, workflows: int, seed: int) -> None:
         self.root, self.small, self.site = folder / "root", folder / "small", folder / "site"
-        self._kept, self._new = folder / "kept", folder / "new"
+        self._kept, self._new, self._aside = folder / "kept", folder / "new", folder / "aside"
+        self._aside.mkdir()
         self._edits = 0
         write_repository(self.root, pools, workflows, seed)
         write_repository(self.small, 1, 2, seed)
@@ -222,6 +223,12 @@ class Fleet:
         os.chdir(self.root)
         kept = str(self._new if is_cold else self._kept)
         return measured([sys.executable, "-m", "kubectl_tas", *words], {**ENVIRONMENT, "XDG_CACHE_HOME": kept})
+
+    def put_aside(self) -> None:
+        """Takes the manifests away, and deletes none: ext4 gives the number of a deleted file to no other for a minute
+        or more, and looks at each of them whenever it makes a file.
+        """
+        (self.root / "manifests").rename(self._aside / str(len(list(self._aside.iterdir()))))
 
     def edit(self, path: str, word: str) -> None:
         """Gives a file a state that it never had."""
@@ -258,7 +265,7 @@ class Row:
         if self.before == "cold":
             shutil.rmtree(fleet.site, ignore_errors=True)
             if words[0] == "render":
-                shutil.rmtree(fleet.root / "manifests")
+                fleet.put_aside()
         elif not self.is_start:
             fleet.run(words)
         if self.before == "workflow":

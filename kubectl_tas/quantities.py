@@ -159,7 +159,12 @@ def each(make: Callable[[ResourceName], Amount]) -> Amounts:
 
 def total(parts: Iterable[Amounts]) -> Amounts:
     """The sum."""
-    return sum(parts, NOTHING)
+    gpu: Amount = 0
+    cpu: Amount = 0
+    memory: Amount = 0
+    for part in parts:
+        gpu, cpu, memory = gpu + part.gpu, cpu + part.cpu, memory + part.memory
+    return Amounts(gpu, cpu, memory)
 
 
 def smaller(first: Amounts, second: Amounts) -> Amounts:

@@ -111,6 +111,7 @@ _PORT_NAME = _spelled(
 )
 
 
+@lru_cache(maxsize=_KEPT)
 def image(text: str) -> Refusal:
     """A container image."""
     if not text:

@@ -13,6 +13,7 @@ from kubectl_tas.model.artifact import Artifact, PassThrough
 from kubectl_tas.model.artifact import Manifest as AnyManifest
 from kubectl_tas.model.kindlists import Phase
 from kubectl_tas.model.pod import Job
+from kubectl_tas.yaml import LargeNumber, scalar
 from tests.support.documents import documents, of_schema
 from tests.support.pyyaml import safe_load
 from tools.schemas import json_schema
@@ -41,3 +42,10 @@ def test_all_is_written(kind: str, data: st.DataObject) -> None:
     manifest = KINDS[kind].model_validate(document | BINDING if kind == "ClusterTopology" else document)
     written = manifest_text.document(Artifact("prod", Phase.POD, "folder", "file.yaml", manifest, "source.yaml"))
     assert said(safe_load(written)) == said(manifest.model_dump(mode="json"))
+
+
+def test_equal_values_of_several_types_are_written_apart() -> None:
+    values = (1, True, 1.0, "1", "true", LargeNumber("1"))
+    written = [manifest_text.entries({"of": value}, "") for value in (*values, *values)]
+    assert written == [f"\nof: {scalar(value)}" for value in (*values, *values)]
+    assert len(set(written)) == 5

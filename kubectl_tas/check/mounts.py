@@ -17,7 +17,6 @@ from kubectl_tas.model.repository import Declared, local_path
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.workflows import groups_of, task_path
 
 MOUNT_PATH = Rule(
     "mount-path",
@@ -70,13 +69,11 @@ class _Mount:
 def check_mounts(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every task of every workflow, whether its pool exists or not."""
     for declared in fleet.repository.workflows:
-        for group, where in groups_of(declared.spec):
-            for index, task in enumerate(group.tasks):
-                if task.files or task.credentials:
-                    path = task_path(declared.spec, where, index)
-                    yield from _mounts(declared, task, path)
-                    yield from _contents(fleet, declared, task, path)
-                    yield from _credentials(declared, task, path)
+        for _, task, path in declared.spec.all_tasks:
+            if task.files or task.credentials:
+                yield from _mounts(declared, task, path)
+                yield from _contents(fleet, declared, task, path)
+                yield from _credentials(declared, task, path)
 
 
 def _mounts(declared: Declared[Workflow], task: Task, path: KeyPath) -> Iterator[Diagnostic]:

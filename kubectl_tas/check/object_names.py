@@ -13,7 +13,6 @@ from kubectl_tas.model.pool_kinds import Subpool
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.workflows import groups_of, resource_paths, task_path
 
 NAME_INVALID = Rule(
     "name-invalid",
@@ -160,7 +159,7 @@ def _workflow(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
 
 
 def _topology_groups(workflow: Workflow) -> Iterator[tuple[str, str, KeyPath]]:
-    for _, resource, path in resource_paths(workflow):
+    for _, resource, path in workflow.all_resources:
         for index, requirement in enumerate(resource.topology):
             yield "topology group", requirement.group, (*path, "topology", index, "group")
 
@@ -168,12 +167,12 @@ def _topology_groups(workflow: Workflow) -> Iterator[tuple[str, str, KeyPath]]:
 def workflow_names(workflow: Workflow) -> Iterator[tuple[str, str, KeyPath]]:
     """Every name that a workflow defines: what it names, as written, and where."""
     yield "workflow", workflow.workflow.name, ("workflow", "name")
-    for group, path in groups_of(workflow):
+    for group, path, places in workflow.all_groups:
         if workflow.workflow.groups:
             yield "group", group.name, (*path, "name")
-        for index, task in enumerate(group.tasks):
-            yield "task", task.name, (*task_path(workflow, path, index), "name")
-    for name, _, path in resource_paths(workflow):
+        for task, place in zip(group.tasks, places, strict=True):
+            yield "task", task.name, (*place, "name")
+    for name, _, path in workflow.all_resources:
         yield "resource", name, path
 
 

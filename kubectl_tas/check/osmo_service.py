@@ -19,7 +19,6 @@ from kubectl_tas.model.repository import Declared, local_path
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.workflows import groups_of, resource_paths, task_path
 from kubectl_tas.words import did_you_mean, shortened
 
 OSMO_ONLY = Rule(
@@ -92,7 +91,7 @@ def check_osmo_only(fleet: Fleet) -> Iterator[Diagnostic]:
         is_low = declared.spec.workflow.priority == "LOW"
         lost = _of_workflow(declared.spec, as_jobs=form == "jobs" or (is_low and form != "pods"))
         if id(declared) not in on_platforms:
-            lost = chain(lost, *(_used(item, ("platform",)) for _, item, _ in resource_paths(declared.spec)))
+            lost = chain(lost, *(_used(item, ("platform",)) for _, item, _ in declared.spec.all_resources))
         yield from _finding(declared, ("workflow", "name"), lost)
     for pool in fleet.repository.pools:
         spec = pool.spec.spec
@@ -114,7 +113,7 @@ def _finding(declared: Declared[Any], place: KeyPath, lost: Iterable[Lost]) -> I
 
 def _of_workflow(workflow: Workflow, *, as_jobs: bool) -> Iterator[Lost]:
     yield from _used(workflow.workflow.timeout, ("queue_timeout",))
-    for group, _ in groups_of(workflow):
+    for group, _, _ in workflow.all_groups:
         several = len(group.tasks) > 1
         if several:
             yield from _used(group, ("barrier", "ignoreNonleadStatus"))
@@ -122,13 +121,15 @@ def _of_workflow(workflow: Workflow, *, as_jobs: bool) -> Iterator[Lost]:
             if several:
                 yield from _used(task, ("lead",))
             yield from _used(task, _TASK_FIELDS)
-            yield from _of_codes("exitActions", task.exitActions, as_jobs=as_jobs, several=several)
+            if task.exitActions:
+                yield from _of_codes("exitActions", task.exitActions, as_jobs=as_jobs, several=several)
 
 
 def _used(model: BaseModel, fields: tuple[str, ...]) -> Iterator[Lost]:
     """Those of ``fields`` that are written; no task loses by what says false, but for ignoreNonleadStatus."""
+    written = model.model_fields_set
     for field in fields:
-        if field in model.model_fields_set and (getattr(model, field) or field == "ignoreNonleadStatus"):
+        if field in written and (getattr(model, field) or field == "ignoreNonleadStatus"):
             yield field, _LOST[field]
 
 
@@ -191,7 +192,7 @@ def _unknown(workflow: Workflow, use: _Use) -> Diagnostic | None:
     own = {names.fold(item.name): item.name for item in use.group.tasks}
     if kind == "host" and name not in own:
         message = f'{{{{{use.token}}}}}{within} names no task of the group "{use.group.name}"'
-        others = [other.name for other, _ in groups_of(workflow) if name in {names.fold(t.name) for t in other.tasks}]
+        others = [group.name for group, task, _ in workflow.all_tasks if names.fold(task.name) == name]
         message += f'; "{name}" is in "{others[0]}"' if others else ""
         advice = "Only tasks of one group know each other's hosts." if others else did_you_mean(name, own)
         hint = f"{advice} The group has {shortened(list(own.values()))}.".strip()
@@ -209,16 +210,15 @@ def _data(uses: Sequence[_Use], message: str, does: str, folder: str) -> Iterato
 
 
 def _uses(fleet: Fleet, declared: Declared[Workflow]) -> Iterator[_Use]:
-    for group, where in groups_of(declared.spec):
-        for index, task in enumerate(group.tasks):
-            if not _has_tokens(task):
-                continue
-            path, seen = task_path(declared.spec, where, index), set[tuple[str, bool]]()
-            for tokens, place, within, is_file in _texts(fleet, declared, task, path):
-                for token in tokens:
-                    if (token, is_file) not in seen:
-                        seen.add((token, is_file))
-                        yield _Use(token, group, task, declared.at(*place), within, is_file)
+    for group, task, path in declared.spec.all_tasks:
+        if not _has_tokens(task):
+            continue
+        seen = set[tuple[str, bool]]()
+        for tokens, place, within, is_file in _texts(fleet, declared, task, path):
+            for token in tokens:
+                if (token, is_file) not in seen:
+                    seen.add((token, is_file))
+                    yield _Use(token, group, task, declared.at(*place), within, is_file)
 
 
 def _has_tokens(task: Task) -> bool:

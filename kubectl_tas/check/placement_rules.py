@@ -14,7 +14,7 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.placement import Placement, ReplicaType
 from kubectl_tas.resolve.topologies import Level
-from kubectl_tas.resolve.workflows import FleetGroup, FleetTask, FleetWorkflow, Requirement
+from kubectl_tas.resolve.workflows import FleetGroup, FleetResource, FleetWorkflow, Requirement
 
 REQUIREMENT_CONFLICT = Rule(
     "requirement-conflict",
@@ -95,10 +95,10 @@ def check_placement(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _across(workflow)
 
 
-def _uses(group: FleetGroup) -> Iterator[tuple[FleetTask, Requirement]]:
-    for task in group.tasks:
-        for requirement in task.resource.requirements:
-            yield task, requirement
+def _uses(group: FleetGroup) -> Iterator[tuple[FleetResource, Requirement]]:
+    for resource in group.resources:
+        for requirement in resource.requirements:
+            yield resource, requirement
 
 
 def _conflicts(workflow: FleetWorkflow, group: FleetGroup) -> Iterator[Diagnostic]:
@@ -122,10 +122,8 @@ def _kind(requirement: Requirement) -> str:
 
 def _two_parents(workflow: FleetWorkflow, group: FleetGroup) -> Iterator[Diagnostic]:
     parents: dict[tuple[Level, str], tuple[tuple[tuple[Level, str], ...], Requirement]] = {}
-    for task, requirement in _uses(group):
-        above = tuple(
-            (other.level, other.group) for other in task.resource.requirements if other.depth < requirement.depth
-        )
+    for resource, requirement in _uses(group):
+        above = tuple((other.level, other.group) for other in resource.requirements if other.depth < requirement.depth)
         known, earlier = parents.setdefault((requirement.level, requirement.group), (above, requirement))
         if known != above:
             key = requirement.level.key
@@ -148,9 +146,9 @@ def _across(workflow: FleetWorkflow) -> Iterator[Diagnostic]:
     """Groups that the file names; the default group is every PodGroup's own."""
     first: dict[tuple[Level, str], tuple[FleetGroup, Requirement]] = {}
     for group in workflow.groups:
-        for task, requirement in _uses(group):
+        for resource, requirement in _uses(group):
             index = requirement.path[-1]
-            if "group" not in task.resource.spec.topology[int(index)].model_fields_set:
+            if "group" not in resource.spec.topology[int(index)].model_fields_set:
                 continue
             owner, earlier = first.setdefault((requirement.level, requirement.group), (group, requirement))
             if owner is not group:

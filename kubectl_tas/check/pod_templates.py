@@ -17,7 +17,6 @@ from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.node_places import fulfils
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.workflows import groups_of, task_path
 
 if TYPE_CHECKING:
     from kubectl_tas.model.plain_workload import PlainWorkload
@@ -76,14 +75,12 @@ def check_pods(fleet: Fleet) -> Iterator[Diagnostic]:
         for index in range(len(item.spec.spec.template.cliques)):
             yield from check_spec(item.origin, ("spec", "template", "cliques", index, "spec", "podSpec"))
     for workflow in fleet.repository.workflows:
-        for group, where in groups_of(workflow.spec):
-            for index, task in enumerate(group.tasks):
-                at = task_path(workflow.spec, where, index)
-                refusal = None if "{{" in task.image else spellings.image(task.image)
-                if refusal is not None:
-                    yield invalid_value(workflow.origin, (*at, "image"), refusal[0], task.image, refusal[1])
-                path = (*at, "volumeMounts")
-                mounted = [mount.rpartition(":")[2] for mount in task.volumeMounts]
+        for _, task, at in workflow.spec.all_tasks:
+            refusal = None if "{{" in task.image else spellings.image(task.image)
+            if refusal is not None:
+                yield invalid_value(workflow.origin, (*at, "image"), refusal[0], task.image, refusal[1])
+            if task.volumeMounts:
+                path, mounted = (*at, "volumeMounts"), [mount.rpartition(":")[2] for mount in task.volumeMounts]
                 found = ((text, (*path, index)) for index, text in enumerate(mounted))
                 yield from _duplicates(workflow.origin, "mount path", found)
 

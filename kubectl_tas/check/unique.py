@@ -17,7 +17,7 @@ from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
-from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow, resource_paths
+from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow
 
 if TYPE_CHECKING:
     from kubectl_tas.model.workload_kinds import AnyWorkload
@@ -129,7 +129,7 @@ def _folded(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
             both = (_Named(name, declared, path, is_key=is_key) for _, name, path in (before, named))
             yield _two_names(what, *both)
     spelled: dict[tuple[str, str], _Named] = {}
-    for _, resource, path in resource_paths(declared.spec):
+    for _, resource, path in declared.spec.all_resources:
         for index, requirement in enumerate(resource.topology):
             item = _Named(requirement.group, declared, (*path, "topology", index, "group"))
             first = spelled.setdefault((requirement.key, names.fold(requirement.group)), item)

@@ -188,7 +188,7 @@ def _lacks(backend: FleetBackend, feature: Feature) -> bool:
 
 def _needs_subgroups(group: FleetGroup) -> bool:
     """Tasks that are not all placed alike make a tree of SubGroups."""
-    placed = {tuple((r.level, r.group) for r in task.resource.requirements) for task in group.tasks}
+    placed = {tuple((r.level, r.group) for r in resource.requirements) for resource in group.resources}
     return len(placed) > 1
 
 

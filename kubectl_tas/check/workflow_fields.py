@@ -9,14 +9,14 @@ from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.load.schema import INVALID_VALUE
 from kubectl_tas.model import osmo_workflow as osmo
 from kubectl_tas.model.backdoors import LABELS as BACKDOOR_LABELS
-from kubectl_tas.model.base import MAX_PREFIX, QUALIFIED_NAME, KeyPath
+from kubectl_tas.model.base import MAX_PREFIX, QUALIFIED_NAME
 from kubectl_tas.model.config import LabelsConfig
 from kubectl_tas.model.labels import MANAGED_BY
-from kubectl_tas.model.osmo_workflow import Task, Workflow
+from kubectl_tas.model.osmo_workflow import Workflow
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.workflows import DEFAULT_RESOURCE, FleetWorkflow, groups_of, resource_paths, task_path
+from kubectl_tas.resolve.workflows import DEFAULT_RESOURCE, FleetWorkflow
 from kubectl_tas.words import did_you_mean, shortened
 
 WORKFLOW_TASKS = Rule(
@@ -83,6 +83,12 @@ PRIVILEGED_TASK = Rule(
     "such tasks, spec.rules of the Config allows them for all: privileged-task: off.",
     protects=Waiving.CONFIG,
 )
+_PRIVILEGES = {
+    "privileged": "runs privileged on its node",
+    "hostNetwork": "shares the network of its node",
+    "volumeMounts": "mounts paths of its node: {}",
+}
+"""What a task may do to its node by each field."""
 _RESERVED_PREFIXES = ("kai.scheduler/", "kubectl-tas/")
 _RESERVED_LABELS = (MANAGED_BY, *BACKDOOR_LABELS)
 
@@ -114,7 +120,7 @@ def _tasks(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
 
 
 def _repeated_keys(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
-    for name, resource, path in resource_paths(declared.spec):
+    for name, resource, path in declared.spec.all_resources:
         first: dict[str, int] = {}
         for index, requirement in enumerate(resource.topology):
             earlier = first.setdefault(requirement.key, index)
@@ -161,12 +167,11 @@ def _unnamed(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
     spec = declared.spec
     if "resources" not in spec.model_fields_set | spec.workflow.model_fields_set:
         return
-    defined = {names.fold(name): path for name, _, path in resource_paths(spec)}
-    tasks = tuple(_tasks_of(spec))
-    without = [(task, path) for task, path in tasks if names.fold(task.resource) == DEFAULT_RESOURCE]
+    defined = {names.fold(name): path for name, _, path in spec.all_resources}
+    without = [(task, path) for _, task, path in spec.all_tasks if names.fold(task.resource) == DEFAULT_RESOURCE]
     if not without or DEFAULT_RESOURCE in defined:
         return
-    used = {names.fold(task.resource) for task, _ in tasks}
+    used = {names.fold(task.resource) for _, task, _ in spec.all_tasks}
     unused = next((name for name in defined if name not in used), "")
     place = declared.origin.locate(defined[unused], key=True) if unused else declared.at(*without[0][1], "name")
     others = f" (and {len(without) - 1} more)" if len(without) > 1 else ""
@@ -177,7 +182,7 @@ def _unnamed(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
 
 
 def _data(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
-    for task, path in _tasks_of(declared.spec):
+    for _, task, path in declared.spec.all_tasks:
         for field, choices in osmo.ONE_OF.items():
             for index, item in enumerate(getattr(task, field)):
                 given = [name for name in choices if name in item.model_fields_set]
@@ -197,18 +202,10 @@ def _backend(workflow: FleetWorkflow) -> Iterator[Diagnostic]:
 
 
 def _privileged(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
-    for task, path in _tasks_of(declared.spec):
-        for field, effect in (
-            ("privileged", "runs privileged on its node"),
-            ("hostNetwork", "shares the network of its node"),
-            ("volumeMounts", f"mounts paths of its node: {', '.join(task.volumeMounts)}"),
-        ):
+    for _, task, path in declared.spec.all_tasks:
+        for field, effect in _PRIVILEGES.items():
             if getattr(task, field):
                 place = declared.origin.locate((*path, field), key=True)
+                message = f'the task "{task.name}" {effect.format(", ".join(task.volumeMounts))}'
                 hint = "Remove it, or let spec.rules of the Config allow it."
-                yield Diagnostic(PRIVILEGED_TASK, f'the task "{task.name}" {effect}', place, hint=hint)
-
-
-def _tasks_of(workflow: Workflow) -> Iterator[tuple[Task, KeyPath]]:
-    for group, where in groups_of(workflow):
-        yield from ((task, task_path(workflow, where, index)) for index, task in enumerate(group.tasks))
+                yield Diagnostic(PRIVILEGED_TASK, message, place, hint=hint)

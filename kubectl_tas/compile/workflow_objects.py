@@ -92,7 +92,7 @@ def _pods(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang) 
             elif member.is_open:
                 yield _open(Pod, about, member.spec)
             else:
-                yield Pod(metadata=about, spec=PodSpec.model_validate(member.spec))
+                yield Pod.model_validate({"metadata": about, "spec": member.spec})
 
 
 def _job(about: Metadata, template: TemplateMetadata, member: Member) -> Job | PassThrough:

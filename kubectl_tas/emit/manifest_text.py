@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from functools import cache, partial
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from functools import cache, lru_cache, partial
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
@@ -17,7 +17,7 @@ from kubectl_tas.resources import resource_root
 from kubectl_tas.yaml import comment, literal, scalar
 
 _MACROS = {"metadata": "_metadata.j2", "pod_spec": "_podspec.j2", "selector": "_selector.j2"}
-"""What all templates may call, and its file: an import would be done again for each object."""
+"""Macros that are filters of all templates, each with its file: an import would be done again for each object."""
 _ADVICE = "; edit that and run `kubectl tas render`."
 
 
@@ -39,7 +39,12 @@ class Deferred:
 
 def digest_of(content: str) -> str:
     """By which a text is known."""
-    return hashlib.blake2b(content.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+    return digest_of_bytes(content.encode("utf-8", "surrogateescape"))
+
+
+def digest_of_bytes(content: bytes) -> str:
+    """The same of the bytes of a text."""
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 def is_same(before: str, after: str | Deferred) -> bool:
@@ -112,15 +117,25 @@ class _Environment(Environment):
         return {**self.globals, **(d or {})}
 
 
-def _entries(values: Mapping[str, object], indent: str) -> str:
+def entries(values: Mapping[str, object], indent: str) -> str:
     """The lines of a mapping of scalars, each behind a line break."""
-    return "".join([f"\n{indent}{scalar(key)}: {scalar(value)}" for key, value in values.items()])
+    return "".join([_line(key, value, indent) for key, value in values.items()])
+
+
+def _elements(values: Iterable[object], indent: str) -> str:
+    """The lines of a list of scalars, each behind a line break."""
+    return "".join([f"\n{indent}- {scalar(value)}" for value in values])
 
 
 def _fields(model: Model, indent: str, *names: str) -> str:
     """The same of those of a model's fields that have a value."""
-    found = [(name, getattr(model, name)) for name in names]
-    return "".join([f"\n{indent}{name}: {scalar(value)}" for name, value in found if value is not None])
+    return "".join([_line(name, value, indent) for name in names if (value := getattr(model, name)) is not None])
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _line(key: object, value: object, indent: str) -> str:
+    """The line of a scalar, behind a line break: many manifests share it. Typed, since True is not written as 1."""
+    return f"\n{indent}{scalar(key)}: {scalar(value)}"
 
 
 @cache
@@ -134,9 +149,9 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     filters: dict[str, Any] = {"scalar": scalar, "literal": literal, "comment": comment}
-    filters |= {"entries": _entries, "fields": _fields}
+    filters |= {"entries": entries, "elements": _elements, "fields": _fields}
     environment.filters.update(filters)
-    environment.globals |= {name: partial(_call, name) for name in _MACROS}
+    environment.filters |= {name: partial(_call, name) for name in _MACROS}
     return environment
 
 

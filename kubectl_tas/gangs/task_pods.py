@@ -38,11 +38,12 @@ _FILLED_IN = tuple(
 
 def pod_spec(task: Task, resource: Resource, scheduler: str, priority_class: str, nodes: Nodes) -> dict[str, Any]:
     """The ``PodSpec``, as data, of what ``task`` runs and asks for; ``nodes`` is what its pool says of them."""
+    mounted = [*_mounted(task)]
     spec: dict[str, Any] = {
         "schedulerName": scheduler,
         "priorityClassName": priority_class,
         "restartPolicy": "Never",
-        "containers": [_container(task, resource)],
+        "containers": [_container(task, resource, [mount for _, mount in mounted])],
     }
     if task.hostNetwork:
         spec |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
@@ -52,8 +53,8 @@ def pod_spec(task: Task, resource: Resource, scheduler: str, priority_class: str
         spec["tolerations"] = tolerated([item.data for item in nodes.tolerations])
     if resource.nodesExcluded:
         spec["affinity"] = away_from(resource.nodesExcluded)
-    if volumes := [volume for volume, _ in _mounted(task)]:
-        spec["volumes"] = volumes
+    if mounted:
+        spec["volumes"] = [volume for volume, _ in mounted]
     return spec
 
 
@@ -80,7 +81,7 @@ def tolerated(written: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [*written, *(item for item in _FILLED_IN if not any(key in (*every, item["key"]) for key in keys))]
 
 
-def _container(task: Task, resource: Resource) -> dict[str, Any]:
+def _container(task: Task, resource: Resource, mounts: list[dict[str, Any]]) -> dict[str, Any]:
     container: dict[str, Any] = {"name": names.shorten(names.fold(task.name)), "image": task.image}
     if task.command:
         container["command"] = [str(word) for word in task.command]
@@ -92,7 +93,7 @@ def _container(task: Task, resource: Resource) -> dict[str, Any]:
         container["resources"] = {"limits": amounts, "requests": amounts}
     if task.privileged:
         container["securityContext"] = {"privileged": True}
-    if mounts := [mount for _, mount in _mounted(task)]:
+    if mounts:
         container["volumeMounts"] = mounts
     return container
 

@@ -136,7 +136,8 @@ def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
         if written != [group.name, *(task.name for task in group.tasks)]:
             content["written"] = written
     text = _canonical(content)
-    tokens = tuple(frozenset[str]() for _ in members)
+    none: frozenset[str] = frozenset()
+    tokens = (none,) * len(members)
     if any(files) or "{{" in text:
         tokens = tuple(_tokens(item.spec, own) for item, own in zip(members, files, strict=True))
     if any(tokens):
@@ -145,7 +146,7 @@ def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
 
 
 def _canonical(content: Mapping[str, object]) -> str:
-    return json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return json.dumps(content, sort_keys=True, ensure_ascii=True, check_circular=False, separators=(",", ":"))
 
 
 def _tokens(spec: dict[str, Any], files: Sequence[TaskFile]) -> frozenset[str]:
@@ -214,15 +215,15 @@ def build(tasks: Sequence[PlacedTask], topology: str | None) -> Gang:
 
     Expects that tasks which name one group at one level agree on whether it is required.
     """
-    levels = {requirement.depth: requirement.level for _, asked in tasks for requirement in asked}
+    distinct = {id(asked): asked for _, asked in tasks}  # tasks of one resource share them
+    levels = {requirement.depth: requirement.level for asked in distinct.values() for requirement in asked}
     depths = sorted(levels)
     tree = _Tree(
         topology=topology,
         depths=depths,
         levels=tuple(levels[depth] for depth in depths),
-        required={(r.level, r.group) for _, asked in tasks for r in asked if r.required},
+        required={(r.level, r.group) for asked in distinct.values() for r in asked if r.required},
     )
-    distinct = {id(asked): asked for _, asked in tasks}  # tasks of one resource share them
     leaves = {key: tree.path(asked) for key, asked in distinct.items()}
     paths = [leaves[id(asked)] for _, asked in tasks]
     shared = next((x for x in range(len(depths)) if len({path[x] for path in paths}) > 1), len(depths))

@@ -386,7 +386,7 @@ class Lines:
             if "\r" in self.text:
                 self._starts = [0, *(match.end() for match in _LINE_BREAK.finditer(self.text))]
             else:
-                self._starts = [0, *accumulate(len(line) + 1 for line in self.text.split("\n")[:-1])]
+                self._starts = [*accumulate([len(line) + 1 for line in self.text.split("\n")[:-1]], initial=0)]
             if self._starts[-1] == len(self.text) > 0:  # behind the last line break there is no line
                 self._starts.pop()
         line = bisect_right(self._starts, start) - 1

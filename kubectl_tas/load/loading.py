@@ -86,11 +86,9 @@ def load_work(raw: RawFile, config: ConfigSpec) -> Loaded | None:
     names other files.
     """
     loader = _Loader(MemorySource({}), (), config)
-    text, problem = decode(raw.path, raw.content) if raw.problem is None else ("", raw.problem)
-    if problem is None and template_root(text) is not None:
+    if not loader.read_file(raw, expand=False) or any(map(has_local_files, loader.found["Workflow"])):
         return None
-    loader.read_file(raw)
-    return None if any(map(has_local_files, loader.found["Workflow"])) else loader.finish()
+    return loader.finish()
 
 
 _PLAIN = "workloads without a model of their own"
@@ -186,19 +184,20 @@ class _Loader:
         )
         return Loaded(repository, tuple(self.diagnostics), self.complete, refused)
 
-    def read_file(self, raw: RawFile) -> None:
-        """Reads the documents of one file."""
+    def read_file(self, raw: RawFile, *, expand: bool = True) -> bool:
+        """Reads the documents of one file. Without ``expand`` a template is left alone; False where it is one."""
         self.files.append(raw.path)
         if raw.link is not None:
             self.links[raw.path] = raw.link
-        if raw.problem is not None:
-            return self._refuse(raw.problem)
-        text, problem = decode(raw.path, raw.content)
+        text, problem = decode(raw.path, raw.content) if raw.problem is None else ("", raw.problem)
         if problem is not None:
-            return self._refuse(problem)
+            self._refuse(problem)
+            return True
         root = template_root(text)
         if root is not None:
-            return self._template(raw.path, text, root)
+            if expand:
+                self._template(raw.path, text, root)
+            return expand
         documents, problems = parse(raw.path, expanded_by_osmo(text), Lines(raw.path, text))
         self._refuse(*problems)
         self.waivers += waivers(raw.path, text, documents)
@@ -211,7 +210,7 @@ class _Loader:
                 self._refuse(item)
             else:
                 self._document(item)
-        return None
+        return True
 
     def _template(self, path: str, text: str, root: int) -> None:
         """``root`` is where its root key stands."""

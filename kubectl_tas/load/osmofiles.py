@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from kubectl_tas.late import late_pattern
@@ -204,12 +205,18 @@ _MARK = late_pattern(r"(?<!\$)\{#|\{\{|\{%")
 """What begins a tag. A shell's ``${#`` does too, but makes no template of a workflow that has no other."""
 
 
+@lru_cache(maxsize=1)
+def _may_have_tags(text: str) -> bool:
+    """Whether it is worth a closer look; of each file it is asked twice."""
+    return any(mark in text for mark in _MARKS)
+
+
 def expanded_by_osmo(text: str) -> str:
     """The text of a file as OSMO reads it: where it may have tags, such as tokens, it goes through Jinja, which leaves
     the last line break out (``is_templated_workflow`` of OSMO's src/lib/utils/workflow.py). A block scalar at the end
     lacks it then.
     """
-    if any(mark in text for mark in _MARKS) and "\n---" not in text and _ROOT.search(text):
+    if _may_have_tags(text) and "\n---" not in text and _ROOT.search(text):
         return text.removesuffix("\n").removesuffix("\r")
     return text
 
@@ -220,7 +227,7 @@ def template_root(text: str) -> int | None:
     A template has default-values, or tags that OSMO does not fill in when the workflow runs. A workload that has such
     tags is none.
     """
-    if not any(mark in text for mark in _MARKS):
+    if not _may_have_tags(text):
         return None
     root = _ROOT.search(text)
     tagged = root is not None and (DEFAULTS.search(text) or _MARK.search(TOKEN.sub("", text)))

@@ -67,33 +67,36 @@ class Reader:
     def __init__(self, *, has_tags: bool, bare_tags: frozenset[int] = frozenset()) -> None:
         self._has_tags = has_tags or bool(bare_tags)
         self._bare_tags = bare_tags
-        self._done: dict[int, tuple[Any, int]] = {}
-        self._open: set[int] = set()
+        self._size = 0
+        """Nodes that were read."""
+        self._done: dict[int, tuple[Any, int] | None] = {}
+        """The data of lists and mappings, and the number of their nodes; None while they are read."""
         self.has_null = False
 
     def read(self, node: Any) -> Any:
-        """The data of a root node. Raises FoundError where there is none."""
-        return self._read(node)[0]
-
-    def _read(self, node: Any) -> tuple[Any, int]:
-        """The data of ``node`` and the number of nodes in it, aliases written out."""
+        """The data of ``node``, whose nodes are counted, aliases written out. Raises FoundError where it has none."""
         if self._has_tags:
             self._refuse_tag(node)
         if type(node) is ScalarNode:
+            self._size += 1
             value = _quoted(node) if node.style else read_scalar(node.value)
-            self.has_null = self.has_null or value is None
-            return value, 1
-        known = self._done.get(id(node))
-        if known is not None:
-            return known
-        if id(node) in self._open:
-            message = "this part contains itself, by an alias of its own anchor"
-            raise FoundError(YAML_ALIAS, message, node, "Remove the alias, or write the part out.")
-        self._open.add(id(node))
-        result = self._mapping(node) if type(node) is MappingNode else self._sequence(node)
-        self._open.discard(id(node))
-        self._done[id(node)] = result
-        return result
+            if value is None:
+                self.has_null = True
+            return value
+        identity, before = id(node), self._size
+        if identity in self._done:
+            known = self._done[identity]
+            if known is None:
+                message = "this part contains itself, by an alias of its own anchor"
+                raise FoundError(YAML_ALIAS, message, node, "Remove the alias, or write the part out.")
+            self._size += known[1]
+            return known[0]
+        self._done[identity] = None
+        self._size += 1
+        most = before + MAX_VALUES
+        data = self._mapping(node, most) if type(node) is MappingNode else self._sequence(node, most)
+        self._done[identity] = data, self._size - before
+        return data
 
     def _refuse_tag(self, node: Any) -> None:
         tag = str(node.tag or ("!" if node.start_mark.index in self._bare_tags else ""))
@@ -101,19 +104,16 @@ class Reader:
             hint = "Write the value without it; put text in quotes."
             raise FoundError(YAML_TAG, f"the tag {tag.replace(CORE_TAG, '!!', 1)} is not read", node, hint)
 
-    def _sequence(self, node: Any) -> tuple[list[Any], int]:
-        items, size = [], 1
+    def _sequence(self, node: Any, most: int) -> list[Any]:
+        items = []
         for child in node.value:
-            value, count = self._read(child)
-            items.append(value)
-            size += count
-            if size > MAX_VALUES:
+            items.append(self.read(child))
+            if self._size > most:
                 raise _too_many(node)
-        return items, size
+        return items
 
-    def _mapping(self, node: Any) -> tuple[dict[str, Any], int]:
+    def _mapping(self, node: Any, most: int) -> dict[str, Any]:
         result: dict[str, Any] = {}
-        size = 1
         keys: dict[str, Any] = {}
         merged: list[dict[str, Any]] = []
         for key, child in node.value:
@@ -126,9 +126,8 @@ class Reader:
                 message = f'the key "{name}" is here twice'
                 raise FoundError(YAML_DUPLICATE_KEY, message, key, "Remove one of them.", keys[name])
             keys[name] = key
-            value, count = self._read(child)
-            size += count
-            if size > MAX_VALUES:
+            value = self.read(child)
+            if self._size > most:
                 raise _too_many(node)
             if name == MERGE_KEY and not key.style:
                 merged += _merge_sources(value, child)
@@ -137,7 +136,7 @@ class Reader:
         for source in merged:
             for name, value in source.items():
                 result.setdefault(name, value)
-        return result, size
+        return result
 
 
 def _quoted(node: Any) -> str:

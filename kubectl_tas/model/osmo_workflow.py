@@ -15,6 +15,7 @@ from kubectl_tas.model.base import (
     AnyText,
     Count,
     Image,
+    KeyPath,
     LabelKey,
     LabelValue,
     Many,
@@ -315,6 +316,31 @@ class Workflow(Model):
     """The workflow."""
     resources: dict[AnyText, Resource] = nothing()
     """The resources that tasks name, by name; default is the one a task gets that names none."""
+
+    @cached_property
+    def all_groups(self) -> tuple[tuple[Group, KeyPath, tuple[KeyPath, ...]], ...]:
+        """Its groups, each with its path and those of its tasks; tasks without groups are a group each."""
+        spec, found = self.workflow, list[tuple[Group, KeyPath, tuple[KeyPath, ...]]]()
+        for index, group in enumerate(spec.groups):
+            path: KeyPath = ("workflow", "groups", index)
+            found.append((group, path, tuple([(*path, "tasks", at) for at in range(len(group.tasks))])))
+        for index, task in enumerate(() if spec.groups else spec.tasks):
+            path = ("workflow", "tasks", index)
+            found.append((Group.model_construct(name=task.name, tasks=(task,)), path, (path,)))
+        return tuple(found)
+
+    @cached_property
+    def all_tasks(self) -> tuple[tuple[Group, Task, KeyPath], ...]:
+        """The tasks of these groups, each with its path."""
+        every = self.all_groups
+        return tuple([(group, *item) for group, _, paths in every for item in zip(group.tasks, paths, strict=True)])
+
+    @cached_property
+    def all_resources(self) -> tuple[tuple[str, Resource, KeyPath], ...]:
+        """Its resources, each with its path: those under ``workflow``, then those beside it."""
+        within, path = self.workflow.resources.items(), ("workflow", "resources")
+        own = [(name, resource, (*path, name)) for name, resource in within]
+        return (*own, *((name, resource, ("resources", name)) for name, resource in self.resources.items()))
 
 
 ONE_OF = {

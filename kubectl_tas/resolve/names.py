@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import count
 
 from kubectl_tas.late import late_pattern
@@ -24,6 +25,7 @@ SHARED = "shared"
 _LABEL = late_pattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 
+@lru_cache(maxsize=4096)
 def is_label(name: str) -> bool:
     """Whether ``name`` is an RFC 1123 label, of any length."""
     return _LABEL.fullmatch(name) is not None
@@ -39,6 +41,7 @@ def is_service_name(name: str) -> bool:
     return len(name) <= MAX_LABEL and is_label(name) and name[0].isalpha()
 
 
+@lru_cache(maxsize=4096)
 def fold(name: str) -> str:
     """A workflow's names are the same whatever their case, and '_' is '-', as in OSMO."""
     return name.lower().replace("_", "-")

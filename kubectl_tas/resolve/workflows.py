@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -56,8 +56,8 @@ class FleetTask:
     spec: Task
     resource: FleetResource
     path: KeyPath
-    about: Mapping[str, str | None]
-    """Tokens of pod templates that say where it belongs."""
+    where: Mapping[str, str]
+    """Tokens of pod templates that say where its group belongs."""
 
     @property
     def container(self) -> str:
@@ -72,7 +72,14 @@ class FleetTask:
     @cached_property
     def values(self) -> Mapping[str, Any]:
         """The values of tokens of pod templates and resource validations."""
-        return values_of(self.platform, self.resource.spec, self.spec, self.about)
+        about = {
+            "USER_CONTAINER_NAME": self.container,
+            "WF_TASK_NAME": self.container,
+            "WF_PLATFORM": self.platform.name or None,
+            "WF_LEAD_CONTAINER": "true" if self.spec.lead else None,
+            **self.where,
+        }
+        return values_of(self.platform, self.resource.spec, self.spec, about)
 
     @cached_property
     def template(self) -> Filled:
@@ -97,6 +104,11 @@ class FleetGroup:
     """The name as its file has it, which the value of a label can be."""
     tasks: tuple[FleetTask, ...]
     path: KeyPath
+
+    @cached_property
+    def resources(self) -> tuple[FleetResource, ...]:
+        """The resources of its tasks, each once."""
+        return tuple({id(task.resource): task.resource for task in self.tasks}.values())
 
     @cached_property
     def asks(self) -> Amounts:
@@ -172,31 +184,8 @@ def resolve_workflow(declared: Declared[Workflow], known: Known, label_prefix: s
         return None
     pool, subpool = target
     found = _Resources(declared, pool, known.dangling)
-    groups = tuple(_group(group, path, found) for group, path in groups_of(declared.spec))
+    groups = tuple(_group(group, path, places, found) for group, path, places in declared.spec.all_groups)
     return FleetWorkflow(declared, names.fold(spec.name), pool, subpool, groups, label_prefix)
-
-
-def groups_of(workflow: Workflow) -> Iterator[tuple[Group, KeyPath]]:
-    """The groups of a workflow with their paths; tasks without groups are a group each."""
-    spec = workflow.workflow
-    for index, group in enumerate(spec.groups):
-        yield group, ("workflow", "groups", index)
-    if not spec.groups:
-        for index, task in enumerate(spec.tasks):
-            yield Group.model_construct(name=task.name, tasks=(task,)), ("workflow", "tasks", index)
-
-
-def task_path(workflow: Workflow, group: KeyPath, index: int) -> KeyPath:
-    """Where a task of the group at ``group`` stands."""
-    return (*group, "tasks", index) if workflow.workflow.groups else group
-
-
-def resource_paths(workflow: Workflow) -> Iterator[tuple[str, Resource, KeyPath]]:
-    """Every resource of a workflow, with its path: those under ``workflow``, then those beside it."""
-    for name, resource in workflow.workflow.resources.items():
-        yield name, resource, ("workflow", "resources", name)
-    for name, resource in workflow.resources.items():
-        yield name, resource, ("resources", name)
 
 
 class _Resources:
@@ -205,7 +194,7 @@ class _Resources:
     def __init__(self, declared: Declared[Workflow], pool: FleetPool, dangling: list[Dangling]) -> None:
         self.declared, self.pool, self.dangling = declared, pool, dangling
         self.found: dict[str, FleetResource] = {}
-        for name, spec, path in resource_paths(declared.spec):
+        for name, spec, path in declared.spec.all_resources:
             requirements = _requirements(declared, spec, path, pool, dangling)
             self.found.setdefault(names.fold(name), FleetResource(spec, requirements, path, self._platform(spec, path)))
 
@@ -248,34 +237,24 @@ def _requirements(
     return tuple(sorted(found, key=lambda requirement: requirement.depth))
 
 
-def _group(group: Group, path: KeyPath, resources: _Resources) -> FleetGroup:
-    workflow, pool = resources.declared.spec, resources.pool
-    places = [task_path(workflow, path, index) for index in range(len(group.tasks))]
-    name = names.fold(group.name)
-    tasks = []
-    for task, where in zip(group.tasks, places, strict=True):
-        resource = resources.of(task, where)
-        priority = workflow.workflow.priority
-        about = _about(task, resource, pool, WF_ID=workflow.workflow.name, WF_GROUP_NAME=name, WF_PRIORITY=priority)
-        tasks.append(FleetTask(names.fold(task.name), task, resource, where, about))
+def _group(group: Group, path: KeyPath, places: Sequence[KeyPath], resources: _Resources) -> FleetGroup:
+    name, spec = names.fold(group.name), resources.declared.spec.workflow
+    where = _where(resources.pool, spec.name, name, spec.priority)
+    tasks = (
+        FleetTask(names.fold(task.name), task, resources.of(task, place), place, where)
+        for task, place in zip(group.tasks, places, strict=True)
+    )
     return FleetGroup(name, group.name, tuple(tasks), path)
 
 
-def _about(task: Task, resource: FleetResource, pool: FleetPool, **where: str) -> dict[str, str | None]:
-    """The tokens that say where a task belongs."""
-    return {
-        "USER_CONTAINER_NAME": names.shorten(names.fold(task.name)),
-        "WF_TASK_NAME": names.shorten(names.fold(task.name)),
-        "WF_POOL": pool.name,
-        "WF_PLATFORM": resource.platform.name or None,
-        "WF_LEAD_CONTAINER": "true" if task.lead else None,
-        **{token: names.shorten(names.fold(text)) for token, text in where.items()},
-    }
+def _where(pool: FleetPool, workflow: str, group: str, priority: str) -> dict[str, str]:
+    """The tokens that say where a group belongs."""
+    named = {"WF_ID": workflow, "WF_GROUP_NAME": group, "WF_PRIORITY": priority}
+    return {"WF_POOL": pool.name, **{token: names.shorten(names.fold(text)) for token, text in named.items()}}
 
 
 def sample_task(pool: FleetPool, platform: FleetPlatform) -> FleetTask:
     """A task that stands for all that a platform may get."""
     task = Task(name="task", image="image")
     resource = FleetResource(Resource(cpu=1, memory="1Gi", storage="1Gi", gpu=1), (), (), platform)
-    about = _about(task, resource, pool, WF_ID="workflow", WF_GROUP_NAME="group", WF_PRIORITY="NORMAL")
-    return FleetTask(task.name, task, resource, (), about)
+    return FleetTask(task.name, task, resource, (), _where(pool, "workflow", "group", "NORMAL"))

@@ -40,7 +40,7 @@ class Object:
         return replace(self, file=file)
 
 
-def objects(fleet: Fleet, texts: list[str]) -> str:
+def objects(fleet: Fleet, texts: list[bytes]) -> str:
     """The manifests of the work of a fleet, as JSON; the text of each is added to ``texts``."""
     return to_text([_object(item, texts) for item in compile_work(fleet)])
 
@@ -55,10 +55,10 @@ def objects_of(written: str, source: str) -> Iterator[Object]:
         at += size
 
 
-def _object(artifact: Artifact, texts: list[str]) -> Plain:
-    content = manifest_text.file_text(artifact)
+def _object(artifact: Artifact, texts: list[bytes]) -> Plain:
+    content = manifest_text.file_text(artifact).encode("utf-8", "surrogatepass")
     texts.append(content)
     places = [artifact.backend, artifact.folder, artifact.file, artifact.api_version]
     phase, *rest = artifact.order
     kept = [*places, artifact.apply, artifact.pool, artifact.is_work, [int(phase), *rest]]
-    return [*kept, manifest_text.digest_of(content), len(content.encode("utf-8", "surrogatepass"))]
+    return [*kept, manifest_text.digest_of_bytes(content), len(content)]

@@ -86,7 +86,7 @@ class Outcome:
         return [getattr(self, name) for name in self.__slots__]
 
 
-def outcome(raw: RawFile, shared: Shared, texts: list[str] | None = None) -> Outcome:
+def outcome(raw: RawFile, shared: Shared, texts: list[bytes] | None = None) -> Outcome:
     """What a file comes to among what all share. With ``texts`` its manifests are made, and their texts added there."""
     loaded = load_work(raw, shared.context.config)
     if loaded is None or not loaded.complete:
@@ -128,7 +128,7 @@ def outcome(raw: RawFile, shared: Shared, texts: list[str] | None = None) -> Out
     )
 
 
-def _objects(fleet: Fleet, texts: list[str]) -> str | None:
+def _objects(fleet: Fleet, texts: list[bytes]) -> str | None:
     """The manifests; None where there are none because of what only a rule of all work together refuses."""
     from kubectl_tas.work.manifests import objects  # only rendering waits for the compiler and its templates
 

@@ -19,7 +19,7 @@ Plain = list[Any]
 
 def to_text(plain: Plain) -> str:
     """Plain data as JSON, on one line."""
-    return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(plain, ensure_ascii=False, check_circular=False, separators=(",", ":"))
 
 
 def to_bytes(plain: Plain) -> bytes:

@@ -36,7 +36,8 @@ _FIRST = 4
 """Files that the first process does by itself: what is made once, such as validators, the others have then too."""
 _COLLECT = 250
 """Files after which garbage is collected."""
-_READ = 1024 * 1024
+_READ = 64 * 1024
+"""Bytes that a pipe holds."""
 
 
 class Spool:
@@ -54,10 +55,10 @@ class Spool:
             os.unlink(path)  # noqa: PTH108 - nobody else knows it
             weakref.finalize(self, os.close, self._handle)
 
-    def put(self, texts: Sequence[str]) -> int:
+    def put(self, texts: Sequence[bytes]) -> int:
         """Adds texts one behind the other; where the first begins."""
         start = self.end
-        content = "".join(texts).encode("utf-8", "surrogatepass")
+        content = b"".join(texts)
         if self._handle is None:
             self._held += content
         else:
@@ -81,7 +82,7 @@ class Shelf:
     def put(self, path: str, text: str) -> None:
         """Keeps the text of a file."""
         self._spool = self._spool or Spool()
-        start = self._spool.put([text])
+        start = self._spool.put([text.encode("utf-8", "surrogatepass")])
         self._places[path] = start, self._spool.end - start
 
     def get(self, path: str) -> str | None:
@@ -163,7 +164,7 @@ def _by_several(work: Sequence[RawFile], shared: Shared, processes: int, *, rend
 
 
 def _done(raw: RawFile, shared: Shared, spool: Spool | None) -> Done:
-    texts: list[str] | None = None if spool is None else []
+    texts: list[bytes] | None = None if spool is None else []
     found = outcome(raw, shared, texts)
     return Done(raw, found, Strip(spool, spool.put(texts or ())) if spool else None)
 
@@ -240,16 +241,17 @@ def _run(work: Sequence[RawFile], shared: Shared, spool: Spool | None, pipe: int
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asked for it ends it
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         gc.disable()
-        for number, raw in enumerate(work):
-            if number % _COLLECT == _COLLECT - 1:
-                gc.collect()
-            try:
-                done = _done(raw, shared, spool)
-            except Exception:  # the other process meets it too, and tells
-                _write(pipe, _HEAD.pack(number, 0, _FAILED))
-                break
-            content = to_bytes(done.outcome.plain)
-            _write(pipe, _HEAD.pack(number, done.texts.start if done.texts else 0, len(content)) + content)
+        with open(pipe, "wb", buffering=_READ) as told:
+            for number, raw in enumerate(work):
+                if number % _COLLECT == _COLLECT - 1:
+                    gc.collect()
+                try:
+                    done = _done(raw, shared, spool)
+                except Exception:  # the other process meets it too, and tells
+                    told.write(_HEAD.pack(number, 0, _FAILED))
+                    break
+                content = to_bytes(done.outcome.plain)
+                told.write(_HEAD.pack(number, done.texts.start if done.texts else 0, len(content)) + content)
         code = 0
     except BrokenPipeError:
         code = 0

@@ -56,7 +56,7 @@ def _text(run: Run, item: Object) -> str:
 
 def _again(run: Run, path: str) -> str:
     """Compiles a file once more, for its texts."""
-    texts: list[str] = []
+    texts: list[bytes] = []
     made = objects(work_of(run.survey.parts.raws[path], run.survey.shared), texts)
     spool = Spool()
     run.survey.strips[path] = Strip(spool, spool.put(texts))
