@@ -269,7 +269,8 @@ def open_change(directory: str | None, revision: str) -> tuple[Session, Earlier,
     root = find_root(directory)
     with _effort(root, "Reading") as effort:
         after = survey(Parts(FolderSource(root)), settings(), effort)
-    with _tidied_when_ended(), checked_out(_as_named(root, directory), revision) as source:
+    at_hand = (raw.content for raw in after.parts.raws.values())
+    with _tidied_when_ended(), checked_out(_as_named(root, directory), revision, at_hand) as source:
         with _effort(root, "Reading the base") as effort:
             before = survey(Parts(source), settings(), effort, like=after)
         earlier, now = judged_both(before, after)
