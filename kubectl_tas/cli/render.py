@@ -104,7 +104,7 @@ def render(
     left = len(whole.changes) - len(plan.changes)
     if left:
         say(f"Left as they are: {left} files of other backends that are not up to date.", err=True)
-    beside = _beside(session, plan)
+    beside = _beside(session, plan, whole.settled if not left else ())
     show_findings(beside)
     tell_warnings(session)
     return 1 if fail_on_change and (plan.changes or has_errors(beside, strict=strict)) else 0
@@ -136,7 +136,7 @@ def check(output: str, backend: str | None, guard: bool, directory: str | None) 
     diff = unified(plan.differences)
     command = f"kubectl tas render{f' --backend {backend}' if backend else ''}{' --guard' if guard else ''}"
     empty = [item for item in session.with_emptiness().shown if item.rule is NOTHING_DECLARED]
-    beside = [*empty, *_beside(session, plan)]
+    beside = [*empty, *_beside(session, plan, whole.settled if not whole.changes else ())]
     if output != TEXT:
         _print_stale(session, [*stale(plan, command), *beside], plan, output)
     if diff:
@@ -151,13 +151,15 @@ def check(output: str, backend: str | None, guard: bool, directory: str | None) 
     return 1 if diff or has_errors(beside) else 0
 
 
-def _beside(session: Session, plan: Plan) -> list[Diagnostic]:
-    """What the tool did not write in the folder of a plan and above it. What the plan removes is left out."""
-    settled = session.with_findings(found_beside(session)[1], None)
+def _beside(session: Session, plan: Plan, settled: Collection[str]) -> list[Diagnostic]:
+    """What the tool did not write in the folder of a plan and above it. What the plan removes is left out. Folders that
+    are ``settled`` are not looked at, since kustomizations list all their files.
+    """
+    judged = session.with_findings(found_beside(session, settled=settled)[1], None)
     changed = {change.path for change in plan.changes}
     output = session.fleet.config.output
     found = []
-    for item in settled.shown:
+    for item in judged.shown:
         path = item.location.path if item.location else ""
         is_other = path.startswith(f"{output}/") and not path.startswith(f"{plan.output}/")
         if item.rule is OUTPUT_FOREIGN and path not in changed and not is_other:

@@ -95,15 +95,14 @@ class Disk:
             return file.readall()
 
     def entries(self, folder: str, *, statuses: bool = False) -> list[os.DirEntry[str]]:
-        """What stands in a folder: names and kinds, and with ``statuses`` what the system says of each entry itself."""
+        """What stands in a folder: names and kinds, and with ``statuses`` what the system says of each plain file."""
         place = self._enter(folder)
         handle = os.open(".", _LIST, dir_fd=place) if isinstance(place, int) else None
         try:
             with os.scandir(place if handle is None else handle) as entries:
                 found = list(entries)
             for entry in found:  # a disk that does not tell the kind is asked for it now, while the handle is open
-                entry.is_file(follow_symlinks=False)
-                if statuses:
+                if entry.is_file(follow_symlinks=False) and statuses:
                     entry.stat(follow_symlinks=False)
         finally:
             if handle is not None:

@@ -55,6 +55,8 @@ class Plan:
     """The output folder, or the part of it that is meant, with which all paths begin."""
     real: str
     """Where that really lies, once links are followed."""
+    settled: frozenset[str] = frozenset()
+    """Folders that hold nothing but files which are as they should be."""
 
     @property
     def counts(self) -> str:
@@ -178,12 +180,14 @@ def compared(
         if before is not None and not kind.is_ours(before):
             raise _in_the_way(path, kind)
         changes.append(FileChange(path, before, after))
-    for path in present.files - files.keys():
+    others = present.files - files.keys()
+    for path in others:
         before = present.read(path) if path.endswith(kind.suffixes) else ""
         if is_leftover(path) or kind.is_ours(before):
             changes.append(FileChange(path, before, None))
     changes.sort(key=lambda change: change.path)
-    return Plan(tuple(changes), tuple(same), present.output, present.real)
+    unsettled = {path.rpartition("/")[0] for path in (*others, *(change.path for change in changes))}
+    return Plan(tuple(changes), tuple(same), present.output, present.real, frozenset(present.plain - unsettled))
 
 
 def bereft(plan: Plan, absent: Sequence[str]) -> dict[str, int]:
@@ -215,6 +219,8 @@ class Present:
         """Plain files."""
         self.stamps: dict[str, str] = {}
         """Of plain files, before any was read."""
+        self.plain: set[str] = set()
+        """Folders that hold plain files alone."""
         self._stamps = stamps
         self._folders: set[str] = set()
         self._others: set[str] = set()
@@ -263,17 +269,22 @@ class Present:
             listed = self._disk.entries(self._locate(folder), statuses=self._stamps)
         except OSError as error:
             raise unreadable(f"the folder {folder}", error) from error
+        is_plain = True
         for entry in listed:
             path = f"{folder}/{entry.name}"
             if entry.is_file(follow_symlinks=False):
                 self.files.add(path)
                 if self._stamps:
                     self.stamps[path] = stamp(entry.stat(follow_symlinks=False))
-            elif not entry.is_dir(follow_symlinks=False):
+                continue
+            is_plain = False
+            if not entry.is_dir(follow_symlinks=False):
                 self._others.add(path)
             elif not entry.name.startswith("."):
                 self._folders.add(path)
                 self._scan(path, depth=depth + 1)
+        if is_plain:
+            self.plain.add(folder)
 
 
 def _in_the_way(path: str, kind: FileKind) -> TasError:

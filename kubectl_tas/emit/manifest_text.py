@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from kubectl_tas.emit.disk import MARK
 from kubectl_tas.model.artifact import Artifact, PassThrough
 from kubectl_tas.model.base import Model
-from kubectl_tas.records import dataclass
 from kubectl_tas.resources import resource_root
 from kubectl_tas.yaml import comment, literal, scalar
 
@@ -21,8 +20,7 @@ _MACROS = {"metadata": "_metadata.j2", "pod_spec": "_podspec.j2", "selector": "_
 _ADVICE = "; edit that and run `kubectl tas render`."
 
 
-@dataclass(frozen=True, slots=True)
-class Deferred:
+class Deferred(NamedTuple):
     """A text that is only made where somebody needs more of it than its digest."""
 
     digest: str

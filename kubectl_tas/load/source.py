@@ -260,21 +260,22 @@ class FolderSource:
                 yield path, None
 
     def _read(self, path: str) -> RawFile:
-        full = self.root / path
-        is_link = full.is_symlink()
+        full = f"{self.root}/{path}"
+        is_link = os.path.islink(full)  # noqa: PTH114 - each file of a large repository comes here
         folder, _, name = path.rpartition("/")
         link = f"{self._linked[folder]}/{name}" if folder in self._linked else None
         problem = self._leads_away(path, os.path.realpath(full)) if is_link else None
         if problem is not None:
             return problem
         try:
-            status = full.stat()
+            status = os.stat(full)  # noqa: PTH116
             if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES:
                 is_executable = bool(status.st_mode & stat.S_IXUSR)
                 link = self._relative(os.path.realpath(full)) if is_link else link
-                return RawFile(path, full.read_bytes(), None, is_executable, link)
+                with open(full, "rb", buffering=0) as file:  # noqa: PTH123
+                    return RawFile(path, file.readall(), None, is_executable, link)
         except OSError as error:
-            if error.errno == errno.ENOENT and not (is_link and full.is_symlink()):
+            if error.errno == errno.ENOENT and not (is_link and os.path.islink(full)):  # noqa: PTH114
                 raise _vanished(path) from error
             if error.errno in (errno.ENOENT, errno.ELOOP):
                 message = "this symbolic link leads to nothing"
