@@ -27,15 +27,20 @@ def to_bytes(plain: Plain) -> bytes:
     return to_text(plain).encode("utf-8", "surrogatepass")
 
 
-def of_bytes(content: bytes) -> Plain:
+def of_text(text: str) -> Plain:
     """What was made into JSON. Raises ValueError for what is no list of it."""
     try:
-        found = json.loads(content.decode("utf-8", "surrogatepass"))
+        found = json.loads(text)
     except RecursionError as error:
         raise ValueError("nested too deep") from error
     if not isinstance(found, list):
         raise ValueError("not a list")
     return found
+
+
+def of_bytes(content: bytes) -> Plain:
+    """The same of bytes."""
+    return of_text(content.decode("utf-8", "surrogatepass"))
 
 
 def of_entry(content: bytes | None) -> Plain | None:
