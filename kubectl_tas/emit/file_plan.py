@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import TypeVar
@@ -171,12 +171,13 @@ def compared(
         if stamps and now and stamps.tells(path, now, manifest_text.digest(after)):
             same.append(path)
             continue
-        before = present.read(path) if path in present.files else None
-        if before is not None and manifest_text.is_same(before, after):
+        content = present.content(path) if path in present.files else None
+        if content is not None and manifest_text.is_same(content, after):
             same.append(path)
             if stamps and now:
                 stamps.note(path, now, manifest_text.digest(after))
             continue
+        before = None if content is None else manifest_text.text_of(content)
         if before is not None and not kind.is_ours(before):
             raise _in_the_way(path, kind)
         changes.append(FileChange(path, before, after))
@@ -236,28 +237,31 @@ class Present:
         if status is not None:
             self._scan(output, depth=0)
 
-    def obstacle(self, wanted: Iterable[str]) -> str | None:
+    def obstacle(self, wanted: Collection[str]) -> str | None:
         """What stands where a file is wanted and is none, or where a folder is needed and is none."""
         blocked = self._folders | self._others
+        if not blocked.isdisjoint(wanted):
+            return next(path for path in wanted if path in blocked)
         needed: set[str] = set()
-        for path in wanted:
-            if path in blocked:
-                return path
-            folder = path.rpartition("/")[0]
+        for folder in {path.rpartition("/")[0] for path in wanted}:
             while folder and folder not in needed:
                 needed.add(folder)
                 folder = folder.rpartition("/")[0]
         return min(needed & (self.files | self._others), default=None)
 
     def read(self, path: str) -> str:
-        """The text of a file; bytes that are no UTF-8 make it differ from anything that is rendered."""
+        """The text of a file."""
+        return manifest_text.text_of(self.content(path))
+
+    def content(self, path: str) -> bytes:
+        """The bytes of a file."""
         try:
             content = self._disk.read(self._locate(path))
         except OSError as error:
             raise unreadable(path, error) from error
         if content is None:
             raise TasError(f"{path} vanished while it was read", hint="Run again.")
-        return content.decode("utf-8", "surrogateescape")
+        return content
 
     def _locate(self, path: str) -> str:
         return self.real + path.removeprefix(self.output)

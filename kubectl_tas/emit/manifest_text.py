@@ -37,12 +37,21 @@ class Deferred(NamedTuple):
 
 def digest_of(content: str) -> str:
     """By which a text is known."""
-    return hashlib.blake2b(content.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+    return _digest_of(content.encode("utf-8", "surrogateescape"))
 
 
-def is_same(before: str, after: str | Deferred) -> bool:
-    """Whether a text is as it should be."""
-    return before == after if isinstance(after, str) else digest_of(before) == after.digest
+def _digest_of(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def is_same(before: bytes, after: str | Deferred) -> bool:
+    """Whether the content of a file is the text that it should be."""
+    return text_of(before) == after if isinstance(after, str) else _digest_of(before) == after.digest
+
+
+def text_of(content: bytes) -> str:
+    """The text of a file; bytes that are no UTF-8 make it differ from anything that is rendered."""
+    return content.decode("utf-8", "surrogateescape")
 
 
 def digest(content: str | Deferred) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.errors import TasError
-from kubectl_tas.folders import MAX_DEPTH, MOVE, is_below, is_git, is_hidden, misspelled, real_output
+from kubectl_tas.folders import MAX_DEPTH, MOVE, is_below, is_git, is_hidden, misspelled, read_all, real_output
 from kubectl_tas.model.config import VALUES_FOLDER
 from kubectl_tas.records import dataclass
 
@@ -272,8 +272,7 @@ class FolderSource:
             if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES:
                 is_executable = bool(status.st_mode & stat.S_IXUSR)
                 link = self._relative(os.path.realpath(full)) if is_link else link
-                with open(full, "rb", buffering=0) as file:  # noqa: PTH123
-                    return RawFile(path, file.readall(), None, is_executable, link)
+                return RawFile(path, _content(full, status.st_size), None, is_executable, link)
         except OSError as error:
             if error.errno == errno.ENOENT and not (is_link and os.path.islink(full)):  # noqa: PTH114
                 raise _vanished(path) from error
@@ -305,6 +304,14 @@ class FolderSource:
     @staticmethod
     def _problem(path: str, rule: Rule, message: str, hint: str) -> RawFile:
         return RawFile(path, b"", Diagnostic(rule, message, Location(path), hint=hint))
+
+
+def _content(path: str, size: int) -> bytes:
+    number = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    try:
+        return read_all(number, size)
+    finally:
+        os.close(number)
 
 
 def _missing(path: str) -> RawFile:

@@ -41,8 +41,8 @@ class Outcomes:
         self._new: list[tuple[bytes, bytes]] = []
 
     def find(self, work: Sequence[RawFile], *, render: bool) -> Iterator[tuple[RawFile, Outcome | None]]:
-        """What is known of each file, with its manifests where ``render`` asks for them; None where that is not
-        known.
+        """What is known of each file, with its manifests if ``render`` asks for them, else without; None where that is
+        not known.
         """
         for start in range(0, len(work), AT_ONCE):
             keys = {raw.path: _key(raw) for raw in work[start : start + AT_ONCE]}
@@ -71,8 +71,8 @@ class Outcomes:
         try:
             rows = _rows(entry)
             for digest, plain, objects in rows:
-                found = Outcome(*(*plain, objects or None))
-                if digest == self._shared.digest(found.seen) and not (render and found.objects is None):
+                found = Outcome(*(*plain, objects if render else None))
+                if digest == self._shared.digest(found.seen) and found.objects != "":
                     return found
         except (TypeError, ValueError):  # none of ours
             return None
