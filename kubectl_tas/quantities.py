@@ -128,8 +128,7 @@ class Amounts:
 
     def __sub__(self, other: Amounts) -> Amounts:
         """What is left of this; without a limit as long as this has none."""
-        left = zip(self._values, other._values, strict=True)
-        return Amounts(*(mine if mine == NO_LIMIT else mine - theirs for mine, theirs in left))
+        return Amounts(_left(self.gpu, other.gpu), _left(self.cpu, other.cpu), _left(self.memory, other.memory))
 
     def __mul__(self, times: int) -> Amounts:
         return Amounts(self.gpu * times, self.cpu * times, self.memory * times)
@@ -152,6 +151,10 @@ class Amounts:
     def _values(self) -> tuple[Amount, Amount, Amount]:
         """In the order of ``RESOURCES``."""
         return self.gpu, self.cpu, self.memory
+
+
+def _left(amount: Amount, used: Amount) -> Amount:
+    return amount if amount == NO_LIMIT else amount - used
 
 
 NOTHING = Amounts()
