@@ -246,15 +246,18 @@ def _planned(
     compare = partial(plan, root=session.root, output=config.output, sources=config.sources, stamps=stamps)
     known = session.place.layout if session.place and isinstance(session.run, Repeat) else None
     if known is not None and known.counts:
-        whole = compare({path: Deferred(digest, "", "", str) for path, digest in known.files.items()})
+        whole = compare({path: Deferred(digest, "", (0, 0), _unread) for path, digest in known.files.items()})
         if not whole.changes:
             return known.counts, whole
+        del whole  # in a large repository it takes as much memory as what follows
+    del known
     session = session.in_full()
     artifacts = _compiled(session)
     _refuse_emptiness(session, artifacts, allow_empty=allow_empty)
     with progress("Rendering") as tick:
         files = layout(artifacts, config, session.fleet.settings, tick, read=_texts(session))
     counts = Counter(artifact.backend for artifact in artifacts)
+    del artifacts  # their texts do without
     if session.place is not None:
         session.place.keep_layout(
             Layout({path: manifest_text.digest(content) for path, content in files.items()}, counts)
@@ -262,6 +265,11 @@ def _planned(
     whole = compare(files)
     _make_texts(session, (x.content.source for x in whole.changes if isinstance(x.content, Deferred)))
     return counts, whole
+
+
+def _unread(source: str, at: int, size: int) -> str:
+    """The text of a file of which only the digest is asked for."""
+    raise AssertionError(source, at, size)
 
 
 def _make_texts(session: Session, sources: Iterable[str]) -> None:

@@ -26,13 +26,14 @@ class Deferred(NamedTuple):
     digest: str
     source: str
     """The file that it is made from."""
-    made_of: Any
-    maker: Callable[[Any], str]
-    """Makes it of ``made_of``: all texts of a run share it."""
+    place: tuple[int, int]
+    """Where it is among the texts of that file: the bytes before it, and its own."""
+    maker: Callable[[str, int, int], str]
+    """Makes it of the file and the place: all texts of a run share it."""
 
     def read(self) -> str:
         """The text."""
-        return self.maker(self.made_of)
+        return self.maker(self.source, *self.place)
 
 
 def digest_of(content: str) -> str:
