@@ -170,6 +170,17 @@ _KINDS = (
 )
 
 
+def read_all(number: int, size: int) -> bytes:
+    """The content of an open plain file, which had so many bytes: mostly with one call of the system."""
+    content = os.read(number, size + 1)
+    if len(content) == size:
+        return content
+    parts = [content]
+    while parts[-1]:
+        parts.append(os.read(number, size + 1))
+    return b"".join(parts)
+
+
 def read_plain(path: str, most: int, *, hint: str) -> bytes:
     """The content of a plain file of at most so many bytes. Raises TasError with the reason for anything else."""
     try:

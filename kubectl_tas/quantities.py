@@ -129,7 +129,7 @@ class Amounts:
 
     def __sub__(self, other: Amounts) -> Amounts:
         """What is left of this; without a limit as long as this has none."""
-        return each(lambda name: NO_LIMIT if self.of(name) == NO_LIMIT else self.of(name) - other.of(name))
+        return Amounts(_left(self.gpu, other.gpu), _left(self.cpu, other.cpu), _left(self.memory, other.memory))
 
     def __mul__(self, times: int) -> Amounts:
         return Amounts(self.gpu * times, self.cpu * times, self.memory * times)
@@ -140,12 +140,22 @@ class Amounts:
         """The resources of which this is more than ``most``. As in KAI's ``quota_check.go`` and
         ``max_allowed_check.go``, one that is not asked for is not compared: of nothing left 0 may be asked.
         """
-        return tuple(name for name in RESOURCES if 0 < self.of(name) > most.of(name))
+        compared = zip(RESOURCES, self._values, most._values, strict=True)
+        return tuple([name for name, mine, may in compared if 0 < mine > may])
 
     @property
     def asked(self) -> tuple[ResourceName, ...]:
         """The resources of which this is more than nothing."""
-        return tuple(name for name in RESOURCES if self.of(name) > 0)
+        return tuple([name for name, amount in zip(RESOURCES, self._values, strict=True) if amount > 0])
+
+    @property
+    def _values(self) -> tuple[Amount, Amount, Amount]:
+        """In the order of ``RESOURCES``."""
+        return self.gpu, self.cpu, self.memory
+
+
+def _left(amount: Amount, used: Amount) -> Amount:
+    return amount if amount == NO_LIMIT else amount - used
 
 
 NOTHING = Amounts()

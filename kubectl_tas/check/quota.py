@@ -135,6 +135,8 @@ def check_admission(fleet: Fleet, past: Past | None = None) -> Iterator[Diagnost
     running_on: dict[tuple[str, str], list[Submission]] = {}
     unlisted: dict[str, list[tuple[Submission, Verdict]]] = {}
     for item in fleet.submissions:
+        if admission.is_admitted(item):
+            continue
         verdict = admission.verdict(item)
         queue = item.pool.backend.name, item.queue
         if verdict.outcome == "pending":

@@ -104,7 +104,7 @@ def render(
     left = len(whole.changes) - len(plan.changes)
     if left:
         say(f"Left as they are: {left} files of other backends that are not up to date.", err=True)
-    beside = _beside(session, plan)
+    beside = _beside(session, plan, whole.settled if not left else ())
     show_findings(beside)
     tell_warnings(session)
     return 1 if fail_on_change and (plan.changes or has_errors(beside, strict=strict)) else 0
@@ -136,7 +136,7 @@ def check(output: str, backend: str | None, guard: bool, directory: str | None) 
     diff = unified(plan.differences)
     command = f"kubectl tas render{f' --backend {backend}' if backend else ''}{' --guard' if guard else ''}"
     empty = [item for item in session.with_emptiness().shown if item.rule is NOTHING_DECLARED]
-    beside = [*empty, *_beside(session, plan)]
+    beside = [*empty, *_beside(session, plan, whole.settled if not whole.changes else ())]
     if output != TEXT:
         _print_stale(session, [*stale(plan, command), *beside], plan, output)
     if diff:
@@ -151,13 +151,15 @@ def check(output: str, backend: str | None, guard: bool, directory: str | None) 
     return 1 if diff or has_errors(beside) else 0
 
 
-def _beside(session: Session, plan: Plan) -> list[Diagnostic]:
-    """What the tool did not write in the folder of a plan and above it. What the plan removes is left out."""
-    settled = session.with_findings(found_beside(session)[1], None)
+def _beside(session: Session, plan: Plan, settled: Collection[str]) -> list[Diagnostic]:
+    """What the tool did not write in the folder of a plan and above it. What the plan removes is left out. Folders that
+    are ``settled`` are not looked at, since kustomizations list all their files.
+    """
+    judged = session.with_findings(found_beside(session, settled=settled)[1], None)
     changed = {change.path for change in plan.changes}
     output = session.fleet.config.output
     found = []
-    for item in settled.shown:
+    for item in judged.shown:
         path = item.location.path if item.location else ""
         is_other = path.startswith(f"{output}/") and not path.startswith(f"{plan.output}/")
         if item.rule is OUTPUT_FOREIGN and path not in changed and not is_other:
@@ -244,15 +246,18 @@ def _planned(
     compare = partial(plan, root=session.root, output=config.output, sources=config.sources, stamps=stamps)
     known = session.place.layout if session.place and isinstance(session.run, Repeat) else None
     if known is not None and known.counts:
-        whole = compare({path: Deferred(digest, "", "", str) for path, digest in known.files.items()})
+        whole = compare({path: Deferred(digest, "", (0, 0), _unread) for path, digest in known.files.items()})
         if not whole.changes:
             return known.counts, whole
+        del whole  # in a large repository it takes as much memory as what follows
+    del known
     session = session.in_full()
     artifacts = _compiled(session)
     _refuse_emptiness(session, artifacts, allow_empty=allow_empty)
     with progress("Rendering") as tick:
         files = layout(artifacts, config, session.fleet.settings, tick, read=_texts(session))
     counts = Counter(artifact.backend for artifact in artifacts)
+    del artifacts  # their texts do without
     if session.place is not None:
         session.place.keep_layout(
             Layout({path: manifest_text.digest(content) for path, content in files.items()}, counts)
@@ -260,6 +265,11 @@ def _planned(
     whole = compare(files)
     _make_texts(session, (x.content.source for x in whole.changes if isinstance(x.content, Deferred)))
     return counts, whole
+
+
+def _unread(source: str, at: int, size: int) -> str:
+    """The text of a file of which only the digest is asked for."""
+    raise AssertionError(source, at, size)
 
 
 def _make_texts(session: Session, sources: Iterable[str]) -> None:

@@ -269,7 +269,8 @@ def open_change(directory: str | None, revision: str) -> tuple[Session, Earlier,
     root = find_root(directory)
     with _effort(root, "Reading") as effort:
         after = survey(Parts(FolderSource(root)), settings(), effort)
-    with _tidied_when_ended(), checked_out(_as_named(root, directory), revision) as source:
+    at_hand = (raw.content for raw in after.parts.raws.values())
+    with _tidied_when_ended(), checked_out(_as_named(root, directory), revision, at_hand) as source:
         with _effort(root, "Reading the base") as effort:
             before = survey(Parts(source), settings(), effort, like=after)
         earlier, now = judged_both(before, after)
@@ -306,14 +307,16 @@ def _earlier(
     return Earlier(fleet, revision, unread, elsewhere, kept)
 
 
-def found_beside(session: Session, before: Earlier | None = None) -> tuple[tuple[Foreign, ...], list[Diagnostic]]:
+def found_beside(
+    session: Session, before: Earlier | None = None, settled: Collection[str] = ()
+) -> tuple[tuple[Foreign, ...], list[Diagnostic]]:
     """What the tool did not write in the output folder and above it, and the findings of it; where the repository is
-    compared with ``before``, the Config there decides what may stay.
+    compared with ``before``, the Config there decides what may stay. Folders that are ``settled`` hold no such file.
 
     Raises TasError where a folder cannot be read.
     """
     config, declared = session.fleet.config, session.fleet.repository.config
-    there = foreign(session.root, config)
+    there = foreign(session.root, config, settled)
     if before is None:
         return there, [*check_output(there, config)]
     old = before.fleet.config

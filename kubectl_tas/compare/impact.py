@@ -471,21 +471,31 @@ def _topologies(change: Change) -> Iterator[TopologyChange]:
 
 
 def _work(change: Change) -> Iterator[WorkChange]:
-    earlier = _work_states(change.before, Admission(change.before))
-    later = _work_states(change.after, Admission(change.after, Past(None if change.unreadable else change.before)))
+    before = Admission(change.before)
+    after = Admission(change.after, Past(None if change.unreadable else change.before))
+    earlier, later = (_by_identity(fleet) for fleet in (change.before, change.after))
     for key in sorted({*earlier, *later}):
-        before, after = earlier.get(key), later.get(key)
-        if _told(before) != _told(after):
-            yield WorkChange(key[0], key[1], key[3], before, after)
+        was, now = earlier.get(key), later.get(key)
+        if was and now and _asked(was) == _asked(now) and before.is_admitted(was) and after.is_admitted(now):
+            continue
+        old, new = _state(was, before), _state(now, after)
+        if _told(old) != _told(new):
+            yield WorkChange(key[0], key[1], key[3], old, new)
 
 
-def _work_states(fleet: Fleet, admission: Admission) -> dict[tuple[str, str, str, str], WorkState]:
-    return {
-        (item.pool.backend.name, item.kind, item.namespace, item.name): WorkState(
-            item.target, item.queue, item.priority, item.asks, admission.verdict(item)
-        )
-        for item in fleet.submissions
-    }
+def _by_identity(fleet: Fleet) -> dict[tuple[str, str, str, str], Submission]:
+    return {(item.pool.backend.name, item.kind, item.namespace, item.name): item for item in fleet.submissions}
+
+
+def _asked(item: Submission) -> object:
+    """What of work that is admitted counts as a change."""
+    return item.target, item.priority, item.asks, item.is_draining
+
+
+def _state(item: Submission | None, admission: Admission) -> WorkState | None:
+    if item is None:
+        return None
+    return WorkState(item.target, item.queue, item.priority, item.asks, admission.verdict(item))
 
 
 def _told(state: WorkState | None) -> object:

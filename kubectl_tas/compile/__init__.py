@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import TypeVar
 
 from kubectl_tas.compile.access import compile_access
@@ -70,16 +71,19 @@ def compile_work(fleet: Fleet) -> Iterator[Artifact]:
 def in_order_of_application(fleet: Fleet, made: Sequence[P]) -> tuple[P, ...]:
     """Objects by backend and then in the order in which they are applied, no two in one file."""
     backends = {backend.name: backend.index for backend in fleet.backends}
-    return tuple(sorted(_in_own_files(made), key=lambda item: (backends[item.backend], *item.order)))
+    ordered = sorted(_in_own_files(made), key=attrgetter("order"))
+    return tuple(sorted(ordered, key=lambda item: backends[item.backend]))
 
 
-def _in_own_files(made: Sequence[P]) -> Iterator[P]:
+def _in_own_files(made: Sequence[P]) -> Iterable[P]:
     """The objects, no two in one file: a namespace and a name may join to what another two join to."""
-    uses = Counter((item.backend, item.folder, item.file) for item in made)
-    for item in made:
-        if uses[item.backend, item.folder, item.file] == 1:
-            yield item
-        else:
-            identity = "/".join((item.api_version, *map(str, item.order)))
-            stem = item.file.removesuffix(".yaml")
-            yield item.in_file(names.file(f"{stem}-{names.digest(identity)}"))
+    uses = Counter(map(attrgetter("backend", "folder", "file"), made))
+    return made if len(uses) == len(made) else (_in_own_file(item, uses) for item in made)
+
+
+def _in_own_file(item: P, uses: Mapping[tuple[str, str, str], int]) -> P:
+    if uses[item.backend, item.folder, item.file] == 1:
+        return item
+    identity = "/".join((item.api_version, *map(str, item.order)))
+    stem = item.file.removesuffix(".yaml")
+    return item.in_file(names.file(f"{stem}-{names.digest(identity)}"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import TypeVar
@@ -55,6 +55,8 @@ class Plan:
     """The output folder, or the part of it that is meant, with which all paths begin."""
     real: str
     """Where that really lies, once links are followed."""
+    settled: frozenset[str] = frozenset()
+    """Folders that hold nothing but files which are as they should be."""
 
     @property
     def counts(self) -> str:
@@ -169,21 +171,24 @@ def compared(
         if stamps and now and stamps.tells(path, now, manifest_text.digest(after)):
             same.append(path)
             continue
-        before = present.read(path) if path in present.files else None
-        if before is not None and manifest_text.is_same(before, after):
+        content = present.content(path) if path in present.files else None
+        if content is not None and manifest_text.is_same(content, after):
             same.append(path)
             if stamps and now:
                 stamps.note(path, now, manifest_text.digest(after))
             continue
+        before = None if content is None else manifest_text.text_of(content)
         if before is not None and not kind.is_ours(before):
             raise _in_the_way(path, kind)
         changes.append(FileChange(path, before, after))
-    for path in present.files - files.keys():
+    others = present.files - files.keys()
+    for path in others:
         before = present.read(path) if path.endswith(kind.suffixes) else ""
         if is_leftover(path) or kind.is_ours(before):
             changes.append(FileChange(path, before, None))
     changes.sort(key=lambda change: change.path)
-    return Plan(tuple(changes), tuple(same), present.output, present.real)
+    unsettled = {path.rpartition("/")[0] for path in (*others, *(change.path for change in changes))}
+    return Plan(tuple(changes), tuple(same), present.output, present.real, frozenset(present.plain - unsettled))
 
 
 def bereft(plan: Plan, absent: Sequence[str]) -> dict[str, int]:
@@ -215,6 +220,8 @@ class Present:
         """Plain files."""
         self.stamps: dict[str, str] = {}
         """Of plain files, before any was read."""
+        self.plain: set[str] = set()
+        """Folders that hold plain files alone."""
         self._stamps = stamps
         self._folders: set[str] = set()
         self._others: set[str] = set()
@@ -230,28 +237,31 @@ class Present:
         if status is not None:
             self._scan(output, depth=0)
 
-    def obstacle(self, wanted: Iterable[str]) -> str | None:
+    def obstacle(self, wanted: Collection[str]) -> str | None:
         """What stands where a file is wanted and is none, or where a folder is needed and is none."""
         blocked = self._folders | self._others
+        if not blocked.isdisjoint(wanted):
+            return next(path for path in wanted if path in blocked)
         needed: set[str] = set()
-        for path in wanted:
-            if path in blocked:
-                return path
-            folder = path.rpartition("/")[0]
+        for folder in {path.rpartition("/")[0] for path in wanted}:
             while folder and folder not in needed:
                 needed.add(folder)
                 folder = folder.rpartition("/")[0]
         return min(needed & (self.files | self._others), default=None)
 
     def read(self, path: str) -> str:
-        """The text of a file; bytes that are no UTF-8 make it differ from anything that is rendered."""
+        """The text of a file."""
+        return manifest_text.text_of(self.content(path))
+
+    def content(self, path: str) -> bytes:
+        """The bytes of a file."""
         try:
             content = self._disk.read(self._locate(path))
         except OSError as error:
             raise unreadable(path, error) from error
         if content is None:
             raise TasError(f"{path} vanished while it was read", hint="Run again.")
-        return content.decode("utf-8", "surrogateescape")
+        return content
 
     def _locate(self, path: str) -> str:
         return self.real + path.removeprefix(self.output)
@@ -263,17 +273,22 @@ class Present:
             listed = self._disk.entries(self._locate(folder), statuses=self._stamps)
         except OSError as error:
             raise unreadable(f"the folder {folder}", error) from error
+        is_plain = True
         for entry in listed:
             path = f"{folder}/{entry.name}"
             if entry.is_file(follow_symlinks=False):
                 self.files.add(path)
                 if self._stamps:
                     self.stamps[path] = stamp(entry.stat(follow_symlinks=False))
-            elif not entry.is_dir(follow_symlinks=False):
+                continue
+            is_plain = False
+            if not entry.is_dir(follow_symlinks=False):
                 self._others.add(path)
             elif not entry.name.startswith("."):
                 self._folders.add(path)
                 self._scan(path, depth=depth + 1)
+        if is_plain:
+            self.plain.add(folder)
 
 
 def _in_the_way(path: str, kind: FileKind) -> TasError:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -95,15 +95,18 @@ class Foreign:
     """Whether a GitOps tool reads it by its name, or nobody knows that."""
 
 
-def foreign(root: Path, config: ConfigSpec) -> tuple[Foreign, ...]:
-    """All that may do harm, by path; nothing for an output that is refused. Raises TasError if one is unreadable."""
+def foreign(root: Path, config: ConfigSpec, settled: Collection[str] = ()) -> tuple[Foreign, ...]:
+    """All that may do harm, by path; nothing for an output that is refused. Raises TasError if one is unreadable.
+
+    ``settled`` are folders that were just seen to hold nothing but what the tool writes and a kustomization lists.
+    """
     output = config.output
     if misspelled(output) or is_hidden(output) or any(_is_within(folder, output) for folder in (".", *config.sources)):
         return ()
     real = os.path.realpath(root / output)
     found = [*_above(root, real)]
     if os.path.isdir(real):  # noqa: PTH112 - a string that realpath made
-        files = _files(real, output, listed=False)
+        files = _files(real, output, listed=False, settled=settled)
         found += (item for name, entry, extra in files if (item := _judged(name, entry, is_extra=extra)))
     return tuple(sorted(found, key=lambda item: item.path))
 
@@ -214,10 +217,12 @@ def checkout_of(real_root: str) -> Path:
     return found
 
 
-def _files(real: str, output: str, *, listed: bool) -> Iterator[tuple[str, os.DirEntry[str], bool]]:
+def _files(
+    real: str, output: str, *, listed: bool, settled: Collection[str] = ()
+) -> Iterator[tuple[str, os.DirEntry[str], bool]]:
     """All that is no plain folder, in hidden folders too, with its path from the repository root, and whether it is
     extra: a kustomization of the tool, in its folder or above, does not list it. Without ``listed`` nothing that such a
-    kustomization lists: ``check`` compares that.
+    kustomization lists: ``check`` compares that. Folders that are ``settled`` are passed over below one that does.
     """
     listing: frozenset[str] | None = None
     waiting = [(real, 0, len(real) + 1, frozenset[str](), listing)]
@@ -242,12 +247,19 @@ def _files(real: str, output: str, *, listed: bool) -> Iterator[tuple[str, os.Di
         if own is not None and not listed and listing is None:
             start, (known, listing) = len(folder) + 1, _resources(own)
             rest = [entry for entry in rest if entry.path[start:] not in known or entry.is_symlink()]
+        if known:
+            folders = [path for path in folders if _in_output(path, real, output) not in settled]
         waiting += ((path, depth + 1, start, known, listing) for path in folders)
         for entry in rest:
             path = entry.path[start:]
             is_listed = listing is None or path in listing or path == KUSTOMIZATION
             is_extra = not is_listed and not _PREVIEWS.fullmatch(path)
-            yield output + entry.path[len(real) :].replace(os.sep, "/"), entry, is_extra
+            yield _in_output(entry.path, real, output), entry, is_extra
+
+
+def _in_output(path: str, real: str, output: str) -> str:
+    """A path in the output folder, which really is ``real``, from the repository root."""
+    return output + path[len(real) :].replace(os.sep, "/")
 
 
 def _resources(entry: os.DirEntry[str]) -> tuple[frozenset[str], frozenset[str] | None]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from functools import cache, lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from kubectl_tas.emit.disk import MARK
 from kubectl_tas.model.artifact import Artifact, PassThrough
 from kubectl_tas.model.base import Model
-from kubectl_tas.records import dataclass
 from kubectl_tas.resources import resource_root
 from kubectl_tas.yaml import comment, literal, scalar
 
@@ -21,20 +20,20 @@ _MACROS = {"metadata": "_metadata.j2", "pod_spec": "_podspec.j2", "selector": "_
 _ADVICE = "; edit that and run `kubectl tas render`."
 
 
-@dataclass(frozen=True, slots=True)
-class Deferred:
+class Deferred(NamedTuple):
     """A text that is only made where somebody needs more of it than its digest."""
 
     digest: str
     source: str
     """The file that it is made from."""
-    made_of: Any
-    maker: Callable[[Any], str]
-    """Makes it of ``made_of``: all texts of a run share it."""
+    place: tuple[int, int]
+    """Where it is among the texts of that file: the bytes before it, and its own."""
+    maker: Callable[[str, int, int], str]
+    """Makes it of the file and the place: all texts of a run share it."""
 
     def read(self) -> str:
         """The text."""
-        return self.maker(self.made_of)
+        return self.maker(self.source, *self.place)
 
 
 def digest_of(content: str) -> str:
@@ -47,9 +46,14 @@ def digest_of_bytes(content: bytes) -> str:
     return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
-def is_same(before: str, after: str | Deferred) -> bool:
-    """Whether a text is as it should be."""
-    return before == after if isinstance(after, str) else digest_of(before) == after.digest
+def is_same(before: bytes, after: str | Deferred) -> bool:
+    """Whether the content of a file is the text that it should be."""
+    return text_of(before) == after if isinstance(after, str) else digest_of_bytes(before) == after.digest
+
+
+def text_of(content: bytes) -> str:
+    """The text of a file; bytes that are no UTF-8 make it differ from anything that is rendered."""
+    return content.decode("utf-8", "surrogateescape")
 
 
 def digest(content: str | Deferred) -> str:

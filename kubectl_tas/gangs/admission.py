@@ -246,6 +246,14 @@ class Admission:
         """What others than a submission and its gang declare for its queue."""
         return self.declared(item)[item.queue] - (self.request(item).asks if self._takes(item) else NOTHING)
 
+    def is_admitted(self, item: Submission) -> bool:
+        """Whether a submission has room beside all else that the repository declares, which most have. It is admitted
+        or, where its subpool is DELETING, draining; of any other ``verdict`` says why.
+        """
+        if self._excess(item):
+            return False
+        return item.is_preemptible or not self.declared(item)[item.queue].exceeding(item.quota)
+
     def verdict(self, item: Submission) -> Verdict:
         """The verdict beside all else that the repository declares."""
         request = self.request(item)

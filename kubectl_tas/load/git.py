@@ -7,6 +7,7 @@ no configuration, hook, filter, attribute, alias, credential helper or promisor 
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import tempfile
@@ -263,6 +264,12 @@ def _own_config(tree: WorkTree, settings: Mapping[str, str]) -> str:
             raise TasError(f"{refused} it uses {name} = {value}, which this version does not know")
     head = f"[core]\n\trepositoryformatversion = {int(bool(lines))}\n\tbare = true\n"
     return f"{head}[extensions]\n{''.join(lines)}" if lines else head
+
+
+def name_of(content: bytes, *, like: str) -> str:
+    """The object name of a file's content, in a repository that has an object of the name ``like``."""
+    make = hashlib.sha1 if len(like) == 40 else hashlib.sha256
+    return make(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 def _lines(names: Collection[str]) -> bytes:

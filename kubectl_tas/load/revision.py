@@ -1,7 +1,7 @@
 """Where files come from: one revision of a git repository, checked out to a private folder and read like any other.
 
-Only what a reader can ask for is written: manifests, links, and what links lead to. Neither the work tree nor the
-index is touched.
+Only what a reader can ask for is written: manifests, links, and what links lead to. A manifest whose content is at hand
+already is neither asked of git nor written. Neither the work tree nor the index is touched.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import posixpath
 import shutil
 import tempfile
 from collections import defaultdict, deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MAX_DEPTH, is_below, is_git, is_matched, too_deep
-from kubectl_tas.load.git import EXECUTABLE, LINK, SUBMODULE, TREE, Entry, Git, work_trees
+from kubectl_tas.load.git import EXECUTABLE, LINK, SUBMODULE, TREE, Entry, Git, name_of, work_trees
 from kubectl_tas.load.source import CONFIG_FILE, MAX_BYTES, SUFFIXES, FolderSource, RawFile
 
 _MAX_LINKS = 40
@@ -31,8 +31,9 @@ _MAX_TOTAL = 1024 * 1024 * 1024
 
 
 @contextmanager
-def checked_out(root: Path, revision: str) -> Iterator[Revision]:
-    """The files below ``root`` as they were at ``revision``, until the block ends.
+def checked_out(root: Path, revision: str, at_hand: Iterable[bytes] = ()) -> Iterator[Revision]:
+    """The files below ``root`` as they were at ``revision``, until the block ends. ``at_hand`` are contents that files
+    may have had then already.
 
     Raises TasError where git is missing, ``root`` is in no git repository, or leads there by a link of that repository
     itself, and where ``revision`` is unknown.
@@ -43,7 +44,7 @@ def checked_out(root: Path, revision: str) -> Iterator[Revision]:
         raise TasError(f"cannot make a temporary folder: {error.strerror}", hint="Set TMPDIR.") from error
     try:
         _refuse_links(root)
-        yield _open(root.resolve(), revision, folder.resolve())
+        yield _open(root.resolve(), revision, folder.resolve(), at_hand)
     finally:
         shutil.rmtree(folder)
 
@@ -62,7 +63,7 @@ def _refuse_links(root: Path) -> None:
             )
 
 
-def _open(root: Path, revision: str, folder: Path) -> Revision:
+def _open(root: Path, revision: str, folder: Path, at_hand: Iterable[bytes]) -> Revision:
     trees = tuple(work_trees(root))
     if not trees:
         raise TasError(f"{root} is in no git repository that can be read: no folder above it has an entry .git")
@@ -76,7 +77,7 @@ def _open(root: Path, revision: str, folder: Path) -> Revision:
         outer = Git(tree, _below(folder, str(number)))
         _must_belong(inner, outer, revision)
         inner = outer
-    return Revision(git, commit, prefix, _below(folder, "tree"))
+    return Revision(git, commit, prefix, _below(folder, "tree"), at_hand)
 
 
 def _below(folder: Path, name: str) -> Path:
@@ -123,7 +124,7 @@ def _must_belong(inner: Git, outer: Git, revision: str) -> None:
 class Revision:
     """A commit, written to ``folder`` as far as it is asked for. ``prefix`` is the root, from the top of the commit."""
 
-    def __init__(self, git: Git, commit: str, prefix: str, folder: Path) -> None:
+    def __init__(self, git: Git, commit: str, prefix: str, folder: Path, at_hand: Iterable[bytes]) -> None:
         self.commit = commit
         """Its full name."""
         self.submodules: list[str] = []
@@ -138,6 +139,8 @@ class Revision:
         self._made_folders = {""}
         self._prefix = self._real(prefix)
         self._reader = FolderSource(folder / self._prefix, asks_git=False)
+        # What paths lead to that go through links is for the system to say.
+        self._at_hand = {} if self._targets else {name_of(content, like=commit): content for content in at_hand}
 
     def config(self) -> RawFile | None:
         """``tas.yaml``, where there is one."""
@@ -151,8 +154,10 @@ class Revision:
 
     def files(self, folders: Sequence[str], *, exclude: str) -> tuple[RawFile, ...]:
         """All manifests below ``folders``, sorted by path; nothing below ``exclude`` or in hidden folders."""
-        self._check_out(folders, below=True, exclude=exclude)
-        return self._reader.files(folders, exclude=exclude)
+        known = self._check_out(folders, below=True, exclude=exclude)
+        found = {raw.path: raw for raw in known if raw.path != CONFIG_FILE}
+        found |= {raw.path: raw for raw in self._reader.files(folders, exclude=exclude)}
+        return tuple(found[path] for path in sorted(found))
 
     def moved(self) -> tuple[str, ...]:
         """The folders of this commit, from its top, that have a ``tas.yaml`` and are repositories no more."""
@@ -184,8 +189,11 @@ class Revision:
             posixpath.relpath(path, self._prefix or "."): texts.get(entry.name, b"") for path, entry in found.items()
         }
 
-    def _check_out(self, paths: Collection[str], *, below: bool, exclude: str | None = None) -> None:
-        """Writes what these paths lead to; with ``below``, what lies in folders and what links there lead to."""
+    def _check_out(self, paths: Collection[str], *, below: bool, exclude: str | None = None) -> list[RawFile]:
+        """Writes what these paths lead to; with ``below``, what lies in folders and what links there lead to. Of files
+        in folders, those are returned whose content is at hand: only their folders are made.
+        """
+        known: list[RawFile] = []
         start = None if exclude is None else posixpath.join(self._prefix, exclude)
         todo = deque((posixpath.join(self._prefix, path), start) for path in paths)
         seen: set[tuple[str, str | None]] = set()
@@ -201,11 +209,18 @@ class Revision:
                 files[end] = entry
             elif below:
                 for found in self._manifests(end, without):
-                    if self._entries[found].mode == LINK:
+                    entry = self._entries[found]
+                    content = self._at_hand.get(entry.name)
+                    if entry.mode == LINK:
                         todo.append((found, None))
+                    elif content is not None and found.count("/", len(end) + 1) <= MAX_DEPTH:
+                        self._make_folder(posixpath.dirname(found))
+                        name = found.removeprefix(f"{self._prefix}/")
+                        known.append(RawFile(name, content, is_executable=entry.mode == EXECUTABLE))
                     else:
-                        files[found] = self._entries[found]
+                        files[found] = entry
         self._write({path: entry for path, entry in files.items() if path not in self._made})
+        return known
 
     def _manifests(self, folder: str, without: str | None) -> Iterator[str]:
         """What a reader may look at below a folder: manifests, submodules and links."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.errors import TasError
-from kubectl_tas.folders import MAX_DEPTH, MOVE, is_below, is_git, is_hidden, misspelled, real_output
+from kubectl_tas.folders import MAX_DEPTH, MOVE, is_below, is_git, is_hidden, misspelled, read_all, real_output
 from kubectl_tas.late import late_pattern
 from kubectl_tas.model.config import VALUES_FOLDER
 from kubectl_tas.records import dataclass
@@ -261,21 +261,21 @@ class FolderSource:
                 yield path, None
 
     def _read(self, path: str) -> RawFile:
-        full = self.root / path
-        is_link = full.is_symlink()
+        full = f"{self.root}/{path}"
+        is_link = os.path.islink(full)  # noqa: PTH114 - each file of a large repository comes here
         folder, _, name = path.rpartition("/")
         link = f"{self._linked[folder]}/{name}" if folder in self._linked else None
         problem = self._leads_away(path, os.path.realpath(full)) if is_link else None
         if problem is not None:
             return problem
         try:
-            status = full.stat()
+            status = os.stat(full)  # noqa: PTH116
             if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES:
                 is_executable = bool(status.st_mode & stat.S_IXUSR)
                 link = self._relative(os.path.realpath(full)) if is_link else link
-                return RawFile(path, full.read_bytes(), None, is_executable, link)
+                return RawFile(path, _content(full, status.st_size), None, is_executable, link)
         except OSError as error:
-            if error.errno == errno.ENOENT and not (is_link and full.is_symlink()):
+            if error.errno == errno.ENOENT and not (is_link and os.path.islink(full)):  # noqa: PTH114
                 raise _vanished(path) from error
             if error.errno in (errno.ENOENT, errno.ELOOP):
                 message = "this symbolic link leads to nothing"
@@ -305,6 +305,14 @@ class FolderSource:
     @staticmethod
     def _problem(path: str, rule: Rule, message: str, hint: str) -> RawFile:
         return RawFile(path, b"", Diagnostic(rule, message, Location(path), hint=hint))
+
+
+def _content(path: str, size: int) -> bytes:
+    number = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    try:
+        return read_all(number, size)
+    finally:
+        os.close(number)
 
 
 def _missing(path: str) -> RawFile:

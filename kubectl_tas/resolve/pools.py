@@ -110,8 +110,9 @@ class FleetSubpool:
 
     def lets_finish(self, kind: str, name: str) -> bool:
         """Whether work that is sent here may finish although no new work is taken."""
-        listed = self.declared.spec.spec.draining if self.state == "DELETING" else ()
-        return work_name(kind, name) in {work_name(*item.split("/")) for item in listed}
+        if self.state != "DELETING":
+            return False
+        return work_name(kind, name) in {work_name(*item.split("/")) for item in self.declared.spec.spec.draining}
 
 
 @dataclass(frozen=True, slots=True)

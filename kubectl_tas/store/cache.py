@@ -12,7 +12,7 @@ import os
 import stat
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,8 @@ FILE = "outcomes-1.sqlite"
 """The number changes with the form of entries."""
 MOST = 512 * 1024 * 1024
 """Bytes that the file may have; beyond them the entries that were used longest ago go."""
+AT_ONCE = 500
+"""Keys that are asked for at once: SQLite takes 999 everywhere."""
 _DAY = 24 * 60 * 60
 _WAIT = 5.0
 """Seconds that a process waits for others that write."""
@@ -59,15 +61,20 @@ class Store:
 
     def get(self, key: bytes) -> bytes | None:
         """An entry; None where there is none."""
-        row = None
+        return self.get_all([key]).get(key)
+
+    def get_all(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Those of these entries that there are; at most ``AT_ONCE`` keys."""
+        rows: list[tuple[bytes, int, object]] = []
         found = self._file()
         with self._failing():
             if found is not None:
-                row = found.execute("SELECT used, body FROM entry WHERE key = ?", (key,)).fetchone()
-        content = _opened(key, row[1]) if row is not None else None
-        if row is not None and content is not None and row[0] != self._today:
-            self._used.append(key)
-        return content
+                wanted = ",".join("?" * len(keys))
+                query = f"SELECT key, used, body FROM entry WHERE key IN ({wanted})"
+                rows = found.execute(query, keys).fetchall()
+        contents = {key: content for key, _, body in rows if (content := _opened(key, body)) is not None}
+        self._used += (key for key, used, _ in rows if used != self._today and key in contents)
+        return contents
 
     def put(self, entries: Iterable[tuple[bytes, bytes]]) -> None:
         """Adds entries, in place of those of the same keys."""

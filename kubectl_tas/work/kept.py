@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
 import kubectl_tas
 from kubectl_tas.load.source import RawFile
 from kubectl_tas.resources import resource_root
-from kubectl_tas.store.cache import Store
+from kubectl_tas.store.cache import AT_ONCE, Store
 from kubectl_tas.work.outcome import Outcome, Shared
-from kubectl_tas.work.plain import Plain, of_entry, to_bytes
+from kubectl_tas.work.plain import Plain, of_text, to_text
 
 BUILT_ON = (
     "click",
@@ -36,33 +36,57 @@ class Outcomes:
     def __init__(self, store: Store, shared: Shared) -> None:
         self._store = store
         self._shared = shared
+        self._others: dict[str, list[_Row]] = {}
+        """Outcomes of the same bytes in other contexts, by path."""
         self._new: list[tuple[bytes, bytes]] = []
 
-    def get(self, raw: RawFile, *, render: bool) -> Outcome | None:
-        """What is known of a file, with its manifests where ``render`` asks for them; None where that is not known."""
-        try:
-            for digest, plain in self._entries(raw):
-                found = Outcome(*plain)
-                if digest == self._shared.digest(found.seen):
-                    return None if render and found.objects is None else found
-        except (TypeError, ValueError):  # none of ours
-            return None
-        return None
+    def find(self, work: Sequence[RawFile], *, render: bool) -> Iterator[tuple[RawFile, Outcome | None]]:
+        """What is known of each file, with its manifests if ``render`` asks for them, else without; None where that is
+        not known.
+        """
+        for start in range(0, len(work), AT_ONCE):
+            keys = {raw.path: _key(raw) for raw in work[start : start + AT_ONCE]}
+            entries = self._store.get_all([*keys.values()])
+            for raw in work[start : start + AT_ONCE]:
+                entry = entries.get(keys[raw.path])
+                yield raw, None if entry is None else self._outcome(raw.path, entry, render=render)
 
     def add(self, raw: RawFile, found: Outcome) -> None:
-        """Keeps an outcome, when ``save`` is called."""
+        """Keeps an outcome, once ``save`` is called or there are many."""
+        *plain, objects = found.plain
         digest = self._shared.digest(found.seen)
-        others = [kept for kept in self._entries(raw) if kept[0] != digest][: CONTEXTS - 1]
-        self._new.append((_key(raw), to_bytes([[digest, found.plain], *others])))
+        others = [row for row in self._others.pop(raw.path, ()) if row[0] != digest]
+        rows: list[_Row] = [(digest, plain, objects or ""), *others[: CONTEXTS - 1]]
+        lines = [to_text([row[:2] for row in rows]), *(row[2] for row in rows)]
+        self._new.append((_key(raw), "\n".join(lines).encode("utf-8", "surrogatepass")))
+        if len(self._new) >= AT_ONCE:
+            self.save()
 
     def save(self) -> None:
         """Writes what was added."""
         self._store.put(self._new)
         self._new.clear()
 
-    def _entries(self, raw: RawFile) -> Plain:
-        found = of_entry(self._store.get(_key(raw))) or []
-        return [item for item in found if isinstance(item, list) and len(item) == 2]
+    def _outcome(self, path: str, entry: bytes, *, render: bool) -> Outcome | None:
+        try:
+            rows = _rows(entry)
+            for digest, plain, objects in rows:
+                found = Outcome(*(*plain, objects if render else None))
+                if digest == self._shared.digest(found.seen) and found.objects != "":
+                    return found
+        except (TypeError, ValueError):  # none of ours
+            return None
+        self._others[path] = rows
+        return None
+
+
+_Row = tuple[str, Plain, str]
+"""The digest of a context; an outcome in it without its manifests; and these, JSON on one line, '' for none."""
+
+
+def _rows(entry: bytes) -> list[_Row]:
+    head, *texts = entry.decode("utf-8", "surrogatepass").split("\n")
+    return [(digest, plain, text) for (digest, plain), text in zip(of_text(head), texts, strict=True)]
 
 
 def _key(raw: RawFile) -> bytes:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from sys import intern
+from typing import NamedTuple
 
 from kubectl_tas.compile import compile_work
 from kubectl_tas.emit import manifest_text
 from kubectl_tas.model.artifact import Artifact
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.work.plain import Plain, to_text
 
 
-@dataclass(frozen=True, slots=True)
-class Object:
+class Object(NamedTuple):
     """What is kept of a manifest: where it is written, when it is applied, and a digest of its text."""
 
     backend: str
@@ -37,7 +35,7 @@ class Object:
 
     def in_file(self, file: str) -> Object:
         """The same in another file of its folder."""
-        return replace(self, file=file)
+        return self._replace(file=file)
 
 
 def objects(fleet: Fleet, texts: list[bytes]) -> str:
@@ -49,9 +47,21 @@ def objects_of(written: str, source: str) -> Iterator[Object]:
     """The manifests of an outcome of the file ``source``. What many of them have in common is there once."""
     at = 0
     for backend, folder, file, version, apply, pool, is_work, order, digest, size in json.loads(written):
-        places = intern(backend), intern(folder), file, intern(version), apply, pool and intern(pool), is_work
         phase, namespace, name, kind = order
-        yield Object(*places, (phase, intern(namespace), name, intern(kind)), digest, source, at, size)
+        yield Object(
+            intern(backend),
+            intern(folder),
+            file,
+            intern(version),
+            apply,
+            pool and intern(pool),
+            is_work,
+            (phase, intern(namespace), name, intern(kind)),
+            digest,
+            source,
+            at,
+            size,
+        )
         at += size
 
 

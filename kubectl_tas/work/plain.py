@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Severity, Suggestion
@@ -27,15 +28,20 @@ def to_bytes(plain: Plain) -> bytes:
     return to_text(plain).encode("utf-8", "surrogatepass")
 
 
-def of_bytes(content: bytes) -> Plain:
+def of_text(text: str) -> Plain:
     """What was made into JSON. Raises ValueError for what is no list of it."""
     try:
-        found = json.loads(content.decode("utf-8", "surrogatepass"))
+        found = json.loads(text)
     except RecursionError as error:
         raise ValueError("nested too deep") from error
     if not isinstance(found, list):
         raise ValueError("not a list")
     return found
+
+
+def of_bytes(content: bytes) -> Plain:
+    """The same of bytes."""
+    return of_text(content.decode("utf-8", "surrogatepass"))
 
 
 def of_entry(content: bytes | None) -> Plain | None:
@@ -106,8 +112,10 @@ def _amounts(item: Amounts) -> Plain:
     return [_amount(item.gpu), _amount(item.cpu), _amount(item.memory)]
 
 
-def _read_amounts(plain: Plain) -> Amounts:
-    return Amounts(*map(_read_amount, plain))
+@lru_cache(maxsize=4096)
+def _read_amounts(gpu: int | str, cpu: int | str, memory: int | str) -> Amounts:
+    """The same for all work that asks for as much."""
+    return Amounts(_read_amount(gpu), _read_amount(cpu), _read_amount(memory))
 
 
 def from_sent(item: Sent) -> Plain:
@@ -122,5 +130,5 @@ def to_sent(plain: Plain) -> Sent:
     """What was kept of the submission that was made into ``plain``."""
     kind, name, priority, namespace, gang, asks, asked, platforms, objects = plain
     all_, largest, least, is_one_gang = asked
-    request = Request(_read_amounts(all_), _read_amounts(largest), _read_amounts(least), is_one_gang)
-    return Sent(kind, name, priority, namespace, gang, _read_amounts(asks), request, tuple(platforms), objects)
+    request = Request(_read_amounts(*all_), _read_amounts(*largest), _read_amounts(*least), is_one_gang)
+    return Sent(kind, name, priority, namespace, gang, _read_amounts(*asks), request, tuple(platforms), objects)

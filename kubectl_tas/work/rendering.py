@@ -29,11 +29,13 @@ def objects_to_apply(run: Run, fleet: Fleet) -> tuple[Artifact | Object, ...]:
 
 
 def texts_of(run: Run) -> Callable[[Artifact | Object], str | Deferred]:
-    """What gives the text of an object's file."""
+    """What gives the text of an object's file, which outlives the object."""
     read = partial(_text, run)
 
     def text_of(item: Artifact | Object) -> str | Deferred:
-        return file_text(item) if isinstance(item, Artifact) else Deferred(item.digest, item.source, item, read)
+        if isinstance(item, Artifact):
+            return file_text(item)
+        return Deferred(item.digest, item.source, (item.at, item.size), read)
 
     return text_of
 
@@ -48,10 +50,10 @@ def make_texts(run: Run, sources: Iterable[str]) -> None:
             known[done.raw.path] = done.texts
 
 
-def _text(run: Run, item: Object) -> str:
-    if item.source not in run.survey.strips:
-        _again(run, item.source)
-    return run.survey.strips[item.source].text(item.at, item.size)
+def _text(run: Run, source: str, at: int, size: int) -> str:
+    if source not in run.survey.strips:
+        _again(run, source)
+    return run.survey.strips[source].text(at, size)
 
 
 def _again(run: Run, path: str) -> str:

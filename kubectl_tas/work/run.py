@@ -199,8 +199,7 @@ def _known_or_made(work: Sequence[RawFile], shared: Shared, effort: Effort, *, r
     store = effort.store_for(len(work))
     kept = Outcomes(store, shared) if store is not None else None
     missing: list[RawFile] = []
-    for raw in work:
-        found = kept.get(raw, render=render) if kept else None
+    for raw, found in kept.find(work, render=render) if kept else ((raw, None) for raw in work):
         if found is None:
             missing.append(raw)
         else:

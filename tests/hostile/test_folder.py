@@ -93,6 +93,8 @@ class TestWhatToolsRead:
             ("evil.json", "applies all of the folder"),
             ("preview/evil.yaml", "applies all of the folder"),
             (".hidden/evil.yaml", "applies all of the folder"),
+            ("workflows/train/.hidden/evil.yaml", "applies all of the folder"),
+            ("workflows/train/evil.yaml", "applies all of the folder"),
             ("new/evil.yaml", "applies all of the folder"),
             ("plugin.star", "plugin of Argo CD"),
             (".krmignore", "plugin of Argo CD"),

@@ -183,8 +183,8 @@ class TestConfiguration:
 
     @every_use
     def test_of_a_partial_clone(self, root: Path, configuration: str, marker: Path) -> None:
-        """What is missing is not fetched, but said to be missing."""
-        name = git(root, "rev-parse", "HEAD:tas/pools/team.yaml")
+        """What is missing, here and in the working tree, is not fetched, but said to be missing."""
+        name = git(root, "rev-parse", "origin/main:tas/subpools/a.yaml")
         (root.parent / ".git/objects" / name[:2] / name[2:]).unlink()
         with (root.parent / ".git/config").open("a") as file:
             file.write(configuration.replace("\tworktree = .\n", ""))

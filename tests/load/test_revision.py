@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_tas.errors import TasError
+from kubectl_tas.folders import MAX_DEPTH
 from kubectl_tas.load import revision
 from kubectl_tas.load.revision import checked_out
 from kubectl_tas.load.source import FolderSource, RawFile, Source
@@ -33,12 +34,16 @@ def paths_at(root: Path, name: str, *folders: str) -> list[str]:
 
 
 def assert_same_as_now(root: Path, *folders: str) -> None:
-    """What the last commit holds is what the folder holds, and is told in the same words."""
+    """What the last commit holds is what the folder holds, and is told in the same words, whether its contents come
+    from git or are at hand.
+    """
     now = FolderSource(root)
-    with checked_out(root, "HEAD") as source:
-        assert files_of(source, *folders) == files_of(now, *folders)
-        assert source.config() == now.config()
-        assert [source.has_folder(name) for name in FOLDERS] == [now.has_folder(name) for name in FOLDERS]
+    at_hand = [raw.content for raw in files_of(now, *folders)]
+    for contents in ((), at_hand, at_hand[1:]):
+        with checked_out(root, "HEAD", contents) as source:
+            assert files_of(source, *folders) == files_of(now, *folders)
+            assert source.config() == now.config()
+            assert [source.has_folder(name) for name in FOLDERS] == [now.has_folder(name) for name in FOLDERS]
 
 
 @pytest.fixture
@@ -122,6 +127,12 @@ class TestSameAsACheckout:
         assert_same_as_now(committed)
         assert_same_as_now(committed, ".")
         assert_same_as_now(committed, "link")
+
+    def test_folders_within_one_another_and_programs(self, committed: Path) -> None:
+        write(committed, {f"pools/{'d/' * depth}x.yaml": "a: 1\n" for depth in range(MAX_DEPTH - 1, MAX_DEPTH + 2)})
+        (committed / "pools/team.yaml").chmod(0o755)
+        commit(committed)
+        assert_same_as_now(committed)
 
     def test_any_file_that_is_asked_for(self, committed: Path) -> None:
         write(committed, {"scripts/run": "echo\n", "scripts/.hidden": "x", "manifests/x": "y"})

@@ -15,6 +15,7 @@ from kubectl_tas.load.source import MemorySource
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.work import manifests, outcome
+from kubectl_tas.work.manifests import Object
 from kubectl_tas.work.rendering import objects_to_apply, texts_of
 from kubectl_tas.work.run import Effort, Run
 from tests.work.repositories import POOL, run
@@ -57,14 +58,14 @@ def test_work_is_let_go() -> None:
 
 
 def test_manifests_hold_little() -> None:
-    """Lists of them are out of memory, and what many have in common is there once."""
+    """Lists of them are out of memory, what many have in common is there once, and their texts hold none of them."""
     found, _ = held_by(20)
     assert all(item.objects is None for item in found.survey.outcomes.values())
-    read = texts_of(found)
-    texts = [text for text in map(read, objects_to_apply(found, found.fleet)) if isinstance(text, Deferred)]
+    kept = [item for item in objects_to_apply(found, found.fleet) if isinstance(item, Object)]
+    texts = [text for text in map(texts_of(found), kept) if isinstance(text, Deferred)]
     assert len(texts) >= 20
     assert len({id(text.maker) for text in texts}) == 1
-    kept = [text.made_of for text in texts]
+    assert not any(isinstance(part, Object) for text in texts for part in text)
     for name in ("backend", "api_version", "pool"):
         assert len({id(getattr(item, name)) for item in kept}) == len({getattr(item, name) for item in kept})
 
