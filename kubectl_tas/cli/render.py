@@ -254,10 +254,11 @@ def _planned(
     session = session.in_full()
     artifacts = _compiled(session)
     _refuse_emptiness(session, artifacts, allow_empty=allow_empty)
-    with progress("Rendering") as tick:
-        files = layout(artifacts, config, session.fleet.settings, tick, read=_texts(session))
     counts = Counter(artifact.backend for artifact in artifacts)
+    each = iter(artifacts)
     del artifacts  # their texts do without
+    with progress("Rendering") as tick:
+        files = layout(each, config, session.fleet.settings, tick, read=_texts(session))
     if session.place is not None:
         session.place.keep_layout(
             Layout({path: manifest_text.digest(content) for path, content in files.items()}, counts)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import TypeVar
@@ -82,7 +83,7 @@ class Plan:
 
 
 def layout(
-    artifacts: Sequence[P],
+    artifacts: Iterable[P],
     config: ConfigSpec,
     settings: str,
     tick: Tick | None = None,
@@ -92,11 +93,13 @@ def layout(
     """The text of every file, by its path relative to the repository root; ``settings`` is what the Config comes from.
 
     ``artifacts`` come by backend and in the order of application; ``read`` gives the text of each. Several backends
-    have a folder each.
+    have a folder each. Each artifact of an iterator is let go once its file is known: a large repository has as much
+    memory in the one as in the other.
     """
     files: dict[str, str | Deferred] = {}
-    backends = {artifact.backend for artifact in artifacts}
-    for backend, group in groupby(artifacts, key=lambda artifact: artifact.backend):
+    left = deque(artifacts)
+    total, backends = len(left), {artifact.backend for artifact in left}
+    for backend, group in groupby((left.popleft() for _ in range(total)), key=lambda artifact: artifact.backend):
         base = folder_of(backend, backends, config.output)
         listed: dict[str, list[str]] = {}
         for artifact in group:
@@ -111,7 +114,7 @@ def layout(
             if config.layout == "sharded" and artifact.pool is not None:
                 listed.setdefault(f"{base}/{POOLS}/{artifact.pool}", [])  # a pool without work has its folder too
             if tick:
-                tick(len(files), len(artifacts))
+                tick(len(files), total)
         for folder, resources in listed.items():
             names = [path.removeprefix(f"{folder}/") for path in resources]
             files[f"{folder}/{KUSTOMIZATION}"] = manifest_text.kustomization(names, settings)

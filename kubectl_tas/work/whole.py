@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import count, islice
 from pathlib import Path
 
 from kubectl_tas.diagnostics import Diagnostic
@@ -31,6 +32,8 @@ from kubectl_tas.work.run import Effort, Parts, Run, judged, survey
 FOLDER, FILE = "folder", "file"
 """What a source is asked for."""
 Answers = dict[str, dict[str, bool | str]]
+_PART = 20_000
+"""Files of a layout that are kept together."""
 
 
 @dataclass(frozen=True)
@@ -91,12 +94,32 @@ class Place:
     @property
     def layout(self) -> Layout | None:
         """What the run renders, where that is kept."""
-        plain = of_entry(self.store.get(self.layout_key))
-        return Layout(*plain) if plain is not None and [*map(type, plain)] == [dict, dict] else None
+        key = self.layout_key
+        about = of_entry(self.store.get(key))
+        if about is None or [*map(type, about)] != [int, dict]:
+            return None
+        files: dict[str, str] = {}
+        for number in range(about[0]):
+            part = of_entry(self.store.get(_part(key, number)))
+            if part is None or [*map(type, part)] != [dict]:
+                return None
+            files |= part[0]
+        return Layout(files, about[1])
 
     def keep_layout(self, layout: Layout) -> None:
-        """Keeps what the run renders."""
-        self.store.put([(self.layout_key, to_bytes([layout.files, layout.counts]))])
+        """Keeps what the run renders, in parts: as one text it would take more memory than anything else."""
+        self.store.put(self._entries(layout))
+
+    def _entries(self, layout: Layout) -> Iterator[tuple[bytes, bytes]]:
+        key, files, numbers = self.layout_key, iter(layout.files.items()), count()
+        while part := dict(islice(files, _PART)):
+            yield _part(key, next(numbers)), to_bytes([part])
+        yield key, to_bytes([next(numbers), layout.counts])
+
+
+def _part(key: bytes, number: int) -> bytes:
+    """By which a part of a layout is known."""
+    return hashlib.blake2b(key + b"%d" % number, digest_size=20).digest()
 
 
 def run_or_repeat(

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from collections import Counter
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import pytest
 from ruamel.yaml.nodes import Node
 
+from kubectl_tas.emit.file_plan import layout
 from kubectl_tas.emit.manifest_text import Deferred
 from kubectl_tas.load.document import Document, Nodes
 from kubectl_tas.load.source import MemorySource
 from kubectl_tas.model.artifact import Artifact
+from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.work import manifests, outcome
 from kubectl_tas.work.manifests import Object
@@ -68,6 +72,25 @@ def test_manifests_hold_little() -> None:
     assert not any(isinstance(part, Object) for text in texts for part in text)
     for name in ("backend", "api_version", "pool"):
         assert len({id(getattr(item, name)) for item in kept}) == len({getattr(item, name) for item in kept})
+
+
+def test_objects_are_let_go_as_they_are_laid_out() -> None:
+    class Made(SimpleNamespace):
+        """An object whose end is seen."""
+
+    about = {"backend": "prod", "folder": "workflows", "apply": True, "pool": None, "is_work": True}
+    made = [Made(file=f"pod-{number}.yaml", **about) for number in range(5)]
+    seen, held = [weakref.ref(item) for item in made], list[int]()
+
+    def read(item: Made) -> str:
+        held.append(sum(one() is not None for one in seen))
+        return f"{item.file}\n"
+
+    each = iter(made)
+    del made
+    files = layout(each, ConfigSpec(), "tas.yaml", read=read)  # type: ignore[type-var, arg-type]
+    assert [path for path in files if "pod-" in path] == [f"manifests/workflows/pod-{n}.yaml" for n in range(5)]
+    assert held == [5, 4, 3, 2, 1], "the one that is read, and those to come"
 
 
 @pytest.mark.parametrize("held", ["documents", "artifacts"])

@@ -9,8 +9,12 @@ from pathlib import Path
 import pytest
 
 from kubectl_tas.emit.disk import COARSE, TICK, Stamps
-from kubectl_tas.work import processes
+from kubectl_tas.load.source import MemorySource
+from kubectl_tas.store.cache import Store
+from kubectl_tas.work import processes, whole
 from kubectl_tas.work import run as running
+from kubectl_tas.work.run import Effort, Parts
+from kubectl_tas.work.whole import Asked, Layout, Place
 from tests.support.cli import kubectl_tas, write
 from tests.work.repositories import POOL
 
@@ -48,6 +52,20 @@ def manifest(root: Path) -> Path:
     found = sorted((root / "manifests").rglob("podgroup-*.yaml"))[0]
     kubectl_tas("render", cwd=root)
     return found
+
+
+@pytest.mark.parametrize("part", [1, 4, 5, 100])
+def test_a_layout_is_kept_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: int) -> None:
+    """Without one of them nothing of it is there."""
+    monkeypatch.setattr(whole, "_PART", part)
+    store = Store(tmp_path)
+    place = Place(store, Asked(MemorySource({})), Parts(MemorySource({})), (), Effort(store=store), render=True)
+    kept = Layout({f"manifests/{number}.yaml": str(number) for number in range(9)}, {"prod": 9})
+    place.keep_layout(kept)
+    assert place.layout == kept
+    lost = whole._part(place.layout_key, -(-9 // part) - 1)
+    store.put([(lost, b"[[]]")])
+    assert place.layout is None
 
 
 def test_nothing_is_compiled_where_nothing_has_changed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
