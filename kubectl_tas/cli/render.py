@@ -104,10 +104,12 @@ def render(
     left = len(whole.changes) - len(plan.changes)
     if left:
         say(f"Left as they are: {left} files of other backends that are not up to date.", err=True)
-    beside = _beside(session, plan, whole.settled if not left else ())
+    folder, changed, settled = plan.output, [change.path for change in plan.changes], whole.settled if not left else ()
+    del whole, plan  # in a large repository what follows takes as much memory as what was written
+    beside = _beside(session, folder, changed, settled)
     show_findings(beside)
     tell_warnings(session)
-    return 1 if fail_on_change and (plan.changes or has_errors(beside, strict=strict)) else 0
+    return 1 if fail_on_change and (changed or has_errors(beside, strict=strict)) else 0
 
 
 @click.command(epilog="Example: kubectl tas check")
@@ -136,7 +138,8 @@ def check(output: str, backend: str | None, guard: bool, directory: str | None) 
     diff = unified(plan.differences)
     command = f"kubectl tas render{f' --backend {backend}' if backend else ''}{' --guard' if guard else ''}"
     empty = [item for item in session.with_emptiness().shown if item.rule is NOTHING_DECLARED]
-    beside = [*empty, *_beside(session, plan, whole.settled if not whole.changes else ())]
+    changed = (change.path for change in plan.changes)
+    beside = [*empty, *_beside(session, plan.output, changed, whole.settled if not whole.changes else ())]
     if output != TEXT:
         _print_stale(session, [*stale(plan, command), *beside], plan, output)
     if diff:
@@ -151,20 +154,21 @@ def check(output: str, backend: str | None, guard: bool, directory: str | None) 
     return 1 if diff or has_errors(beside) else 0
 
 
-def _beside(session: Session, plan: Plan, settled: Collection[str]) -> list[Diagnostic]:
-    """What the tool did not write in the folder of a plan and above it. What the plan removes is left out. Folders that
-    are ``settled`` are not looked at, since kustomizations list all their files.
+def _beside(session: Session, folder: str, changed: Iterable[str], settled: Collection[str]) -> list[Diagnostic]:
+    """What the tool did not write in a folder and above it, but for the files that rendering has ``changed``, or would.
+    Folders that are ``settled`` are not looked at, since kustomizations list all their files.
     """
     judged = session.with_findings(found_beside(session, settled=settled)[1], None)
-    changed = {change.path for change in plan.changes}
     output = session.fleet.config.output
-    found = []
+    found: dict[str, list[Diagnostic]] = {}
     for item in judged.shown:
         path = item.location.path if item.location else ""
-        is_other = path.startswith(f"{output}/") and not path.startswith(f"{plan.output}/")
-        if item.rule is OUTPUT_FOREIGN and path not in changed and not is_other:
-            found.append(item)
-    return found
+        is_other = path.startswith(f"{output}/") and not path.startswith(f"{folder}/")
+        if item.rule is OUTPUT_FOREIGN and not is_other:
+            found.setdefault(path, []).append(item)
+    for path in found.keys() & changed if found else ():
+        del found[path]
+    return [item for items in found.values() for item in items]
 
 
 def _print_stale(session: Session, items: Iterable[Diagnostic], plan: Plan, output: str) -> None:

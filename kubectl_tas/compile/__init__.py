@@ -77,8 +77,11 @@ def in_order_of_application(fleet: Fleet, made: Sequence[P]) -> tuple[P, ...]:
 
 def _in_own_files(made: Sequence[P]) -> Iterable[P]:
     """The objects, no two in one file: a namespace and a name may join to what another two join to."""
-    uses = Counter(map(attrgetter("backend", "folder", "file"), made))
-    return made if len(uses) == len(made) else (_in_own_file(item, uses) for item in made)
+    places = attrgetter("backend", "folder", "file")
+    if len({hash(places(item)) for item in made}) == len(made):  # takes a third of the memory of the places themselves
+        return made
+    uses = Counter(map(places, made))
+    return (_in_own_file(item, uses) for item in made)
 
 
 def _in_own_file(item: P, uses: Mapping[tuple[str, str, str], int]) -> P:
