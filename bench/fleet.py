@@ -237,7 +237,7 @@ class Fleet:
         file.write_text(file.read_text().replace(word, f"{word}-{self._edits}", 1))
 
     def _commit(self, message: str) -> None:
-        self.git("-c", "core.bigFileThreshold=1", "add", ".")  # into one pack: a file for each manifest fills a disk
+        self.git("add", ".")
         self.git("-c", "user.name=bench", "-c", "user.email=bench@example.com", "commit", "--quiet", "-m", message)
 
     def git(self, *words: str) -> None:
