@@ -160,15 +160,14 @@ def _beside(session: Session, folder: str, changed: Iterable[str], settled: Coll
     """
     judged = session.with_findings(found_beside(session, settled=settled)[1], None)
     output = session.fleet.config.output
-    found: dict[str, list[Diagnostic]] = {}
+    found: list[tuple[str, Diagnostic]] = []
     for item in judged.shown:
         path = item.location.path if item.location else ""
         is_other = path.startswith(f"{output}/") and not path.startswith(f"{folder}/")
         if item.rule is OUTPUT_FOREIGN and not is_other:
-            found.setdefault(path, []).append(item)
-    for path in found.keys() & changed if found else ():
-        del found[path]
-    return [item for items in found.values() for item in items]
+            found.append((path, item))
+    ours = {path for path, _ in found}.intersection(changed)
+    return [item for path, item in found if path not in ours]
 
 
 def _print_stale(session: Session, items: Iterable[Diagnostic], plan: Plan, output: str) -> None:

@@ -82,14 +82,12 @@ class Place:
     @cached_property
     def key(self) -> bytes:
         """By which the run is known."""
-        return hashlib.blake2b(tool_digest() + self.parts.inputs(self.settings), digest_size=20).digest()
+        return _key(tool_digest() + self.parts.inputs(self.settings))
 
     @property
     def layout_key(self) -> bytes:
         """By which its layout is known: by what it was asked besides, too."""
-        return hashlib.blake2b(
-            self.key + to_bytes([sorted(it.items()) for it in self.source.answers.values()]), digest_size=20
-        ).digest()
+        return _key(self.key + to_bytes([sorted(it.items()) for it in self.source.answers.values()]))
 
     @property
     def layout(self) -> Layout | None:
@@ -119,7 +117,12 @@ class Place:
 
 def _part(key: bytes, number: int) -> bytes:
     """By which a part of a layout is known."""
-    return hashlib.blake2b(key + b"%d" % number, digest_size=20).digest()
+    return _key(key + b"%d" % number)
+
+
+def _key(content: bytes) -> bytes:
+    """The key of the store for what is known by this."""
+    return hashlib.blake2b(content, digest_size=20).digest()
 
 
 def run_or_repeat(
@@ -166,7 +169,7 @@ class KeptStamps:
     def __init__(self, store: Store | None, root: Path, output: str) -> None:
         self._store = store
         name = f"stamps\0{os.path.realpath(root)}\0{output}"
-        self._key = hashlib.blake2b(name.encode("utf-8", "surrogateescape"), digest_size=20).digest()
+        self._key = _key(name.encode("utf-8", "surrogateescape"))
         self._stamps: Stamps | None = None
 
     def read(self) -> Stamps | None:
