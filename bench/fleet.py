@@ -170,8 +170,9 @@ def measured(command: list[str], environment: dict[str, str]) -> Taken:
     started, together, pid = time.perf_counter(), 0.0, 0
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     while not pid:
+        looked = time.perf_counter()
         together = max(together, sum(map(memory, family(process.pid))))
-        time.sleep(0.01)
+        time.sleep(max(0.01, 20 * (time.perf_counter() - looked)))  # a look takes a processor, and holds the process up
         pid, status, usage = os.wait4(process.pid, os.WNOHANG)
     wall = time.perf_counter() - started
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -208,13 +209,14 @@ class Fleet:
         write_repository(self.root, pools, workflows, seed)
         write_repository(self.small, 1, 2, seed)
         self.run(["render"])
-        self.git("init", "--quiet")
+        self.git("init", "--quiet", "--initial-branch=main")
         self.git("config", "gc.auto", "0")  # git would go on in the background, also while the folder is removed
         self.git("config", "maintenance.auto", "false")
-        self._commit("first")
+        self._import()
         self.edit("workflows/train-00000.yaml", "train.py")
         self.run(["render"])
-        self._commit("second")
+        self.git("add", ".")
+        self.git("-c", "user.name=bench", "-c", "user.email=bench@example.com", "commit", "--quiet", "-m", "second")
 
     def run(self, words: list[str], *, is_cold: bool = False) -> Taken:
         """Runs a command in the repository."""
@@ -236,9 +238,20 @@ class Fleet:
         file = self.root / path
         file.write_text(file.read_text().replace(word, f"{word}-{self._edits}", 1))
 
-    def _commit(self, message: str) -> None:
-        self.git("add", ".")
-        self.git("-c", "user.name=bench", "-c", "user.email=bench@example.com", "commit", "--quiet", "-m", message)
+    def _import(self) -> None:
+        """The first commit, in one pack: by itself, each of 900,000 manifests would take a block of the disk."""
+        command = ["git", "-C", str(self.root), "fast-import", "--quiet"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+            assert process.stdin
+            process.stdin.write(b"commit refs/heads/main\ncommitter bench <bench@example.com> 0 +0000\ndata 5\nfirst\n")
+            for folder, folders, names in os.walk(self.root):
+                folders[:] = [name for name in folders if name != ".git"]
+                for file in (Path(folder, name) for name in names):
+                    content, path = file.read_bytes(), file.relative_to(self.root).as_posix()
+                    process.stdin.write(b"M 644 inline %s\ndata %d\n%s\n" % (path.encode(), len(content), content))
+        if process.returncode:
+            sys.exit(process.returncode)
+        self.git("reset", "--quiet")
 
     def git(self, *words: str) -> None:
         subprocess.run(["git", "-C", str(self.root), *words], check=True)
