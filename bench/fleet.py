@@ -12,6 +12,7 @@ loads the same files in one process; or to that of ``python -c pass``.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import random
 import shutil
@@ -209,14 +210,15 @@ class Fleet:
         write_repository(self.root, pools, workflows, seed)
         write_repository(self.small, 1, 2, seed)
         self.run(["render"])
-        self.git("init", "--quiet", "--initial-branch=main")
+        self.git("init", "--quiet")
         self.git("config", "gc.auto", "0")  # git would go on in the background, also while the folder is removed
         self.git("config", "maintenance.auto", "false")
-        self._import()
+        self._add()
+        self._commit("first")
         self.edit("workflows/train-00000.yaml", "train.py")
         self.run(["render"])
         self.git("add", ".")
-        self.git("-c", "user.name=bench", "-c", "user.email=bench@example.com", "commit", "--quiet", "-m", "second")
+        self._commit("second")
 
     def run(self, words: list[str], *, is_cold: bool = False) -> Taken:
         """Runs a command in the repository."""
@@ -238,20 +240,30 @@ class Fleet:
         file = self.root / path
         file.write_text(file.read_text().replace(word, f"{word}-{self._edits}", 1))
 
-    def _import(self) -> None:
-        """The first commit, in one pack: by itself, each of 900,000 manifests would take a block of the disk."""
-        command = ["git", "-C", str(self.root), "fast-import", "--quiet"]
-        with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
-            assert process.stdin
-            process.stdin.write(b"commit refs/heads/main\ncommitter bench <bench@example.com> 0 +0000\ndata 5\nfirst\n")
-            for folder, folders, names in os.walk(self.root):
-                folders[:] = [name for name in folders if name != ".git"]
-                for file in (Path(folder, name) for name in names):
-                    content, path = file.read_bytes(), file.relative_to(self.root).as_posix()
-                    process.stdin.write(b"M 644 inline %s\ndata %d\n%s\n" % (path.encode(), len(content), content))
-        if process.returncode:
-            sys.exit(process.returncode)
-        self.git("reset", "--quiet")
+    def _add(self) -> None:
+        """As ``git add .``, but into one pack: by itself, each of 900,000 manifests would take a block of the disk."""
+        files = {}
+        for folder, folders, names in os.walk(self.root):
+            folders[:] = [name for name in folders if name != ".git"]
+            files |= {os.fsencode(file.relative_to(self.root)): file for file in (Path(folder, name) for name in names)}
+        packing, listing = (
+            subprocess.Popen(["git", "-C", self.root, *words], stdin=subprocess.PIPE)
+            for words in (["fast-import", "--quiet"], ["update-index", "--index-info"])
+        )
+        assert packing.stdin
+        assert listing.stdin
+        for path, file in sorted(files.items()):
+            content = file.read_bytes()
+            packing.stdin.write(b"blob\ndata %d\n%s\n" % (len(content), content))
+            name = hashlib.sha1(b"blob %d\0%s" % (len(content), content)).hexdigest()
+            listing.stdin.write(b"100644 %s\t%s\n" % (name.encode(), path))
+        packing.communicate()
+        listing.communicate()
+        if packing.returncode or listing.returncode:
+            sys.exit("git did not take the files of the benchmark")
+
+    def _commit(self, message: str) -> None:
+        self.git("-c", "user.name=bench", "-c", "user.email=bench@example.com", "commit", "--quiet", "-m", message)
 
     def git(self, *words: str) -> None:
         subprocess.run(["git", "-C", str(self.root), *words], check=True)
