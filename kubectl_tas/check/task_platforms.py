@@ -21,7 +21,6 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.gangs.task_files import data_paths, normal
 from kubectl_tas.gangs.task_files import filled as with_tokens
 from kubectl_tas.gangs.task_pods import is_pod, mounted_secrets, on_platform, pod_spec
-from kubectl_tas.late import late_pattern
 from kubectl_tas.load.schema import INVALID_VALUE
 from kubectl_tas.model import labels
 from kubectl_tas.model.backdoors import LABELS, parts
@@ -30,6 +29,7 @@ from kubectl_tas.model.repository import Declared
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.platforms import (
+    AMOUNT,
     NODE_TOKENS,
     Merged,
     NotFilledError,
@@ -103,7 +103,6 @@ _RESERVED_FIELDS = ("schedulerName", "priorityClassName", "restartPolicy", "host
 _LABEL_VALUE: TypeAdapter[str] = TypeAdapter(LabelValue, config=ConfigDict(defer_build=True))
 _FIELDS = {"USER_CPU": "cpu", "USER_GPU": "gpu", "USER_MEMORY": "memory", "USER_STORAGE": "storage"}
 """The field of a resource that a token is filled in from."""
-_AMOUNT = late_pattern(r"([0-9]+(?:\.[0-9]+)?)([A-Za-z]*)")
 _UNITS = {
     "": Fraction(1),
     "m": Fraction(1, 1000),
@@ -386,7 +385,7 @@ def _told(validation: Validation, task: FleetTask) -> str:
 
 def _measured(text: str) -> Fraction | str:
     """A number, bytes in KiB, or a text."""
-    found = _AMOUNT.fullmatch(text.strip())
+    found = AMOUNT.fullmatch(text.strip())
     return Fraction(found[1]) * _UNITS[found[2]] if found is not None and found[2] in _UNITS else text
 
 

@@ -16,7 +16,7 @@ from kubectl_tas.imports.written import Imported, Making, Unplaced, config, dist
 from kubectl_tas.kai import Feature
 from kubectl_tas.live.cluster_state import Record
 from kubectl_tas.live.kubectl import shown
-from kubectl_tas.model.config import PRIORITY_VALUES, ConfigSpec
+from kubectl_tas.model.config import DEFAULTS, PRIORITY_VALUES, ConfigSpec
 from kubectl_tas.model.labels import setter
 from kubectl_tas.model.pool_kinds import UNLIMITED
 from kubectl_tas.model.topology_kinds import ClusterTopology
@@ -52,7 +52,7 @@ class Wanted:
     @property
     def config(self) -> ConfigSpec:
         """The settings that its names follow."""
-        return self.repository.config if self.repository else ConfigSpec.model_construct()
+        return self.repository.config if self.repository else DEFAULTS
 
 
 @dataclass(slots=True, kw_only=True)

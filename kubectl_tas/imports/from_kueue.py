@@ -29,7 +29,7 @@ from kubectl_tas.imports.kueueobjects import (
 )
 from kubectl_tas.imports.written import Imported, Making, Unplaced, config, distinct, document, plain_name
 from kubectl_tas.load.document import Document
-from kubectl_tas.model.config import PRIORITY_VALUES, ConfigSpec
+from kubectl_tas.model.config import DEFAULTS, PRIORITY_VALUES
 from kubectl_tas.model.labels import POOL, PRIORITY
 from kubectl_tas.model.pool_kinds import MEMORY, UNLIMITED
 from kubectl_tas.quantities import RESOURCES, Amounts, ResourceName, larger, show, smaller, total
@@ -37,8 +37,8 @@ from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.pools import circles_of
 
-PREFIX: str = ConfigSpec.model_construct().queuePrefix
-NAMESPACE = ConfigSpec.model_construct().backends[0].namespace
+PREFIX: str = DEFAULTS.queuePrefix
+NAMESPACE = DEFAULTS.backends[0].namespace
 MAX_WEIGHT = 10**6
 """The largest weight that is written: larger ones lose digits, and only their ratios count."""
 _NUMBER = 3

@@ -13,7 +13,7 @@ from kubectl_tas.imports.written import Imported, Making, Unplaced, config, dist
 from kubectl_tas.live.kubectl import shown
 from kubectl_tas.load.osmofiles import SINGLE, is_values, layered, sections
 from kubectl_tas.model.base import API_VERSION
-from kubectl_tas.model.config import ConfigSpec
+from kubectl_tas.model.config import DEFAULTS
 from kubectl_tas.model.pool_kinds import UNLIMITED
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
@@ -50,7 +50,7 @@ _SHARE = {"guarantee": UNLIMITED, "maximum": UNLIMITED, "weight": 1}
 the pool's Queue of them, -1 for no limit. KAI gives a queue no more than its limit, whatever its quota: a guarantee
 above the maximum is written as the maximum (resource_division.go, quota_check.go of KAI 0.17).
 """
-_NAMESPACE = ConfigSpec.model_construct().backends[0].namespace
+_NAMESPACE = DEFAULTS.backends[0].namespace
 """That of a backend which names none."""
 _MADE = "OSMO makes it of the templates and validations that are named"
 _SEEN = "what OSMO's service saw last is no configuration"
@@ -157,7 +157,7 @@ def import_osmo(documents: Iterable[Given]) -> Imported:
 
 def _shared_queue(making: _Making, namespace: str, pool: str) -> dict[str, Any]:
     """The name of the queue of a pool's own work, where it would be too long: OSMO has no such queue."""
-    wanted = names.leaf_queue(ConfigSpec.model_construct().queuePrefix, namespace, pool, names.SHARED)
+    wanted = names.leaf_queue(DEFAULTS.queuePrefix, namespace, pool, names.SHARED)
     if len(wanted) <= names.MAX_LABEL:
         return {}
     making.notes.append(f"The queue of pool {pool}'s own work is called {names.shorten(wanted)}: {wanted} is too long.")

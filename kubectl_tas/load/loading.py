@@ -21,7 +21,7 @@ from kubectl_tas.load.osmofiles import expanded_by_osmo, template_root
 from kubectl_tas.load.rights import ADMIN_SOURCE_UNREAD, holds_nothing
 from kubectl_tas.load.schema import INVALID_VALUE, items_of, validate
 from kubectl_tas.load.source import CONFIG_FILE, MemorySource, RawFile, Source, decode
-from kubectl_tas.model.config import VALUES_FOLDER, Config, ConfigSpec, Setting
+from kubectl_tas.model.config import DEFAULTS, VALUES_FOLDER, Config, ConfigSpec, Setting
 from kubectl_tas.model.kindlists import WORKLOADS
 from kubectl_tas.model.osmo_workflow import File, Workflow
 from kubectl_tas.model.repository import Declared, LocalFile, Repository, Waiver, local_path
@@ -77,7 +77,7 @@ def config_of(source: Source) -> ConfigSpec:
     loader = _Loader(source, ())
     loader.read_config()
     found = loader.found["Config"]
-    spec: ConfigSpec = found[0].spec.spec if found else ConfigSpec.model_construct()
+    spec: ConfigSpec = found[0].spec.spec if found else DEFAULTS
     return spec
 
 
@@ -125,7 +125,7 @@ class _Loader:
     def read_sources(self, tick: Callable[[int, int], None]) -> None:
         """Reads every file of the folders that the Config names."""
         declared = self.found["Config"][0] if self.found["Config"] else None
-        spec: ConfigSpec = declared.spec.spec if declared else ConfigSpec.model_construct()
+        spec: ConfigSpec = declared.spec.spec if declared else DEFAULTS
         if declared is not None:
             self._check_folders(declared, spec)
         self.folders = [folder for folder in spec.sources if misspelled(folder) is None]
@@ -257,7 +257,7 @@ class _Loader:
             self._config = model.spec
         if kind.name == "Karta" and kind.row is None:
             with_kartas = imported("kubectl_tas.model.karta:with_kartas")
-            self._config = with_kartas(self._config or ConfigSpec.model_construct(), [model])
+            self._config = with_kartas(self._config or DEFAULTS, [model])
         name = "Companion" if kind.place == COMPANION else kind.name if kind.row is None else _PLAIN
         self.found[name].append(declared)
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
@@ -296,6 +296,10 @@ def _seconds(time: str) -> int:
     return int(time[:-1]) * {"s": 1, "m": 60, "h": 3600}[time[-1]]
 
 
+DEFAULTS: Final = ConfigSpec.model_construct()
+"""The settings of a repository whose tas.yaml sets nothing."""
+
+
 class Config(Model):
     """The repository's settings. Only in tas.yaml, and only once."""
 
@@ -303,5 +307,5 @@ class Config(Model):
     kind: Literal["Config"]
     metadata: Named | None = None
     """Not used; allowed because Kubernetes tools expect it."""
-    spec: ConfigSpec = ConfigSpec.model_construct()
+    spec: ConfigSpec = DEFAULTS
     """The settings."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.late import imported
 from kubectl_tas.model import labels
-from kubectl_tas.model.config import ConfigSpec
+from kubectl_tas.model.config import DEFAULTS, ConfigSpec
 from kubectl_tas.model.repository import Declared, Repository
 from kubectl_tas.quantities import NO_LIMIT, Amounts
 from kubectl_tas.records import dataclass
@@ -282,7 +282,7 @@ def resolve(repository: Repository) -> Fleet:
 def resolve_context(repository: Repository) -> Context:
     """What the pools, subpools, topologies and settings of a repository come to."""
     declared = repository.config
-    config = declared.spec.spec if declared else ConfigSpec.model_construct()
+    config = declared.spec.spec if declared else DEFAULTS
     if repository.kartas:
         with_kartas = imported("kubectl_tas.model.karta:with_kartas")
         config = with_kartas(config, [item.spec for item in repository.kartas])

@@ -48,7 +48,8 @@ UNKNOWABLE = ("WF_UUID", "WF_GROUP_UUID", "WF_TASK_UUID", "WF_RETRY_ID", "WF_SUB
 NODE_TOKENS = ("K8_CPU", "K8_MEMORY", "K8_STORAGE", "K8_GPU")
 """Tokens of resource validations: what a node has."""
 _SIZES = ("Ti", "Gi", "Mi", "Ki")
-_AMOUNT = late_pattern(r"([0-9]+(?:\.[0-9]+)?)([A-Za-z]*)")
+AMOUNT = late_pattern(r"([0-9]+(?:\.[0-9]+)?)([A-Za-z]*)")
+"""A number and its unit, which may be missing."""
 _ARRAY = late_pattern(r"ARRAY:\[(.*)\]", re.DOTALL)
 """How a token of OSMO's says that its value is a list."""
 
@@ -379,7 +380,7 @@ def values_of(platform: FleetPlatform, resource: Resource, task: Task, about: Ma
 
 def _parts(name: str, written: Any) -> dict[str, Any]:
     """An amount of bytes as its number, its unit, and in each unit."""
-    found = _AMOUNT.fullmatch(str(written)) if written is not None else None
+    found = AMOUNT.fullmatch(str(written)) if written is not None else None
     parts: dict[str, Any] = {f"{name}_VAL": found[1] if found else None, f"{name}_UNIT": None}
     if found:
         parts[f"{name}_UNIT"] = found[2] or "B"
@@ -394,8 +395,8 @@ def _cache(wanted: Any, storage: Any) -> str:
     """Room for cached inputs: as it is asked for, or a part of the storage, 90% where nothing is said."""
     if wanted is not None and not str(wanted).endswith("%"):
         return str(wanted)
-    share = _AMOUNT.fullmatch(str(wanted or "90%").removesuffix("%"))
-    found = _AMOUNT.fullmatch(str(storage)) if storage is not None else None
+    share = AMOUNT.fullmatch(str(wanted or "90%").removesuffix("%"))
+    found = AMOUNT.fullmatch(str(storage)) if storage is not None else None
     if found is None or share is None:
         return "0"
     return f"{math.floor(float(found[1]) * math.floor(float(share[1])) / 100)}{found[2]}"
