@@ -8,11 +8,12 @@ KAI Queue counts cpu in thousandths of a core and memory in 10^6 bytes (``resour
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Literal
 
 from kubectl_tas.gpus import Gpus, Hundredths
@@ -175,6 +176,11 @@ def total(parts: Iterable[Amounts]) -> Amounts:
     for part in parts:
         gpu, cpu, memory = gpu + part.gpu, cpu + part.cpu, memory + part.memory
     return Amounts(gpu, cpu, memory)
+
+
+def summed(numbers: Iterable[float]) -> float:
+    """The numbers added one after the other, as Go does: ``sum`` rounds so in Python 3.11 alone."""
+    return reduce(operator.add, numbers, 0.0)
 
 
 def smaller(first: Amounts, second: Amounts) -> Amounts:

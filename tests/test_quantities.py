@@ -109,3 +109,8 @@ def test_time_zones(zone: str, is_one: bool) -> None:
 def test_one_gpu_is_no_plural() -> None:
     assert [quantities.said("gpu", amount) for amount in (0, 1, 2)] == ["0 GPUs", "1 GPU", "2 GPUs"]
     assert quantities.said("cpu", 1000) == "1 cpu"
+
+
+def test_sums_are_those_of_every_python() -> None:
+    """``sum`` makes one of these in Python 3.12, as ``math.fsum`` does; Go, and so KAI, makes what is here."""
+    assert quantities.summed([0.1] * 10) == 0.9999999999999999

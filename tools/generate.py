@@ -97,7 +97,7 @@ def _command_page() -> str:
     formatter.write_dl(sorted(shared))
     sections = (_section(item, shared) for item in contexts)
     options = textwrap.dedent(formatter.getvalue()).rstrip()
-    return _COMMANDS.format(shared=options, work=" ".join(ABOUT_WORK.split())) + "".join(sections)
+    return _COMMANDS.format(shared=options, work=ABOUT_WORK) + "".join(sections)
 
 
 def _records(context: click.Context) -> Iterator[tuple[click.Option, tuple[str, str]]]:

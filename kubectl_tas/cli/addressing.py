@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
@@ -24,10 +25,7 @@ from kubectl_tas.resolve.pools import Submission
 KINDS = "workflow, workload, PodCliqueSet or PodGroup"
 """The kinds of work, as all commands list them."""
 _WHAT = f"file, {KINDS}"
-ABOUT_WORK = f"""
-
-    WORK is a FILE, in the repository or not; - for standard input; the NAME of a {KINDS}; or KIND/NAME.
-"""
+ABOUT_WORK = f"WORK is a FILE, in the repository or not; - for standard input; the NAME of a {KINDS}; or KIND/NAME."
 _NAME = late_pattern(r"""\bname["']?\s*:\s*["']?([\w.-]+)""")
 """A name in text that may be no YAML."""
 
@@ -45,8 +43,8 @@ def work_arguments(*, many: bool = False, required: bool = True) -> Callable[[F]
                 raise click.UsageError(f"{words[1]} is one too many: name one WORK")
             return command(work=words if many else words[0], **options)
 
-        paragraphs = (command.__doc__ or "").rstrip().split("\n\n", 1)
-        call.__doc__ = "\n\n".join((paragraphs[0], ABOUT_WORK.strip("\n").rstrip(), *paragraphs[1:]))
+        first, *others = inspect.cleandoc(command.__doc__ or "").split("\n\n")
+        call.__doc__ = "\n\n".join((first, ABOUT_WORK, *others))
         metavar = "[WORK]..." if many else "WORK"
         option = "-f", "--filename", "filenames"
         found = click.option(*option, metavar="FILE", type=FILE, multiple=True, help="A FILE, as WORK names it.")(call)

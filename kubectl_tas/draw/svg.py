@@ -12,6 +12,7 @@ from html import escape
 from kubectl_tas.draw import tree
 from kubectl_tas.draw.figure import SMALL, Bar, Box, Figure, Look
 from kubectl_tas.draw.palette import LEGEND, NAMESPACE, STROKES, Theme, css_class, style_sheet
+from kubectl_tas.quantities import summed
 from kubectl_tas.records import dataclass
 from kubectl_tas.report.style import printable, width
 
@@ -119,7 +120,7 @@ def _figure(figure: Figure, down: float) -> tuple[list[str], float, float]:
             drawn.append(_draw(line, _MARGIN, down + line.height * (place + 1), quiet=True))
         for place, line in enumerate(values):
             drawn.append(_draw(line, _MARGIN + _LABELS, down + line.height * (place + 1)))
-        down += max(sum(line.height for line in lines) for lines in (labels, values))
+        down += max(summed(line.height for line in lines) for lines in (labels, values))
     down += 2 * _GAP
     reach = 0.0
     for box in figure.boxes:
@@ -139,12 +140,12 @@ def _lay(box: Box, most: float) -> _Laid:
     inner = max(most, LEAST) - 2 * _PAD
     lines = _wrapped("title", box.title, inner)
     lines += [line for word in box.lines for line in _wrapped("word", word, inner)]
-    down = _PAD / 2 + sum(line.height for line in lines)
+    down = _PAD / 2 + summed(line.height for line in lines)
     bars = []
     for bar in box.bars:
         beside = tuple(_wrapped("word", bar.text, inner - BAR_WIDTH - _GAP))
         bars.append((bar, down, beside))
-        down += sum(line.height for line in beside)
+        down += summed(line.height for line in beside)
     inside, down = _rows(box.children, inner, down)
     beside_bars = [BAR_WIDTH + _GAP + line.width for _, _, beside in bars for line in beside]
     wide = max(inside.width, *(line.width for line in lines), *beside_bars)
@@ -169,7 +170,7 @@ def _rows(boxes: Sequence[Box], most: float, down: float) -> tuple[_Rows, float]
         height = max(item.height for item in row)
         placed.append((down + _GAP, height, tuple(row)))
         down += _GAP + height
-    widest = max((sum(item.width + _GAP for item in row) - _GAP for row in rows), default=0.0)
+    widest = max((summed(item.width + _GAP for item in row) - _GAP for row in rows), default=0.0)
     return _Rows(columns * (column + _GAP) - _GAP if large else widest, columns if large else 0, tuple(placed)), down
 
 
@@ -177,7 +178,7 @@ def _broken(laid: Sequence[_Laid], columns: int, most: float) -> list[list[_Laid
     """Rows of no more boxes than that, and no wider than that."""
     rows: list[list[_Laid]] = []
     for item in laid:
-        together = sum(other.width + _GAP for other in rows[-1]) + item.width if rows else 0.0
+        together = summed(other.width + _GAP for other in rows[-1]) + item.width if rows else 0.0
         if not rows or len(rows[-1]) == columns or together > most:
             rows.append([])
         rows[-1].append(item)
@@ -271,7 +272,7 @@ def _line_height(style: str) -> float:
 def measure(style: str, text: str) -> float:
     """About how wide a text is in the widest of the fonts that a reader may have."""
     bold = 1.1 if style in ("heading", "title") else 1.0
-    return sum(map(_advance, text)) * _SIZES[style] * bold
+    return summed(map(_advance, text)) * _SIZES[style] * bold
 
 
 def _advance(char: str) -> float:

@@ -28,6 +28,7 @@ from kubectl_tas.quantities import (
     each,
     larger,
     smaller,
+    summed,
 )
 from kubectl_tas.records import dataclass
 
@@ -221,11 +222,11 @@ def _by_weight(total: float, claims: Sequence[_Claim]) -> tuple[float, Iterable[
     rests: dict[str, _Rest] = {}
     while total != 0:
         still = [claim for claim in claims if claim.left > 0]
-        weights = sum(claim.weight for claim in still)
+        weights = summed(claim.weight for claim in still)
         if weights == 0:
             break
         whole, parts = total, [claim.weight / weights for claim in still]
-        sum_ = sum(parts)
+        sum_ = summed(parts)
         more = False
         for claim, part in zip(still, parts, strict=True):
             if total == 0 or claim.weight == 0:
