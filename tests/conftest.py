@@ -5,12 +5,14 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from kubectl_tas.place import solver
+from kubectl_tas.store.cache import Store
 from tests.support.sweeps import IN_CI
 
 settings.register_profile(
@@ -54,6 +56,13 @@ def solver_where_it_is_asked_for(request: pytest.FixtureRequest, monkeypatch: py
 def update(request: pytest.FixtureRequest) -> bool:
     """Whether goldens are being written."""
     return bool(request.config.getoption("update_snapshots", default=False))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """What is kept between runs, in the test's own folder."""
+    with closing(Store(tmp_path)) as opened:
+        yield opened
 
 
 @pytest.fixture

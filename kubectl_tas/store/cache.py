@@ -99,20 +99,19 @@ class Store:
         if not self._is_tried:
             self._is_tried = True
             with self._failing():
-                self._open = self._connect()
+                self._connect()
         return self._open
 
-    def _connect(self) -> sqlite3.Connection | None:
+    def _connect(self) -> None:
         import sqlite3  # where nothing is kept, nobody waits for it
 
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not _is_own(self._path.parent.stat()) or (self._path.exists() and not _is_own(self._path.lstat())):
-            return None
-        found = sqlite3.connect(self._path, timeout=_WAIT, isolation_level=None)
-        found.execute("PRAGMA synchronous = OFF")  # what a power cut loses is made again; digests tell what it damages
-        found.execute("PRAGMA trusted_schema = OFF")
-        found.execute("CREATE TABLE IF NOT EXISTS entry (key BLOB PRIMARY KEY, used INTEGER, body BLOB)")
-        return found
+            return
+        self._open = sqlite3.connect(self._path, timeout=_WAIT, isolation_level=None)
+        self._open.execute("PRAGMA synchronous = OFF")  # a power cut may lose all: it is made again, and digests tell
+        self._open.execute("PRAGMA trusted_schema = OFF")
+        self._open.execute("CREATE TABLE IF NOT EXISTS entry (key BLOB PRIMARY KEY, used INTEGER, body BLOB)")
 
     def _note(self, open_: sqlite3.Connection) -> None:
         if self._used:
@@ -136,7 +135,9 @@ class Store:
         try:
             yield
         except (sqlite3.Error, UnicodeError, OSError) as error:
-            self._open = None
+            if self._open is not None:
+                self._open.close()
+                self._open = None
             code = getattr(error, "sqlite_errorcode", None) or sqlite3.SQLITE_CORRUPT
             if not isinstance(error, OSError) and code & 0xFF in _DAMAGED:
                 with contextlib.suppress(OSError):

@@ -110,9 +110,8 @@ def test_processes(processes: int) -> None:
 
 
 @pytest.mark.parametrize("seed", some(range(200)))
-def test_random_repositories_that_change(seed: int, tmp_path: Path) -> None:
+def test_random_repositories_that_change(seed: int, store: Store) -> None:
     """A file is added, changed, removed, renamed, a pool changes, the tool changes, and all of it goes back."""
-    store = Store(tmp_path)
     chance = random.Random(seed)
     files = repository(seed)
     states = [files]
@@ -121,7 +120,6 @@ def test_random_repositories_that_change(seed: int, tmp_path: Path) -> None:
         states.append(files)
     for state in (*states, states[0]):
         assert by_file(MemorySource(state), Effort(1, store)) == whole(MemorySource(state))
-    store.close()
 
 
 @pytest.mark.parametrize("seed", some(range(60)))
@@ -139,10 +137,9 @@ def test_what_differs_from_a_base(seed: int) -> None:
     assert kept.outcomes.keys() == now.outcomes.keys() <= same, "only what is the same has no documents"
 
 
-def test_another_version_of_the_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_of_the_tool(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """What another version kept is not read."""
     files = MemorySource(repository(1))
-    store = Store(tmp_path)
     run(files, Effort(1, store))
     made: list[str] = []
     from kubectl_tas.work import kept, processes
@@ -158,7 +155,7 @@ def test_another_version_of_the_tool(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_pool_that_changes_makes_its_own_work_anew_and_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from kubectl_tas.work import processes
 
@@ -168,7 +165,6 @@ def test_a_pool_that_changes_makes_its_own_work_anew_and_no_other(
         "workflows/a.yaml": WORKFLOW.format("one", "a").encode(),
         "workflows/b.yaml": WORKFLOW.format("two", "b").encode(),
     }
-    store = Store(tmp_path)
     run(MemorySource(files), Effort(1, store))
     made: list[str] = []
     really = processes.outcome

@@ -55,10 +55,9 @@ def manifest(root: Path) -> Path:
 
 
 @pytest.mark.parametrize("part", [1, 4, 5, 100])
-def test_a_layout_is_kept_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: int) -> None:
+def test_a_layout_is_kept_in_parts(store: Store, monkeypatch: pytest.MonkeyPatch, part: int) -> None:
     """Without one of them nothing of it is there."""
     monkeypatch.setattr(whole, "_PART", part)
-    store = Store(tmp_path)
     place = Place(store, Asked(MemorySource({})), Parts(MemorySource({})), (), Effort(store=store), render=True)
     kept = Layout({f"manifests/{number}.yaml": str(number) for number in range(9)}, {"prod": 9})
     place.keep_layout(kept)
