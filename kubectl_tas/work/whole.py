@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import count, islice
 from pathlib import Path
+from typing import Any
 
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.emit.disk import Stamps
@@ -33,7 +34,7 @@ FOLDER, FILE = "folder", "file"
 """What a source is asked for."""
 Answers = dict[str, dict[str, bool | str]]
 _PART = 20_000
-"""Files of a layout that are kept together."""
+"""Files of which an entry tells."""
 
 
 @dataclass(frozen=True)
@@ -92,31 +93,39 @@ class Place:
     @property
     def layout(self) -> Layout | None:
         """What the run renders, where that is kept."""
-        key = self.layout_key
-        about = of_entry(self.store.get(key))
-        if about is None or [*map(type, about)] != [int, dict]:
-            return None
-        files: dict[str, str] = {}
-        for number in range(about[0]):
-            part = of_entry(self.store.get(_part(key, number)))
-            if part is None or [*map(type, part)] != [dict]:
-                return None
-            files |= part[0]
-        return Layout(files, about[1])
+        found = _of_parts(self.store, self.layout_key, dict)
+        return None if found is None else Layout(*found)
 
     def keep_layout(self, layout: Layout) -> None:
-        """Keeps what the run renders, in parts: as one text it would take more memory than anything else."""
-        self.store.put(self._entries(layout))
+        """Keeps what the run renders."""
+        self.store.put(_in_parts(self.layout_key, layout.files, layout.counts))
 
-    def _entries(self, layout: Layout) -> Iterator[tuple[bytes, bytes]]:
-        key, files, numbers = self.layout_key, iter(layout.files.items()), count()
-        while part := dict(islice(files, _PART)):
-            yield _part(key, next(numbers)), to_bytes([part])
-        yield key, to_bytes([next(numbers), layout.counts])
+
+def _in_parts(key: bytes, files: Mapping[str, str], about: object) -> Iterator[tuple[bytes, bytes]]:
+    """What is known of each of many files, and of all of them, as entries of the store: as one text it would take more
+    memory than anything else.
+    """
+    left, numbers = iter(files.items()), count()
+    while part := dict(islice(left, _PART)):
+        yield _part(key, next(numbers)), to_bytes([part])
+    yield key, to_bytes([next(numbers), about])
+
+
+def _of_parts(store: Store, key: bytes, kind: type) -> tuple[dict[str, str], Any] | None:
+    """The same, read; None where any of it is missing, or what is known of all files is not of that kind."""
+    head = of_entry(store.get(key))
+    if head is None or [*map(type, head)] != [int, kind]:
+        return None
+    files: dict[str, str] = {}
+    for number in range(head[0]):
+        part = of_entry(store.get(_part(key, number)))
+        if part is None or [*map(type, part)] != [dict]:
+            return None
+        files |= part[0]
+    return files, head[1]
 
 
 def _part(key: bytes, number: int) -> bytes:
-    """By which a part of a layout is known."""
     return _key(key + b"%d" % number)
 
 
@@ -176,16 +185,14 @@ class KeptStamps:
         """Those that are kept; None where there is no store."""
         if self._store is None:
             return None
-        plain = of_entry(self._store.get(self._key))
-        is_ours = plain is not None and [*map(type, plain)] == [dict, int]
-        self._stamps = Stamps(*plain) if plain is not None and is_ours else Stamps({})
+        self._stamps = Stamps(*_of_parts(self._store, self._key, int) or ({},))
         return self._stamps
 
     def keep(self, paths: Sequence[str]) -> None:
         """Keeps those of the files that are as they should be."""
         settled = self._stamps.settled(frozenset(paths)) if self._stamps is not None else None
         if settled is not None and self._store is not None:
-            self._store.put([(self._key, to_bytes([*settled]))])
+            self._store.put(_in_parts(self._key, *settled))
 
 
 class Asked:
