@@ -22,7 +22,7 @@ import click
 
 from kubectl_tas.cli.addressing import ABOUT_WORK
 from kubectl_tas.cli.main import cli, run
-from kubectl_tas.model.backdoors import BACKDOORS
+from kubectl_tas.model.backdoors import BACKDOORS, Decides
 from tools import completion, declared, rulepages
 from tools.goldens import ROOT, index
 from tools.outputs import output_texts
@@ -123,16 +123,19 @@ def _section(context: click.Context, shared: Container[tuple[str, str]]) -> str:
 
 
 def _admission_page() -> str:
-    """docs/admission.md with a fresh table of back doors."""
+    """docs/admission.md with fresh tables of back doors: keys by which work gets more, then those that GitOps tools read."""
     rows = ["| key | decides | read in | read by |", "| --- | --- | --- | --- |"]
+    annotations = ["", "| annotation of an object | effect |", "| --- | --- |"]
     for item in BACKDOORS:
+        if item.decides is Decides.SYNC:
+            annotations.append(f"| `{item.key}` | {item.effect} |")
+            continue
         key = f"{item.parent}.{item.key}" if item.parent else item.key
         key = f"**`{key}`**" if item.on_pods else f"`{key}`"
-        project = item.reader.partition(":")[0]
-        reader = item.effect if item.effect.startswith(project) else ": ".join(filter(None, (project, item.effect)))
+        reader = ": ".join(filter(None, (item.reader.partition(":")[0], item.effect)))
         rows.append(f"| {key}, {item.place.value} | {item.decides.value} | {item.kinds} | {reader} |")
     page = (ROOT / "docs/admission.md").read_text(encoding="utf-8")
-    table = "\n".join(rows)
+    table = "\n".join((*rows, *annotations))
     return _BACKDOORS.sub(lambda block: f"{block[1]}\n{table}\n{block[2]}", page)
 
 
