@@ -51,7 +51,7 @@ Several commands have these; each names its own below.
 {work}
 """
 _ABOUT_WORK = re.compile(r"  WORK is a FILE, .*? KIND/NAME\.\n\n", re.DOTALL)
-_SHARED = 3
+_SHARED = 2
 """In how many commands an option says the same where the page says it once."""
 _BACKDOORS = re.compile(r"(<!-- back doors -->).*?(<!-- end -->)", re.DOTALL)
 _DIFF = re.compile(r"(<!-- diff of (\S+) to (\S+) -->\n```diff\n).*?(```\n)", re.DOTALL)

@@ -259,7 +259,7 @@ run_options = together(
         type=click.IntRange(1, 64),
         expose_value=False,
         callback=_note,
-        help="Compile in N processes. Default: one for each processor, if there are enough files.",
+        help="Compile in N processes, by default one for each processor.",
     ),
     click.option("--no-cache", is_flag=True, expose_value=False, callback=_note, help="Keep nothing between runs."),
     click.option(
