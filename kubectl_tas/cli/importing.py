@@ -163,9 +163,8 @@ def _added(root: Path, found: Record, wanted: Wanted) -> int | None:
 def osmo(files: tuple[str, ...], to: str) -> int:
     """Write pools, platforms, pod templates and resource validations of OSMO's configuration.
 
-    FILE, or - for standard input, is JSON or YAML as `osmo config show` prints it for POOL, BACKEND, ROLE,
-    POD_TEMPLATE or RESOURCE_VALIDATION, or values of OSMO's Helm chart. Pass all files at once: pools name what is
-    in others.
+    FILE, or - for standard input, is JSON or YAML as `osmo config show` prints it for POOL, BACKEND, ROLE, POD_TEMPLATE
+    or RESOURCE_VALIDATION, or values of OSMO's Helm chart. Pass all files at once.
 
     The command lists what has no place here. It never overwrites a file: where one exists, it shows the difference and
     writes nothing.
@@ -183,9 +182,8 @@ def osmo(files: tuple[str, ...], to: str) -> int:
 def kueue(files: tuple[str, ...], to: str, context: str | None, kubeconfig: str | None) -> int:
     """Write a repository that shares a cluster as Kueue's objects do.
 
-    FILE is YAML or JSON, a folder of it, or - for standard input: ClusterQueues, Cohorts, LocalQueues,
-    ResourceFlavors, Topologies, WorkloadPriorityClasses, and work that names LocalQueues, as `kubectl get ... -o
-    json` prints them. Without FILE kubectl reads the cluster.
+    FILE is YAML or JSON, a folder of it, or - for standard input: Kueue's objects, and work that names LocalQueues, as
+    `kubectl get ... -o json` prints them. Without FILE kubectl reads the cluster.
 
     Cohorts and ClusterQueues become pools and subpools (docs/from-kueue.md). The command never overwrites a file: where
     one exists, it shows the difference and writes nothing.

@@ -127,8 +127,7 @@ def create(
 def update(
     parent: str, name: str | None, dry_run: bool, render_after: bool, directory: str | None, **quota: Any
 ) -> int:
-    """Give the ACTIVE subpool NAME of PARENT another quota. Other resources keep theirs; a share such as --quota
-    33% counts all that the parent is guaranteed.
+    """Give the ACTIVE subpool NAME of PARENT another quota. Other resources keep theirs.
 
     A lower quota ends nothing that runs: work over it is listed in overQuota and may run on.
     """

@@ -83,8 +83,7 @@ def validate(
     as a new one: its workflows and workloads replace those of the same kind and name.
 
     --base also finds changes that you must not make, such as of a topology in use, of a field that the API server keeps
-    fixed, or of a subpool's state. Work that had room at the base and lost it by a lower quota is a warning; so is what
-    cannot be compared.
+    fixed, or of a subpool's state.
 
     With --live, --context, --kubeconfig or --cluster-state, validate also compares with the clusters: topologies,
     PodCliqueSets, the GPUs of nodes and of pods. What runs there decides what may change.
