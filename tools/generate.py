@@ -37,8 +37,7 @@ _WIDTH = 100
 _COMMANDS = """\
 # Commands
 
-What `kubectl tas COMMAND --help` says. Exit codes: 0 clean, 1 problems or differences found, 2 wrong usage, 3 the tool
-could not do its work. A run that a signal ends has 128 and the signal's number, as in a shell.
+What `kubectl tas COMMAND --help` says. A run that a signal ends exits with 128 and the signal's number, as in a shell.
 
 ## Shared options
 
@@ -123,7 +122,7 @@ def _section(context: click.Context, shared: Container[tuple[str, str]]) -> str:
 
 
 def _admission_page() -> str:
-    """docs/admission.md with fresh tables of back doors: keys by which work gets more, then those that GitOps tools read."""
+    """docs/admission.md with fresh tables of back doors: those of work, then those that GitOps tools read."""
     rows = ["| key | decides | read in | read by |", "| --- | --- | --- | --- |"]
     annotations = ["", "| annotation of an object | effect |", "| --- | --- |"]
     for item in BACKDOORS:

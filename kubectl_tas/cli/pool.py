@@ -47,9 +47,7 @@ SOURCES = {
 """Where usage comes from."""
 MAX_LISTED = 3
 """Names that a note lists."""
-live_option = click.option(
-    "--live", is_flag=True, help="Count what the cluster holds, not what files declare."
-)
+live_option = click.option("--live", is_flag=True, help="Count what the cluster holds, not what files declare.")
 LATER = {"plan": "kubectl_tas.cli.plan:plan", "share": "kubectl_tas.cli.share:share"}
 """Commands that most runs of the group have no need of."""
 

@@ -40,7 +40,9 @@ MAX_DIGITS = 7
 
 @click.command("share", epilog="Example: kubectl tas pool share --gpus 96 --demand team=64")
 @click.argument("wanted", metavar="[NAME]...", nargs=-1, type=TARGET)
-@click.option("--gpus", metavar="N", type=click.IntRange(0, 10**MAX_DIGITS - 1), help="Divide N GPUs, not those of the nodes.")
+@click.option(
+    "--gpus", metavar="N", type=click.IntRange(0, 10**MAX_DIGITS - 1), help="Divide N GPUs, not those of the nodes."
+)
 @click.option(
     "--demand",
     "demands",

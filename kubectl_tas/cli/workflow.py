@@ -54,7 +54,9 @@ def list_workflows(output: str, backend: str | None, directory: str | None) -> i
 @workflow.command(epilog="Example: kubectl tas workflow explain Job/train")
 @work_arguments()
 @output_option(*PICTURES, "json")
-@click.option("--pod-index", metavar="N", type=click.IntRange(min=0), help="Tell which segment the pod with index N is in.")
+@click.option(
+    "--pod-index", metavar="N", type=click.IntRange(min=0), help="Tell which segment the pod with index N is in."
+)
 @template_options
 @repository_option
 def explain(work: str, output: str, pod_index: int | None, directory: str | None) -> int:
