@@ -30,7 +30,7 @@ RULE_SETTING = Rule(
 WAIVER_UNUSED = Rule(
     "waiver-unused",
     Severity.WARNING,
-    "A comment '# kubectl-tas: ignore[RULE]' waives nothing, or is wrong.",
+    "A comment '# kubectl-tas: ignore[RULE]' waives nothing, or cannot be read.",
     "It would hide a finding that nobody has seen yet. Remove it, or correct the name of the rule. It counts for "
     "its own line, or for the line below where it stands alone.",
 )

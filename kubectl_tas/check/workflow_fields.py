@@ -70,7 +70,7 @@ RESOURCE_UNNAMED = Rule(
 TASK_DATA = Rule(
     "task-data",
     Severity.ERROR,
-    "An input, output or file of a task says nothing, or two things.",
+    "An input, output or file of a task does not say what it is, or says two things.",
     "OSMO refuses such a workflow. An input is the output of a task, a url or a dataset; an output goes to a url or to "
     "a dataset; a file has its contents, or a localpath that they are read from.",
 )

@@ -33,7 +33,7 @@ SET_LEVELS_UNAVAILABLE = Rule(
 TOPOLOGY_DRIFT = Rule(
     "topology-drift",
     Severity.WARNING,
-    "A cluster topology has other levels in the cluster.",
+    "A cluster topology has other levels in the cluster than here.",
     "Domains that are valid here may not be there. Apply the file, or take over what the cluster has; the levels "
     "of grove-topology change when Grove's operator is restarted with its new configuration.",
     protects=Waiving.CONFIG,

@@ -44,7 +44,7 @@ YAML_ALIAS = Rule(
 YAML_KEY = Rule(
     "yaml-key",
     Severity.ERROR,
-    "A key is no text, or a merge key names no mapping.",
+    "A key is a list or a mapping, or a merge key names no mapping.",
     "Keys are names. Most often a '{{ }}' placeholder without quotes, or a stray '?', '[' or '{', made this one "
     "something else.",
 )
