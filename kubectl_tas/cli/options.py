@@ -139,7 +139,7 @@ class _Format(click.Choice):  # type: ignore[type-arg]
 def output_option(*formats: str) -> Callable[[F], F]:
     """Adds ``--output``; the first format is the default."""
     choice = _Format(formats)
-    return click.option("-o", "--output", type=choice, default=formats[0], show_default=True, help="How it is printed.")
+    return click.option("-o", "--output", type=choice, default=formats[0], show_default=True, help="Output format.")
 
 
 class _To(click.Option):
