@@ -80,8 +80,8 @@ AROUND = 8
 _PLACE = re.compile(r"^(\S+?)(?::(\d+):\d+)?: (?:error|warning|info): ")
 _INTRODUCTION = """# Rules
 
-Look up the code of a finding. Its page, and `kubectl tas rule CODE`, say why and how to mend it. A finding is an error and fails a run,
-unless it is marked here: a warning fails it with `--strict`, a note never.
+Look up the code of a finding. Its page, and `kubectl tas rule CODE`, say why and how to mend it. A finding is an error
+and fails a run, unless it is marked here: a warning fails it with `--strict`, a note never.
 """
 _MARKS = {Severity.ERROR: "", Severity.WARNING: " (warning)", Severity.INFO: " (note)"}
 
