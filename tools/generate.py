@@ -14,15 +14,16 @@ import sys
 import tempfile
 import textwrap
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from difflib import unified_diff
+from itertools import groupby
 from pathlib import Path
 
 import click
 
 from kubectl_tas.cli.addressing import ABOUT_WORK
 from kubectl_tas.cli.main import cli, run
-from kubectl_tas.model.backdoors import BACKDOORS
+from kubectl_tas.model.backdoors import BACKDOORS, Backdoor, Decides, Place
 from tools import completion, declared, rulepages
 from tools.goldens import ROOT, index
 from tools.outputs import output_texts
@@ -37,8 +38,7 @@ _WIDTH = 100
 _COMMANDS = """\
 # Commands
 
-What `kubectl tas COMMAND --help` says. Exit codes: 0 clean, 1 problems or differences found, 2 wrong usage, 3 the tool
-could not do its work. A run that a signal ends has 128 and the signal's number, as in a shell.
+What `kubectl tas COMMAND --help` says. A run that a signal ends exits with 128 and the signal's number, as in a shell.
 
 ## Shared options
 
@@ -51,9 +51,13 @@ Several commands have these; each names its own below.
 {work}
 """
 _ABOUT_WORK = re.compile(r"  WORK is a FILE, .*? KIND/NAME\.\n\n", re.DOTALL)
-_SHARED = 3
+_LISTS = re.compile(r"\n\nWrite:\n.*\n\n(?=  Example: )", re.DOTALL)
+"""The lists of commands, each of which has a section that begins with the same sentence."""
+_SHARED = 2
 """In how many commands an option says the same where the page says it once."""
 _BACKDOORS = re.compile(r"(<!-- back doors -->).*?(<!-- end -->)", re.DOTALL)
+_TOLD = 2
+"""Up to so many keys that are read alike have a row each, with the effect; of more, the finding says it."""
 _DIFF = re.compile(r"(<!-- diff of (\S+) to (\S+) -->\n```diff\n).*?(```\n)", re.DOTALL)
 
 
@@ -113,7 +117,7 @@ def _section(context: click.Context, shared: Container[tuple[str, str]]) -> str:
     for parameter in left:
         parameter.hidden = True
     try:
-        text = _ABOUT_WORK.sub("", context.get_help())
+        text = _LISTS.sub("\n\n", _ABOUT_WORK.sub("", context.get_help()))
     finally:
         for parameter in left:
             parameter.hidden = False
@@ -123,17 +127,32 @@ def _section(context: click.Context, shared: Container[tuple[str, str]]) -> str:
 
 
 def _admission_page() -> str:
-    """docs/admission.md with a fresh table of back doors."""
+    """docs/admission.md with fresh tables of back doors: those of work, then those that GitOps tools read."""
     rows = ["| key | decides | read in | read by |", "| --- | --- | --- | --- |"]
-    for item in BACKDOORS:
-        key = f"{item.parent}.{item.key}" if item.parent else item.key
-        key = f"**`{key}`**" if item.on_pods else f"`{key}`"
-        project = item.reader.partition(":")[0]
-        reader = item.effect if item.effect.startswith(project) else ": ".join(filter(None, (project, item.effect)))
-        rows.append(f"| {key}, {item.place.value} | {item.decides.value} | {item.kinds} | {reader} |")
+    of_work = (item for item in BACKDOORS if item.decides is not Decides.SYNC)
+    for _, alike in groupby(of_work, _reading):
+        items = list(alike)
+        rows += [_backdoor_row(items)] if len(items) > _TOLD else [_backdoor_row([item]) for item in items]
+    annotations = [f"| `{item.key}` | {item.effect} |" for item in BACKDOORS if item.decides is Decides.SYNC]
+    rows += ["", "| annotation of an object | effect |", "| --- | --- |", *annotations]
     page = (ROOT / "docs/admission.md").read_text(encoding="utf-8")
     table = "\n".join(rows)
     return _BACKDOORS.sub(lambda block: f"{block[1]}\n{table}\n{block[2]}", page)
+
+
+def _reading(item: Backdoor) -> tuple[Place, Decides, str, str]:
+    """What those have in common that are in one row."""
+    return item.place, item.decides, item.kinds, item.reader.partition(":")[0]
+
+
+def _backdoor_row(items: Sequence[Backdoor]) -> str:
+    """The row of keys that are read alike; of one, with its effect."""
+    place, decides, kinds, project = _reading(items[0])
+    names = ((item, f"{item.parent}.{item.key}" if item.parent else item.key) for item in items)
+    keys = ", ".join(f"**`{name}`**" if item.on_pods else f"`{name}`" for item, name in names)
+    effect = items[0].effect if len(items) == 1 else ""
+    reader = ": ".join(filter(None, (project, effect)))
+    return f"| {keys}, {place.value} | {decides.value} | {kinds} | {reader} |"
 
 
 def _workload_page() -> str:

@@ -80,8 +80,8 @@ AROUND = 8
 _PLACE = re.compile(r"^(\S+?)(?::(\d+):\d+)?: (?:error|warning|info): ")
 _INTRODUCTION = """# Rules
 
-Look up the code of a finding; its page, and `kubectl tas rule CODE`, say why and how to mend it. Findings are errors
-and fail a run, unless the table says otherwise: a warning fails it with `--strict`, a note never.
+Look up the code of a finding. Its page, and `kubectl tas rule CODE`, say why and how to mend it. A finding is an error
+and fails a run, unless it is marked here: a warning fails it with `--strict`, a note never.
 """
 _MARKS = {Severity.ERROR: "", Severity.WARNING: " (warning)", Severity.INFO: " (note)"}
 
@@ -91,8 +91,8 @@ def texts() -> dict[str, str]:
     groups = dict(_groups())
     index = [_INTRODUCTION]
     for subject, rules in groups.items():
-        index.append(f"\n## {subject}\n\n| rule | fires when |\n| --- | --- |\n")
-        index += [f"| [{r.code}](rules/{r.code}.md){_MARKS[r.severity]} | {r.summary} |\n" for r in rules]
+        index.append(f"\n## {subject}\n\n")
+        index += [f"- [{r.code}](rules/{r.code}.md){_MARKS[r.severity]}: {r.summary}\n" for r in rules]
     pages = {f"docs/rules/{rule.code}.md": _page(rule) for rule in chain.from_iterable(groups.values())}
     return {"docs/rules.md": "".join(index), **pages}
 

@@ -45,7 +45,7 @@ PACK_EMPTY = Rule(
 SET_TOPOLOGY_UNKNOWN = Rule(
     "set-topology-unknown",
     Severity.ERROR,
-    "A PodCliqueSet names a cluster topology that does not exist (Grove's rule 3).",
+    "A PodCliqueSet names an unknown cluster topology (Grove's rule 3).",
     "Grove's webhook refuses such a set; of one that is deployed already the condition TopologyLevelsUnavailable "
     "becomes Unknown. Correct the name, or declare the ClusterTopology.",
 )
@@ -66,7 +66,7 @@ SET_TOPOLOGY_MIXED = Rule(
 SET_TOPOLOGY_DEFAULT = Rule(
     "set-topology-default",
     Severity.WARNING,
-    "A PodCliqueSet uses grove-topology, but this repository does not say what that is.",
+    "A PodCliqueSet uses grove-topology, which is not declared.",
     "Sets that name no topology use grove-topology. Up to 0.1.0-alpha.8 Grove makes it from the configuration of its "
     "operator; later it is a ClusterTopologyBinding as any other, and Grove refuses a set whose topology the cluster "
     "lacks. Without its levels the domains cannot be checked and no preview is written. Declare it, put the "
@@ -75,7 +75,7 @@ SET_TOPOLOGY_DEFAULT = Rule(
 TAS_DISABLED = Rule(
     "tas-disabled",
     Severity.ERROR,
-    "A PodCliqueSet asks for placement, but Grove's operator has it disabled (Grove's rule 3).",
+    "A PodCliqueSet asks for placement, which Grove's operator has disabled (Grove's rule 3).",
     "With topologyAwareScheduling.enabled false Grove's webhook refuses every set that names a cluster topology or "
     "has a constraint. Enable it in the OperatorConfiguration, or remove what the message names.",
 )

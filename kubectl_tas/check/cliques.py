@@ -25,26 +25,26 @@ MAX_NAME = 45
 CLIQUE_DUPLICATE = Rule(
     "clique-duplicate",
     Severity.ERROR,
-    "Cliques or scaling groups of a PodCliqueSet share a name or a roleName, or a clique is scaled twice.",
+    "Cliques or scaling groups share a name or a roleName, or a clique is scaled twice.",
     "Pods are named after their clique and its one scaling group, and Grove's webhook takes each role once. Rename "
     "one, or take the clique out of one group.",
 )
 CLIQUE_UNKNOWN = Rule(
     "clique-unknown",
     Severity.ERROR,
-    "A scaling group or startsAfter names a clique that its PodCliqueSet lacks, or itself.",
+    "A scaling group or startsAfter names an unknown clique, or itself.",
     "Grove's webhook refuses the set. Correct the name, or add the clique.",
 )
 CLIQUE_MINIMUM = Rule(
     "clique-minimum",
     Severity.ERROR,
-    "minAvailable of a clique or scaling group is 0 or above its replicas, or a clique has no replicas.",
+    "minAvailable is 0 or above the replicas, or a clique has no replicas.",
     "A gang that waits for pods that there will never be does not start. Use a number from 1 to replicas.",
 )
 CLIQUE_NAME_LENGTH = Rule(
     "clique-name-length",
     Severity.ERROR,
-    "The names of a PodCliqueSet, a scaling group and a clique have more than 45 characters together.",
+    "The names of a set, a scaling group and a clique have over 45 characters together.",
     "Grove joins them and adds indices and a random part, and the name of a pod has at most 63 characters; its "
     "webhook refuses the set. Shorten one of the names.",
 )

@@ -30,7 +30,7 @@ from kubectl_tas.words import MAX_LISTED, Misspellings, did_you_mean, question, 
 COMPANION_NAMESPACE = Rule(
     "companion-namespace",
     Severity.ERROR,
-    "A companion of workloads is in a namespace without work of its cluster.",
+    "A companion is in a namespace without work of its cluster.",
     "No workload of this repository can use it there, and it could change what others have there. Leave the namespace "
     "out, or write that of the workloads.",
     protects=Waiving.CONFIG,
@@ -38,7 +38,7 @@ COMPANION_NAMESPACE = Rule(
 COMPANION_KIND = Rule(
     "companion-kind",
     Severity.ERROR,
-    "spec.companions of the Config adds a kind that is not known to be harmless.",
+    "spec.companions adds a kind that is not known to be harmless.",
     "Its objects are passed through as they are. Controllers may make pods of them that no quota counts, or any other "
     "object: KEDA's ScaledJob, Kruise's CloneSet, Crossplane's Object, Flux's ResourceSet. Known to be harmless are "
     "routes, monitors, certificates and the like. Where you know that a kind is harmless in your clusters, "
@@ -48,7 +48,7 @@ COMPANION_KIND = Rule(
 REFERENCE_UNKNOWN = Rule(
     "reference-unknown",
     Severity.ERROR,
-    "Work or a companion misspells the name of an object, or names one of another namespace.",
+    "Work or a companion misspells a name, or names an object of another namespace.",
     "Kubernetes looks for an object by its exact name, in one namespace. Until it is there, pods do not start, an "
     "autoscaler does nothing, and a route leads nowhere. Correct the name of the object, of its port or of its key. If "
     "somebody else makes an object of that name, list it in spec.given of the Config.",

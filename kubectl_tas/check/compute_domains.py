@@ -45,7 +45,7 @@ COMPUTE_DOMAIN = Rule(
 COMPUTE_DOMAIN_SPREAD = Rule(
     "compute-domain-spread",
     Severity.WARNING,
-    "KAI may place the pods of a gang with a ComputeDomain in several NVLink domains.",
+    "KAI may place a gang with a ComputeDomain in several NVLink domains.",
     "A ComputeDomain follows the pods. In two NVLink domains, such as two racks, GPUs do not reach each other over "
     "NVLink, whatever the ComputeDomain says. Require the level of NVLink domains or a finer one, for the gang or for "
     "each of its SubGroups. If the work also runs across NVLink domains, waive the rule.",

@@ -14,7 +14,7 @@ from kubectl_tas.words import closest
 FIELDS_CONFLICT = Rule(
     "fields-conflict",
     Severity.ERROR,
-    "Fields of an object contradict each other, or a field lacks another one.",
+    "Fields of an object contradict or lack each other.",
     "An API server refuses the object, or the pods that are made of it: an Indexed job without completions, a variable "
     "with value and valueFrom, a volume of two types or of none, a budget with two bounds. A term of a node selector "
     "without a condition selects no node at all, and a budget without a bound lets no pod go. Write what the message "

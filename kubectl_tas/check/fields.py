@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 KUBERNETES_VERSION = Rule(
     "kubernetes-version",
     Severity.WARNING,
-    "kubectl-tas does not know the fields of a release of Kubernetes or an operator.",
+    "The fields of a release of Kubernetes or an operator are unknown.",
     "Workloads are checked by the fields of the nearest release that is known: one that the cluster does not have may "
     "pass, and a new one is refused. Update kubectl-tas.",
 )

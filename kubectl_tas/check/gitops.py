@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 OBJECT_EXPORTED = Rule(
     "object-exported",
     Severity.ERROR,
-    "A workload is an export from a cluster, with fields that the API server refuses.",
+    "A workload has fields of an export that the API server refuses.",
     "An API server refuses a new object with a resourceVersion, and one that is there with another uid; server-side "
     "apply refuses managedFields. A Job's selector and its label controller-uid belong to one object. An object whose "
     "owner is not there is deleted at once. Delete what the message names.",
@@ -71,7 +71,7 @@ training operator 1.9 and the MPI operator 0.8, ``RunPolicy``; KubeRay 1.7, ``Su
 FINISHED_RECREATED = Rule(
     "finished-recreated",
     Severity.WARNING,
-    "A workload is deleted once it has finished, and the GitOps tool makes it anew.",
+    "A finished workload is deleted, and the GitOps tool makes it anew.",
     "What is in the repository must be in the cluster: Flux makes a deleted object anew when it reconciles next, Argo "
     "CD at once with self-heal, else with the next sync. So the work runs again, and again once it has finished. "
     "Leave the time to live out, and remove the file when the result is no longer needed; a CronJob is made for what "

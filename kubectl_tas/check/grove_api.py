@@ -26,14 +26,14 @@ from kubectl_tas.words import closest
 GROVE_UNSUPPORTED = Rule(
     "grove-unsupported",
     Severity.ERROR,
-    "The Grove release of the backend cannot express a PodCliqueSet or a cluster topology.",
+    "The backend's Grove cannot express a PodCliqueSet or a cluster topology.",
     "Old and new spellings are converted to what the release accepts. What it has no words for its API server would "
     "drop or refuse. Update Grove there, and grove.version with it, or leave out what the message names.",
 )
 SET_FIELD = Rule(
     "set-field",
     Severity.WARNING,
-    "A field of a PodCliqueSet or OperatorConfiguration is not one that Grove has there.",
+    "Grove has no such field in a PodCliqueSet or OperatorConfiguration.",
     "An API server drops a field that it does not know without a word. Correct the spelling or the indentation. Known "
     "are the fields of Grove's releases from 0.1.0-alpha.8 to 0.1.0-alpha.12; where a newer one has more, waive it.",
 )

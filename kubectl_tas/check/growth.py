@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 GROWTH_UNCOUNTED = Rule(
     "growth-uncounted",
     Severity.WARNING,
-    "Work may grow to more GPUs than are counted for it.",
+    "Work may grow to more GPUs than are counted.",
     "What is compared with quotas is what the work starts with. What an autoscaler adds takes GPUs that others count "
     "on, or stays Pending: lower maxReplicas to what is counted, or write as many replicas. An update of a Deployment "
     "adds pods before it removes old ones: write maxSurge: 0. Where it is absent Kubernetes adds a quarter, which is "

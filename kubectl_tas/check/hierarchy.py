@@ -28,7 +28,7 @@ MAX_LEVELS = 16
 TOPOLOGY_SCHEDULER = Rule(
     "topology-scheduler",
     Severity.ERROR,
-    "A pool has a topology although its backend's scheduler is not KAI.",
+    "A pool has a topology, but its backend's scheduler is not KAI.",
     "Only KAI places pods by topology; elsewhere the keys would promise what nobody keeps. Remove them, or "
     "use a backend with scheduler type kai.",
 )
@@ -74,7 +74,7 @@ HOSTNAME_NOT_LAST = Rule(
 DOMAIN_ORDER = Rule(
     "domain-order",
     Severity.WARNING,
-    "The domains of a cluster topology, or the keys of a pool, are in another order than Grove's.",
+    "The domains of a topology, or the keys of a pool, are in another order than Grove's.",
     "The order of the list is the hierarchy, so a rack above a zone means that racks contain zones. Grove's own words "
     "are region, zone, datacenter, block, rack, host, numa, in this order; up to 0.1.0-alpha.8 it knows no other. Of a "
     "pool, Kubernetes' own node labels say the same whatever the key is called. Names of your own may stand anywhere.",
@@ -82,7 +82,7 @@ DOMAIN_ORDER = Rule(
 TOPOLOGY_BINDING = Rule(
     "topology-binding",
     Severity.ERROR,
-    "A scheduler topology binding does not fit its cluster topology, its scheduler or the gangs.",
+    "A topology binding does not fit its cluster topology, its scheduler or the gangs.",
     "Work is placed by the levels of the Topology that is bound, so a level that it lacks is never found. Grove's "
     "webhook refuses a scheduler that it does not know, or that does not place by topology, such as default-scheduler. "
     "The PodGangs of sets carry the name of the cluster topology, whatever is bound: KAI looks for a Topology of that "

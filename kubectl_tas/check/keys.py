@@ -25,7 +25,7 @@ from kubectl_tas.words import closest, question
 KEY_UNKNOWN = Rule(
     "key-unknown",
     Severity.ERROR,
-    "A label or an annotation is nearly one of KAI's, Grove's or this tool's.",
+    "A label or annotation is nearly one of KAI's, Grove's or kubectl-tas'.",
     "Nothing reads it, and nothing says so: a placement with a slip in its name places nothing. Correct the name. "
     "Where the key belongs to somebody else, waive the rule there.",
     protects=Waiving.ANYBODY,
@@ -40,7 +40,7 @@ KEY_MISPLACED = Rule(
 OTHER_QUEUE = Rule(
     "other-queue",
     Severity.WARNING,
-    "A workload names a queue of Kueue or of Volcano, or a placement of Kueue's.",
+    "A workload names a queue of Kueue or Volcano, or a placement of Kueue.",
     "Kueue suspends a workload with kueue.x-k8s.io/queue-name until its own quota has room, and KAI then counts it "
     "against the pool's: it waits twice, and without a LocalQueue of that name for ever. KAI ignores Volcano's queue: "
     "the pool says which queue work is in. Remove the key. KAI ignores the topology that pods ask Kueue for: they run "
@@ -74,7 +74,7 @@ QUOTA_BYPASS = Rule(
 SYNC_BYPASS = Rule(
     "sync-bypass",
     Severity.ERROR,
-    "An annotation keeps kustomize, Argo CD or Flux from applying, comparing or pruning an object.",
+    "An annotation takes an object away from kustomize, Argo CD or Flux.",
     "What is in the repository and what is in the cluster would differ without a word: work that was removed runs on "
     "and holds its GPUs, or work that was reviewed never runs. Remove the annotation. Where a repository needs it, "
     "spec.rules of the Config allows it for all: sync-bypass: off.",

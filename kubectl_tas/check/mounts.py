@@ -36,7 +36,7 @@ FILE_SIZE = Rule(
 CREDENTIAL = Rule(
     "credential",
     Severity.ERROR,
-    "A credential of a task cannot be a Secret, a key of one, or a variable of its own.",
+    "A credential of a task cannot be a Secret, a key or a variable.",
     "A credential is a Secret of the namespace that the work runs in: its name folded, as all of a workflow's names. "
     "Kubernetes refuses names and keys with other characters, and of two values for a variable one would be lost.",
 )

@@ -42,7 +42,7 @@ NODE_LABELS = (
 LEVEL_LABEL_UNKNOWN = Rule(
     "level-label-unknown",
     Severity.WARNING,
-    "A node label of a level is nearly a known one, or is of an older release.",
+    "A level's node label is nearly a known one, or of an older release.",
     "KAI leaves out of a Topology every node that lacks one of its labels: a label that nothing sets leaves no node, "
     "and work that asks for a level stays Pending. GPU Feature Discovery sets nvidia.com/gpu.clique, with a point. "
     "Since 1.0 Topograph sets other labels. Where you label the nodes yourself, or an older Topograph runs, waive the "

@@ -30,7 +30,7 @@ NAME_DELIMITER = Rule(
 NAME_RESERVED = Rule(
     "name-reserved",
     Severity.ERROR,
-    "A subpool is called shared, or its name begins with '_'; or a topology is called grove-topology.",
+    "A subpool is called shared or '_...', or a topology grove-topology.",
     "shared is the queue for what is sent to the pool itself, and names with '_' in front are kept for such "
     "queues. Before 0.1.0-alpha.9 Grove's operator writes grove-topology from its own configuration.",
 )

@@ -24,7 +24,7 @@ from kubectl_tas.words import did_you_mean, shortened
 OSMO_ONLY = Rule(
     "osmo-only",
     Severity.INFO,
-    "A workflow, or a pool, uses fields that only OSMO's own runtime can honour.",
+    "A workflow or a pool uses fields that only OSMO's runtime honours.",
     "What is rendered runs without them. Nothing is wrong where OSMO runs the workflow; where the manifests are "
     "applied directly, the message says of each field what is lost, and the hint what to do instead. docs/osmo.md says "
     "more.",
@@ -68,14 +68,14 @@ _STUCK = (
 TOKEN_UNKNOWN = Rule(
     "token-unknown",
     Severity.ERROR,
-    "A token has no value: {{host:TASK}} without such a task in its group, {{input:N}} without input, or {{uuid}}.",
+    "A token has no value, such as {{host:TASK}} without such a task in its group.",
     "OSMO leaves such a token as it is, and the text itself would reach the container. A task knows the hosts of its "
     "own group, and its own inputs by their number or their task.",
 )
 TOKEN_DATA = Rule(
     "token-data",
     Severity.WARNING,
-    "A task reads or writes a folder that only OSMO's data service fills or saves.",
+    "A task uses a folder that only OSMO's data service fills or saves.",
     "{{output}} is /osmo/data/output, which is empty at first and gone with the pod; {{input:N}} is "
     "/osmo/data/input/N, which is not there. Let the task fetch and store its data itself, or mount a folder of the "
     "node at /osmo/data/output or /osmo/data/input with volumeMounts, where its platform allows it.",

@@ -36,7 +36,7 @@ GANG_MISMATCH = Rule(
 PODGROUP_ELSEWHERE = Rule(
     "podgroup-elsewhere",
     Severity.WARNING,
-    "Pods of a workload name a PodGroup that is not declared here.",
+    "Pods of a workload name a PodGroup that is not declared.",
     "With kai.scheduler/skip-podgrouper KAI's PodGrouper makes no PodGroup, and the one that they name must exist; "
     "without, it may replace that by its own. No preview is written. Declare the PodGroup that pod-group-name names, "
     "remove the annotations, or let the tool write it with the label kubectl-tas/podgroup: owned.",
@@ -45,7 +45,7 @@ PODGROUP_ELSEWHERE = Rule(
 PODGROUP_NONE = Rule(
     "podgroup-none",
     Severity.ERROR,
-    "Pods of a workload are hidden from KAI's PodGrouper, and name no PodGroup.",
+    "Pods are hidden from KAI's PodGrouper, and name no PodGroup.",
     "With kai.scheduler/skip-podgrouper on a pod, or on any object that owns it, KAI's PodGrouper makes no PodGroup, "
     "and a pod without one is never scheduled. Remove the annotation, or let the tool write the PodGroup with the "
     "label kubectl-tas/podgroup: owned. Where a controller of your own adds pod-group-name, the Config lowers this.",

@@ -19,7 +19,7 @@ from kubectl_tas.resolve.workflows import FleetGroup, FleetResource, FleetWorkfl
 REQUIREMENT_CONFLICT = Rule(
     "requirement-conflict",
     Severity.ERROR,
-    "Two tasks name one group at one level, one as required and one as preferred.",
+    "Two tasks name one group at one level, once required and once preferred.",
     "The group is one node of the tree and has one constraint. Write the same requirementType for both, or "
     "give one of them another group.",
 )
@@ -80,7 +80,7 @@ PLACEMENT_WITHOUT_LEVEL = Rule(
 PLACEMENT_OVERRIDDEN = Rule(
     "placement-overridden",
     Severity.WARNING,
-    "The pod template of a workload overrides the level that the workload asks for.",
+    "The pod template of a workload overrides the workload's level.",
     "Pods of one template have one placement, in one Topology. Of two topologies the template's precedes, and so do "
     "its levels where the topology is not declared here. Ask for all levels on the template, or name one topology.",
 )

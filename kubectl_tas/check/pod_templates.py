@@ -32,7 +32,7 @@ ITEM_DUPLICATE = Rule(
 RESTART_POLICY = Rule(
     "restart-policy",
     Severity.ERROR,
-    "The kind of a workload does not allow the restart policy of its pods.",
+    "The kind of a workload refuses the restart policy of its pods.",
     "Pods of a Job end, so it takes Never or OnFailure and has no default; those of a Deployment, a StatefulSet, a "
     "LeaderWorkerSet or a Notebook are to run for ever, so these take Always alone. Others are refused, some only once "
     "the operator makes the pods.",
@@ -40,7 +40,7 @@ RESTART_POLICY = Rule(
 SELECTOR_MISMATCH = Rule(
     "selector-mismatch",
     Severity.ERROR,
-    "The selector of a Deployment or StatefulSet is empty, or does not match the labels of its pods.",
+    "The selector of a Deployment or StatefulSet is empty, or does not match its pods.",
     "The workload would not find the pods that it makes, so an API server refuses it. Write the same labels in both.",
 )
 _List = tuple[str, str, str]

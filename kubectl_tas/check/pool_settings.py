@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PARENT_INVALID = Rule(
     "parent-invalid",
     Severity.ERROR,
-    "The parent of a pool is the pool itself, a pool below it, or in another cluster or shard.",
+    "The parent of a pool is itself, below it, or in another cluster or shard.",
     "KAI drops a queue whose parent it does not see, with all queues below it, and work that is sent there stays "
     "Pending for ever; a circle of queues it would follow without end. Name a pool of the same backend and nodePool, "
     "or leave spec.parent out for a pool at the top.",
@@ -49,7 +49,7 @@ NAMESPACE_REPEATED = Rule(
 NAMESPACE_UNCLEAR = Rule(
     "namespace-unclear",
     Severity.ERROR,
-    "Work names no namespace, and would run in the namespace of another team.",
+    "Work names no namespace, and would run in that of another team.",
     "The pool has several namespaces, and a subpool lists the first of them as its own. Work of the pool itself, or of "
     "a subpool that lists none, would run there, beside the Secrets and volumes of that team. Write "
     "metadata.namespace, or list spec.namespaces of the subpool. For the pool's own work, let spec.namespaces of the "
@@ -90,7 +90,7 @@ ACCESS_EVERYBODY = Rule(
 ACCESS_NOBODY = Rule(
     "access-nobody",
     Severity.ERROR,
-    "The access of a pool names a user, or a pattern, where groups are named.",
+    "The access of a pool names a user or a pattern, not a group.",
     "Groups are compared as they are written, so nobody is in one called * or system:serviceaccount:ci:deployer: the "
     "Role is bound to no one, and the guard refuses those who were meant. The service accounts of a namespace are the "
     "group system:serviceaccounts:NAMESPACE. Where the queue is to be open to all who may create work, leave "
@@ -105,7 +105,7 @@ ACCESS_REPEATED = Rule(
 ACCESS_UNGUARDED = Rule(
     "access-unguarded",
     Severity.WARNING,
-    "Pools name groups that may submit, but nothing keeps others out of their queues.",
+    "Pools name groups that may submit, but nothing keeps others out.",
     "Roles say who may create work in a namespace. KAI does not ask who names a queue: anybody who may create a Pod, "
     "in any namespace, may use any queue. spec.guard of the Config adds the policies that refuse that.",
     protects=Waiving.CONFIG,

@@ -34,14 +34,14 @@ from kubectl_tas.yaml import flow
 QUOTA_EXCEEDS_POOL = Rule(
     "quota-exceeds-pool",
     Severity.ERROR,
-    "The ACTIVE subpools and child pools of a pool have more quota than the pool is guaranteed.",
+    "The ACTIVE parts of a pool have more quota than the pool is guaranteed.",
     "KAI does not check this: it would promise the same resources twice, and who gets them is decided at night. "
     "Lower one of the quotas, or raise the guarantee of the pool.",
 )
 QUOTA_UNLIMITED_POOL = Rule(
     "quota-unlimited-pool",
     Severity.ERROR,
-    "A pool with parts, or a child pool, has no finite guarantee of a resource that the parts divide.",
+    "A pool or child pool has no finite guarantee of a resource that parts divide.",
     "What is left for the pool itself is its guarantee less those of its parts; without a number "
     "there is nothing to divide, and a part without one would take all. Set spec.resources.gpu.guarantee, and that of "
     "cpu and memory where any of them has a quota of it.",
@@ -49,20 +49,20 @@ QUOTA_UNLIMITED_POOL = Rule(
 MAXIMUM_BELOW_QUOTA = Rule(
     "maximum-below-quota",
     Severity.ERROR,
-    "The maximum of a pool or subpool is lower than what it is guaranteed.",
+    "The maximum of a pool or subpool is below what it is guaranteed.",
     "The limit would keep it from ever holding what it is guaranteed. Raise the maximum, or use -1.",
 )
 MAXIMUM_ABOVE_PARENT = Rule(
     "maximum-above-parent",
     Severity.WARNING,
-    "The maximum of a subpool or child pool is higher than that of its parent.",
+    "The maximum of a subpool or child pool is above that of its parent.",
     "KAI compares with the limit of each queue from the leaf up, so it can never hold that much; the limit of its "
     "queue is that of the pool above. Lower the maximum, leave it out, or raise that of the pool.",
 )
 QUOTA_RESOURCE_MISSING = Rule(
     "quota-resource-missing",
     Severity.WARNING,
-    "The quota of a subpool lacks GPUs, cpu or memory that its pool guarantees.",
+    "The quota of a subpool lacks a resource that its pool guarantees.",
     "A bare number is GPUs only, and of what a quota does not name the subpool is guaranteed nothing: HIGH and NORMAL "
     "pods that ask for any of it never run there. Name each resource, with 0 where you mean none, or give the subpool "
     "a share of all that the pool is guaranteed.",
@@ -71,7 +71,7 @@ QUOTA_RESOURCE_MISSING = Rule(
 POOL_UNLIMITED = Rule(
     "pool-unlimited",
     Severity.WARNING,
-    "A pool at the top has no guarantee of GPUs, so it has no limit.",
+    "A pool at the top has no guarantee of GPUs, and so no limit.",
     "All its HIGH and NORMAL work counts as guaranteed, and KAI never takes a GPU back from it: other pools of the "
     "cluster may miss what they are guaranteed. Where no other pool has a guarantee this is a note. Set "
     "spec.resources.gpu.guarantee, to -1 where you mean no limit.",

@@ -19,7 +19,7 @@ from kubectl_tas.words import closest, did_you_mean, question
 BACKEND_UNKNOWN = Rule(
     "backend-unknown",
     Severity.ERROR,
-    "A pool names an unknown backend, or none of several; or a PodGroup or companion does not tell its own.",
+    "The backend of a pool, PodGroup or companion is unknown.",
     "The backend decides the namespace and the folder of everything that belongs to the pool. Name one of "
     "spec.backends in tas.yaml. A PodGroup belongs to the backend of its queue, else to that of its namespace; an "
     "object beside workloads to that of its label kubectl-tas/pool, else of the work in its file, else of its "
@@ -28,7 +28,7 @@ BACKEND_UNKNOWN = Rule(
 PARENT_UNKNOWN = Rule(
     "parent-unknown",
     Severity.ERROR,
-    "The parent of a subpool or pool is not a pool of this repository.",
+    "The parent of a subpool or pool is unknown.",
     "A queue whose parent does not exist takes no work. Correct spec.parent, or declare the pool.",
 )
 POOL_UNKNOWN = Rule(
@@ -46,7 +46,7 @@ TOPOLOGY_UNKNOWN = Rule(
 RESOURCE_UNKNOWN = Rule(
     "resource-unknown",
     Severity.ERROR,
-    "A task names a resource that its workflow does not define.",
+    "A task names a resource that its workflow lacks.",
     "The task would run without GPUs and without a topology. Correct the name, or define the resource.",
 )
 TOPOLOGY_KEY_UNKNOWN = Rule(
@@ -60,21 +60,21 @@ TOPOLOGY_KEY_UNKNOWN = Rule(
 PLATFORM_UNKNOWN = Rule(
     "platform-unknown",
     Severity.ERROR,
-    "A resource of a workflow, or a pool's default, names a platform that the pool lacks.",
+    "A resource, or a pool's default, names a platform that the pool lacks.",
     "Its tasks would run on whatever node has room. Correct the name, or declare the platform. Of a pool without any "
     "platform the name is not read.",
 )
 POD_TEMPLATE_UNKNOWN = Rule(
     "pod-template-unknown",
     Severity.ERROR,
-    "A pool or a platform names a pod template that does not exist.",
+    "A pool or a platform names an unknown pod template.",
     "Its pods would lack what the template says: the nodes that they are for, or what mounts and limits they have. "
     "Correct the name, declare a PodTemplate of that name, or write the template in its place.",
 )
 RESOURCE_VALIDATION_UNKNOWN = Rule(
     "resource-validation-unknown",
     Severity.ERROR,
-    "A pool or a platform names a resource validation that does not exist.",
+    "A pool or a platform names an unknown resource validation.",
     "What it should refuse would be let in. Correct the name, declare a ResourceValidation of that name, or write the "
     "rule in its place.",
 )

@@ -23,14 +23,14 @@ from kubectl_tas.words import did_you_mean
 RULE_SETTING = Rule(
     "rule-setting",
     Severity.ERROR,
-    "spec.rules names a rule that does not exist, or one that nobody can change.",
+    "spec.rules names an unknown rule, or one that nobody can change.",
     "A setting that does nothing looks like a safeguard. Rules without which the manifests would be refused, or "
     "would be wrong, cannot be made milder; `kubectl tas rule CODE` says which can.",
 )
 WAIVER_UNUSED = Rule(
     "waiver-unused",
     Severity.WARNING,
-    "A comment '# kubectl-tas: ignore[RULE]' waives nothing, or cannot be understood.",
+    "A comment '# kubectl-tas: ignore[RULE]' waives nothing, or cannot be read.",
     "It would hide a finding that nobody has seen yet. Remove it, or correct the name of the rule. It counts for "
     "its own line, or for the line below where it stands alone.",
 )

@@ -22,7 +22,7 @@ from kubectl_tas.words import within
 SEGMENT_VALUE = Rule(
     "segment-value",
     Severity.ERROR,
-    "The size of segments, or the label that holds a pod's index, cannot be used.",
+    "The size of segments, or the label of a pod's index, cannot be used.",
     "The size is a whole number from 1 to the number of replicas, in quotes as every annotation; a "
     "LeaderWorkerSet's subGroupSize must divide its pods or its workers. KAI takes the size from subGroupSize, "
     "else from the LeaderWorkerSet's annotation, else from workerTemplate's. The index label is a label key.",
@@ -30,7 +30,7 @@ SEGMENT_VALUE = Rule(
 SEGMENT_NEVER_RUNS = Rule(
     "segment-never-runs",
     Severity.ERROR,
-    "KAI makes a PodGroup of these segments that never runs, or refuses to make one.",
+    "KAI makes no PodGroup of these segments, or one that never runs.",
     "Up to 0.17.0 KAI refuses segments of a LeaderWorkerSet that has startupPolicy LeaderReady, and segments of one "
     "pod; where one segment has all workers, it waits for one pod more than there is. A subGroupPolicy alone is enough "
     "for that, without any annotation. The message says what works instead.",
@@ -39,7 +39,7 @@ SEGMENT_NEVER_RUNS = Rule(
 SEGMENT_POLICY = Rule(
     "segment-policy",
     Severity.INFO,
-    "A LeaderWorkerSet's subGroupPolicy divides its groups, and KAI does not place the parts.",
+    "A LeaderWorkerSet's subGroupPolicy divides its groups, but KAI does not place the parts.",
     "A LeaderWorkerSet labels its pods by that policy, and KAI makes segments of it, as the preview shows. Without a "
     "level for segments on workerTemplate nothing places them. Nothing is wrong where that is not wanted.",
 )
@@ -74,13 +74,13 @@ SEGMENT_ELASTIC = Rule(
 SEGMENT_LEVEL = Rule(
     "segment-level",
     Severity.WARNING,
-    "The level of segments is not finer than what the workload as a whole requires.",
+    "The level of segments is not finer than that of the workload.",
     "All pods are within one such domain anyway, so the segments say nothing. Use a finer level for them.",
 )
 SEGMENT_COARSER = Rule(
     "segment-coarser",
     Severity.ERROR,
-    "Segments require a coarser level than the workload as a whole does.",
+    "Segments require a coarser level than the workload.",
     "KAI looks for a domain of that level within one of the finer level, finds none, and never places the pods. "
     "Require a finer level for the segments, or a coarser one for the workload.",
     protects=Waiving.ANYBODY,
@@ -88,7 +88,7 @@ SEGMENT_COARSER = Rule(
 SEGMENT_DIFFERS = Rule(
     "segment-differs",
     Severity.ERROR,
-    "Two pod templates of a workload say different things about the same segments.",
+    "Two pod templates of a workload differ about the same segments.",
     "KAI reads the annotations of whichever pod it looks at, so the PodGroup changes with every pod, and segments lose "
     "their levels in turn. Write them on the template of the workers alone.",
     protects=Waiving.ANYBODY,

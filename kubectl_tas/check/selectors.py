@@ -20,7 +20,7 @@ from kubectl_tas.words import did_you_mean, misspelled, question, shortened
 SELECTS_OTHERS = Rule(
     "selects-others",
     Severity.ERROR,
-    "A PodDisruptionBudget or a NetworkPolicy selects all pods of a namespace in which others run too.",
+    "A PodDisruptionBudget or NetworkPolicy selects all pods of a shared namespace.",
     "An empty selector selects every pod of the namespace, and so does one that only says which labels pods do not "
     "have. A NetworkPolicy then cuts off the pods of other teams, and a PodDisruptionBudget keeps their nodes from "
     "being drained. Select labels of your own pods. Where the whole namespace is meant, spec.rules of the Config "
@@ -30,7 +30,7 @@ SELECTS_OTHERS = Rule(
 SELECTS_TOO_FEW = Rule(
     "selects-too-few",
     Severity.WARNING,
-    "A Service, a NetworkPolicy or a PodDisruptionBudget selects no pods, or a budget keeps more than it selects.",
+    "A Service, NetworkPolicy or PodDisruptionBudget selects no pods, or too few for its budget.",
     "A Service without pods answers nobody, and a NetworkPolicy without pods protects nothing. While a budget keeps "
     "more pods than there are, nobody can drain their nodes. Select labels that pod templates of the namespace have. "
     "Where something else makes the pods, waive the rule with a comment.",

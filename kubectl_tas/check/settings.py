@@ -23,21 +23,21 @@ from kubectl_tas.words import closest
 VERSION_UNKNOWN = Rule(
     "version-unknown",
     Severity.ERROR,
-    "A backend's KAI or Grove version is older than any that this tool knows.",
+    "A backend's KAI or Grove version is older than the known ones.",
     "What a release accepts is looked up in a table; before it nobody can say whether a manifest is "
     "valid. Name a release of the table.",
 )
 VERSION_NEWER = Rule(
     "version-newer",
     Severity.WARNING,
-    "A backend's KAI or Grove version is newer than those that this tool knows.",
+    "A backend's KAI or Grove version is newer than the known ones.",
     "What a release accepts and does is looked up in a table. A newer one is read as the newest of the table: what it "
     "does otherwise is not known here. Update kubectl-tas.",
 )
 SCHEDULER_NAME = Rule(
     "scheduler-name",
     Severity.ERROR,
-    "A backend's scheduler.name is that of another scheduler than its scheduler.type says.",
+    "A backend's scheduler.name is not that of its scheduler.type.",
     "Pods go to the scheduler of that name, whatever the type says: those of default-scheduler run without quota and "
     "gang, and those of a name that nobody answers to never run. Remove name, or correct it. Where KAI really runs "
     "under such a name, spec.rules of the Config lowers this rule.",
@@ -52,7 +52,7 @@ OUTPUT_IN_SOURCES = Rule(
 PRIORITY_CLASS_INVALID = Rule(
     "priority-class-invalid",
     Severity.ERROR,
-    "Two priorities share a PriorityClass, or it has a name that Kubernetes reserves.",
+    "Two priorities share a PriorityClass, or it has a reserved name.",
     "Each priority has a value of its own, so it needs a class of its own; names that begin with system- "
     "are refused by the API server.",
 )
@@ -85,14 +85,14 @@ LAYOUT_LARGE = Rule(
 OPERATOR_LEVELS = Rule(
     "operator-levels",
     Severity.ERROR,
-    "Grove's operator places by topology, but its configuration has no levels.",
+    "Grove's operator places by topology, but has no levels.",
     "Before 0.1.0-alpha.9 the operator ends at its start when topologyAwareScheduling is enabled without a level. "
     "List the levels, or set enabled to false.",
 )
 HOST_LABEL = Rule(
     "host-label",
     Severity.ERROR,
-    "The host level of Grove's operator has another node label than kubernetes.io/hostname.",
+    "The host level of Grove's operator has another label than kubernetes.io/hostname.",
     "The kubelet sets that label on every node; no other names a single host on every provider.",
 )
 

@@ -67,7 +67,7 @@ POD_TEMPLATE_RESERVED = Rule(
 POD_TEMPLATE_TOKEN = Rule(
     "pod-template-token",
     Severity.ERROR,
-    "kubectl-tas cannot fill in or compare a text of a pod template or resource validation.",
+    "A text of a pod template or resource validation cannot be filled in or compared.",
     "Tokens are {{USER_CPU}}, {{USER_GPU}}, {{USER_MEMORY}}, {{USER_STORAGE}} and the others that docs/osmo.md lists, "
     "and the variables of the pool and its platforms. What only OSMO's service knows, such as who submitted a "
     "workflow, has no value here. Correct the name, or give the variable a value.",
@@ -75,14 +75,14 @@ POD_TEMPLATE_TOKEN = Rule(
 RESOURCE_VALIDATION = Rule(
     "resource-validation",
     Severity.ERROR,
-    "A task asks for what a resource validation of its pool or platform refuses.",
+    "A task asks for what a resource validation refuses.",
     "The message is the validation's own, and OSMO refuses the workflow with it. Ask for another amount, or choose "
     "another platform.",
 )
 VALIDATION_OF_NODES = Rule(
     "validation-of-nodes",
     Severity.INFO,
-    "Resource validations compare what a task asks for with what nodes have.",
+    "Resource validations compare with what nodes have.",
     "What nodes have is not in the repository, so such validations ({{K8_CPU}}, {{K8_MEMORY}}, {{K8_STORAGE}}, "
     "{{K8_GPU}}) are not judged here. A task that is larger than every node stays Pending.",
 )

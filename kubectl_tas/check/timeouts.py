@@ -28,7 +28,7 @@ TIMEOUT_TOO_LONG = Rule(
 EXIT_CODES = Rule(
     "exit-codes",
     Severity.WARNING,
-    "An exit code of a task has two actions, or a range ends before it begins.",
+    "An exit code has two actions, or a range ends before it begins.",
     "Of two actions for one code the one that is written first counts, and a range that ends before it begins holds no "
     "code. Write each code once, and ranges from the lower to the higher one.",
 )

@@ -31,7 +31,7 @@ NAME_DUPLICATE = Rule(
 NAME_FOLDED = Rule(
     "name-folded",
     Severity.ERROR,
-    "Two names of a workflow differ only in case and '_', or two parts of a workload share a name.",
+    "Two names of a workflow differ only in case and '_', or parts of a workload share one.",
     "OSMO compares names without regard to case and takes '_' for '-', so the two would become one pod or "
     "one group; the controllers of workloads take Worker and worker for one replica type, and refuse a name that is "
     "there twice. Rename one; spell a topology group the same way wherever it is used.",
@@ -39,7 +39,7 @@ NAME_FOLDED = Rule(
 NAME_COLLISION = Rule(
     "name-collision",
     Severity.ERROR,
-    "Two different sources lead to objects of one kind with one name.",
+    "Two sources lead to objects of one kind with one name.",
     "The second would overwrite the first in the cluster. Rename one of the sources. KAI knows PodGroups by their name "
     "alone: two of one name in different namespaces of a cluster are one gang to it, which is charged to either queue.",
 )

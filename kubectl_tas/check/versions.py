@@ -20,7 +20,7 @@ from kubectl_tas.resolve.workflows import FleetGroup
 VERSION_UNSUPPORTED = Rule(
     "version-unsupported",
     Severity.ERROR,
-    "The scheduler of the backend, or its release of KAI, lacks what a document asks for.",
+    "The backend's scheduler, or its release of KAI, lacks what a document asks for.",
     "The API server of that cluster would drop the field, or refuse the object. Update KAI there, and "
     "scheduler.version with it, or leave out what the message names.",
 )

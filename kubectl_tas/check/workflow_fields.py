@@ -48,7 +48,7 @@ LABEL_RESERVED = Rule(
 LABEL_POLICY = Rule(
     "label-policy",
     Severity.ERROR,
-    "A workflow lacks a label that spec.labels_config enforces, or has a value that it refuses.",
+    "A workflow breaks spec.labels_config where it enforces a label.",
     "Labels such as a team or a cost center say who pays for pods. OSMO refuses such a workflow. Add the label, or "
     "choose a value of the allow_list.",
     protects=Waiving.CONFIG,
@@ -56,28 +56,28 @@ LABEL_POLICY = Rule(
 LABEL_POLICY_WARNING = Rule(
     "label-policy-warning",
     Severity.WARNING,
-    "A workflow lacks a label that spec.labels_config wants, or has a value that it does not allow.",
+    "A workflow breaks spec.labels_config where it only warns.",
     "OSMO accepts such a workflow with a warning, until the enforcement of the policy is enforce. Add the label, or "
     "choose a value of the allow_list.",
 )
 RESOURCE_UNNAMED = Rule(
     "resource-unnamed",
     Severity.WARNING,
-    "A task names no resource, and none of its workflow's resources is called default.",
+    "A task names no resource, and its workflow has none called default.",
     "A task that names no resource uses the one called default. Without that one it has neither GPUs nor a "
     "topology, and OSMO refuses it. Name one in the task, or define default, empty where nothing is asked for.",
 )
 TASK_DATA = Rule(
     "task-data",
     Severity.ERROR,
-    "An input, an output or a file of a task does not say what it is, or says two things.",
+    "An input, output or file of a task does not say what it is, or says two things.",
     "OSMO refuses such a workflow. An input is the output of a task, a url or a dataset; an output goes to a url or to "
     "a dataset; a file has its contents, or a localpath that they are read from.",
 )
 PRIVILEGED_TASK = Rule(
     "privileged-task",
     Severity.WARNING,
-    "A task is privileged, shares the network of its node, or mounts its paths.",
+    "A task is privileged, or uses the network or paths of its node.",
     "Such a container can do on the node what it likes: see the work of others, take GPUs that it was not given. "
     "Remove the field, or give the pool platforms, which say what tasks may do; where a repository is to have "
     "such tasks, spec.rules of the Config allows them for all: privileged-task: off.",

@@ -37,7 +37,7 @@ WORKLOAD_POOL = Rule(
 WORKLOAD_LABEL = Rule(
     "workload-label",
     Severity.ERROR,
-    "kubectl-tas does not know a kubectl-tas/ label of a workload, or its value.",
+    "A kubectl-tas/ label of a workload, or its value, is unknown.",
     "A misspelled label would be ignored: a workload meant to be LOW would run as NORMAL. Read are the labels "
     "kubectl-tas/pool, kubectl-tas/priority (HIGH, NORMAL, LOW), kubectl-tas/podgroup (owned), "
     "kubectl-tas/gang (a name) and kubectl-tas/replace (true), all on the workload itself.",
@@ -45,7 +45,7 @@ WORKLOAD_LABEL = Rule(
 WORKLOAD_CONFLICT = Rule(
     "workload-conflict",
     Severity.ERROR,
-    "A workload sets a queue, scheduler, priority, namespace or SubGroup that its pool contradicts.",
+    "A workload contradicts the queue, scheduler, priority, namespace or SubGroup of its pool.",
     "What a user wrote is never overwritten, and two values would fight in the cluster. KAI reads the labels "
     "priorityClassName and kai.scheduler/preemptibility before any field, on the object, on what is made from it and "
     "on pods; all keys that count are in docs/admission.md. Remove the value, or choose the pool or the priority that "
@@ -54,20 +54,20 @@ WORKLOAD_CONFLICT = Rule(
 WORKLOAD_MINIMUM = Rule(
     "workload-minimum",
     Severity.ERROR,
-    "A workload needs fewer than one pod before it starts, or more than it has.",
+    "A workload needs fewer than one pod to start, or more than it has.",
     "KAI would refuse the gang, or wait for pods that never come. Use a number from 1 to the number of pods.",
 )
 PODGROUP_UNKNOWN = Rule(
     "podgroup-unknown",
     Severity.ERROR,
-    "A Pod joins a PodGroup that is not declared here, and names no pool.",
+    "A Pod joins a PodGroup that is not declared, and names no pool.",
     "A Pod goes where its PodGroup goes. Where that lives elsewhere nothing tells which queue pays for the Pod. "
     "Declare the PodGroup, or add the label kubectl-tas/pool.",
 )
 WORKLOAD_TOPOLOGY = Rule(
     "workload-topology",
     Severity.WARNING,
-    "A workload names a Topology that this repository does not render.",
+    "A workload names a Topology that is not rendered.",
     "The Topology may live elsewhere; its levels cannot be checked here, and stay as they are written.",
 )
 WORKLOAD_SCHEDULER = Rule(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SUBGROUP_NAME = Rule(
     "subgroup-name",
     Severity.ERROR,
-    "The name of a SubGroup or of its parent is not a lower-case RFC 1123 label.",
+    "The name of a SubGroup or its parent is not a lower-case RFC 1123 label.",
     "KAI lower-cases the parent but not the name, so a SubGroup in upper case never finds its children and "
     "waits for ever; from 0.15 the API server refuses it. Use lower-case letters, digits and '-'.",
 )
@@ -54,21 +54,21 @@ SUBGROUP_CYCLE = Rule(
 SUBGROUP_MINIMUM = Rule(
     "subgroup-minimum",
     Severity.ERROR,
-    "minMember or minSubGroup stands where KAI refuses it, or is more than can be there.",
+    "KAI refuses minMember or minSubGroup, or they are more than can be there.",
     "Pods are counted on leaves: from 0.15 KAI's webhook demands minMember on a leaf and refuses it on a "
     "SubGroup with children, which may have minSubGroup instead.",
 )
 CONSTRAINT_TOPOLOGY = Rule(
     "constraint-topology",
     Severity.ERROR,
-    "A topology constraint names no topology, no level, or a level that its topology lacks.",
+    "A topology constraint names no topology, no level, or an unknown level.",
     "KAI cannot resolve the level without its Topology, and pods with a level that does not exist stay "
     "Pending. Name both, the level by its node label or, from KAI 0.17, by its alias.",
 )
 PODGROUP_QUEUE = Rule(
     "podgroup-queue",
     Severity.WARNING,
-    "A hand-written PodGroup names a queue that no file declares, or that takes no work.",
+    "A hand-written PodGroup names a queue that is unknown or takes no work.",
     "The queue may live elsewhere. Where it does not, the gang stays Pending.",
     protects=Waiving.CONFIG,
 )
@@ -92,7 +92,7 @@ PODGROUP_NAMESPACE = Rule(
 PODGROUP_TOPOLOGY = Rule(
     "podgroup-topology",
     Severity.WARNING,
-    "A hand-written PodGroup names a Topology that this repository does not render.",
+    "A hand-written PodGroup names a Topology that is not rendered.",
     "The Topology may live elsewhere; its levels cannot be checked here.",
 )
 PODGROUP_SPELLING = Rule(
@@ -104,7 +104,7 @@ PODGROUP_SPELLING = Rule(
 PODGROUP_MEMBER = Rule(
     "podgroup-member",
     Severity.ERROR,
-    "A Pod joins a PodGroup without naming a SubGroup of it that takes pods.",
+    "A Pod of a PodGroup names no SubGroup that takes pods.",
     "KAI never places a pod whose label kai.scheduler/subgroup-name is missing while the PodGroup has SubGroups, names "
     "none of them, or names one that has others below it; the rest of the gang waits for it. Name a SubGroup without "
     "children.",

@@ -53,10 +53,9 @@ def admit(
 ) -> int:
     """Say whether WORK would be admitted to its queue.
 
-    Its queue uses what other HIGH and NORMAL work of the repository declares, or what --used, --live or
-    --cluster-state says. A workload replaces the repository's of that kind and name. A gang is judged as a whole;
-    with --used, --live or --cluster-state, its members that only the repository has count as running. Exits 1 if
-    one is rejected or can never run.
+    Its queue uses what other HIGH and NORMAL work of the repository declares, or what --used, --live or --cluster-state
+    says. A workload replaces the repository's of that kind and name. With --used, --live or --cluster-state, other
+    members of its gang count as running. Exits 1 if one is rejected or can never run.
     """
     root = find_root(directory)
     place = place_of(root, work) or _declared(directory, work)

@@ -23,20 +23,20 @@ def cluster() -> None:
 
 @cluster.command(epilog="Example: kubectl tas cluster state --backend prod --to prod.json")
 @to_option("FILE", FILE, "The file to write; - prints it.", required=True)
-@backend_option("The backend whose cluster is read, where there are several.")
-@kubectl_options("The context that kubectl is to use, instead of the backend's.")
+@backend_option("The backend whose cluster to ask.")
+@kubectl_options("The context for kubectl, instead of the backend's.")
 @click.option(
     "-n",
     "--namespace",
     metavar="NAME",
-    help="Read only this namespace; `fit --all` does not take such a state.",
+    help="Read only this namespace; `fit --all` refuses such a file.",
 )
 @repository_option
 def state(to: str, directory: str | None, **cluster: Any) -> int:
     """Write what commands read of a cluster to a file, for --cluster-state.
 
-    It holds queues, topologies, priority classes, nodes and running pods, without their environment and arguments.
-    Outside of a repository the cluster is that of --context, or of kubectl's own context.
+    It holds queues, topologies, priority classes, nodes and pods, without their environment and arguments. Outside of a
+    repository the cluster is that of --context, or of kubectl's own context.
     """
     session = open_session(directory, allow_empty=True)
     if refuse_errors(session.of_files([CONFIG_FILE])):

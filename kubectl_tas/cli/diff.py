@@ -41,12 +41,11 @@ FORMATS = {
 def diff(output: str, base: str, directory: str | None) -> int:
     """Say what the changes since a git revision mean.
 
-    It lists settings and files that decide what is applied, quotas, states of subpools, queues and topologies, work
-    that is admitted, refused or waits, gangs that restart, rules of the guard, and changes that a cluster refuses.
-    The last line says the risk. The Markdown suits a comment on a pull request.
+    It lists settings, quotas, subpools, queues, topologies, work that is admitted, refused or waits, gangs that
+    restart, and changes that a cluster refuses. The last line says the risk. The Markdown suits a comment on a pull
+    request.
 
-    Exits 0 if nothing changes, 1 if anything does. If the repository has errors, it prints them to stderr and exits
-    3. It names errors of the revision and does not compare what they hide.
+    Exits 0 if nothing changes, 1 if anything does. If the repository has errors, it prints them to stderr and exits 3.
     """
     session, meaning = meaning_of(directory, base)
     if meaning is None:

@@ -44,14 +44,14 @@ MAX_LISTED = 3
 
 @click.command("fit", epilog="Example: kubectl tas fit --all --nodes nodes.json --nodes pods.json")
 @work_arguments(many=True, required=False)
-@click.option("--all", "is_all", is_flag=True, help="Answer for all work of the repository, one after the other.")
+@click.option("--all", "is_all", is_flag=True, help="Answer for all work of the repository.")
 @click.option(
     "--grow",
     metavar="[POOL]",
     is_flag=False,
     flag_value="",
     type=POOL,
-    help="Say how many more racks all work of a pool, or all WORK, needs.",
+    help="Say how many more racks a pool, or all WORK, needs.",
 )
 @output_option(TEXT, *PICTURES, "json")
 @nodes_options
@@ -69,16 +69,14 @@ def fit_command(
 ) -> int:
     """Say whether the nodes have a placement for WORK, and whether KAI finds it.
 
-    Each gang is taken alone, on what the pods of the cluster leave free; for quotas ask `admit`. Without --nodes,
-    fit asks the clusters of the backends. If nothing fits, it shows the first constraint that fails, and changes
-    that help. Exits 1 if KAI finds no placement of one, or if one has no answer.
+    Each gang is taken alone, on what the pods of the cluster leave free; for quotas ask `admit`. Without --nodes, fit
+    asks the clusters of the backends. It shows the first constraint that fails, and changes that help. Exits 1 if KAI
+    finds no placement of one, or if one has no answer.
 
     --all takes everything that does not run yet in KAI's order, against the same nodes and quotas: what starts, what
-    waits for what, and which pods of LOW work go or move for it. Exits 1 if one waits, or if KAI looks at more.
+    waits, and which LOW work ends for it. Exits 1 if one waits, or if KAI looks at more.
 
     --grow adds racks, like the most common one, until KAI has placed all; it ignores quotas. Exits 1 if one waits.
-
-    A picture shows the domains with what their nodes have, and where the pods go.
     """
     if output in PICTURES and (is_all or grow is not None):
         raise click.UsageError(f"-o {output} draws answers for WORK that is named, not those of --all or --grow")

@@ -40,11 +40,10 @@ MAX_LIST = 32 * MEBIBYTE
 def fn() -> int:
     """Run as a KRM function, which kustomize and kpt call.
 
-    A ResourceList comes in, and one goes out. Its functionConfig, of tas/v1alpha1, is a Render, which adds the
-    manifests of a repository to the items, or a Validate, which changes none. spec.directory is the repository, a
-    folder below that of the kustomization; without it the items are the repository, and Render replaces them by the
-    manifests. Findings are the results of the list, and go to stderr, since kustomize shows no results. Exits 1 if
-    there are errors, with the items as they were.
+    The functionConfig, of tas/v1alpha1, is a Render, which adds the manifests of a repository to the items, or a
+    Validate, which changes none. spec.directory is the repository, a folder below that of the kustomization; without it
+    the items are the repository, and Render replaces them by the manifests. Findings are the results of the list, and
+    go to stderr. Exits 1 if there are errors, with the items as they were.
     """
     text, problem = decode("functionConfig", read_stdin(MAX_LIST))
     if problem is not None:

@@ -53,7 +53,7 @@ def import_group() -> None:
 
 @import_group.command(epilog="Example: kubectl tas import cluster --context prod --to gpu-pools")
 @folder_option
-@kubectl_options("The context that kubectl is to use.")
+@kubectl_options("The context for kubectl.")
 @click.option(
     "--cluster-state", metavar="FILE", type=FILE, help="What `kubectl tas cluster state` wrote, instead of a cluster."
 )
@@ -69,15 +69,14 @@ def cluster(
 ) -> int:
     """Write a repository that renders the queues and topologies that a cluster has.
 
-    A queue with leaves becomes a pool, its leaves become subpools or the pool's own queue; all keep their names.
-    The command lists what would change in the cluster, what is new, and what has no place in files, with the
-    reason. It takes a pool with all its queues or not at all.
+    A queue with leaves becomes a pool, its leaves become subpools or the pool's own queue; all keep their names. The
+    command lists what would change in the cluster, what is new, and what has no place in files. It takes a pool with
+    all its queues or not at all.
 
-    If the subpools of a pool are guaranteed more than the pool, or it has no limit, --sums gives the pool their
-    sum. That changes its queue. The command never overwrites a file: where one exists, it writes nothing.
+    If the subpools of a pool are guaranteed more than the pool, or it has no limit, --sums gives the pool their sum.
+    The command never overwrites a file: where one exists, it writes nothing.
 
-    --backend adds a cluster to a repository: its backend to tas.yaml, and its pools. A pool whose name is taken
-    gets the name of its cluster, too.
+    --backend adds a cluster to a repository. A pool whose name is taken gets the name of its cluster, too.
     """
     if cluster_state is not None and (context or kubeconfig):
         raise click.UsageError("--cluster-state stands for a cluster; it does not go with --context and --kubeconfig")
@@ -164,12 +163,11 @@ def _added(root: Path, found: Record, wanted: Wanted) -> int | None:
 def osmo(files: tuple[str, ...], to: str) -> int:
     """Write pools, platforms, pod templates and resource validations of OSMO's configuration.
 
-    FILE, or - for standard input, is JSON or YAML as `osmo config show` prints it for POOL, BACKEND, ROLE,
-    POD_TEMPLATE or RESOURCE_VALIDATION, or values of OSMO's Helm chart. Pass all files at once: pools name what is
-    in others.
+    FILE, or - for standard input, is JSON or YAML as `osmo config show` prints it for POOL, BACKEND, ROLE, POD_TEMPLATE
+    or RESOURCE_VALIDATION, or values of OSMO's Helm chart. Pass all files at once.
 
-    Quotas keep their numbers and their meaning. The command lists what has no place here, with the reason. It never
-    overwrites a file: where one exists, it shows the difference and writes nothing.
+    The command lists what has no place here. It never overwrites a file: where one exists, it shows the difference and
+    writes nothing.
     """
     documents = _documents(files)
     if documents is None:
@@ -180,17 +178,15 @@ def osmo(files: tuple[str, ...], to: str) -> int:
 @import_group.command(epilog="Example: kubectl tas import kueue kueue.yaml --to gpu-pools")
 @click.argument("files", nargs=-1, metavar="[FILE...]", type=click.Path(exists=True, allow_dash=True))
 @folder_option
-@kubectl_options("The context that kubectl is to use. Without FILE the cluster is read.")
+@kubectl_options("The context for kubectl.")
 def kueue(files: tuple[str, ...], to: str, context: str | None, kubeconfig: str | None) -> int:
     """Write a repository that shares a cluster as Kueue's objects do.
 
-    FILE is YAML or JSON, a folder of it, or - for standard input: ClusterQueues, Cohorts, LocalQueues,
-    ResourceFlavors, Topologies, WorkloadPriorityClasses, and work that names LocalQueues, as `kubectl get ... -o
-    json` prints them. Without FILE kubectl reads the cluster.
+    FILE is YAML or JSON, a folder of it, or - for standard input: Kueue's objects, and work that names LocalQueues, as
+    `kubectl get ... -o json` prints them. Without FILE kubectl reads the cluster.
 
-    Cohorts and ClusterQueues become pools and subpools (docs/from-kueue.md). The command lists what each object
-    becomes, and why one has no place. It never overwrites a file: where one exists, it shows the difference and
-    writes nothing.
+    Cohorts and ClusterQueues become pools and subpools (docs/from-kueue.md). The command never overwrites a file: where
+    one exists, it shows the difference and writes nothing.
     """
     if files and (context or kubeconfig):
         raise click.UsageError("FILE stands for a cluster; it does not go with --context and --kubeconfig")

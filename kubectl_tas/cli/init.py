@@ -29,7 +29,7 @@ GITOPS = ("none", "argocd", "flux")
 @click.option(
     "--source",
     metavar="REQUIREMENT",
-    help="What CI and the hooks install: kubectl-tas @ git+https://...@COMMIT, or the address of a wheel with "
+    help="What CI and hooks install: kubectl-tas @ git+https://...@COMMIT, or the address of a wheel with "
     "#sha256=. By default this version.",
 )
 @click.option(
@@ -37,14 +37,14 @@ GITOPS = ("none", "argocd", "flux")
     "owners",
     metavar="NAME",
     multiple=True,
-    help="Who must approve changes of pools, settings and CI: @user, @organization/team or an address. Repeatable.",
+    help="Who must approve changes of pools, settings and CI: @user, @organization/team, an address. Repeatable.",
 )
 def init(target: str, ci: str, gitops: str, source: str | None, owners: tuple[str, ...]) -> None:
     """Write a small working repository to DIR, by default the working folder.
 
-    It has a pool, a subpool, a workflow, schemas for editors, pre-commit hooks, a CI job with CODEOWNERS, and with
-    --gitops what Argo CD or Flux needs. Existing files are kept; if tas.yaml is one of them, init writes no
-    example. Hooks and the CI job go to the top of the git repository.
+    It has a pool, a subpool, a workflow, schemas, pre-commit hooks, a CI job with CODEOWNERS, and with --gitops what
+    Argo CD or Flux needs. Existing files are kept; beside a tas.yaml, init writes no example. Hooks and the CI job go
+    to the top of the git repository.
     """
     from kubectl_tas.edit import scaffold
     from kubectl_tas.emit.create_only import write_missing

@@ -15,7 +15,7 @@ from kubectl_tas.errors import TasError
 def lsp() -> None:
     """Serve editors by the Language Server Protocol, on standard input and output.
 
-    docs/editors.md says what it does and how to set up an editor.
+    docs/editors.md says how to set up an editor.
     """
     try:
         from kubectl_tas.editor.server import make_server

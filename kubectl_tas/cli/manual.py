@@ -97,8 +97,7 @@ def rule(code: str | None, output: str) -> None:
 def schema(kind: str | None, folder: str | None) -> None:
     """Print the JSON Schema of KIND, for editors; without KIND, list the kinds.
 
-    The kind all is one schema for every file but values files. --all writes each to DIR, as KIND.json. If somebody
-    else wrote a file of such a name, nothing is written.
+    The kind all is one schema for every file but values files.
     """
     from kubectl_tas.resources import read_resource, resource_root
     from kubectl_tas.words import nothing_called

@@ -37,9 +37,8 @@ SECONDS = 60
 def mcp(seconds: int, files: Sequence[str], live: bool, directory: str | None, **cluster: Any) -> None:
     """Serve agents by the Model Context Protocol, on standard input and output: answers, and no edits.
 
-    Agents ask whether a text is valid, where work goes and whether it would start. They see this one repository,
-    and a cluster only with --live, --context, --kubeconfig, --cluster-state or, for `fit`, --nodes. docs/agents.md
-    says how to connect an agent.
+    Agents see this one repository, and a cluster only with --live, --context, --kubeconfig, --cluster-state or, for
+    `fit`, --nodes. docs/agents.md says how to connect an agent.
     """
     if "-" in files:
         raise click.UsageError("--nodes - does not go with mcp: standard input has the agent's questions")

@@ -22,8 +22,8 @@ from kubectl_tas.report.unifieddiff import unified
 def migrate(dry_run: bool, check: bool, directory: str | None) -> int:
     """Write the new names of commands and options into the files that call kubectl-tas.
 
-    It edits CI jobs, hooks, scripts and pages in the git repository, not the folders of pools, workflows and
-    manifests. Old names work for one release; `migrate --check` in CI finds them before.
+    It edits CI jobs, hooks, scripts and pages in the git repository, not the folders of pools, workflows and manifests.
+    Old names work for one release.
     """
     root = find_root(directory).resolve()
     top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)

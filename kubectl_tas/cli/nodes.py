@@ -26,25 +26,26 @@ def nodes() -> None:
 
 @nodes.command("generate", epilog="Example: kubectl tas nodes generate --pool team --domains zone=2")
 @click.option("--pool", metavar="POOL", type=POOL, help="The pool whose topology and labels they have.")
-@click.option("--like", type=click.Choice(sorted(LIKE)), help="Who sets their labels, instead of those of a pool.")
+@click.option("--like", type=click.Choice(sorted(LIKE)), help="Who sets their labels, instead of a pool.")
 @click.option(
     "--domains",
     metavar="KEY=N",
     multiple=True,
-    help="Domains of a level in each of the level above. Default: 1, and 2 with --like. Repeatable.",
+    help="Domains of a level in each of the level above, by default 1, with --like 2. Repeatable.",
 )
 @click.option(
     "--nodes",
     "count",
+    metavar="N",
     type=click.IntRange(min=1),
-    help="Nodes in each finest domain. Default: 4, or 1 if that level is the host's name.",
+    help="Nodes in each finest domain, by default 4, or 1 if that level is the host's name.",
 )
-@click.option("--gpus", type=_FEW, default=8, show_default=True, help="GPUs of a node.")
-@click.option("--cpu", type=_FEW, default=96, show_default=True, help="Cores of a node.")
-@click.option("--memory", type=_FEW, default=1024, show_default=True, help="Memory of a node in GiB.")
-@click.option("--cordoned", type=_FEW, default=0, help="Nodes that take no new pods.")
-@click.option("--not-ready", type=_FEW, default=0, help="Nodes that are not ready.")
-@click.option("--unlabelled", type=_FEW, default=0, help="Nodes without the label of the finest level.")
+@click.option("--gpus", metavar="N", type=_FEW, default=8, show_default=True, help="GPUs of a node.")
+@click.option("--cpu", metavar="N", type=_FEW, default=96, show_default=True, help="Cores of a node.")
+@click.option("--memory", metavar="N", type=_FEW, default=1024, show_default=True, help="Memory of a node in GiB.")
+@click.option("--cordoned", metavar="N", type=_FEW, default=0, help="Nodes that take no new pods.")
+@click.option("--not-ready", metavar="N", type=_FEW, default=0, help="Nodes that are not ready.")
+@click.option("--unlabelled", metavar="N", type=_FEW, default=0, help="Nodes without the label of the finest level.")
 @repository_option
 def generate_nodes(
     pool: str | None,
@@ -56,8 +57,8 @@ def generate_nodes(
 ) -> int:
     """Print the nodes of a cluster that does not exist, as `kubectl get nodes -o json` would, for `fit --nodes`.
 
-    --pool gives them the labels of the pool's topology, and those that its pods ask for. --like gives them the
-    labels of a cloud or a component, for `topology suggest`. Domains are numbered over the whole cluster.
+    --pool gives them the labels of the pool's topology, and those that its pods ask for. --like gives them the labels
+    of a cloud or a component, for `topology suggest`.
     """
     if (pool is None) == (like is None):
         raise click.UsageError("pass --pool or --like, one of the two")

@@ -139,7 +139,7 @@ class _Format(click.Choice):  # type: ignore[type-arg]
 def output_option(*formats: str) -> Callable[[F], F]:
     """Adds ``--output``; the first format is the default."""
     choice = _Format(formats)
-    return click.option("-o", "--output", type=choice, default=formats[0], show_default=True, help="How it is printed.")
+    return click.option("-o", "--output", type=choice, default=formats[0], show_default=True, help="Output format.")
 
 
 class _To(click.Option):
@@ -259,7 +259,7 @@ run_options = together(
         type=click.IntRange(1, 64),
         expose_value=False,
         callback=_note,
-        help="Compile in N processes. Default: one for each processor, if there are enough files.",
+        help="Compile in N processes, by default one for each processor.",
     ),
     click.option("--no-cache", is_flag=True, expose_value=False, callback=_note, help="Keep nothing between runs."),
     click.option(

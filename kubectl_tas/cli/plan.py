@@ -31,7 +31,7 @@ _GPUS = click.IntRange(min=1, max=1_000_000)
 
 @click.command("plan", epilog="Example: kubectl tas pool plan team --nodes nodes.json --nodes pods.json")
 @click.argument("wanted", metavar="[POOL]...", nargs=-1, type=POOL)
-@click.option("--gpus", type=_GPUS, help="GPUs of each pod; by default all of a common node.")
+@click.option("--gpus", metavar="N", type=_GPUS, help="GPUs of each pod; by default all of a common node.")
 @output_option("text", "json")
 @nodes_options
 @template_options
@@ -47,9 +47,8 @@ def plan(
 ) -> int:
     """Show for each POOL its guarantee, the work declared for it, and the largest gang that can still start.
 
-    Largest by what nodes have free: anywhere, and in one domain of each level. Its pods ask for GPUs alone, each
-    for --gpus of them. Without --nodes, the command asks the backends' clusters. Exits 1 if the nodes lack GPUs
-    that pools are guaranteed.
+    The gang has room on the nodes: anywhere, and in one domain of each level. Without --nodes, the command asks the
+    backends' clusters. Exits 1 if the nodes lack GPUs that pools are guaranteed.
     """
     session = open_session(directory)
     if refuse_errors(session.without(VERDICTS)):

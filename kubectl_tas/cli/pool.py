@@ -47,9 +47,7 @@ SOURCES = {
 """Where usage comes from."""
 MAX_LISTED = 3
 """Names that a note lists."""
-live_option = click.option(
-    "--live", is_flag=True, help="Count what runs in the cluster, not what the repository declares."
-)
+live_option = click.option("--live", is_flag=True, help="Count what the cluster holds, not what files declare.")
 LATER = {"plan": "kubectl_tas.cli.plan:plan", "share": "kubectl_tas.cli.share:share"}
 """Commands that most runs of the group have no need of."""
 
@@ -71,10 +69,10 @@ def list_pools(
 ) -> int:
     """List pools and subpools with their quota, what is used of it and what is left.
 
-    NAME is a pool, listed with all below it, or a subpool (pool--subpool). Used counts GPUs of HIGH and NORMAL
-    work: what this repository declares, or with --live, --context, --kubeconfig or --cluster-state what holds GPUs
-    in the clusters. Total is the sum of a pool's child pools. In a cluster, Available is no more than its nodes
-    have free or preemption can free; notes say who holds GPUs that no queue is charged for. Sums come last.
+    NAME is a pool, listed with all below it, or a subpool (pool--subpool). Used counts GPUs of HIGH and NORMAL work:
+    what this repository declares, or with --live, --context, --kubeconfig or --cluster-state what holds GPUs in the
+    clusters. Total is the sum of a pool's child pools. In a cluster, Available is no more than its nodes have free or
+    preemption can free.
     """
     session = open_summaries(directory)
     fleet = session.fleet
@@ -153,7 +151,7 @@ def _tell_unknown(backend: str, state: ClusterState, rows: Sequence[Account]) ->
 def describe(name: str, output: str, live: bool, directory: str | None, **cluster: Any) -> int:
     """Show all about the pool, or pool--subpool, NAME: facts, quotas, use, work.
 
-    As a picture it is a tree of the pools and subpools below it, with bars. Use is counted as `pool list` does.
+    As a picture it is a tree of the pools and subpools below it.
     """
     session = open_session(directory)
     fleet = session.fleet
@@ -247,10 +245,9 @@ def topology_keys(context: click.Context, /, **given: str | None) -> Any:
 def rename(old: str, new: str, dry_run: bool, render_after: bool, directory: str | None) -> int:
     """Call the pool OLD, and whatever names it, NEW.
 
-    All files that name the pool are edited as one change and keep their comments: its document, subpools, child
-    pools and work. If the repository would have a new error, nothing is written. The queues change their names, so
-    rename a pool while nothing runs there. The command lists Jobs that you must delete first, and work that would
-    go on in the old queues.
+    All files that name the pool are edited as one change: its document, subpools, child pools and work. If the
+    repository would have a new error, nothing is written. The queues change their names, so rename a pool while nothing
+    runs there. The command lists Jobs that you must delete first.
     """
     old = names.fold(old)
     plan = partial(pool_edits.rename, old=old, new=new)
@@ -265,8 +262,7 @@ def rename(old: str, new: str, dry_run: bool, render_after: bool, directory: str
 def remove(name: str, dry_run: bool, render_after: bool, directory: str | None) -> int:
     """Remove the pool NAME with its subpools, as one change.
 
-    Its work and the pools below it must go first: if any is declared, the command lists it and writes nothing. ARCHIVED
-    subpools stay, for the record. A file goes with its last document.
+    Its work and the pools below it must go first. ARCHIVED subpools stay, for the record.
     """
     plan = partial(pool_edits.remove, name=names.fold(name))
     code = edit(directory, plan, dry_run=dry_run, render_after=render_after, rename=str)

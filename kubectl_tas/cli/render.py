@@ -50,15 +50,15 @@ MAX_LISTED = 20
 
 
 guard_option = click.option(
-    "--guard", is_flag=True, help="Render the guard: policies against work that bypasses this repository."
+    "--guard", is_flag=True, help="Render the guard: policies against work that bypasses the files."
 )
 
 
 @click.command(epilog="Example: kubectl tas render --to - | kubectl apply -f -")
 @to_option("-", click.Choice(["-"]), "- prints one YAML stream in the order of application.")
 @backend_option("Render this backend alone; files of others stay.")
-@click.option("--allow-empty", is_flag=True, help="Render where nothing is declared, or a folder is not there.")
-@click.option("--fail-on-change", is_flag=True, help="Exit 1 and list every file where anything changed.")
+@click.option("--allow-empty", is_flag=True, help="Render where nothing is declared, or a folder is missing.")
+@click.option("--fail-on-change", is_flag=True, help="Exit 1 if a file changed, and list each.")
 @click.option("--strict", is_flag=True, help="Warnings fail the run too.")
 @guard_option
 @template_options
@@ -75,9 +75,8 @@ def render(
 ) -> int:
     """Write the manifests of the whole repository.
 
-    If the repository has errors, render writes nothing. It deletes its own stale files and touches nobody else's;
-    it names those that a GitOps tool may read, and --fail-on-change fails on them. It removes manifests of a
-    missing folder only with --allow-empty. With --backend it leaves the folders of all other backends alone.
+    If the repository has errors, render writes nothing. It deletes only its own stale files. It names foreign files
+    that a GitOps tool may read, and --fail-on-change fails on them.
     """
     if fail_on_change and to is not None:
         raise click.UsageError("--fail-on-change does not go with --to -, which changes no file")

@@ -35,9 +35,8 @@ from kubectl_tas.site.sitefiles import files
 def report(to: str, title: str, since: str | None, live: bool, directory: str | None, **cluster: Any) -> int:
     """Write a static site of the repository.
 
-    It shows clusters, pools, topologies, work with its verdicts, and findings. It needs no server and no network:
-    open index.html. The folder must be empty, or hold a site that this command wrote; stale pages are removed,
-    other files stay. If the repository has errors, the site shows them and the command exits 1.
+    Open index.html; the site needs no server and no network. The folder must be empty, or hold a site that this command
+    wrote. If the repository has errors, the site shows them and the command exits 1.
     """
     if not title.strip():
         raise click.UsageError("--title is empty")

@@ -40,7 +40,9 @@ MAX_DIGITS = 7
 
 @click.command("share", epilog="Example: kubectl tas pool share --gpus 96 --demand team=64")
 @click.argument("wanted", metavar="[NAME]...", nargs=-1, type=TARGET)
-@click.option("--gpus", type=click.IntRange(0, 10**MAX_DIGITS - 1), help="Divide so many GPUs, not those of the nodes.")
+@click.option(
+    "--gpus", metavar="N", type=click.IntRange(0, 10**MAX_DIGITS - 1), help="Divide N GPUs, not those of the nodes."
+)
 @click.option(
     "--demand",
     "demands",
@@ -64,12 +66,10 @@ def share(
 ) -> int:
     """Show how KAI's scheduler divides a cluster when all queues ask at once.
 
-    Each queue gets its guarantee, as far as it asks for it. The rest goes by priority, then by weight, up to
-    limits. NAME is a pool, shown with all below it, or a subpool (pool--subpool).
+    NAME is a pool, shown with all below it, or a subpool (pool--subpool).
 
-    Queues ask for what the work of the repository asks for, or with --live, --context, --kubeconfig or
-    --cluster-state for what pods of the cluster hold and wait for. KAI divides the nodes that are ready and not
-    cordoned, or --gpus.
+    Queues ask for what the repository declares, or with --live, --context, --kubeconfig or --cluster-state for what
+    pods of the cluster hold and wait for. KAI divides the GPUs of nodes that are ready and not cordoned, or --gpus.
     """
     session = open_session(directory)
     if refuse_errors(session.without(VERDICTS)):

@@ -44,9 +44,8 @@ def snapshot_command(
 ) -> int:
     """Write what KAI's scheduler would see, for KAI's own tool.
 
-    KAI's snapshot tool answers with the code of the real scheduler: what becomes of WORK, by default of all work,
-    once it is applied. The file has the cluster's nodes and pods, the queues and topologies of the repository, and
-    the PodGroups and pods of the work.
+    KAI's snapshot tool runs the real scheduler on it, and says what becomes of WORK, by default of all work, once it is
+    applied.
     """
     if to == "-" and sys.stdout.isatty():
         raise click.UsageError("a snapshot is not for people to read: name a file with --to, or hand it to a program")

@@ -127,11 +127,9 @@ def create(
 def update(
     parent: str, name: str | None, dry_run: bool, render_after: bool, directory: str | None, **quota: Any
 ) -> int:
-    """Give the ACTIVE subpool NAME of PARENT another quota. Other resources keep theirs; a share such as --quota
-    33% counts all that the parent is guaranteed.
+    """Give the ACTIVE subpool NAME of PARENT another quota. Other resources keep theirs.
 
-    A lower quota ends nothing that runs: Available is negative until enough has ended. Work over the new quota is
-    listed in overQuota and may run on.
+    A lower quota ends nothing that runs: work over it is listed in overQuota and may run on.
     """
     parent, name = _addressed(parent, name)
     wanted = _asked(**quota)
@@ -156,7 +154,7 @@ def recreate(
 
 @subpool.command(epilog="Example: kubectl tas subpool retire team--research --context prod")
 @_address(ACTIVE_PARENT, ACTIVE)
-@click.option("--used", type=click.IntRange(min=0), metavar="N", help="GPUs in use there; the cluster is not asked.")
+@click.option("--used", type=click.IntRange(min=0), metavar="N", help="GPUs in use; the cluster is not asked.")
 @cluster_options
 @edit_options
 def retire(
@@ -170,9 +168,8 @@ def retire(
 ) -> int:
     """Retire the ACTIVE subpool NAME of PARENT.
 
-    Its file stays. An empty subpool becomes ARCHIVED. Another becomes DELETING: its declared work is listed and may
-    finish, it takes no other, and `subpool drain` archives it when it is empty. Unless you pass --used, the command
-    asks the cluster what runs.
+    An empty subpool becomes ARCHIVED. Another becomes DELETING: its declared work may finish, it takes no other, and
+    `subpool drain` archives it when it is empty. Unless you pass --used, the command asks the cluster what runs.
     """
     parent, name = _addressed(parent, name)
     name, usage = names.fold(name), Usage(used)
@@ -185,7 +182,7 @@ def retire(
 
 
 @subpool.command(epilog="Example: kubectl tas subpool drain --watch --context prod")
-@click.option("--used", type=click.IntRange(min=0), metavar="N", help="GPUs in use in each; the cluster is not asked.")
+@click.option("--used", type=click.IntRange(min=0), metavar="N", help="GPUs in use; the cluster is not asked.")
 @click.option("--watch", is_flag=True, help="Look again every drainInterval until none is left.")
 @cluster_options
 @edit_options

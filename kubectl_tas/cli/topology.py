@@ -40,7 +40,7 @@ def topology() -> None:
 
 
 @topology.command("list", epilog="Example: kubectl tas topology list --pool team")
-@click.option("--pool", metavar="POOL", type=TARGET, help="List the topology keys that work of this pool can use.")
+@click.option("--pool", metavar="POOL", type=TARGET, help="List the topology keys of this pool.")
 @output_option(*LIST)
 @repository_option
 def list_topologies(output: str, pool: str | None, directory: str | None) -> int:
@@ -94,14 +94,14 @@ def _named(context: click.Context, option: click.Parameter, given: str) -> str:
 
 @topology.command(epilog="Example: kubectl tas topology suggest --context prod")
 @output_option("table", "yaml", "json")
-@click.option("--pool", metavar="POOL", type=POOL, help="Look only at the nodes that pods of this pool may use.")
+@click.option("--pool", metavar="POOL", type=POOL, help="Look only at the nodes of this pool.")
 @click.option("--label", "labels", metavar="LABEL", multiple=True, help="Use this node label. Repeatable.")
 @click.option(
     "--name",
     default="cluster",
     show_default=True,
     callback=_named,
-    help="The name of the topology that -o yaml prints.",
+    help="The name of the topology of -o yaml.",
 )
 @cluster_options
 @repository_option
@@ -110,10 +110,9 @@ def suggest(
 ) -> int:
     """Suggest the levels of a topology by the labels of a cluster's nodes.
 
-    It reads labels that Kubernetes, clouds and GPU components set, and how they nest on the nodes. It says how many
-    domains each has, how many nodes lack it, and what is left out. The table ends with the topology_keys of a pool;
-    -o yaml prints a ClusterTopology for topologies/. For --cluster-state the output of `kubectl get nodes -o json`
-    is enough.
+    It reads labels that Kubernetes, clouds and GPU components set, and how they nest on the nodes. The table ends with
+    the topology_keys of a pool; -o yaml prints a ClusterTopology for topologies/. For --cluster-state the output of
+    `kubectl get nodes -o json` is enough.
 
     Exits 1 where no label makes a level.
     """
@@ -146,19 +145,19 @@ def suggest(
 
 @topology.command(epilog="Example: kubectl tas topology usage --context prod")
 @output_option("table", "json")
-@click.option("--check", is_flag=True, help="Show whether all levels are available; exit 1 where some are not.")
+@click.option("--check", is_flag=True, help="Show whether all levels are available; exit 1 if not.")
 @click.option("--live", is_flag=True, help="Show the PodCliqueSets and topologies of the cluster.")
 @cluster_options
 @repository_option
 def usage(output: str, check: bool, live: bool, directory: str | None, **cluster: Any) -> int:
     """List the PodCliqueSets by the cluster topology that they use.
 
-    A set that names no topology has the default, which is marked. The sets are those of the repository, or with
-    --live, --context, --kubeconfig or --cluster-state those of the cluster. --check adds the condition
-    TopologyLevelsUnavailable that Grove reports and, for a cluster, the topologies that differ from the files.
+    The sets are those of the repository, or with --live, --context, --kubeconfig or --cluster-state those of the
+    cluster. --check adds the condition TopologyLevelsUnavailable that Grove reports and, for a cluster, the topologies
+    that differ from the files.
 
-    For a cluster with nodes the command says how many are outside of each topology: KAI leaves out a node that
-    lacks the label of any level.
+    For a cluster with nodes the command says how many are outside of each topology, since they lack the label of a
+    level.
     """
     session = open_session(directory)
     fleet = session.fleet

@@ -82,13 +82,11 @@ def validate(
     PATHS limit the report, not what is read. - judges standard input as the file that --stdin-filename names, else
     as a new one: its workflows and workloads replace those of the same kind and name.
 
-    --base also finds changes that you must not make: of a topology or a constraint in use, of a field that the API
-    server keeps fixed, a step that a subpool may not take, a pool in a folder that did not count for pools. Work
-    that had room at the base and lost it by a lower quota is a warning; so is what cannot be compared.
+    --base also finds changes that you must not make, such as of a topology in use, of a field that the API server keeps
+    fixed, or of a subpool's state.
 
     With --live, --context, --kubeconfig or --cluster-state, validate also compares with the clusters: topologies,
-    PodCliqueSets, the GPUs of nodes with the guarantees of pools, the GPUs of pods with those that queues are
-    charged for. What runs there decides what may change. It is an error if one of several clusters cannot be read.
+    PodCliqueSets, the GPUs of nodes and of pods. What runs there decides what may change.
     """
     paths = (*paths, *filenames)
     needs_all = live or any(cluster.values())

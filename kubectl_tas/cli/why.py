@@ -31,9 +31,8 @@ from kubectl_tas.resolve.pools import Submission
 def why_command(work: str, output: str, live: bool, directory: str | None, **cluster: Any) -> int:
     """Say whether WORK runs, and why it waits.
 
-    First comes where the cluster differs from the files, then what KAI and Kubernetes say, each at its line, and
-    what `fit` answers. --cluster-state takes a file of `cluster state`, or what kubectl prints, which has events
-    too:
+    It says where the cluster differs from the files, what KAI and Kubernetes say, and what `fit` answers.
+    --cluster-state takes a file of `cluster state`, or what kubectl prints, which has events too:
 
     kubectl get nodes,pods,events,jobs,queues.scheduling.run.ai,podgroups.scheduling.run.ai -A -o json
 

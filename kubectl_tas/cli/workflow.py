@@ -34,7 +34,7 @@ def workflow() -> None:
 
 @workflow.command("list", epilog="Example: kubectl tas workflow list -o wide")
 @output_option(*LIST)
-@backend_option("List what is for this backend alone, where there are several.")
+@backend_option("List the work of this backend alone.")
 @template_options
 @repository_option
 def list_workflows(output: str, backend: str | None, directory: str | None) -> int:
@@ -54,13 +54,15 @@ def list_workflows(output: str, backend: str | None, directory: str | None) -> i
 @workflow.command(epilog="Example: kubectl tas workflow explain Job/train")
 @work_arguments()
 @output_option(*PICTURES, "json")
-@click.option("--pod-index", type=click.IntRange(min=0), help="Tell which segment the pod with this index is in.")
+@click.option(
+    "--pod-index", metavar="N", type=click.IntRange(min=0), help="Tell which segment the pod with index N is in."
+)
 @template_options
 @repository_option
 def explain(work: str, output: str, pod_index: int | None, directory: str | None) -> int:
     """Show the queue, the admission verdict and the tree of constraints of WORK.
 
-    It shows all work of that name, KIND/NAME one, and also work that is rejected or can never run.
+    NAME shows all work of that name, KIND/NAME one.
     """
     session = open_work(directory, [work])
     paths = files_meant(session, work)

@@ -44,7 +44,7 @@ GUARANTEE_EXCEEDS_NODES = Rule(
 SELECTOR_WITHOUT_NODES = Rule(
     "selector-without-nodes",
     Severity.WARNING,
-    "No node of the cluster has the labels that a pool, a platform or a workload asks for.",
+    "No node has the labels that a pool, a platform or a workload asks for.",
     "A pool's nodes.selector is put on all its pods, and its nodePool names the shard of KAI's scheduler that places "
     "them. A workload chooses among these nodes by nodeSelector and affinity, such as by nvidia.com/gpu.product. "
     "Without a node that has the labels the pods never run. Correct them, or label the nodes.",
@@ -53,7 +53,7 @@ SELECTOR_WITHOUT_NODES = Rule(
 LEVEL_WITHOUT_NODES = Rule(
     "level-without-nodes",
     Severity.WARNING,
-    "No node of the cluster has the label of a level, or the labels of all levels.",
+    "No node of the cluster has the label of a level, or those of all levels.",
     "KAI leaves a node that lacks the label of any level out of the whole topology, so nothing that is placed by it "
     "would ever run. Correct the label, label the nodes, or leave the level out.",
     protects=Waiving.CONFIG,

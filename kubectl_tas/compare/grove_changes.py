@@ -30,7 +30,7 @@ TOPOLOGY_REMOVED = Rule(
 TOPOLOGY_LEVELS_CHANGED = Rule(
     "topology-levels-changed",
     Severity.ERROR,
-    "The levels of a cluster topology or pool change while they place work.",
+    "The levels of a topology or pool change while they place work.",
     "Pods have been placed by the old levels, so Grove's webhook refuses the change until no PodCliqueSet that uses it "
     "has a scheduled pod; the Topology of the scheduler cannot be changed at all, only made anew. For workflows, "
     "workloads and PodGroups that ask for its levels a new level is no matter, one that goes or moves is. Drain them "
@@ -142,7 +142,7 @@ SET_CONSTRAINT_CHANGED = Rule(
 SET_REFERENCE_CHANGED = Rule(
     "set-reference-changed",
     Severity.WARNING,
-    "A PodCliqueSet that may have scheduled pods names another cluster topology.",
+    "A PodCliqueSet that may have scheduled pods names another topology.",
     "The reference may change only while no pod of the set has a node (Grove's rule 3). Pass the "
     "cluster's state to have that checked.",
     protects=Waiving.CONFIG,
@@ -150,7 +150,7 @@ SET_REFERENCE_CHANGED = Rule(
 SET_REFERENCE_LOCKED = Rule(
     "set-reference-locked",
     Severity.ERROR,
-    "A PodCliqueSet with scheduled pods names another cluster topology (Grove's rule 3).",
+    "A PodCliqueSet with scheduled pods names another topology (Grove's rule 3).",
     "Its pods have been placed by the old topology, so Grove's webhook refuses the change. Delete the set and "
     "deploy it anew.",
     protects=Waiving.CONFIG,

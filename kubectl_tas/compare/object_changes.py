@@ -38,7 +38,7 @@ CHANGE_REFUSED = Rule(
 CHANGE_KEPT = Rule(
     "change-kept",
     Severity.WARNING,
-    "A change is applied, but what runs stays as it was made.",
+    "A change is applied, but what runs stays as it was.",
     "Operators of the training kinds, and KubeRay, make the pods that are missing and compare no others: what runs "
     "keeps the old template, and a pod that fails comes back with the new one, beside others with the old. Give the "
     "object a new name, or delete it first.",
@@ -55,7 +55,7 @@ CHANGE_REPLACED = Rule(
 REPLACE_LEFT = Rule(
     "replace-left",
     Severity.WARNING,
-    "An object has the label kubectl-tas/replace, but nothing must be replaced any more.",
+    "An object has the label kubectl-tas/replace, but needs it no more.",
     "Argo CD deletes and makes anew what has Replace=true and Force=true in each sync that it takes part in, not only "
     "where it has changed: a later sync of anything beside it ends what runs. Remove the label.",
     protects=Waiving.CONFIG,

@@ -128,7 +128,7 @@ def _likeness(pool: FleetPool) -> object:
 SUBPOOL_STATE_CHANGED = Rule(
     "subpool-state-changed",
     Severity.ERROR,
-    "A subpool takes a step between states that it may not take, or changes while it is frozen.",
+    "A subpool takes a forbidden step between states, or changes while frozen.",
     "ACTIVE goes to DELETING, or to ARCHIVED where nothing runs; DELETING is frozen until it is ARCHIVED; ARCHIVED "
     "can only be made ACTIVE again. A subpool that is DELETING lets finish what was declared for it when it became so, "
     "and nothing else. `kubectl tas subpool` makes these changes.",

@@ -25,7 +25,7 @@ CONDITION = "TopologyLevelsUnavailable"
 SET_LEVELS_UNAVAILABLE = Rule(
     "set-levels-unavailable",
     Severity.WARNING,
-    "A PodCliqueSet of the cluster asks for a level or a cluster topology that the cluster lacks.",
+    "A PodCliqueSet of the cluster asks for a level or topology that the cluster lacks.",
     "Grove drops such constraints from the gang and sets the condition TopologyLevelsUnavailable, so that pods of "
     "the set may be placed anywhere. Bring the topology back, or deploy the set anew with domains that exist.",
     protects=Waiving.CONFIG,
@@ -33,7 +33,7 @@ SET_LEVELS_UNAVAILABLE = Rule(
 TOPOLOGY_DRIFT = Rule(
     "topology-drift",
     Severity.WARNING,
-    "A cluster topology has other levels in the cluster than in the repository.",
+    "A cluster topology has other levels in the cluster than here.",
     "Domains that are valid here may not be there. Apply the file, or take over what the cluster has; the levels "
     "of grove-topology change when Grove's operator is restarted with its new configuration.",
     protects=Waiving.CONFIG,
@@ -43,7 +43,7 @@ TOPOLOGY_DRIFT = Rule(
 TOPOLOGY_UNDEPLOYED = Rule(
     "topology-undeployed",
     Severity.INFO,
-    "A cluster topology is in the repository or in the cluster, but not in both.",
+    "A cluster topology is only in the repository, or only in the cluster.",
     "A new file has not been applied yet, or an old one was removed and not pruned. Sets that use a topology that is "
     "not there are refused.",
     protects=Waiving.CONFIG,

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 BASE_UNREAD = Rule(
     "base-unread",
     Severity.WARNING,
-    "Documents of the revision that is compared with cannot be read.",
+    "Documents of the base cannot be read.",
     "What cannot be read cannot be compared, so a change that must not be made may pass unseen. `--strict` fails for "
     "it. The change that repairs the base has this warning too: let it repair nothing else, look at it yourself, and "
     "merge it without `--strict`. Or compare with the last revision that was valid. Files of a submodule are not "
@@ -48,7 +48,7 @@ BASE_UNREAD = Rule(
 BASE_EMPTY = Rule(
     "base-empty",
     Severity.INFO,
-    "The revision that is compared with has no file of this repository.",
+    "The base has no file of this repository.",
     "All that is declared counts as new, as in the first change of a repository. In any other change `--base` names "
     "the wrong revision, or -C the wrong folder.",
     protects=Waiving.CONFIG,

@@ -43,7 +43,7 @@ SUBPOOL_TRANSITION = Rule(
 SUBPOOL_UNKNOWN = Rule(
     "subpool-unknown",
     Severity.ERROR,
-    "A command names a pool or subpool that does not exist.",
+    "A command names an unknown pool or subpool.",
     "Names are those of the files. `kubectl tas subpool list` shows all subpools, archived ones included.",
 )
 LISTS = ("draining", "overQuota")

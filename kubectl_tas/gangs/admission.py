@@ -40,7 +40,7 @@ from kubectl_tas.resolve.workflows import FleetWorkflow
 SUBPOOL_CLOSED = Rule(
     "subpool-closed",
     Severity.ERROR,
-    "Work is sent to a subpool that is DELETING or ARCHIVED.",
+    "Work is sent to a DELETING or ARCHIVED subpool.",
     "Such a subpool takes no new work: its queue has no quota, or is gone. Choose another subpool, or the pool itself. "
     "What spec.draining of a DELETING subpool lists was there before, and may finish.",
     protects=Waiving.CONFIG,
@@ -48,14 +48,14 @@ SUBPOOL_CLOSED = Rule(
 OVER_SHARED_QUOTA = Rule(
     "over-shared-quota",
     Severity.ERROR,
-    "HIGH or NORMAL work asks a pool for more than its subpools and child pools leave.",
+    "HIGH or NORMAL work asks a pool for more than its parts leave.",
     "The rest of the pool is guaranteed to these. Ask for less, use LOW priority, or a subpool.",
     protects=Waiving.CONFIG,
 )
 OVER_QUOTA = Rule(
     "over-quota",
     Severity.ERROR,
-    "Work has a gang that is larger than its queue can ever hold.",
+    "A gang is larger than its queue can ever hold.",
     "Work that cannot be preempted must stay within the quota (KAI says NonPreemptibleOverQuota), and LOW work within "
     "the maximum of the pool and of those above it (OverLimit), so a larger gang is never scheduled. Workloads that "
     "share a kubectl-tas/gang are one gang, and a segment that is needed is needed whole. Ask for less, use LOW "
@@ -65,7 +65,7 @@ OVER_QUOTA = Rule(
 OVER_QUOTA_RUNNING = Rule(
     "over-quota-running",
     Severity.WARNING,
-    "Work asks for more than its queue may hold since its quota or maximum was lowered.",
+    "Work asks for more than its queue may hold since its quota was lowered.",
     "A decrease ends nothing that runs: KAI evicts nothing that cannot be preempted, and starts nothing of the queue "
     "until enough has ended. Work that had room at the revision of --base, or that the cluster of --live or "
     "--cluster-state shows as running, and that has not changed, is a warning. Where spec.overQuota of the pool or "

@@ -41,7 +41,7 @@ UNKNOWN_KIND = Rule(
 KIND_ELSEWHERE = Rule(
     "kind-elsewhere",
     Severity.ERROR,
-    "A document, or a kind that the Config adds, could change the quotas or rights of others.",
+    "A document, or a kind of the Config, could change quotas or rights of others.",
     "Queues, topologies, priority classes, roles, admission policies, quotas, namespaces and secrets decide what "
     "others may do. Passed through beside workloads, whoever may send work could change them. The message says where "
     "each belongs.",

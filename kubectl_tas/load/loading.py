@@ -317,7 +317,7 @@ def _is_no_config(item: Document | Diagnostic) -> bool:
 LOCAL_FILE = Rule(
     "local-file",
     Severity.ERROR,
-    "A localpath names no file of the repository, or one that git does not have.",
+    "A localpath names no file of the repository that git has.",
     "The file is read where the workflow is rendered, so it lies in the repository: else two checkouts would render "
     "different manifests. git must have it (`git add`): a file that git ignores, such as .env, would reach the "
     "manifest and the log of the job. In a folder without git, no hidden file is read. The path begins at the folder "

@@ -31,20 +31,20 @@ YAML_DUPLICATE_KEY = Rule(
 YAML_TAG = Rule(
     "yaml-tag",
     Severity.ERROR,
-    "A key or a value has a YAML tag such as !!str or !env.",
+    "A key or a value has a YAML tag such as !!str.",
     "A tag asks the parser to build something else than the text says, and parsers differ in what they "
     "build. Write the value plainly; put it in quotes to make it text.",
 )
 YAML_ALIAS = Rule(
     "yaml-alias",
     Severity.ERROR,
-    "An alias refers to something that contains it, or aliases multiply into a huge document.",
+    "An alias refers to something that contains it, or aliases make a huge document.",
     "A few lines of nested aliases can grow into gigabytes. Write the repeated part out.",
 )
 YAML_KEY = Rule(
     "yaml-key",
     Severity.ERROR,
-    "A key is a list or a mapping, or a merge key does not name a mapping.",
+    "A key is a list or a mapping, or a merge key names no mapping.",
     "Keys are names. Most often a '{{ }}' placeholder without quotes, or a stray '?', '[' or '{', made this one "
     "something else.",
 )

@@ -14,7 +14,7 @@ from kubectl_tas.words import shortened
 OUTSIDE_ADMIN_SOURCES = Rule(
     "outside-admin-sources",
     Severity.ERROR,
-    "A document that decides for others lies outside of the folders of spec.adminSources.",
+    "A document that decides for others lies outside of spec.adminSources.",
     "Such a document decides for others. If it counted beside workflows, whoever may add a workflow could take the "
     "quota of another team. Move it to one of those folders and let CODEOWNERS name who reviews them. Or name its "
     "folder in spec.adminSources. tas.yaml itself always counts. A link counts only if what it leads to lies in such a "

@@ -31,14 +31,14 @@ MAX_BYTES = 4 * 1024 * 1024
 FILE_TOO_LARGE = Rule(
     "file-too-large",
     Severity.ERROR,
-    "A file is larger than 4 MiB, or has more than 500,000 keys and values.",
+    "A file has more than 4 MiB, or 500,000 keys and values.",
     "Nobody reviews such a file, and an API server takes no object above 1.5 MiB. Split it, or move it "
     "out of the folders that are read.",
 )
 FILE_NOT_REGULAR = Rule(
     "file-not-regular",
     Severity.ERROR,
-    "A file is a broken link, a pipe or a device; or a folder is a file, or too deep.",
+    "A file is a broken link, a pipe or a device, or a folder is a file or too deep.",
     "Such a name cannot be read the same way on every machine. Replace it by a plain file, or by a folder; "
     "move what lies too deep.",
 )

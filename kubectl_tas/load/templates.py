@@ -29,7 +29,7 @@ from kubectl_tas.words import did_you_mean, shortened
 VALUE_UNKNOWN = Rule(
     "value-unknown",
     Severity.ERROR,
-    "The template does not use a given value, and has no default for it.",
+    "The template has no use and no default for a given value.",
     "Most often its name is misspelled, and the template is expanded with its default, and nobody notices. "
     "Correct the name, or remove it.",
 )

@@ -28,7 +28,7 @@ from kubectl_tas.words import shortened
 GPUS_UNCHARGED = Rule(
     "gpus-uncharged",
     Severity.WARNING,
-    "Pods hold GPUs in a cluster, and KAI charges no queue for them.",
+    "Pods hold GPUs that KAI charges no queue for.",
     "Their queue or PodGroup is gone, as after the rename of a pool, or they never had a PodGroup. KAI promises their "
     "GPUs to pools, and never takes them back. End that work, or send it again: docs/draining.md.",
     protects=Waiving.CONFIG,
