@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -280,6 +281,20 @@ def test_what_kai_does_not_explain_gets_a_hint_where_there_is_room(tmp_path: Pat
     assert abouts(found) == ["topology", "room", "other"]
     assert all(cause["text"].endswith("; but now fit finds room for it") for cause in found["causes"])
     assert all(cause["hint"].startswith("What KAI says may be from before.") for cause in found["causes"])
+
+
+def test_what_only_kai_says_has_a_hint_of_its_own(tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        (group,) = own(items, "PodGroup", RACK)
+        reasons = [{"reason": "Unschedulable", "message": "Resources were found for 1 pods while 3 are required"}]
+        group["status"]["schedulingConditions"][0]["reasons"] = reasons
+        items[:] = [item for item in items if item["kind"] not in ("Event", "Node")]
+
+    found = {cause["about"]: cause["hint"] for cause in answer("one-rack", changed(tmp_path, change))["causes"]}
+    assert found == {
+        "topology": "Require a coarser level, prefer it, or free nodes.",
+        "room": "Ask for less, or free nodes.",
+    }
 
 
 def of_pods(phase: str, **status: str) -> Change:
@@ -581,3 +596,11 @@ def test_an_empty_cluster(tmp_path: Path) -> None:
     of_kai = {"kind": "Pod", "metadata": {"name": "kai-scheduler-0", "namespace": "kai-scheduler"}}
     found = answer("one-rack", saved(tmp_path, queue("other"), of_kai))
     assert (found["state"], abouts(found)) == ("absent", ["absent", "queue"])
+
+
+def test_of_files_that_are_refused_nothing_is_said(tmp_path: Path) -> None:
+    root = shutil.copytree(case_input(CASE), tmp_path / "repository")
+    (root / "pools/broken.yaml").write_text("apiVersion: tas/v1alpha1\nkind: Pool\n")
+    result = why("one-rack", STATE, root=root)
+    assert (result.code, result.out) == (1, "")
+    assert "pools/broken.yaml" in result.err

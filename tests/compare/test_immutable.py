@@ -203,5 +203,60 @@ def test_a_field_that_goes_is_a_change() -> None:
     assert (found.old, found.new) == ("h100", None)
 
 
+@pytest.mark.parametrize(
+    ("version", "kind", "spec", "scaled", "effect", "by"),
+    [
+        (
+            "batch.volcano.sh/v1alpha1",
+            "Job",
+            {"queue": "a"},
+            {"minAvailable": 2, "tasks": [{"replicas": 2}]},
+            Effect.REFUSED,
+            "Volcano's webhook",
+        ),
+        (
+            "sparkoperator.k8s.io/v1beta2",
+            "SparkApplication",
+            {"image": "a"},
+            {},
+            Effect.RESTARTED,
+            "the Spark operator",
+        ),
+        ("argoproj.io/v1alpha1", "Workflow", {"templates": [{"name": "a"}]}, {}, Effect.KEPT, "Argo's controller"),
+        (
+            "serving.kserve.io/v1beta1",
+            "InferenceService",
+            {"predictor": {"model": {"name": "a"}}},
+            {"predictor": {"minReplicas": 2, "maxReplicas": 3}},
+            Effect.RESTARTED,
+            "KServe",
+        ),
+        (
+            "nvidia.com/v1alpha1",
+            "DynamoGraphDeployment",
+            {"services": {"a": {"envs": [{"name": "A"}]}}},
+            {"services": {"a": {"replicas": 2}}},
+            Effect.RESTARTED,
+            "Dynamo's operator",
+        ),
+        (
+            "machinelearning.seldon.io/v1",
+            "SeldonDeployment",
+            {"predictors": [{"name": "a"}]},
+            {"predictors": [{"replicas": 2}]},
+            Effect.RESTARTED,
+            "Seldon's operator",
+        ),
+    ],
+)
+def test_operators_scale_without_an_effect(
+    version: str, kind: str, spec: dict[str, Any], scaled: dict[str, Any], effect: Effect, by: str
+) -> None:
+    empty, changed, larger = (_object(version, kind, {"spec": item}) for item in ({}, spec, scaled))
+    found = list(changed_fields(group_of(version), kind, empty, changed))
+    assert {(item.row.effect, item.row.by) for item in found} == {(effect, by)}
+    assert not list(changed_fields(group_of(version), kind, empty, larger))
+
+
 def test_every_kind_of_the_table_has_who_refuses() -> None:
     assert all(row.by and row.paths for rows in TABLE.values() for row in rows)

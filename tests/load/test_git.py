@@ -53,6 +53,12 @@ class TestKindsOfRepositories:
         git(repository, "worktree", "add", "-q", "../linked", "HEAD~1")
         assert_past_of(repository.parent / "linked", "HEAD", "main")
 
+    def test_the_usual_format_by_its_name(self, repository: Path) -> None:
+        with_a_past(repository)
+        git(repository, "config", "core.repositoryFormatVersion", "1")
+        git(repository, "config", "extensions.objectFormat", "sha1")
+        assert_past_of(repository)
+
     def test_packed(self, repository: Path) -> None:
         with_a_past(repository)
         git(repository, "tag", "v1", "HEAD~1")

@@ -17,6 +17,7 @@ from kubectl_tas.place.gangs_to_place import LeftOut, Unplaced, unplaced
 from kubectl_tas.place.node_resources import read_nodes
 from kubectl_tas.place.shapes import shape_of
 from tests.place.clusters import JUDGE, cluster, member, node, nodes_of
+from tests.support import grove
 from tests.support.cli import kubectl_tas, write
 
 ELASTIC = json.loads((Path(__file__).parent / "elastic_answers_of_kai_0_17.json").read_text())
@@ -309,3 +310,15 @@ def test_a_pod_clique_set_has_base_gangs_and_scaled_ones(tmp_path: Path) -> None
     assert (sum(pods_of(scaled).values()), scaled.copies) == (2, 4)
     assert base.is_called("chat-1")
     assert not base.is_called("chat-2")
+
+
+def test_the_levels_of_a_pod_clique_set_are_those_of_its_topology(tmp_path: Path) -> None:
+    packed = SET.replace("  template:\n", "  template:\n    topologyConstraint: {topologyName: racks, packDomain: rack}\n")
+    (unknown,) = items(tmp_path, packed)
+    assert isinstance(unknown, LeftOut)
+    assert unknown.reason == "its topology is not declared"
+    write(tmp_path, {"topologies/racks.yaml": grove.topology()})
+    found, _ = items(tmp_path, packed)
+    assert isinstance(found, Unplaced)
+    hosts = "kubernetes.io/hostname"
+    assert [level.label for level in found.levels] == ["topology.kubernetes.io/zone", "example.com/rack", hosts]
