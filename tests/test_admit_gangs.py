@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import yaml
 
 from tests.support.cli import kubectl_tas, pool, subpool, write
+from tests.support.golden import GOLDEN
 from tests.support.kubectl import queue
 from tests.support.workloads import LEVELS, deployment, template, workload
 
@@ -64,6 +66,16 @@ def test_members_that_nobody_has_yet_are_asked_for_together(repository: Path) ->
         found = answers(repository, "../both.yaml", "--used", str(used))
         assert [item["verdict"] for item in found] == [verdict] * 2
         assert all('for the gang "g1"' in item["message"] for item in found)
+
+
+@pytest.mark.parametrize(("least", "what"), [(1, "not all of it can run at once"), (2, "it stays Pending")])
+def test_a_written_pod_group_may_start_with_some_of_its_pods(repository: Path, least: int, what: str) -> None:
+    shutil.copytree(GOLDEN / "rules/over-quota/pods-of-a-podgroup/input", repository, dirs_exist_ok=True)
+    write(repository, {"pools/p.yaml": pool("research", 48)})
+    file = repository / "workflows/train.yaml"
+    file.write_text(file.read_text().replace("minMember: 2", f"minMember: {least}"))
+    (found,) = answers(repository, file, "--used", "24")
+    assert found["message"] == f"it asks for 32 GPUs, others use 24; the quota of research is 48: {what}"
 
 
 def test_low_members_are_in_no_number(repository: Path) -> None:

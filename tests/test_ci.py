@@ -436,14 +436,14 @@ class TestOwners:
 
 class TestGitops:
     @pytest.mark.parametrize(
-        ("gitops", "remote", "url"),
+        ("gitops", "remote", "url", "name"),
         [
-            ("argocd", "git@github.com:team/GPU_pools.git", "git@github.com:team/GPU_pools.git"),
-            ("flux", "git@github.com:team/GPU_pools.git", "ssh://git@github.com/team/GPU_pools.git"),
-            ("flux", "https://me:secret@git.example.com/team/GPU_pools", "https://git.example.com/team/GPU_pools"),
+            ("argocd", "git@github.com:team/H100_Pools.git", "git@github.com:team/H100_Pools.git", "h100-pools"),
+            ("flux", "git@github.com:team/H100_Pools.git", "ssh://git@github.com/team/H100_Pools.git", "h100-pools"),
+            ("flux", "https://me:secret@git.example.com/team/_", "https://git.example.com/team/_", "gpu-pools"),
         ],
     )
-    def test_remote(self, repository: Path, gitops: str, remote: str, url: str) -> None:
+    def test_remote(self, repository: Path, gitops: str, remote: str, url: str, name: str) -> None:
         git(repository, "init", "--quiet")
         git(repository, "remote", "add", "origin", remote)
         git(repository, "symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk")
@@ -451,7 +451,7 @@ class TestGitops:
         assert "Replace https" not in result.err
         (path,) = (repository / gitops).iterdir()
         first = next(safe_load_all(path.read_text()))
-        assert first["metadata"]["name"] == "gpu-pools"
+        assert first["metadata"]["name"] == name
         source = first["spec"] if gitops == "flux" else first["spec"]["source"]
         assert source.get("url", source.get("repoURL")) == url
         assert source["ref"]["branch"] if gitops == "flux" else source["targetRevision"] == "trunk"

@@ -349,6 +349,10 @@ def test_a_level_above_the_only_domain_of_a_finer_one_is_told(tmp_path: Path) ->
     assert (gang["outcome"], gang["notTried"]) == ("missed", "zone")
     assert gang["why"].startswith("KAI places no gang that requires zone")
     assert "KAI finds it:        yes\n" in asked(node("a", "1"), node("b", "2"))
+    two = "{key: zone, group: one}]}, other: {gpu: 1, topology: [{key: zone, group: two}"
+    parts = workflow.replace("name: b,", "name: b, resource: other,").replace("{key: zone}", two)
+    write(root, {"workflows/train.yaml": parts})
+    assert "KAI places no gang that requires zone, since" in asked(node("a", "1"), node("b", "1"))
 
 
 @pytest.mark.parametrize("command", ["fit", "workflow why", "workflow explain", "snapshot"])

@@ -74,6 +74,30 @@ def test_a_pod_group_tells_queue_and_priority_before_its_pods(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
+    ("level", "is_moved"),
+    [({}, True), ({"topologyConstraint": {"topology": "t", "requiredTopologyLevel": "rack"}}, False)],
+)
+def test_a_gang_of_others_that_asks_for_a_level_is_not_moved(
+    level: dict[str, Any], is_moved: bool, repository: Path
+) -> None:
+    """Nobody here knows to which nodes it may go; KAI may end it."""
+    spec = {"queue": "osmo-pool-default-team--shared", "priorityClassName": "low", "minMember": 1, **level}
+    items = [
+        {**node(16), "metadata": {"name": "n1"}},
+        {**node(16), "metadata": {"name": "n2"}},
+        {"kind": "PriorityClass", "metadata": {"name": "low"}, "value": 50},
+        *({"kind": "PodGroup", "metadata": {"name": name}, "spec": spec} for name in ("x", "y")),
+        *(*pods("x", "n1"), *pods("y", "n2")),
+    ]
+    write(repository, {"pools/team.yaml": pool(guarantee=32), "state.json": json.dumps({"items": items})})
+    work = "workflow: {name: w, pool: team, tasks: [{name: a, image: i, command: [x]}]}"
+    write(repository, {"workflows/w.yaml": f"{work}\nresources: {{default: {{gpu: 16}}}}\n"})
+    found = gangs(f"--nodes={repository / 'state.json'}", root=repository)["w"]
+    ended, moved = ([item["podGroup"] for item in found[how]] for how in ("evicted", "moved"))
+    assert (ended, moved) == (([], ["y"]) if is_moved else (["y"], []))
+
+
+@pytest.mark.parametrize(
     ("item", "message"),
     [
         ({"kind": "PriorityClass", "metadata": {"name": "x"}, "value": []}, "a PriorityClass of the cluster"),

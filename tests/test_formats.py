@@ -99,6 +99,8 @@ class TestCheck:
             ("manifests/queues/osmo-pool-default-team.yaml", None, "this manifest is missing"),
         ]
         assert {item["hint"] for item in found} == {"Run: kubectl tas render"}
+        end = len("      quota: 91")
+        assert f",line={line},endLine={line},col=1,endColumn={end}," in check(rendered, "github").out
 
     def test_lines_that_are_missing_at_the_end(self, rendered: Path) -> None:
         queue = rendered / "manifests/queues/osmo-pool-default-team--a.yaml"

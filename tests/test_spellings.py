@@ -69,6 +69,10 @@ def test_images_that_are_meant(text: str, advice: str) -> None:
     assert advice.startswith("Write an") or spellings.image(advice.removeprefix("Write ").removesuffix(".")) is None
 
 
+def test_a_share_below_zero_is_told_the_least() -> None:
+    assert spellings.share(-1) == ("must be at least 0", "Use 0 or more.")
+
+
 @pytest.mark.parametrize("zone", ["Etc/UTC", "UTC", "Europe/Zurich", "Asia/Calcutta", "US/Pacific", "Etc/GMT+2", "EST"])
 def test_time_zones(zone: str) -> None:
     assert schedules.zone_refused(zone) is None

@@ -13,6 +13,15 @@ from tests.support.history import commit, git
 
 CONFIG = "apiVersion: tas/v1alpha1\nkind: Config\nspec:\n  queuePrefix: acme\n"
 
+LISTED = pool(guarantee=30, spec="  overQuota:\n    Workflow/train: {gpu: 40}\n")
+TRAIN = """\
+workflow:
+  name: train
+  pool: team
+  tasks: [{name: t, image: i}]
+resources: {default: {gpu: 40}}
+"""
+
 
 def validate(root: Path, *arguments: str) -> Result:
     return kubectl_tas("validate", "-C", root, "--base", "HEAD", *arguments)
@@ -64,6 +73,12 @@ class TestBroken:
         assert {item["change"] for item in data["queues"]} == {"changed"}
         assert result.code == 1
 
+    def test_work_that_may_have_stood_there_runs_on(self, repository: Path) -> None:
+        write(repository, {"pools/team.yaml": LISTED, "workflows/train.yaml": "workflow: ["})
+        commit(repository)
+        write(repository, {"workflows/train.yaml": TRAIN})
+        assert "[over-quota-running]" in validate(repository).out
+
     def test_a_config_that_cannot_be_read_makes_nothing_new(self, repository: Path) -> None:
         write(repository, {"tas.yaml": CONFIG.replace("queuePrefix", "queuePrefx"), "pools/team.yaml": pool()})
         commit(repository)
@@ -87,6 +102,12 @@ class TestNothingThere:
         result = validate(repository, "--strict")
         assert result.code == 0
         assert "info: HEAD has no file of this repository, so all of it counts as new [base-empty]" in result.out
+
+    def test_work_that_may_run_already_runs_on(self, repository: Path) -> None:
+        write(repository, {"README.md": "Hello\n"})
+        commit(repository)
+        write(repository, {"pools/team.yaml": LISTED, "workflows/train.yaml": TRAIN})
+        assert "[over-quota-running]" in validate(repository).out
 
     def test_a_repository_that_lay_elsewhere(self, repository: Path) -> None:
         """A change that moves all files must not be compared with nothing."""

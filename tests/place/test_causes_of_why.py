@@ -225,6 +225,18 @@ def test_pods_that_go_are_no_reason_of_those_that_wait(repository: Path, tmp_pat
     assert [cause["about"] for cause in found["causes"]] == ["room"]
 
 
+def test_the_finalizers_that_keep_a_pod_group_are_named(repository: Path, tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        for item in of_kind(items, "PodGroup"):
+            item["metadata"] |= {"deletionTimestamp": "2026-11-23T01:00:00Z", "finalizers": ["example.com/backup"]}
+
+    first = answered("busy", change, repository, tmp_path)["causes"][0]
+    assert (first["about"], first["hint"]) == (
+        "deleted",
+        "finalizer example.com/backup must go first: look whether the controller of it runs.",
+    )
+
+
 @pytest.mark.parametrize(("condition", "state", "code"), [("Complete", "ended", 0), ("Failed", "failed", 1)])
 def test_a_cron_job_is_as_well_as_its_jobs(
     condition: str, state: str, code: int, repository: Path, tmp_path: Path

@@ -126,6 +126,11 @@ def test_levels_of_annotations_bind_and_can_be_loosened(tmp_path: Path) -> None:
     ]
 
 
+def test_a_gang_that_grows_later_is_to_start_with_fewer_pods(tmp_path: Path) -> None:
+    found = answer(tmp_path, cluster(2), workload("batch", notes='kai.scheduler/batch-min-member: "3"'))
+    assert [change.text for change in found.changes] == ["start with 2 pods instead of 3"]
+
+
 def test_equal_gangs_are_placed_one_after_the_other(tmp_path: Path) -> None:
     found = answer(tmp_path, cluster(8), workload("serve"))
     assert (found.outcome, found.copies) == (Outcome.NO_ROOM, 3)
