@@ -74,11 +74,15 @@ def test_a_pod_group_tells_queue_and_priority_before_its_pods(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("level", "is_moved"),
-    [({}, True), ({"topologyConstraint": {"topology": "t", "requiredTopologyLevel": "rack"}}, False)],
+    ("level", "notes", "is_moved"),
+    [
+        ({}, {}, True),
+        ({"topologyConstraint": {"topology": "t", "requiredTopologyLevel": "rack"}}, {}, False),
+        ({}, {"gpu-fraction": "0.5"}, False),
+    ],
 )
-def test_a_gang_of_others_that_asks_for_a_level_is_not_moved(
-    level: dict[str, Any], is_moved: bool, repository: Path
+def test_a_gang_of_others_that_asks_for_a_level_or_part_of_a_gpu_is_not_moved(
+    level: dict[str, Any], notes: dict[str, str], is_moved: bool, repository: Path
 ) -> None:
     """Nobody here knows to which nodes it may go; KAI may end it."""
     spec = {"queue": "osmo-pool-default-team--shared", "priorityClassName": "low", "minMember": 1, **level}
@@ -89,6 +93,8 @@ def test_a_gang_of_others_that_asks_for_a_level_is_not_moved(
         *({"kind": "PodGroup", "metadata": {"name": name}, "spec": spec} for name in ("x", "y")),
         *(*pods("x", "n1"), *pods("y", "n2")),
     ]
+    for item in items[-2:]:
+        item["metadata"]["annotations"] |= notes
     write(repository, {"pools/team.yaml": pool(guarantee=32), "state.json": json.dumps({"items": items})})
     work = "workflow: {name: w, pool: team, tasks: [{name: a, image: i, command: [x]}]}"
     write(repository, {"workflows/w.yaml": f"{work}\nresources: {{default: {{gpu: 16}}}}\n"})

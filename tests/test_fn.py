@@ -215,6 +215,7 @@ class TestRefusals:
         for kind in ("Render", "Validate"):
             result, _ = fn(config(kind), CONFIG_MAP)
             assert (result.code, result.out) == (3, "")
+            assert "Name the repository in spec.directory of the functionConfig." in result.err
         result, _ = fn(config("Render", directory=repository.name), cwd=repository.parent)
         assert (result.code, result.out) == (3, "")
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 from mcp import MCPError
 
 from kubectl_tas.agents import patching
@@ -74,6 +75,8 @@ def test_tools_are_read_only_and_have_schemas(root: Path) -> None:
             assert tool.input_schema["type"] == tool.output_schema["type"] == "object"
             for field in tool.input_schema["properties"].values():
                 assert "description" in field.get("items", field)
+            if offset := tool.input_schema["properties"].get("offset"):
+                assert not Draft202012Validator(offset).is_valid(-1)
 
     speak(root, talk)
 

@@ -89,3 +89,11 @@ def test_its_placement_is_resolved(repository: Path) -> None:
     placed = template({"kai.scheduler/topology-preferred-placement": "rack"})
     annotations = submitter(rendered(repository, ray_job(submitter=placed)))["metadata"]["annotations"]
     assert annotations["kai.scheduler/topology-preferred-placement"] == "topology.kubernetes.io/rack"
+
+
+@pytest.mark.parametrize(("mode", "is_taken"), [("K8sJobMode", False), ("HTTPMode", False), ("InteractiveMode", True)])
+def test_who_submits_by_hand_needs_no_entrypoint(repository: Path, mode: str, is_taken: bool) -> None:
+    text = ray_job().replace("  entrypoint: python train.py\n", f"  submissionMode: {mode}\n")
+    write(repository, {"pools/p.yaml": pool(spec=LEVELS), "workflows/w.yaml": text})
+    result = kubectl_tas("validate", "-C", repository)
+    assert ("has no entrypoint: KubeRay has nothing to submit" in result.out) is not is_taken

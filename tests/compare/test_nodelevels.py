@@ -52,6 +52,14 @@ def test_the_order_in_which_labels_nest(repository: Path) -> None:
     assert left_out == {LEAF: "its domains are those of gpu-clique"}
 
 
+def test_a_level_is_called_as_names_of_kubernetes_are_written(repository: Path) -> None:
+    label, nodes = "acme.io/Power_Feed.A", racks()
+    for item in nodes:
+        item["metadata"]["labels"][label] = item["metadata"]["labels"][ZONE]
+    result = suggest(repository, nodes, "-o", "json", "--label", label, "--label", CLIQUE)
+    assert [item["key"] for item in json.loads(result.out)["levels"]] == ["power-feed-a", "gpu-clique"]
+
+
 def test_a_label_that_does_not_nest_is_left_out_by_name(repository: Path) -> None:
     nodes = racks()
     nodes[0]["metadata"]["labels"][LEAF] = "l11"

@@ -318,7 +318,9 @@ def test_a_pod_clique_set_has_base_gangs_and_scaled_ones(tmp_path: Path) -> None
 
 
 def test_the_levels_of_a_pod_clique_set_are_those_of_its_topology(tmp_path: Path) -> None:
-    packed = SET.replace("  template:\n", "  template:\n    topologyConstraint: {topologyName: racks, packDomain: rack}\n")
+    packed = SET.replace(
+        "  template:\n", "  template:\n    topologyConstraint: {topologyName: racks, packDomain: rack}\n"
+    )
     (unknown,) = items(tmp_path, packed)
     assert isinstance(unknown, LeftOut)
     assert unknown.reason == "its topology is not declared"
