@@ -47,7 +47,7 @@ def _table(division: Division, rows: Sequence[tuple[Part, int]], resource: Resou
 
 def _title(division: Division, resource: ResourceName) -> str:
     asked, has = sum(part.asked.of(resource) for part in division.below(None)), division.capacity.of(resource)
-    if resource != "gpu" and has == NO_LIMIT:
+    if has == NO_LIMIT:
         return f"{said(resource, asked)} asked for, as much as there may be; these get less"
     few = "" if resource == "gpu" else "; these get less"
     return f"{said(resource, has)}, {show(resource, asked)} asked for{few}"

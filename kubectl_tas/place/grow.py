@@ -119,7 +119,7 @@ def _grown(gangs: Sequence[_Pair], waiting: Sequence[_Pair], space: Space, there
     grown = Space(left)
     answers = list(_one_by_one(waiting, grown, racks))
     can_be = [pair for pair, answer in zip(waiting, answers, strict=True) if answer.racks is not None]
-    last = max((answer.racks or 0 for answer in answers), default=0)
+    last = max(answer.racks or 0 for answer in answers)
     fewest = _at_once(can_be, left, racks, last)
     more, grown = fewest or (last, grown)
     answers = [replace(item, racks=None if item.racks is None else min(item.racks, more)) for item in answers]

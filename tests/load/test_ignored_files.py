@@ -82,6 +82,12 @@ def test_what_is_input_for_sure_is_a_warning(tmp_path: Path, name: str, text: st
     assert (found.severity.value, found.location and found.location.path) == ("warning", name)
 
 
+def test_a_pool_beside_the_config_is_not_read(tmp_path: Path) -> None:
+    config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {}\n"
+    (found,) = unread(write(tmp_path, {"tas.yaml": config, "team.yaml": pool()}), ["pools"], "manifests")
+    assert str(found.location) == "team.yaml:1:1"
+
+
 @pytest.mark.parametrize("name", ["docs/team.yaml", "pools/team.yaml.off", "src/tests/team.yaml"])
 def test_what_may_be_there_on_purpose_is_a_note(tmp_path: Path, name: str) -> None:
     (found,) = unread(write(tmp_path, {name: pool()}), ["pools", "workflows"], "manifests")

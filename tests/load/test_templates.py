@@ -126,6 +126,7 @@ def test_instances_are_of_one_workflow(repository: Path) -> None:
         ("  pool: team", "  pool: taem", "11:9", "pool-unknown"),
         ("busybox:{{ tag }}", "{{ shards }", "17:5", "template-syntax unexpected '}'"),
         ("busybox:{{ tag }}", '"a" {{ tag }}', "17:16", "yaml-syntax"),
+        ("busybox:{{ tag }}", r'{{ "\x01" }}', "17:12", r"template-unsupported the escape \x01 is not available"),
         ("{%- endfor %}", "", "15:3", "template-syntax the block for is not closed"),
         ("{{ gpus }}", "{{ .Values.gpus }}", "13:20", "template-syntax"),
         ("  gpus: 8", "  gpus: [8", "4:6", "yaml-syntax"),
