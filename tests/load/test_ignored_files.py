@@ -82,7 +82,13 @@ def test_what_is_input_for_sure_is_a_warning(tmp_path: Path, name: str, text: st
     assert (found.severity.value, found.location and found.location.path) == ("warning", name)
 
 
-@pytest.mark.parametrize("name", ["docs/team.yaml", "pools/team.yaml.off", "src/tests/team.yaml"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("docs/team.yaml", "a/doc/team.yaml", "example/team.yaml", "a/examples/team.yaml"),
+        *("pools/team.yaml.off", "test/team.yaml", "a/testdata/team.yaml", "src/tests/team.yaml"),
+    ],
+)
 def test_what_may_be_there_on_purpose_is_a_note(tmp_path: Path, name: str) -> None:
     (found,) = unread(write(tmp_path, {name: pool()}), ["pools", "workflows"], "manifests")
     assert found.severity.value == "info"
