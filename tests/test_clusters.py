@@ -287,6 +287,12 @@ class TestState:
         assert result.code == 2
         assert "a file is for one cluster; name its backend with --backend: lab, prod" in result.err
 
+    def test_a_config_with_an_error(self, two: Path, kubectl: FakeKubectl) -> None:
+        (two / "tas.yaml").write_text("apiVersion: tas/v1alpha1\nkind: Config\nspec: {backends: 3}\n")
+        result = kubectl_tas("cluster", "state", "-C", two, "--backend", "lab", "--to", "-")
+        assert (result.code, result.out) == (1, "")
+        assert "tas.yaml:3:" in result.err
+
     def test_outside_of_a_repository(self, tmp_path: Path, kubectl: FakeKubectl) -> None:
         kubectl.knows("prod", queue("research"))
         folder = tmp_path / "empty"

@@ -96,6 +96,7 @@ def offered(text: str, fleet: Fleet) -> dict[str, tuple[str, str]]:
         (f"{JOB}spec: {{template: {{metadata: {{annotations: {{pod-group-name: |}}}}}}}}\n", ["g"]),
         (f"{SET}spec: {{template: {{topologyConstraint: {{topologyName: racks, packDomain: |}}}}}}\n", ["rack"]),
         (f"{SET}spec: {{template: {{cliques: [{{name: a}}, {{name: b, spec: {{startsAfter: [|]}}}}]}}}}\n", ["a", "b"]),
+        (f"{SET}spec: {{template: {{cliques: [{{name: b, spec: {{startsAfter: [|\n]}}}}]}}}}\n", ["b"]),
         (f"{JOB}spec:\n  template:\n    spec:\n      hostIPC: |\n", ["true", "false"]),
         ("kind: Job\nspec:\n  template:\n    spec: {hostPID: |}\n", ["true", "false"]),
         ("- |", []),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -353,6 +354,28 @@ def test_a_level_above_the_only_domain_of_a_finer_one_is_told(tmp_path: Path) ->
     parts = workflow.replace("name: b,", "name: b, resource: other,").replace("{key: zone}", two)
     write(root, {"workflows/train.yaml": parts})
     assert "KAI places no gang that requires zone, since" in asked(node("a", "1"), node("b", "1"))
+
+
+def test_sub_groups_of_a_pod_group_are_to_get_names_in_the_order_that_kai_needs(tmp_path: Path) -> None:
+    """As blue, green and red of the workflow ``missed``."""
+    root = shutil.copytree(case_input(CASE), tmp_path / "repository")
+    sizes = {"blue": 2, "green": 2, "red": 3}
+    level = "{topology: osmo-pool-default-team-topology, requiredTopologyLevel: topology.kubernetes.io/rack}"
+    parts = "".join(f"  - {{name: {name}, minMember: {n}, topologyConstraint: {level}}}\n" for name, n in sizes.items())
+    group = (
+        "apiVersion: scheduling.run.ai/v2alpha2\nkind: PodGroup\nmetadata: {name: byhand, namespace: default}\n"
+        f"spec:\n  queue: osmo-pool-default-team--shared\n  minSubGroup: 3\n  subGroups:\n{parts}"
+    )
+    pods = [
+        f"apiVersion: v1\nkind: Pod\nmetadata:\n  name: {name}-{n}\n  namespace: default\n"
+        f"  labels: {{kai.scheduler/subgroup-name: {name}}}\n  annotations: {{pod-group-name: byhand}}\n"
+        f"spec: {{containers: [{{name: main, image: i, resources: {{limits: {{{GPU}: 8}}}}}}]}}\n"
+        for name, size in sizes.items()
+        for n in range(size)
+    ]
+    write(root, {"workflows/byhand.yaml": "---\n".join((group, *pods))})
+    found = fit("byhand", *FILES, root=root).out
+    assert "name the SubGroups so that they come in this order: red, blue, green\n" in found
 
 
 @pytest.mark.parametrize("command", ["fit", "workflow why", "workflow explain", "snapshot"])

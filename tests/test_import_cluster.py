@@ -66,6 +66,16 @@ def test_queues_thousands_deep(tmp_path: Path) -> None:
     assert unchanged(tmp_path, *TEAM) == {"research", "research-nlp", "research.vision"}
 
 
+def test_a_folder_is_one_of_the_working_folder_or_of_that_of_the_option(tmp_path: Path) -> None:
+    state = saved(tmp_path, *TEAM, kai())
+    options = ("import", "cluster", "--cluster-state", state, "--to", "work")
+    (tmp_path / "there").mkdir()
+    assert kubectl_tas(*options, cwd=tmp_path).code == 0
+    assert kubectl_tas("-C", "there", *options, cwd=tmp_path).code == 0
+    assert (tmp_path / "work/pools/research.yaml").is_file()
+    assert (tmp_path / "there/work/pools/research.yaml").is_file()
+
+
 class TestUnchanged:
     def test_the_queues_of_an_installation(self, tmp_path: Path) -> None:
         assert imported(tmp_path, *DEFAULT, kai()).code == 0

@@ -147,6 +147,14 @@ def test_the_cluster_is_asked_where_the_server_has_one(tmp_path: Path) -> None:
     speak(root, talk, "--cluster-state", "cluster.json", cwd=tmp_path)
 
 
+def test_tools_that_ask_a_cluster_say_so(root: Path) -> None:
+    async def talk(client: Any, ask: Ask) -> None:
+        found = {tool.name for tool in (await client.list_tools()).tools if tool.annotations.open_world_hint}
+        assert found == {"validate_manifest", "validate", "admit", "fit", "why", "pools", "suggest"}
+
+    speak(root, talk, "--cluster-state", str(WHY / "cluster.json"))
+
+
 def test_no_cluster(root: Path) -> None:
     async def talk(client: Any, ask: Ask) -> None:
         for tool, given in (("fit", {}), ("fit", {"work": ["train"]}), ("why", {"work": "train"})):
@@ -361,6 +369,12 @@ def test_a_patch_makes_room(tmp_path: Path) -> None:
         assert "requirementType: preferred" in answer["patch"]
         applied(root, answer["patch"])
         path.write_text(text)
+    # one level that two resources ask for: a patch of one line alone does not make room
+    text = text.replace("blue-3, image: trainer, resource: blue", "blue-3, image: trainer, resource: navy")
+    path.write_text(f"{text}  navy:\n    gpu: 8\n    topology:\n    - {{key: rack, group: blue}}\n")
+    answer = patching.suggest(call, {"work": "too-large"}).answer
+    assert answer["patch"].count("+    - {key: rack, group: blue, requirementType: preferred}") == 2
+    applied(root, answer["patch"])
 
 
 TASK = "\n    - {{name: t{0}, image: x, resource: gpus}}"

@@ -457,6 +457,20 @@ def test_the_cluster_says_nothing(tmp_path: Path) -> None:
     assert (abouts(found), found["causes"][0]["text"]) == (["other"], "the cluster says nothing about it yet")
 
 
+def test_the_cluster_says_what_nobody_knows(tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        items[:] = [item for item in items if item["kind"] != "Event"]
+        (pod,) = own(items, "Pod", "half-there")
+        items.append({**pod, "metadata": {**pod["metadata"], "name": "half-there-b"}})
+        (group,) = own(items, "PodGroup", "half-there")
+        said = {"reason": "Puzzled", "message": "a reason of a later release"}
+        group["status"] = {"schedulingConditions": [{"type": "UnschedulableOnNodePool", "status": "True", **said}]}
+
+    found = answer("half-there", changed(tmp_path, change))
+    assert (abouts(found), found["causes"][0]["text"]) == (["other"], "the cluster says")
+    assert found["causes"][0]["said"][0]["text"] == "a reason of a later release"
+
+
 def live(kubectl: FakeKubectl, *, without: str = "") -> None:
     """A cluster that is asked, and forbids one resource."""
     items = json.loads((CASE / "cluster.json").read_text())["items"]

@@ -21,7 +21,7 @@ from kubectl_tas.load.document import Document
 from kubectl_tas.load.kinds import Kind
 from kubectl_tas.load.reader import MAX_DIGITS
 from kubectl_tas.load.syntax import LEFT_OUT, LEFT_OUT_HINT
-from kubectl_tas.model.base import WITHOUT_NUL, KeyPath
+from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.quantities import SUFFIXES
 from kubectl_tas.resources import read_resource
@@ -326,8 +326,7 @@ def _bound(keyword: str, expected: Any, schema: dict[str, Any]) -> str:
     """What a JSON Schema keyword demands, in words."""
     match keyword:
         case "pattern":
-            plain = "must not hold the character NUL" if expected == WITHOUT_NUL else f"must match {expected}"
-            return str(schema.get("patternErrorMessage", plain))
+            return str(schema.get("patternErrorMessage", f"must match {expected}"))
         case "minimum":
             return f"must be at least {expected}"
         case "maximum":

@@ -375,6 +375,7 @@ SPELLINGS = [
     ("https://nvidia.com/gpu", "resource-name", "Did you mean nvidia.com/gpu?"),
     ("alpha.kubernetes.io/nvidia-gpu", "resource-name", "Did you mean nvidia.com/gpu?"),
     ("requests.nvidia.com/gpu", "resource-name", "Did you mean nvidia.com/gpu?"),
+    ("https://nvidia.com/gpu", "resource-name", "it must be DOMAIN/NAME"),
     ("mem", "resource-name", "Did you mean memory?"),
     ("CPU", "resource-name", "Did you mean cpu?"),
     ("memoryy", "resource-name", "Did you mean memory?"),

@@ -98,6 +98,10 @@ class TestRule1DomainExistence:
         present = state(tmp_path, live_topology(), live_set())
         assert rules(root, "--base", "HEAD", "--cluster-state", present) == ["set-constraint-changed"]
 
+    def test_without_any_topology_the_hint_asks_for_one(self, repository: Path) -> None:
+        root = declare(repository, clique_set("rack", named="racks"))
+        assert "= help: Declare a ClusterTopology of that name." in kubectl_tas("validate", "-C", root).out
+
 
 class TestRule2HierarchicalStrictness:
     @pytest.mark.parametrize(("parent", "child", "valid"), TABLE, ids=lambda value: str(value))

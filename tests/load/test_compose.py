@@ -118,6 +118,15 @@ def test_only_large_or_tagged_texts_are_counted(monkeypatch: pytest.MonkeyPatch)
     assert counted == texts[1:]
 
 
+@pytest.mark.parametrize("text", ["a: [b, {c: d}]\n", "a: [b, {c: d:e}]\n"], ids=["plain", "a colon in braces"])
+def test_a_text_may_have_as_many_nodes_as_the_limit(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(composers, "MAX_NODES", 7)
+    assert size(compose(text)[0].node) == 7
+    monkeypatch.setattr(composers, "MAX_NODES", 6)
+    with pytest.raises(composers.TooManyError):
+        compose(text)
+
+
 def test_no_text_has_more_nodes_than_are_counted_on() -> None:
     """Of all short texts of what YAML reads as its own; in longer ones a character makes less."""
     found = 0

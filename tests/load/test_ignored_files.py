@@ -88,7 +88,13 @@ def test_a_pool_beside_the_config_is_not_read(tmp_path: Path) -> None:
     assert str(found.location) == "team.yaml:1:1"
 
 
-@pytest.mark.parametrize("name", ["docs/team.yaml", "pools/team.yaml.off", "src/tests/team.yaml"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("docs/team.yaml", "a/doc/team.yaml", "example/team.yaml", "a/examples/team.yaml"),
+        *("pools/team.yaml.off", "test/team.yaml", "a/testdata/team.yaml", "src/tests/team.yaml"),
+    ],
+)
 def test_what_may_be_there_on_purpose_is_a_note(tmp_path: Path, name: str) -> None:
     (found,) = unread(write(tmp_path, {name: pool()}), ["pools", "workflows"], "manifests")
     assert found.severity.value == "info"

@@ -268,6 +268,8 @@ def test_what_is_no_attack_is_as_jinja_has_it(template: str) -> None:
         ("{{ [1]|sorted }}", "template-unsupported", 'the filter "sorted" is not available'),
         ("{{ 1 is prime }}", "template-unsupported", 'the test "prime" is not available'),
         ("{{ [].append(1) }}", "template-unsupported", "append() changes a value"),
+        ("{{ [1].pop() }}", "template-unsupported", "pop() changes a value"),
+        ("{{ {'a': 1}.pop('a') }}", "template-unsupported", "pop() changes a value"),
         ("{% block a %}{% endblock %}", "template-unsupported", "{% block %} is not available"),
         ("{% macro m() %}{% endmacro %}{% call m() %}x{% endcall %}", "template-value", "no block of its call"),
         ("{% macro m(a) %}{% endmacro %}{{ m(1, 2) }}", "template-value", "m takes (a)"),

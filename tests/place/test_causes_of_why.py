@@ -66,6 +66,18 @@ def test_a_cluster_that_is_asked_says_the_same(
     assert "Not known" not in result.out
 
 
+@pytest.mark.parametrize(
+    ("replicas", "advice"),
+    [(1, "Ask who scaled it down, or apply the manifests."), (0, "Ask for replicas, and apply the manifests.")],
+)
+def test_who_is_to_give_replicas_back(replicas: int, advice: str, tmp_path: Path) -> None:
+    path = "workflows/chat.yaml"
+    root = write(tmp_path, {**FILES, path: FILES[path].replace("replicas: 1", f"replicas: {replicas}")})
+    (cause,) = by_name(("scaled_to_zero",))
+    state = saved(tmp_path / "state.json", cause.items)
+    assert advice in kubectl_tas("-C", root, "workflow", "why", cause.work, f"--cluster-state={state}").out
+
+
 def test_at_least_forty_are_recorded_of_a_cluster() -> None:
     assert sum(bool(cause.recorded) for cause in CAUSES) >= 40
     assert len({cause.name for cause in CAUSES}) == len(CAUSES)

@@ -204,6 +204,7 @@ def test_what_pods_need_and_nobody_knows_is_taken_to_be_there() -> None:
     assert [item["metadata"]["name"] for item in raw["configMaps"]] == ["environment", "settings"]
     (bound,), (volume,) = raw["persistentVolumeClaims"], raw["persistentVolumes"]
     assert bound["spec"]["volumeName"] == volume["metadata"]["name"]
+    assert bound["status"] == volume["status"] == {"phase": "Bound"}
     assert raw["pods"][0]["spec"]["volumes"][1] == {"name": "own", "emptyDir": {}}
     there = {**claim, "spec": {"volumeName": "disk"}, "status": {"phase": "Bound"}}
     assert (

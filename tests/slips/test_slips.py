@@ -567,6 +567,7 @@ ASKS: tuple[Row, ...] = (
     (JOB, COMMAND, f"        lifecycle: {{preStop: {{}}}}\n{COMMAND}", "preStop exec"),
     (JOB, NEVER, f"      volumes: [{{name: a, configMap: {{}}}}]\n{NEVER}", "name missing configMap"),
     (JOB, NEVER, f"      nodeSelector: {{kubernetes.io/hotsname: a}}\n{NEVER}", "hotsname kubernetes.io/hostname"),
+    (JOB, NEVER, f"      nodeSelector: {{topology.kubernetes.io/ZONE: a}}\n{NEVER}", '"topology.kubernetes.io/zone"?'),
     (JOB, NEVER, AFFINITY.replace("ONE", "{key: kubernetes.io/acrh, operator: Exists}"), "acrh kubernetes.io/arch"),
     (JOB, NEVER, AFFINITY.replace("{matchExpressions: [ONE]}", "{}"), "no condition node"),
     (JOB, NEVER, AFFINITY.replace("{matchExpressions: [ONE]}", ""), "term"),
