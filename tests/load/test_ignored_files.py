@@ -91,7 +91,7 @@ def test_a_pool_beside_the_config_is_not_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("docs/team.yaml", "a/doc/team.yaml", "example/team.yaml", "a/examples/team.yaml"),
+        *("docs/team.yaml", "a/doc/team.yaml", "example/team.yaml", "a/examples/team.yaml", "templates/team.yaml"),
         *("pools/team.yaml.off", "test/team.yaml", "a/testdata/team.yaml", "src/tests/team.yaml"),
     ],
 )
