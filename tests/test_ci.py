@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import shutil
 import stat
 import sys
@@ -21,7 +20,7 @@ from tests.support.history import commit, git
 from tests.support.jobs import ACTIONS, GITHUB, GITLAB, Github, Notes, address, gitlab, notes_api
 from tests.support.process import call
 from tests.support.pyyaml import safe_load, safe_load_all
-from tests.support.warm import tool
+from tests.support.warm import script
 
 Begin = Callable[[str], Path]
 """Makes the repository with this CI."""
@@ -37,7 +36,7 @@ def programs(tmp_path: Path) -> Path:
     folder, made = tmp_path / "programs", tmp_path / "made"
     for name, text in {
         made / "python": f'echo "$*" >> "{tmp_path}/asked"; cat requirements.txt >> "{tmp_path}/asked"',
-        made / "kubectl-tas": f'exec {shlex.join(tool())} "$@"',
+        made / "kubectl-tas": script(),
         folder / "python": f'[ "$*" = "-I -m venv --clear kubectl-tas" ] && mkdir kubectl-tas && '
         f'cp -r "{made}" kubectl-tas/bin',
         folder / "python3": f'exec "{sys.executable}" "$@"',

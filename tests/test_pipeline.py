@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import stat
 import sys
 from collections.abc import Iterator
@@ -22,7 +21,7 @@ from tests.support.golden import ROOT
 from tests.support.history import git
 from tests.support.kustomize import kustomize
 from tests.support.process import call
-from tests.support.warm import tool
+from tests.support.warm import script
 
 FINDINGS = ("text", "json", "sarif", "github", "gitlab", "junit")
 Objects = dict[tuple[str, ...], object]
@@ -35,7 +34,7 @@ class Checkout:
     def __init__(self, folder: Path) -> None:
         self.top, self.pools = folder / "company", folder / "company/gpus"
         program = folder / "bin/kubectl-tas"
-        write(folder, {"bin/kubectl-tas": f'#!/bin/sh\nexec {shlex.join(tool())} "$@"\n'})
+        write(folder, {"bin/kubectl-tas": f"#!/bin/sh\n{script()}\n"})
         program.chmod(stat.S_IRWXU)
         self.environment = {
             "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}",

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -17,7 +16,7 @@ import pytest
 
 from tests.support.cli import kubectl_tas
 from tests.support.golden import ROOT, laid_out
-from tests.support.warm import tool
+from tests.support.warm import script
 from tools.goldens import ABOUT
 
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md"]
@@ -75,7 +74,7 @@ def installed(tmp_path: Path) -> Path:
 def test_tour(tour: Path, installed: Path, tmp_path: Path) -> None:
     kubectl = tmp_path / "bin/kubectl"
     kubectl.parent.mkdir()
-    kubectl.write_text(f'#!/bin/sh\nshift\nexec {shlex.join(tool())} "$@"\n')
+    kubectl.write_text(f"#!/bin/sh\nshift\n{script()}\n")
     kubectl.chmod(0o755)
     path = f"{kubectl.parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "PYTHONPATH": f"{installed}:{ROOT}", "NO_COLOR": "1"}

@@ -57,6 +57,12 @@ def own(items: list[Item], kind: str, name: str) -> list[Item]:
     return [item for item in items if item["kind"] == kind and item["metadata"]["name"].startswith(name)]
 
 
+def says(items: list[Item], name: str, *messages: str, reason: str = "Unschedulable") -> None:
+    """Has the PodGroup of that name say this, and nothing else, of why it waits."""
+    (group,) = own(items, "PodGroup", name)
+    group["status"]["schedulingConditions"][0]["reasons"] = [{"reason": reason, "message": text} for text in messages]
+
+
 def abouts(found: Item) -> list[str]:
     return [cause["about"] for cause in found["causes"]]
 
@@ -93,8 +99,7 @@ def test_what_kai_says_stands_beside_the_file(
     reason: str, message: str, about: str, file: str, line: int, tmp_path: Path
 ) -> None:
     def change(items: list[Item]) -> None:
-        (group,) = own(items, "PodGroup", QUOTA)
-        group["status"]["schedulingConditions"][0]["reasons"] = [{"reason": reason, "message": message}]
+        says(items, QUOTA, message, reason=reason)
         for item in own(items, "Pod", QUOTA):
             item["status"].pop("conditions")
         items[:] = [item for item in items if item["kind"] != "Event"]
@@ -108,9 +113,7 @@ def test_what_kai_says_stands_beside_the_file(
 @pytest.mark.parametrize("length", [400, 401])
 def test_a_page_has_four_hundred_characters_of_a_message(length: int, tmp_path: Path) -> None:
     def change(items: list[Item]) -> None:
-        (group,) = own(items, "PodGroup", QUOTA)
-        reasons = [{"reason": "NonPreemptibleOverQuota", "message": "x" * length}]
-        group["status"]["schedulingConditions"][0]["reasons"] = reasons
+        says(items, QUOTA, "x" * length, reason="NonPreemptibleOverQuota")
 
     page = why("over-quota", f"--cluster-state={changed(tmp_path, change)}").out
     assert ("x" * 400 + ("...\n" if length > 400 else "\n")) in page
@@ -271,10 +274,8 @@ def test_what_kai_does_not_explain_gets_a_hint_where_there_is_room(tmp_path: Pat
     """Of a level, of nodes, and of nothing in particular."""
 
     def change(items: list[Item]) -> None:
-        (group,) = own(items, "PodGroup", RACK)
         said = ("Unable to schedule podgroup", "topology x", "Resources were found for 1 pods while 3 are required")
-        reasons = [{"reason": "Unschedulable", "message": text} for text in said]
-        group["status"]["schedulingConditions"][0]["reasons"] = reasons
+        says(items, RACK, *said)
         items[:] = [item for item in items if item["kind"] != "Event" and item not in own(items, "Pod", RUNS)]
 
     found = answer("one-rack", changed(tmp_path, change))
@@ -285,9 +286,7 @@ def test_what_kai_does_not_explain_gets_a_hint_where_there_is_room(tmp_path: Pat
 
 def test_what_only_kai_says_has_a_hint_of_its_own(tmp_path: Path) -> None:
     def change(items: list[Item]) -> None:
-        (group,) = own(items, "PodGroup", RACK)
-        reasons = [{"reason": "Unschedulable", "message": "Resources were found for 1 pods while 3 are required"}]
-        group["status"]["schedulingConditions"][0]["reasons"] = reasons
+        says(items, RACK, "Resources were found for 1 pods while 3 are required")
         items[:] = [item for item in items if item["kind"] not in ("Event", "Node")]
 
     found = {cause["about"]: cause["hint"] for cause in answer("one-rack", changed(tmp_path, change))["causes"]}
@@ -356,7 +355,7 @@ def test_one_name_in_two_namespaces(is_unexplained: bool, tmp_path: Path) -> Non
     def change(items: list[Item]) -> None:
         (group,) = own(items, "PodGroup", RACK)
         if is_unexplained:
-            group["status"]["schedulingConditions"][0]["reasons"] = [{"reason": "Unschedulable", "message": "no"}]
+            says(items, RACK, "no")
             items[:] = [item for item in items if item["kind"] != "Event" and item not in own(items, "Pod", RUNS)]
         items.append({**group, "metadata": {**group["metadata"], "namespace": "elsewhere"}})
 

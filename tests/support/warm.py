@@ -12,6 +12,7 @@ import os
 import pkgutil
 import runpy
 import select
+import shlex
 import shutil
 import signal
 import socket
@@ -38,6 +39,11 @@ def tool() -> tuple[str, ...]:
     subprocess.run([sys.executable, "-m", "tests.support.warm", place], cwd=ROOT, stdin=watched, check=True)
     os.close(watched)
     return sys.executable, "-IS", str(RELAY), place
+
+
+def script() -> str:
+    """A line of a shell that becomes the tool, with the arguments that the shell was given."""
+    return f'exec {shlex.join(tool())} "$@"'
 
 
 def _serve(place: str) -> None:
