@@ -22,7 +22,7 @@ from kubectl_tas.model.repository import Repository
 FILE_UNREAD = Rule(
     "file-unread",
     Severity.WARNING,
-    "A file looks like one of kubectl-tas, and is not read.",
+    "A file looks like input of kubectl-tas, and is not read.",
     "What it declares is not checked and not rendered: it is never applied. Files are read below the folders of "
     "spec.sources, and where their names end in .yaml, .yml or .json. Rename or move it, or add its folder to "
     "spec.sources. A file with another ending, one in a folder of documentation or tests, and a workflow without a "
