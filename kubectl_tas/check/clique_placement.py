@@ -24,59 +24,60 @@ PACK_DOMAIN_UNKNOWN = Rule(
     "pack-domain-unknown",
     Severity.ERROR,
     "A PodCliqueSet asks for a domain that its cluster topology lacks (Grove's rule 1).",
-    "Grove's webhook refuses such a set; of one that is deployed already Grove drops the constraint and sets the "
+    "Grove's webhook refuses a new set with such a domain. In a deployed set, Grove drops the constraint and sets the "
     "condition TopologyLevelsUnavailable. Ask for a domain of the topology, or name another topology.",
 )
 PACK_HIERARCHY = Rule(
     "pack-hierarchy",
     Severity.ERROR,
     "A child of a PodCliqueSet asks for a broader domain than its parent (Grove's rule 2).",
-    "From the set over its scaling groups to its cliques a domain may only stay equal or become narrower: what "
-    "runs within one rack cannot be asked to run within one zone. Required domains are compared with required ones, "
-    "preferred ones with preferred ones. Grove's webhook refuses such a set.",
+    "From a set to its scaling groups to its cliques, a domain may stay equal or become narrower: pods within one rack "
+    "cannot need one zone in addition. Grove compares required domains with required ones, and preferred with "
+    "preferred ones. Its webhook refuses such a set.",
 )
 PACK_EMPTY = Rule(
     "pack-empty",
     Severity.ERROR,
     "A topologyConstraint names no domain, or names one in both spellings.",
-    "packDomain (up to Grove 0.1.0-alpha.9) and pack.required (later) are two spellings of one thing; either is read, "
-    "and written as the release has it. Write one of them; to ask for nothing, leave topologyConstraint out.",
+    "packDomain (up to Grove 0.1.0-alpha.9) and pack.required (later) are two spellings of one field. kubectl-tas "
+    "reads either, and writes the one of the release. Write one of them. If you need no placement, leave "
+    "topologyConstraint out.",
 )
 SET_TOPOLOGY_UNKNOWN = Rule(
     "set-topology-unknown",
     Severity.ERROR,
     "A PodCliqueSet names an unknown cluster topology (Grove's rule 3).",
-    "Grove's webhook refuses such a set; of one that is deployed already the condition TopologyLevelsUnavailable "
+    "Grove's webhook refuses a new set with such a name. In a deployed set, the condition TopologyLevelsUnavailable "
     "becomes Unknown. Correct the name, or declare the ClusterTopology.",
 )
 SET_TOPOLOGY_UNUSED = Rule(
     "set-topology-unused",
     Severity.ERROR,
     "A PodCliqueSet names a cluster topology but asks for no domain (Grove's rule 3).",
-    "Without a constraint at the set, a scaling group or a clique the topology means nothing, and Grove's webhook "
+    "Without a constraint at the set, a scaling group or a clique, the topology has no effect, and Grove's webhook "
     "refuses the set. Add a constraint, or remove the name.",
 )
 SET_TOPOLOGY_MIXED = Rule(
     "set-topology-mixed",
     Severity.ERROR,
     "A PodCliqueSet refers to two cluster topologies (Grove's rule 3).",
-    "A gang is placed within one hierarchy, so a set has one topology. A constraint without a name has that of the "
-    "part above it, or else grove-topology. Name it once, at the set.",
+    "Grove places a gang within one hierarchy, so a set has one topology. A constraint without a name takes that of "
+    "the part above it, or else grove-topology. Name it once, at the set.",
 )
 SET_TOPOLOGY_DEFAULT = Rule(
     "set-topology-default",
     Severity.WARNING,
     "A PodCliqueSet uses grove-topology, which is not declared.",
     "Sets that name no topology use grove-topology. Up to 0.1.0-alpha.8 Grove makes it from the configuration of its "
-    "operator; later it is a ClusterTopologyBinding as any other, and Grove refuses a set whose topology the cluster "
-    "lacks. Without its levels the domains cannot be checked and no preview is written. Declare it, put the "
+    "operator. Later it is a ClusterTopologyBinding like any other, and Grove refuses a set whose topology the cluster "
+    "lacks. Without its levels, kubectl-tas cannot check the domains and writes no preview. Declare it, put the "
     "OperatorConfiguration into the repository, or name another cluster topology.",
 )
 TAS_DISABLED = Rule(
     "tas-disabled",
     Severity.ERROR,
     "A PodCliqueSet asks for placement, which Grove's operator has disabled (Grove's rule 3).",
-    "With topologyAwareScheduling.enabled false Grove's webhook refuses every set that names a cluster topology or "
+    "With topologyAwareScheduling.enabled: false, Grove's webhook refuses every set that names a cluster topology or "
     "has a constraint. Enable it in the OperatorConfiguration, or remove what the message names.",
 )
 

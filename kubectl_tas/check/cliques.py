@@ -26,7 +26,7 @@ CLIQUE_DUPLICATE = Rule(
     "clique-duplicate",
     Severity.ERROR,
     "Cliques or scaling groups share a name or a roleName, or a clique is scaled twice.",
-    "Pods are named after their clique and its one scaling group, and Grove's webhook takes each role once. Rename "
+    "Grove names pods after their clique and its one scaling group, and its webhook accepts each role once. Rename "
     "one, or take the clique out of one group.",
 )
 CLIQUE_UNKNOWN = Rule(
@@ -39,26 +39,26 @@ CLIQUE_MINIMUM = Rule(
     "clique-minimum",
     Severity.ERROR,
     "minAvailable is 0 or above the replicas, or a clique has no replicas.",
-    "A gang that waits for pods that there will never be does not start. Use a number from 1 to replicas.",
+    "The gang would wait for pods that never exist. Use a number from 1 to replicas.",
 )
 CLIQUE_NAME_LENGTH = Rule(
     "clique-name-length",
     Severity.ERROR,
     "The names of a set, a scaling group and a clique have over 45 characters together.",
-    "Grove joins them and adds indices and a random part, and the name of a pod has at most 63 characters; its "
+    "Grove joins the names and adds indices and a random part, and a pod name has at most 63 characters. Grove's "
     "webhook refuses the set. Shorten one of the names.",
 )
 SET_REPLICAS = Rule(
     "set-replicas",
     Severity.WARNING,
     "A PodCliqueSet does not say how many replicas it has.",
-    "Grove takes an absent number for 0 and starts nothing. Write replicas, 0 too where that is meant.",
+    "Grove reads a missing number as 0 and starts nothing. Write replicas, even if you mean 0.",
 )
 SET_PREVIEW = Rule(
     "set-preview",
     Severity.INFO,
     "The gangs of a PodCliqueSet are too many or too large for a preview.",
-    "A thousand files more would hide what a reviewer looks for. The set itself is rendered as always.",
+    "A thousand more files would hide what a reviewer looks for. `render` still writes the set itself.",
 )
 
 

@@ -24,46 +24,46 @@ RESOURCE_AMOUNT = Rule(
     "resource-amount",
     Severity.ERROR,
     "A request is above its limit, or asks for a part of what only comes whole.",
-    "An API server refuses a request above its limit, parts of a device, and huge pages that are no whole number of "
-    "pages. In memory, 512m is half a byte, which no container starts with: 512M or 512Mi is meant.",
+    "The API server refuses a request above its limit, parts of a device, and amounts of huge pages that are no whole "
+    "number of pages. In memory, 512m is half a byte, and no container starts with it: write 512M or 512Mi.",
 )
 GPU_LIMIT = Rule(
     "gpu-limit",
     Severity.ERROR,
     "A container requests GPUs that its limits do not give.",
-    "GPUs cannot be overcommitted: an API server refuses a request without a limit of the same number. Write the "
-    "number in limits; the request may be left out.",
+    "Kubernetes does not overcommit GPUs: the API server refuses a request without a limit of the same number. Write "
+    "the number in limits. You can leave out the request.",
 )
 VOLUME_UNKNOWN = Rule(
     "volume-unknown",
     Severity.ERROR,
     "A container mounts a volume that its pod does not have.",
-    "An API server refuses the pod. Correct the name, or add the volume; volumeClaimTemplates of a StatefulSet or a "
+    "The API server refuses the pod. Correct the name, or add the volume. volumeClaimTemplates of a StatefulSet or a "
     "LeaderWorkerSet are volumes too.",
 )
 POD_HELD = Rule(
     "pod-held",
     Severity.WARNING,
     "Pods have scheduling gates: no scheduler looks at them.",
-    "They stay Pending until somebody removes the gates, and a gang waits with them. Where a controller does so, "
-    "waive the rule; else remove schedulingGates.",
+    "The pods stay Pending until somebody removes the gates, and the rest of the gang waits for them. If a controller "
+    "removes the gates, waive the rule. If not, remove schedulingGates.",
 )
 POD_PRIORITY = Rule(
     "pod-priority",
     Severity.ERROR,
     "Pods say their priority as a number.",
-    "An API server computes it from priorityClassName and refuses pods that say another. Remove it: the class of the "
-    "pool's priority is filled in.",
+    "The API server computes the number from priorityClassName and refuses pods with another one. Remove it: `render` "
+    "fills in the class of the pool's priority.",
     protects=Waiving.ANYBODY,
 )
 OPERATOR_REFUSES = Rule(
     "operator-refuses",
     Severity.ERROR,
     "An operator refuses a workload, or never makes its pods.",
-    "The object is there and nothing runs, or its operator's webhook refuses it. Examples: more minReplicas than "
-    "maxReplicas; a Kubeflow job with two masters, or without a container of the name that its operator looks for; a "
-    "RayJob without an entrypoint; a suspended or retried RayJob with clusterSelector; a JobSet without jobs. Where "
-    "another release of the operator takes it, waive the rule.",
+    "The object exists and nothing runs, or the operator's webhook refuses it. Examples: more minReplicas than "
+    "maxReplicas; a Kubeflow job with two masters, or without a container of the name that its operator expects; a "
+    "RayJob without an entrypoint; a suspended or retried RayJob with clusterSelector; a JobSet without jobs. If "
+    "another release of the operator accepts it, waive the rule.",
     protects=Waiving.ANYBODY,
 )
 _SOURCES = ("configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef")

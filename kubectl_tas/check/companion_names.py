@@ -31,7 +31,7 @@ COMPANION_NAMESPACE = Rule(
     "companion-namespace",
     Severity.ERROR,
     "A companion is in a namespace without work of its cluster.",
-    "No workload of this repository can use it there, and it could change what others have there. Leave the namespace "
+    "No workload of this repository can use it there, and it could change objects of other teams. Leave the namespace "
     "out, or write that of the workloads.",
     protects=Waiving.CONFIG,
 )
@@ -39,28 +39,28 @@ COMPANION_KIND = Rule(
     "companion-kind",
     Severity.ERROR,
     "spec.companions adds a kind that is not known to be harmless.",
-    "Its objects are passed through as they are. Controllers may make pods of them that no quota counts, or any other "
-    "object: KEDA's ScaledJob, Kruise's CloneSet, Crossplane's Object, Flux's ResourceSet. Known to be harmless are "
-    "routes, monitors, certificates and the like. Where you know that a kind is harmless in your clusters, "
-    "spec.rules of the Config lowers this rule: companion-kind: off.",
+    "`render` passes its objects through unchanged. Their controllers may create pods that no quota counts, or any "
+    "other object: KEDA's ScaledJob, Kruise's CloneSet, Crossplane's Object, Flux's ResourceSet. Routes, monitors, "
+    "certificates and the like are known to be harmless. If you know that a kind is harmless in your clusters, lower "
+    "this rule in spec.rules of the Config: companion-kind: off.",
     protects=Waiving.CONFIG,
 )
 REFERENCE_UNKNOWN = Rule(
     "reference-unknown",
     Severity.ERROR,
     "Work or a companion misspells a name, or names an object of another namespace.",
-    "Kubernetes looks for an object by its exact name, in one namespace. Until it is there, pods do not start, an "
+    "Kubernetes looks for an object by its exact name, in one namespace. Until it exists, pods do not start, an "
     "autoscaler does nothing, and a route leads nowhere. Correct the name of the object, of its port or of its key. If "
-    "somebody else makes an object of that name, list it in spec.given of the Config.",
+    "somebody else creates an object of that name, list it in spec.given of the Config.",
     protects=Waiving.ANYBODY,
 )
 REFERENCE_ELSEWHERE = Rule(
     "reference-elsewhere",
     Severity.INFO,
     "Work or a companion names an object that no file declares.",
-    "Somebody else must make it in that namespace: an administrator, another repository, or an operator. Pods that "
-    "need it do not start before. Declare it in a file, or list it in spec.given of the Config. A Secret is told only "
-    "where spec.given lists Secrets of that namespace.",
+    "An administrator, another repository or an operator must create it in that namespace. Pods that need it do not "
+    "start before. Declare it in a file, or list it in spec.given of the Config. Secrets are reported only if "
+    "spec.given lists Secrets of that namespace.",
 )
 _LABELS = (labels.POOL, labels.REPLACE)
 _BUILT_IN = {("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt"), ("Service", "kubernetes")}

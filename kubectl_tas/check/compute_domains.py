@@ -37,10 +37,10 @@ COMPUTE_DOMAIN = Rule(
     "compute-domain",
     Severity.WARNING,
     "A ComputeDomain does not match the gang that uses it.",
-    "Write one ComputeDomain for each gang: the pods of all gangs of a ComputeDomain may read each other's GPU memory. "
-    "Each pod that claims a channel takes a node of its own, so numNodes is the number of these pods. With another "
-    "number the ComputeDomain is never Ready, and drivers before 25.8 hold the pods back. From 25.8 on write 0: the "
-    "pods find each other. A container gets the channel only if resources.claims names the claim.",
+    "Write one ComputeDomain for each gang: all gangs of one ComputeDomain can read each other's GPU memory. Each pod "
+    "that claims a channel takes a whole node, so numNodes is the number of these pods. With another number the "
+    "ComputeDomain is never Ready, and drivers before 25.8 hold the pods back. From 25.8 on write 0: the pods find "
+    "each other. A container gets the channel only if resources.claims names the claim.",
 )
 COMPUTE_DOMAIN_SPREAD = Rule(
     "compute-domain-spread",

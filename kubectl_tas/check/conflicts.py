@@ -15,10 +15,9 @@ FIELDS_CONFLICT = Rule(
     "fields-conflict",
     Severity.ERROR,
     "Fields of an object contradict or lack each other.",
-    "An API server refuses the object, or the pods that are made of it: an Indexed job without completions, a variable "
-    "with value and valueFrom, a volume of two types or of none, a budget with two bounds. A term of a node selector "
-    "without a condition selects no node at all, and a budget without a bound lets no pod go. Write what the message "
-    "says.",
+    "The API server refuses the object or its pods. Examples: an Indexed job without completions, a variable with "
+    "value and valueFrom, a volume with two types or none, a budget with two bounds. A term of a node selector without "
+    "a condition selects no node at all. A budget without a bound lets no pod go. Write what the message says.",
 )
 Found = Iterator[Diagnostic]
 NOT_EMPTY = "must not be empty"

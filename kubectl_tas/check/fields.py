@@ -34,7 +34,7 @@ KUBERNETES_VERSION = Rule(
     "kubernetes-version",
     Severity.WARNING,
     "The fields of a release of Kubernetes or an operator are unknown.",
-    "Workloads are checked by the fields of the nearest release that is known: one that the cluster does not have may "
+    "kubectl-tas checks workloads by the fields of the nearest known release. So a field that the cluster lacks may "
     "pass, and a new one is refused. Update kubectl-tas.",
 )
 
@@ -42,9 +42,9 @@ OPERATOR_FIELD = Rule(
     "operator-field",
     Severity.ERROR,
     "The operator has no such field, or no such kind.",
-    "An API server refuses it, or drops it without a word. Correct its spelling or its indentation. spec.operators of "
-    "the Config names the releases of operators; without it, a field of any known release passes. Where a release that "
-    "is newer than all known ones has the field, waive the rule.",
+    "The API server refuses it, or drops it without a message. Correct its spelling or its indentation. spec.operators "
+    "of the Config names the releases of operators; without it, a field of any known release passes. If a release "
+    "newer than all known ones has the field, waive the rule.",
     protects=Waiving.ANYBODY,
 )
 

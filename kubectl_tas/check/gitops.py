@@ -21,16 +21,16 @@ OBJECT_EXPORTED = Rule(
     "object-exported",
     Severity.ERROR,
     "A workload has fields of an export that the API server refuses.",
-    "An API server refuses a new object with a resourceVersion, and one that is there with another uid; server-side "
-    "apply refuses managedFields. A Job's selector and its label controller-uid belong to one object. An object whose "
-    "owner is not there is deleted at once. Delete what the message names.",
+    "The API server refuses a new object with a resourceVersion, and an existing one with another uid. Server-side "
+    "apply refuses managedFields. A Job's selector and its label controller-uid belong to one object. Kubernetes "
+    "deletes an object whose owner does not exist. Delete what the message names.",
 )
 SERVER_FIELDS = Rule(
     "server-fields",
     Severity.WARNING,
     "A workload has fields that the API server writes itself.",
-    "Nothing is made of them, and a tool that compares the file with the cluster sees a difference for ever. Delete "
-    "what the message names.",
+    "The API server ignores them, and a tool that compares the file with the cluster sees a difference for ever. "
+    "Delete what the message names.",
 )
 _UID = ("controller-uid", "batch.kubernetes.io/controller-uid")
 _JOB = ("job-name", "batch.kubernetes.io/job-name")
@@ -52,9 +52,9 @@ SUSPENDED = Rule(
     "suspended",
     Severity.WARNING,
     "A workload is suspended: no pod of it starts.",
-    "Its controller makes no pods while spec.suspend, runPolicy.suspend, or spec.paused of a Deployment that is not "
-    "there yet, is true. Only a change of the file starts it: what you set in the cluster, a GitOps tool sets back. "
-    "Remove the field, or remove the file. Waive the rule where the work is to wait.",
+    "The controller makes no pods while spec.suspend or runPolicy.suspend is true, or spec.paused of a new Deployment. "
+    "Only a change of the file starts it: a GitOps tool reverts changes in the cluster. Remove the field, or remove "
+    "the file. If the work should wait, waive the rule.",
 )
 _SUSPENDING: tuple[KeyPath, ...] = (
     ("spec", "suspend"),
@@ -72,10 +72,10 @@ FINISHED_RECREATED = Rule(
     "finished-recreated",
     Severity.WARNING,
     "A finished workload is deleted, and the GitOps tool makes it anew.",
-    "What is in the repository must be in the cluster: Flux makes a deleted object anew when it reconciles next, Argo "
-    "CD at once with self-heal, else with the next sync. So the work runs again, and again once it has finished. "
-    "Leave the time to live out, and remove the file when the result is no longer needed; a CronJob is made for what "
-    "shall run again. One finding names all such work.",
+    "A GitOps tool keeps the cluster equal to the repository. Flux recreates a deleted object in its next "
+    "reconciliation; Argo CD at once with self-heal, or else in the next sync. So the work runs again and again. "
+    "Remove the lifetime, and remove the file when you no longer need the result. Use a CronJob for work that should "
+    "run again. One finding lists all such work.",
 )
 _TTL = "ttlSecondsAfterFinished"
 _TOOLS = {"argocd": "Argo CD", "flux": "Flux"}

@@ -27,15 +27,16 @@ GROVE_UNSUPPORTED = Rule(
     "grove-unsupported",
     Severity.ERROR,
     "The backend's Grove cannot express a PodCliqueSet or a cluster topology.",
-    "Old and new spellings are converted to what the release accepts. What it has no words for its API server would "
-    "drop or refuse. Update Grove there, and grove.version with it, or leave out what the message names.",
+    "`render` converts old and new spellings to the one that the release accepts. The API server would drop or refuse "
+    "fields that the release lacks. Update Grove there, and grove.version with it, or leave out what the message "
+    "names.",
 )
 SET_FIELD = Rule(
     "set-field",
     Severity.WARNING,
     "Grove has no such field in a PodCliqueSet or OperatorConfiguration.",
-    "An API server drops a field that it does not know without a word. Correct the spelling or the indentation. Known "
-    "are the fields of Grove's releases from 0.1.0-alpha.8 to 0.1.0-alpha.12; where a newer one has more, waive it.",
+    "The API server drops unknown fields without a message. Correct the spelling or the indentation. kubectl-tas knows "
+    "the fields of Grove 0.1.0-alpha.8 to 0.1.0-alpha.12. If a newer release has the field, waive the rule.",
 )
 _NEARLY = 2
 """Slips between a field and one that there is, for which it is taken."""

@@ -30,11 +30,11 @@ GROWTH_UNCOUNTED = Rule(
     "growth-uncounted",
     Severity.WARNING,
     "Work may grow to more GPUs than are counted.",
-    "What is compared with quotas is what the work starts with. What an autoscaler adds takes GPUs that others count "
-    "on, or stays Pending: lower maxReplicas to what is counted, or write as many replicas. An update of a Deployment "
-    "adds pods before it removes old ones: write maxSurge: 0. Where it is absent Kubernetes adds a quarter, which is "
-    "told where the quota has no room for it: such an update never ends. Runs of a CronJob overlap where one takes "
-    "long: write concurrencyPolicy: Forbid.",
+    "kubectl-tas compares quotas with the size at which work starts. Replicas that an autoscaler adds take GPUs that "
+    "others count on, or stay Pending: lower maxReplicas to the counted number, or raise replicas. An update of a "
+    "Deployment adds pods before it removes old ones: write maxSurge: 0. Without maxSurge, Kubernetes adds a quarter. "
+    "If the quota has no room for it, such an update never ends. Long runs of a CronJob overlap: write "
+    "concurrencyPolicy: Forbid.",
     protects=Waiving.CONFIG,
 )
 

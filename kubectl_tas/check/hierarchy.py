@@ -29,8 +29,8 @@ TOPOLOGY_SCHEDULER = Rule(
     "topology-scheduler",
     Severity.ERROR,
     "A pool has a topology, but its backend's scheduler is not KAI.",
-    "Only KAI places pods by topology; elsewhere the keys would promise what nobody keeps. Remove them, or "
-    "use a backend with scheduler type kai.",
+    "Only KAI places pods by topology. Other schedulers ignore the keys. Remove them, or use a backend with scheduler "
+    "type kai.",
 )
 TOPOLOGY_TWICE = Rule(
     "topology-twice",
@@ -54,8 +54,8 @@ LEVEL_LABEL_INVALID = Rule(
     "level-label-invalid",
     Severity.ERROR,
     "A level's node label is one that KAI's Topology refuses.",
-    "Grove accepts upper case in the part before '/', KAI does not: the Topology would be refused. No node could "
-    "carry such a label either.",
+    "Grove accepts upper case in the part before '/', but KAI refuses such a Topology. No node can carry such a label "
+    "either.",
 )
 LEVEL_ALIAS_COLLISION = Rule(
     "level-alias-collision",
@@ -68,25 +68,27 @@ HOSTNAME_NOT_LAST = Rule(
     "hostname-not-last",
     Severity.ERROR,
     "kubernetes.io/hostname is above another level.",
-    "No level is finer than a single node, and KAI refuses it anywhere else. Levels are written from "
-    "the coarsest to the finest; move it to the end.",
+    "No level is finer than a single node, and KAI refuses it anywhere else. Write levels from the coarsest to the "
+    "finest, and move this one to the end.",
 )
 DOMAIN_ORDER = Rule(
     "domain-order",
     Severity.WARNING,
     "The domains of a topology, or the keys of a pool, are in another order than Grove's.",
-    "The order of the list is the hierarchy, so a rack above a zone means that racks contain zones. Grove's own words "
-    "are region, zone, datacenter, block, rack, host, numa, in this order; up to 0.1.0-alpha.8 it knows no other. Of a "
-    "pool, Kubernetes' own node labels say the same whatever the key is called. Names of your own may stand anywhere.",
+    "The order of the list is the hierarchy: a rack above a zone means that racks contain zones. Grove's own domains "
+    "are region, zone, datacenter, block, rack, host, numa, in this order; up to 0.1.0-alpha.8 Grove knows no other. "
+    "In a pool, Kubernetes' own node labels give the order, whatever the keys are called. Domains with other names may "
+    "stand anywhere.",
 )
 TOPOLOGY_BINDING = Rule(
     "topology-binding",
     Severity.ERROR,
     "A topology binding does not fit its cluster topology, its scheduler or the gangs.",
-    "Work is placed by the levels of the Topology that is bound, so a level that it lacks is never found. Grove's "
+    "KAI places work by the levels of the bound Topology, so it never finds a level that this Topology lacks. Grove's "
     "webhook refuses a scheduler that it does not know, or that does not place by topology, such as default-scheduler. "
-    "The PodGangs of sets carry the name of the cluster topology, whatever is bound: KAI looks for a Topology of that "
-    "name. The field belongs to the later kind, ClusterTopologyBinding; of the earlier one an API server drops it.",
+    "The PodGangs of sets carry the name of the cluster topology, whatever is bound, and KAI looks for a Topology of "
+    "that name. The field belongs to the later kind, ClusterTopologyBinding; the API server drops it from the earlier "
+    "one.",
 )
 _FIELD = "schedulerTopologyBindings"
 

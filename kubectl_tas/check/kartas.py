@@ -21,8 +21,8 @@ KARTA_UNREAD = Rule(
     "karta-unread",
     Severity.WARNING,
     "KAI does not read a Karta.",
-    "KAI reads Kartas from 0.17 on, of kinds for which it has no plugin of its own. Before, it makes one PodGroup of "
-    "an object and starts it with one pod.",
+    "KAI reads Kartas from 0.17 on, and only for kinds without a plugin of their own. Older releases make one PodGroup "
+    "of such an object and start it with one pod.",
 )
 _FAILS = "KAI 0.17.0 makes no PodGroup for a kind that has neither a plugin nor a Karta."
 """GetPodGrouperPlugin of pkg/podgrouper/podgrouper/plugins/karta/hub.go: it returns a nil grouper as if it were one."""

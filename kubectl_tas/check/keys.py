@@ -26,25 +26,25 @@ KEY_UNKNOWN = Rule(
     "key-unknown",
     Severity.ERROR,
     "A label or annotation is nearly one of KAI's, Grove's or kubectl-tas'.",
-    "Nothing reads it, and nothing says so: a placement with a slip in its name places nothing. Correct the name. "
-    "Where the key belongs to somebody else, waive the rule there.",
+    "Nothing reads such a key, and nothing reports it: a placement with a misspelled name places nothing. Correct the "
+    "name. If another tool reads this key, waive the rule there.",
     protects=Waiving.ANYBODY,
 )
 KEY_MISPLACED = Rule(
     "key-misplaced",
     Severity.ERROR,
     "A label is written as an annotation, or an annotation as a label.",
-    "KAI reads each in one of the two places only. Move it to the other.",
+    "KAI reads each key only in one of the two places. Move it to the other.",
     protects=Waiving.ANYBODY,
 )
 OTHER_QUEUE = Rule(
     "other-queue",
     Severity.WARNING,
     "A workload names a queue of Kueue or Volcano, or a placement of Kueue.",
-    "Kueue suspends a workload with kueue.x-k8s.io/queue-name until its own quota has room, and KAI then counts it "
-    "against the pool's: it waits twice, and without a LocalQueue of that name for ever. KAI ignores Volcano's queue: "
-    "the pool says which queue work is in. Remove the key. KAI ignores the topology that pods ask Kueue for: they run "
-    "anywhere. Write KAI's annotation instead.",
+    "Kueue suspends a workload with kueue.x-k8s.io/queue-name until its own quota has room, and then KAI counts it "
+    "against the pool's quota. So it waits twice, and for ever if no LocalQueue has that name. KAI ignores Volcano's "
+    "queue: the pool decides the queue. Remove the key. KAI also ignores the topology that pods request from Kueue, so "
+    "they run anywhere. Write KAI's annotation instead.",
 )
 KUEUE = "kueue.x-k8s.io/queue-name"
 """The label of work that Kueue suspends, and starts itself."""
@@ -66,18 +66,18 @@ QUOTA_BYPASS = Rule(
     "quota-bypass",
     Severity.ERROR,
     "Pods name their node, or the shard of a scheduler, themselves.",
-    "With nodeName the kubelet starts a pod that no scheduler has seen, whatever is left of any quota; "
-    "with kai.scheduler/node-pool another scheduler than that of the pool's nodes takes it, or none does. Remove the "
-    "key; to run on certain nodes, use nodeSelector or affinity. The shard of a pool's work is nodePool of the pool.",
+    "With nodeName, the kubelet starts a pod without any scheduler, whatever is left of a quota. With "
+    "kai.scheduler/node-pool, another scheduler than that of the pool's nodes takes it, or none. Remove the key. To "
+    "run on certain nodes, use nodeSelector or affinity. spec.nodePool of the pool sets the shard.",
     protects=Waiving.CONFIG,
 )
 SYNC_BYPASS = Rule(
     "sync-bypass",
     Severity.ERROR,
     "An annotation takes an object away from kustomize, Argo CD or Flux.",
-    "What is in the repository and what is in the cluster would differ without a word: work that was removed runs on "
-    "and holds its GPUs, or work that was reviewed never runs. Remove the annotation. Where a repository needs it, "
-    "spec.rules of the Config allows it for all: sync-bypass: off.",
+    "The repository and the cluster would differ without a message: removed work keeps running and holds its GPUs, or "
+    "reviewed work never runs. Remove the annotation. If the repository needs it, allow it for all in spec.rules of "
+    "the Config: sync-bypass: off.",
     protects=Waiving.CONFIG,
 )
 _TABLES = {"labels": LABELS, "annotations": ANNOTATIONS}

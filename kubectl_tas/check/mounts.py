@@ -22,23 +22,23 @@ MOUNT_PATH = Rule(
     "mount-path",
     Severity.ERROR,
     "A file or a Secret of a task cannot have its path in the container.",
-    "An API server refuses the pod, or its container would never start, or miss what its image has there. Paths are "
-    "absolute, and none stands twice, below a file, or in the folder of a Secret, in which nothing else can be made. "
-    "A Secret hides what the image has in its folder, so it needs a folder of its own.",
+    "The API server refuses the pod, or its container never starts, or misses files of its image. Paths are absolute. "
+    "No path may repeat, be below a file, or be in the folder of a Secret, where nothing else can be created. A Secret "
+    "hides what the image has in its folder, so it needs its own folder.",
 )
 FILE_SIZE = Rule(
     "file-size",
     Severity.ERROR,
     "A file of a task has more than 1 MiB.",
-    "Files are kept in ConfigMaps, and an API server takes none with more. Put what is larger into the image, or let "
-    "the task fetch it.",
+    "`render` keeps the files of tasks in ConfigMaps, and the API server accepts at most 1 MiB in one. Put larger "
+    "files into the image, or let the task fetch them.",
 )
 CREDENTIAL = Rule(
     "credential",
     Severity.ERROR,
     "A credential of a task cannot be a Secret, a key or a variable.",
-    "A credential is a Secret of the namespace that the work runs in: its name folded, as all of a workflow's names. "
-    "Kubernetes refuses names and keys with other characters, and of two values for a variable one would be lost.",
+    "A credential is a Secret in the namespace of the work. Its name is folded, like all names of a workflow. "
+    "Kubernetes refuses names and keys with other characters. If a variable has two values, one is lost.",
 )
 _Kind = Literal["file", "Secret", "volumeMount"]
 _RESERVED = ("/proc", "/sys", "/dev", "/var/run/secrets/kubernetes.io", "/run/secrets/kubernetes.io")

@@ -19,8 +19,8 @@ NODE_LABEL = Rule(
     "node-label",
     Severity.ERROR,
     "A node label is nearly one of Kubernetes' own.",
-    "No node has it: pods that ask for it stay Pending, and what is spread over it is not. Correct the label; where an "
-    "administrator gives nodes one of that name, waive the rule.",
+    "No node has this label: pods that ask for it stay Pending, and pods that spread over it are not spread. Correct "
+    "the label. If an administrator sets a label of that name, waive the rule.",
     protects=Waiving.ANYBODY,
 )
 NODE_LABELS = (
@@ -43,10 +43,10 @@ LEVEL_LABEL_UNKNOWN = Rule(
     "level-label-unknown",
     Severity.WARNING,
     "A level's node label is nearly a known one, or of an older release.",
-    "KAI leaves out of a Topology every node that lacks one of its labels: a label that nothing sets leaves no node, "
+    "KAI leaves every node that lacks one of its labels out of a Topology. If nothing sets the label, no node is left, "
     "and work that asks for a level stays Pending. GPU Feature Discovery sets nvidia.com/gpu.clique, with a point. "
-    "Since 1.0 Topograph sets other labels. Where you label the nodes yourself, or an older Topograph runs, waive the "
-    "rule at that line.",
+    "Topograph sets other labels since 1.0. If you label the nodes yourself, or run an older Topograph, waive the rule "
+    "at that line.",
 )
 _KUBERNETES = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone", HOSTNAME)
 _KNOWN = (*(place.label for place in PLACES), *(f"nvidia.com/gpu.{name}" for name in ("count", "machine", "product")))

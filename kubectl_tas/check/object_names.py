@@ -31,15 +31,15 @@ NAME_RESERVED = Rule(
     "name-reserved",
     Severity.ERROR,
     "A subpool is called shared or '_...', or a topology grove-topology.",
-    "shared is the queue for what is sent to the pool itself, and names with '_' in front are kept for such "
+    "shared is the queue of work that is sent to the pool itself. Names that begin with '_' are reserved for such "
     "queues. Before 0.1.0-alpha.9 Grove's operator writes grove-topology from its own configuration.",
 )
 QUEUE_NAME_TOO_LONG = Rule(
     "queue-name-too-long",
     Severity.ERROR,
     "The name of a queue has more than 63 characters.",
-    "Pods name their queue in a label, and the value of a label has at most 63 characters. Shorten the "
-    "name of the subpool, of the pool, of the namespace or the prefix.",
+    "Pods name their queue in a label, and a label value has at most 63 characters. Shorten the name of the subpool, "
+    "the pool or the namespace, or the prefix.",
 )
 RESERVED_TOPOLOGY = "grove-topology"
 

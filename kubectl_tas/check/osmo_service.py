@@ -25,9 +25,9 @@ OSMO_ONLY = Rule(
     "osmo-only",
     Severity.INFO,
     "A workflow or a pool uses fields that only OSMO's runtime honours.",
-    "What is rendered runs without them. Nothing is wrong where OSMO runs the workflow; where the manifests are "
-    "applied directly, the message says of each field what is lost, and the hint what to do instead. docs/osmo.md says "
-    "more.",
+    "The rendered objects run without these fields. If OSMO runs the workflow, nothing is wrong. If you apply the "
+    "manifests directly, the message says what is lost with each field, and the hint what to do instead. docs/osmo.md "
+    "says more.",
 )
 _TASK_FIELDS = ("inputs", "outputs", "kpis", "checkpoint", "downloadType", "cacheSize")
 Lost = tuple[str, tuple[str, str]]
@@ -69,16 +69,16 @@ TOKEN_UNKNOWN = Rule(
     "token-unknown",
     Severity.ERROR,
     "A token has no value, such as {{host:TASK}} without such a task in its group.",
-    "OSMO leaves such a token as it is, and the text itself would reach the container. A task knows the hosts of its "
-    "own group, and its own inputs by their number or their task.",
+    "OSMO leaves such a token unchanged, so the text itself would reach the container. A task knows the hosts of its "
+    "own group, and its own inputs by number or by task.",
 )
 TOKEN_DATA = Rule(
     "token-data",
     Severity.WARNING,
     "A task uses a folder that only OSMO's data service fills or saves.",
-    "{{output}} is /osmo/data/output, which is empty at first and gone with the pod; {{input:N}} is "
-    "/osmo/data/input/N, which is not there. Let the task fetch and store its data itself, or mount a folder of the "
-    "node at /osmo/data/output or /osmo/data/input with volumeMounts, where its platform allows it.",
+    "{{output}} is /osmo/data/output, which is empty at first and gone with the pod. {{input:N}} is "
+    "/osmo/data/input/N, which does not exist. Let the task fetch and store its data itself. Or mount a folder of the "
+    "node at /osmo/data/output or /osmo/data/input with volumeMounts, if its platform allows it.",
 )
 _UUID = "uuid"
 

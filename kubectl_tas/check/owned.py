@@ -20,11 +20,11 @@ PODGROUP_OWNED = Rule(
     "podgroup-owned",
     Severity.ERROR,
     "kubectl-tas cannot write the PodGroup that a workload asks for.",
-    "Pods join a PodGroup by what their template says, so all pods of one template are in one SubGroup of one "
-    "PodGroup. That excludes segments, the groups of a LeaderWorkerSet, the runs of a CronJob, and a "
-    "TrainJob, which has no template. Leave those to KAI's PodGrouper. No pod of it runs before all of them are "
-    "there, so none may wait for another one to be ready: a StatefulSet needs podManagementPolicy: Parallel, an "
-    "MPIJob launcherCreationPolicy: AtStartup, a JobSet startupPolicyOrder: AnyOrder and no dependsOn.",
+    "Pods join a PodGroup by their template, so all pods of one template are in one SubGroup of one PodGroup. This "
+    "excludes segments, the groups of a LeaderWorkerSet, the runs of a CronJob, and a TrainJob, which has no template. "
+    "Leave those to KAI's PodGrouper. KAI starts no pod of the gang before all of them exist, so no pod may wait for "
+    "another to be ready: a StatefulSet needs podManagementPolicy: Parallel, an MPIJob launcherCreationPolicy: "
+    "AtStartup, a JobSet startupPolicyOrder: AnyOrder and no dependsOn.",
 )
 GANG_MISMATCH = Rule(
     "gang-mismatch",
@@ -37,18 +37,19 @@ PODGROUP_ELSEWHERE = Rule(
     "podgroup-elsewhere",
     Severity.WARNING,
     "Pods of a workload name a PodGroup that is not declared.",
-    "With kai.scheduler/skip-podgrouper KAI's PodGrouper makes no PodGroup, and the one that they name must exist; "
-    "without, it may replace that by its own. No preview is written. Declare the PodGroup that pod-group-name names, "
-    "remove the annotations, or let the tool write it with the label kubectl-tas/podgroup: owned.",
+    "With kai.scheduler/skip-podgrouper, KAI's PodGrouper makes no PodGroup, so the named one must exist. Without it, "
+    "the PodGrouper may replace that PodGroup by its own. `render` writes no preview. Declare the PodGroup that "
+    "pod-group-name names, remove the annotations, or let kubectl-tas write it with the label kubectl-tas/podgroup: "
+    "owned.",
     protects=Waiving.CONFIG,
 )
 PODGROUP_NONE = Rule(
     "podgroup-none",
     Severity.ERROR,
     "Pods are hidden from KAI's PodGrouper, and name no PodGroup.",
-    "With kai.scheduler/skip-podgrouper on a pod, or on any object that owns it, KAI's PodGrouper makes no PodGroup, "
-    "and a pod without one is never scheduled. Remove the annotation, or let the tool write the PodGroup with the "
-    "label kubectl-tas/podgroup: owned. Where a controller of your own adds pod-group-name, the Config lowers this.",
+    "With kai.scheduler/skip-podgrouper on a pod, or on any object that owns it, KAI's PodGrouper makes no PodGroup. "
+    "KAI never schedules a pod without one. Remove the annotation, or let kubectl-tas write the PodGroup with the "
+    "label kubectl-tas/podgroup: owned. If your own controller adds pod-group-name, lower this rule in the Config.",
     protects=Waiving.CONFIG,
 )
 

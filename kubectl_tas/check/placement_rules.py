@@ -20,69 +20,70 @@ REQUIREMENT_CONFLICT = Rule(
     "requirement-conflict",
     Severity.ERROR,
     "Two tasks name one group at one level, once required and once preferred.",
-    "The group is one node of the tree and has one constraint. Write the same requirementType for both, or "
-    "give one of them another group.",
+    "The group is one node of the tree and has one constraint. Write the same requirementType for both, or use another "
+    "group for one of them.",
 )
 GROUP_TWO_PARENTS = Rule(
     "group-two-parents",
     Severity.WARNING,
     "One topology group is under two groups of a coarser level.",
-    "Those are two groups, which are placed apart from each other. Where that is meant, two names say it "
-    "more clearly; where not, name the same coarser group for all.",
+    "These are two groups, and KAI places them apart from each other. If you mean that, give them two names. If not, "
+    "use the same coarser group for all.",
 )
 GROUP_ACROSS_PODGROUPS = Rule(
     "group-across-podgroups",
     Severity.WARNING,
     "One topology group is used in two groups of a workflow.",
-    "Each group of a workflow is a PodGroup of its own, and nothing places pods of two PodGroups together. "
-    "Put the tasks into one group of the workflow, or give the topology groups two names.",
+    "Each group of a workflow is its own PodGroup, and nothing places pods of two PodGroups together. Put the tasks "
+    "into one group of the workflow, or give the topology groups two names.",
 )
 PLACEMENT_ORDER = Rule(
     "placement-order",
     Severity.ERROR,
     "The preferred level of a constraint is coarser than the required one.",
-    "KAI looks at the levels from the finest one up to the required one, does not meet the preferred one there, and "
-    "never places the pods (0.10 to 0.17). Prefer a finer level than the required one, or leave it out: what is "
-    "required holds for every coarser level too.",
+    "KAI searches from the finest level up to the required one, does not find the preferred one there, and never "
+    "places the pods (0.10 to 0.17). Prefer a finer level than the required one, or leave it out: a required level "
+    "holds for every coarser level too.",
     protects=Waiving.ANYBODY,
 )
 CONSTRAINT_ORDER = Rule(
     "constraint-order",
     Severity.INFO,
     "The preferred level of a constraint is the required one.",
-    "KAI and Grove take it, and place the pods as without it: what is required holds in any case. Prefer a finer "
-    "level, or leave it out.",
+    "KAI and Grove accept it, but it changes nothing: the required level holds in any case. Prefer a finer level, or "
+    "leave it out.",
 )
 PLACEMENT_UNSUPPORTED = Rule(
     "placement-unsupported",
     Severity.ERROR,
     "Work requires a level only where KAI does not read it.",
-    "KAI reads a placement on the workload itself; what its only pod template asks for is written there. Of "
-    "RayCluster, RayJob and RayService it reads that of each template too (from 0.14), of a JobSet that of each "
-    "replicated job (from 0.16). A part of any other workload has none, and each pod of a Deployment is a PodGroup of "
-    "its own, so nothing would keep the pods together. Place the whole workload, make segments of the part, or let the "
-    "tool write the PodGroup with the label kubectl-tas/podgroup: owned; the help says which of these there is.",
+    "KAI reads a placement on the workload itself, and `render` copies it there from the only pod template. KAI also "
+    "reads it on each template of RayCluster, RayJob and RayService (from 0.14), and on each replicated job of a "
+    "JobSet (from 0.16). Parts of other workloads have no placement, and each pod of a Deployment is its own PodGroup, "
+    "so nothing would keep the pods together. Place the whole workload, make segments of the part, or let kubectl-tas "
+    "write the PodGroup with the label kubectl-tas/podgroup: owned. The help says which of these is possible.",
     protects=Waiving.ANYBODY,
 )
 PLACEMENT_IGNORED = Rule(
     "placement-ignored",
     Severity.WARNING,
     "Work prefers a level only where KAI does not read it.",
-    "As for placement-unsupported; but the pods run, with nothing that draws them together.",
+    "The same as placement-unsupported, but the pods run. Nothing places them near each other.",
 )
 PLACEMENT_WITHOUT_LEVEL = Rule(
     "placement-without-level",
     Severity.WARNING,
     "A workload names a topology and no level of it.",
-    "KAI never places a PodGroup that has a topology and no level. So the annotation kai.scheduler/topology is taken "
-    "off what is rendered, or moved to the pod template whose segments need it. Ask for a level, or remove it.",
+    "KAI never places a PodGroup with a topology and no level. So `render` leaves the annotation "
+    "kai.scheduler/topology out, or moves it to the pod template whose segments need it. Ask for a level, or remove "
+    "it.",
 )
 PLACEMENT_OVERRIDDEN = Rule(
     "placement-overridden",
     Severity.WARNING,
     "The pod template of a workload overrides the workload's level.",
-    "Pods of one template have one placement, in one Topology. Of two topologies the template's precedes, and so do "
-    "its levels where the topology is not declared here. Ask for all levels on the template, or name one topology.",
+    "Pods of one template have one placement, in one Topology. If both name a topology, the template's counts, and so "
+    "do its levels if no file declares the topology. Ask for all levels on the template, or name one topology.",
 )
 
 

@@ -26,22 +26,22 @@ ITEM_DUPLICATE = Rule(
     "item-duplicate",
     Severity.ERROR,
     "Two containers or volumes of a pod share a name, or two mounts a path.",
-    "An API server refuses the pod; or it does where Flux or Argo CD applies server-side: so of two variables of a "
-    "name, and of two equal ports or pull secrets. Rename or remove one of the two.",
+    "The API server refuses the pod. It accepts some duplicates (variables, ports, pull secrets) unless Flux or Argo "
+    "CD applies them server-side. Rename or remove one of the two.",
 )
 RESTART_POLICY = Rule(
     "restart-policy",
     Severity.ERROR,
     "The kind of a workload refuses the restart policy of its pods.",
-    "Pods of a Job end, so it takes Never or OnFailure and has no default; those of a Deployment, a StatefulSet, a "
-    "LeaderWorkerSet or a Notebook are to run for ever, so these take Always alone. Others are refused, some only once "
-    "the operator makes the pods.",
+    "Pods of a Job end, so a Job accepts Never or OnFailure and has no default. Pods of a Deployment, a StatefulSet, a "
+    "LeaderWorkerSet or a Notebook run for ever, so these accept only Always. The API server refuses other values, or "
+    "refuses the pods that an operator makes.",
 )
 SELECTOR_MISMATCH = Rule(
     "selector-mismatch",
     Severity.ERROR,
     "The selector of a Deployment or StatefulSet is empty, or does not match its pods.",
-    "The workload would not find the pods that it makes, so an API server refuses it. Write the same labels in both.",
+    "The workload would not find its own pods, so the API server refuses it. Write the same labels in both.",
 )
 _List = tuple[str, str, str]
 """A list, the field that its items differ in, and what that is."""

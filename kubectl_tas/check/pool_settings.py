@@ -27,31 +27,31 @@ PARENT_INVALID = Rule(
     "parent-invalid",
     Severity.ERROR,
     "The parent of a pool is itself, below it, or in another cluster or shard.",
-    "KAI drops a queue whose parent it does not see, with all queues below it, and work that is sent there stays "
-    "Pending for ever; a circle of queues it would follow without end. Name a pool of the same backend and nodePool, "
-    "or leave spec.parent out for a pool at the top.",
+    "KAI drops a queue whose parent it does not see, with all queues below it, and their work stays Pending for ever. "
+    "KAI would follow a circle of queues without end. Name a pool of the same backend and nodePool, or leave "
+    "spec.parent out for a pool at the top.",
 )
 NAMESPACE_WIDENED = Rule(
     "namespace-widened",
     Severity.ERROR,
     "A subpool lists a namespace that its pool does not have.",
-    "A pool says where its work may run, and the guard lets its queues take work of those namespaces; a subpool may "
-    "only narrow that. Remove the namespace, or add it to spec.namespaces of the pool.",
+    "The namespaces of a pool limit where its work may run, and the guard lets its queues take work from them. A "
+    "subpool may only narrow this. Remove the namespace, or add it to spec.namespaces of the pool.",
     protects=Waiving.CONFIG,
 )
 NAMESPACE_REPEATED = Rule(
     "namespace-repeated",
     Severity.ERROR,
     "A pool or subpool lists a namespace twice.",
-    "The first of the list is where work runs that names none, so their order counts; the second one most likely was "
-    "to be another. Correct or remove it.",
+    "Work that names no namespace runs in the first of the list, so the order counts. You most likely meant another "
+    "second one. Correct or remove it.",
 )
 NAMESPACE_UNCLEAR = Rule(
     "namespace-unclear",
     Severity.ERROR,
     "Work names no namespace, and would run in that of another team.",
     "The pool has several namespaces, and a subpool lists the first of them as its own. Work of the pool itself, or of "
-    "a subpool that lists none, would run there, beside the Secrets and volumes of that team. Write "
+    "a subpool without namespaces, would run there, next to the Secrets and volumes of that team. Write "
     "metadata.namespace, or list spec.namespaces of the subpool. For the pool's own work, let spec.namespaces of the "
     "pool begin with another one.",
 )
@@ -59,10 +59,10 @@ NAMESPACE_OF_SYSTEM = Rule(
     "namespace-of-system",
     Severity.ERROR,
     "Work would run in a namespace of Kubernetes or KAI.",
-    "Who may create pods in kube-system may become administrator of the cluster: its service accounts may do all that "
-    "Kubernetes' own components do, and the Roles of spec.access open it to a team. Everybody may read kube-public, "
-    "and kube-node-lease holds what nodes report. In its own namespaces KAI runs itself, and reserves GPUs. Use a "
-    "namespace for work.",
+    "A user who may create pods in kube-system can become administrator of the cluster: its service accounts may do "
+    "everything that Kubernetes' own components do. The Roles of spec.access would open it to a team. Everybody may "
+    "read kube-public, and kube-node-lease holds what nodes report. KAI runs in its own namespaces, and reserves GPUs "
+    "there. Use a namespace for work.",
     protects=Waiving.CONFIG,
 )
 SYSTEM_NAMESPACES = {
@@ -74,27 +74,27 @@ TOLERATION_INVALID = Rule(
     "toleration-invalid",
     Severity.ERROR,
     "A toleration has fields that do not go together.",
-    "An API server refuses every pod with such a toleration: Exists compares no value, only Exists can do without a "
-    "key, and tolerationSeconds is how long a taint with effect NoExecute is borne.",
+    "The API server refuses every pod with such a toleration. Exists takes no value, and only Exists works without a "
+    "key. tolerationSeconds limits how long a pod tolerates a taint with effect NoExecute.",
 )
 ACCESS_EVERYBODY = Rule(
     "access-everybody",
     Severity.ERROR,
     "The access of a pool names a group that everybody is in.",
-    "system:authenticated is every user and every service account of a cluster, system:serviceaccounts every service "
-    "account, system:unauthenticated whoever reaches the API server: a Role for one of them opens the namespaces of "
-    "the pool to all. Name the groups that are meant. Where the queue is to be open to all who may create work, leave "
-    "spec.access.submit out.",
+    "system:authenticated is every user and every service account of a cluster. system:serviceaccounts is every "
+    "service account. system:unauthenticated is everybody who reaches the API server. A Role for one of them opens the "
+    "namespaces of the pool to all. Name the groups that you mean. To open the queue to everybody who may create work, "
+    "leave spec.access.submit out.",
     protects=Waiving.CONFIG,
 )
 ACCESS_NOBODY = Rule(
     "access-nobody",
     Severity.ERROR,
     "The access of a pool names a user or a pattern, not a group.",
-    "Groups are compared as they are written, so nobody is in one called * or system:serviceaccount:ci:deployer: the "
-    "Role is bound to no one, and the guard refuses those who were meant. The service accounts of a namespace are the "
-    "group system:serviceaccounts:NAMESPACE. Where the queue is to be open to all who may create work, leave "
-    "spec.access.submit out.",
+    "The API server compares groups literally: nobody is in a group called * or system:serviceaccount:ci:deployer. The "
+    "Role would be bound to no one, and the guard would refuse the people you meant. The service accounts of a "
+    "namespace are the group system:serviceaccounts:NAMESPACE. To open the queue to everybody who may create work, "
+    "leave spec.access.submit out.",
 )
 ACCESS_REPEATED = Rule(
     "access-repeated",
@@ -106,8 +106,8 @@ ACCESS_UNGUARDED = Rule(
     "access-unguarded",
     Severity.WARNING,
     "Pools name groups that may submit, but nothing keeps others out.",
-    "Roles say who may create work in a namespace. KAI does not ask who names a queue: anybody who may create a Pod, "
-    "in any namespace, may use any queue. spec.guard of the Config adds the policies that refuse that.",
+    "Roles decide who may create work in a namespace. KAI does not check who names a queue: anybody who may create a "
+    "Pod, in any namespace, may use any queue. spec.guard of the Config adds the policies that refuse this.",
     protects=Waiving.CONFIG,
 )
 _EVERYBODY = {

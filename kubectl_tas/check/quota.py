@@ -35,46 +35,46 @@ QUOTA_EXCEEDS_POOL = Rule(
     "quota-exceeds-pool",
     Severity.ERROR,
     "The ACTIVE parts of a pool have more quota than the pool is guaranteed.",
-    "KAI does not check this: it would promise the same resources twice, and who gets them is decided at night. "
-    "Lower one of the quotas, or raise the guarantee of the pool.",
+    "KAI does not check this. It would promise the same resources twice, and chance decides who gets them. Lower one "
+    "of the quotas, or raise the guarantee of the pool.",
 )
 QUOTA_UNLIMITED_POOL = Rule(
     "quota-unlimited-pool",
     Severity.ERROR,
     "A pool or child pool has no finite guarantee of a resource that parts divide.",
-    "What is left for the pool itself is its guarantee less those of its parts; without a number "
-    "there is nothing to divide, and a part without one would take all. Set spec.resources.gpu.guarantee, and that of "
-    "cpu and memory where any of them has a quota of it.",
+    "The pool itself keeps its guarantee less those of its parts. Without a number there is nothing to divide, and a "
+    "part without a number would take everything. Set spec.resources.gpu.guarantee, and that of cpu and memory if any "
+    "part has a quota of it.",
 )
 MAXIMUM_BELOW_QUOTA = Rule(
     "maximum-below-quota",
     Severity.ERROR,
     "The maximum of a pool or subpool is below what it is guaranteed.",
-    "The limit would keep it from ever holding what it is guaranteed. Raise the maximum, or use -1.",
+    "The limit would keep the queue from its guarantee. Raise the maximum, or use -1.",
 )
 MAXIMUM_ABOVE_PARENT = Rule(
     "maximum-above-parent",
     Severity.WARNING,
     "The maximum of a subpool or child pool is above that of its parent.",
-    "KAI compares with the limit of each queue from the leaf up, so it can never hold that much; the limit of its "
-    "queue is that of the pool above. Lower the maximum, leave it out, or raise that of the pool.",
+    "KAI compares usage with the limit of each queue from the leaf up, so the subpool can never use that much. Its "
+    "queue gets the limit of the pool above. Lower the maximum, leave it out, or raise that of the pool.",
 )
 QUOTA_RESOURCE_MISSING = Rule(
     "quota-resource-missing",
     Severity.WARNING,
     "The quota of a subpool lacks a resource that its pool guarantees.",
-    "A bare number is GPUs only, and of what a quota does not name the subpool is guaranteed nothing: HIGH and NORMAL "
-    "pods that ask for any of it never run there. Name each resource, with 0 where you mean none, or give the subpool "
-    "a share of all that the pool is guaranteed.",
+    "A bare number counts GPUs only. If a quota does not name a resource, the subpool is guaranteed none of it, and "
+    "HIGH and NORMAL pods that ask for it never run there. Name each resource, with 0 if you mean none, or give the "
+    "subpool a share of everything that the pool is guaranteed.",
     protects=Waiving.CONFIG,
 )
 POOL_UNLIMITED = Rule(
     "pool-unlimited",
     Severity.WARNING,
     "A pool at the top has no guarantee of GPUs, and so no limit.",
-    "All its HIGH and NORMAL work counts as guaranteed, and KAI never takes a GPU back from it: other pools of the "
-    "cluster may miss what they are guaranteed. Where no other pool has a guarantee this is a note. Set "
-    "spec.resources.gpu.guarantee, to -1 where you mean no limit.",
+    "All its HIGH and NORMAL work counts as guaranteed, and KAI never takes a GPU back from it. Other pools of the "
+    "cluster may miss their guarantees. If no other pool has a guarantee, this is only a note. Set "
+    "spec.resources.gpu.guarantee, to -1 if you mean no limit.",
     protects=Waiving.CONFIG,
 )
 
@@ -376,9 +376,9 @@ DRAINING_UNUSED = Rule(
     "draining-unused",
     Severity.INFO,
     "spec.draining or spec.overQuota lists work that no longer needs it.",
-    "spec.draining lets work finish in a DELETING subpool, spec.overQuota lets work run on whose queue came to have "
-    "less. A line for work that is gone does nothing. When no work of draining is left and nothing runs, "
-    "`kubectl tas subpool drain` archives the subpool and takes the list away.",
+    "spec.draining lets work finish in a DELETING subpool. spec.overQuota lets work run although its queue has less "
+    "quota now. An entry for work that is gone does nothing. When no work of draining is left and nothing runs, "
+    "`kubectl tas subpool drain` archives the subpool and removes the list.",
 )
 
 

@@ -21,9 +21,8 @@ BACKEND_UNKNOWN = Rule(
     Severity.ERROR,
     "The backend of a pool, PodGroup or companion is unknown.",
     "The backend decides the namespace and the folder of everything that belongs to the pool. Name one of "
-    "spec.backends in tas.yaml. A PodGroup belongs to the backend of its queue, else to that of its namespace; an "
-    "object beside workloads to that of its label kubectl-tas/pool, else of the work in its file, else of its "
-    "namespace.",
+    "spec.backends in tas.yaml. A PodGroup takes the backend of its queue, or else of its namespace. A companion takes "
+    "the backend of its label kubectl-tas/pool, or else of the work in its file, or else of its namespace.",
 )
 PARENT_UNKNOWN = Rule(
     "parent-unknown",
@@ -35,7 +34,7 @@ POOL_UNKNOWN = Rule(
     "pool-unknown",
     Severity.ERROR,
     "Work names a pool or subpool that does not exist.",
-    "It would be sent to a queue that does not exist and stay Pending for ever. Name a pool, or pool--subpool.",
+    "The work would name a queue that does not exist, and stay Pending for ever. Name a pool, or pool--subpool.",
 )
 TOPOLOGY_UNKNOWN = Rule(
     "topology-unknown",
@@ -53,30 +52,30 @@ TOPOLOGY_KEY_UNKNOWN = Rule(
     "topology-key-unknown",
     Severity.ERROR,
     "Work asks for a topology key that its topology lacks.",
-    "KAI takes a level that its Topology lacks for a constraint that can never be met, and the pods stay "
-    "Pending. `kubectl tas topology list --pool POOL` lists the keys.",
+    "KAI can never meet a constraint with a level that its Topology lacks, and the pods stay Pending. `kubectl tas "
+    "topology list --pool POOL` lists the keys.",
 )
 
 PLATFORM_UNKNOWN = Rule(
     "platform-unknown",
     Severity.ERROR,
     "A resource, or a pool's default, names a platform that the pool lacks.",
-    "Its tasks would run on whatever node has room. Correct the name, or declare the platform. Of a pool without any "
-    "platform the name is not read.",
+    "Its tasks would run on any node with room. Correct the name, or declare the platform. In a pool without "
+    "platforms, kubectl-tas ignores the name.",
 )
 POD_TEMPLATE_UNKNOWN = Rule(
     "pod-template-unknown",
     Severity.ERROR,
     "A pool or a platform names an unknown pod template.",
-    "Its pods would lack what the template says: the nodes that they are for, or what mounts and limits they have. "
-    "Correct the name, declare a PodTemplate of that name, or write the template in its place.",
+    "Its pods would lack what the template sets: their nodes, mounts or limits. Correct the name, declare a "
+    "PodTemplate of that name, or write the template in its place.",
 )
 RESOURCE_VALIDATION_UNKNOWN = Rule(
     "resource-validation-unknown",
     Severity.ERROR,
     "A pool or a platform names an unknown resource validation.",
-    "What it should refuse would be let in. Correct the name, declare a ResourceValidation of that name, or write the "
-    "rule in its place.",
+    "Nothing would be checked. Correct the name, declare a ResourceValidation of that name, or write the rule in its "
+    "place.",
 )
 
 _RULE_OF = {

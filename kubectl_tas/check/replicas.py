@@ -24,10 +24,10 @@ REPLICAS_REFUSED = Rule(
     "KAI makes no PodGroup of a workload, or one that never has all its pods.",
     "KAI's podgrouper refuses a Kubeflow job with a replica type of 0 replicas, an XGBoostJob without Master or "
     "Worker, an MPIJob without Launcher or Worker, and a JAXJob without Worker, unless schedulingPolicy.minAvailable "
-    "says how many pods are needed; and a group of Ray workers with more minReplicas than replicas. The name of a "
-    "group becomes that of a SubGroup. Of a job in a JobSet it waits for parallelism pods (from 0.16), though no more "
-    "than completions are made. With a pod that submits a RayJob by clusterSelector it waits for all pods of that "
-    "cluster. The pods stay Pending for ever.",
+    "sets the number of needed pods. It also refuses a group of Ray workers with more minReplicas than replicas. The "
+    "name of a group becomes that of a SubGroup. For a job in a JobSet it waits for parallelism pods (from 0.16), "
+    "although the JobSet makes no more than completions. With a pod that submits a RayJob by clusterSelector, it waits "
+    "for all pods of that cluster. The pods stay Pending for ever.",
     protects=Waiving.ANYBODY,
 )
 ANNOTATION_IGNORED = Rule(
@@ -35,18 +35,18 @@ ANNOTATION_IGNORED = Rule(
     Severity.WARNING,
     "KAI does not read an annotation about the start of a gang where it is.",
     "KAI reads kai.scheduler/batch-min-member on a Job and a JobSet (from 0.14.1), and on the templates of a JobSet's "
-    "replicated jobs (from 0.16). The runs of a CronJob start pod by pod, whatever they say. It reads "
-    "kai.scheduler/preemption-delay and kai.scheduler/staleness-grace-period on the workload, of a CronJob on the "
-    "jobTemplate, and on pod templates.",
+    "replicated jobs (from 0.16). The runs of a CronJob always start pod by pod. KAI reads "
+    "kai.scheduler/preemption-delay and kai.scheduler/staleness-grace-period on the workload (for a CronJob: on the "
+    "jobTemplate) and on pod templates.",
 )
 DURATION_INVALID = Rule(
     "duration-invalid",
     Severity.ERROR,
     "The time that a gang waits is not a duration.",
     "KAI reads kai.scheduler/preemption-delay, kai.scheduler/staleness-grace-period and the fields of a PodGroup as Go "
-    "does: a number and a unit (ns, us, ms, s, m, h), such as 90s or 1h30m. Its webhook refuses another PodGroup, and "
-    "its podgrouper ignores another annotation. A preemption delay is not negative; a negative grace period means "
-    "that a gang below its minimum is never evicted.",
+    "durations: numbers with units (ns, us, ms, s, m, h), such as 90s or 1h30m. KAI's webhook refuses a PodGroup with "
+    "another value, and KAI's podgrouper ignores an annotation with another value. A preemption delay must not be "
+    "negative. With a negative grace period, KAI never evicts a gang below its minimum.",
 )
 
 

@@ -30,17 +30,17 @@ RESOURCE_NAME = Rule(
     "resource-name",
     Severity.ERROR,
     "A resource has a name that no API server takes.",
-    "A name without a domain must be one of Kubernetes' own, such as cpu, memory or ephemeral-storage; all others are "
+    "A name without a domain must be one of Kubernetes' own, such as cpu, memory or ephemeral-storage. All others are "
     "DOMAIN/NAME, such as nvidia.com/gpu. Correct the name.",
 )
 GPU_NAME = Rule(
     "gpu-name",
     Severity.ERROR,
     "A resource is nearly called like GPUs.",
-    "An API server takes any name with a domain, such as nvidia.com/gpus. KAI counts no GPU for it, so no quota holds, "
-    "and where no device plugin serves it the pod stays Pending for ever. Of nvidia.com/mig-1g.10g KAI counts one GPU, "
-    "but no GPU has such a MIG profile: 1g.10gb is one. Correct the name; where a plugin serves a resource of that "
-    "name, spec.rules of the Config allows it: gpu-name: off.",
+    "The API server accepts any name with a domain, such as nvidia.com/gpus. KAI counts no GPU for it, so no quota "
+    "holds. Without a device plugin for it, the pod stays Pending for ever. KAI counts one GPU for "
+    "nvidia.com/mig-1g.10g, but no GPU has this MIG profile; 1g.10gb exists. Correct the name. If a plugin serves a "
+    "resource of that name, allow it in spec.rules of the Config: gpu-name: off.",
     protects=Waiving.CONFIG,
 )
 NATIVE = ("cpu", "ephemeral-storage", "memory")
@@ -56,22 +56,22 @@ GPUS_UNKNOWN = Rule(
     "gpus-unknown",
     Severity.WARNING,
     "No file says how many GPUs pods ask for.",
-    "The share that gpu-memory asks for depends on the node. Another object says what a resource claim asks for. KAI "
-    "charges no queue for accelerators other than nvidia.com/gpu, amd.com/gpu and MIG devices. A device plugin gives "
-    "GPUs under any name that it is configured for, so each resource with a domain is told that is not known as a "
-    "network card or the like. Of a DeviceClass, KAI 0.17 charges what pods ask for by the extendedResourceName "
-    "nvidia.com/gpu, and by no other name. Quotas are checked without them. Ask for whole GPUs or a gpu-fraction where "
-    "the quota must hold. Where a plugin gives no accelerators, spec.rules of the Config says so: gpus-unknown: off.",
+    "How much gpu-memory takes depends on the node. What a resource claim takes is in another object. KAI charges no "
+    "queue for accelerators other than nvidia.com/gpu, amd.com/gpu and MIG devices. A device plugin can serve GPUs "
+    "under any name, so this finding names each resource with a domain that is not known as, for example, a network "
+    "card. For a DeviceClass, KAI 0.17 charges pods that ask for the extendedResourceName nvidia.com/gpu, and no other "
+    "name. kubectl-tas checks quotas without these GPUs. If the quota must hold, ask for whole GPUs or a gpu-fraction. "
+    "If no plugin serves accelerators under such names, say so in spec.rules of the Config: gpus-unknown: off.",
     protects=Waiving.CONFIG,
 )
 GPU_ANNOTATION = Rule(
     "gpu-annotation",
     Severity.ERROR,
     "KAI refuses or does not read an annotation for a part of a GPU.",
-    "KAI's webhook refuses the pods: gpu-fraction is a number between 0 and 1, gpu-memory and "
-    "gpu-fraction-num-devices are whole numbers from 1, and of gpu-fraction, gpu-memory and whole GPUs a pod asks "
-    "for one alone. KAI reads these annotations of pods alone: on a Deployment itself they ask for nothing, and its "
-    "pods run without a GPU. Write them in the pod template.",
+    "KAI's webhook accepts a gpu-fraction between 0 and 1, and whole numbers from 1 for gpu-memory and "
+    "gpu-fraction-num-devices. A pod may ask for only one of gpu-fraction, gpu-memory and whole GPUs. KAI reads these "
+    "annotations on pods alone: on a Deployment itself they do nothing, and its pods run without a GPU. Write them in "
+    "the pod template.",
 )
 
 

@@ -24,15 +24,15 @@ RULE_SETTING = Rule(
     "rule-setting",
     Severity.ERROR,
     "spec.rules names an unknown rule, or one that nobody can change.",
-    "A setting that does nothing looks like a safeguard. Rules without which the manifests would be refused, or "
-    "would be wrong, cannot be made milder; `kubectl tas rule CODE` says which can.",
+    "A setting without effect looks like a safeguard. You cannot lower rules that keep manifests valid and right; "
+    "`kubectl tas rule CODE` says which ones you can.",
 )
 WAIVER_UNUSED = Rule(
     "waiver-unused",
     Severity.WARNING,
     "A comment '# kubectl-tas: ignore[RULE]' waives nothing, or cannot be read.",
-    "It would hide a finding that nobody has seen yet. Remove it, or correct the name of the rule. It counts for "
-    "its own line, or for the line below where it stands alone.",
+    "It would hide a finding that nobody has seen yet. Remove it, or correct the name of the rule. A comment counts "
+    "for its own line, or for the next line if it is alone on a line.",
 )
 OFF = "off"
 

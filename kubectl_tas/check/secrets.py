@@ -18,9 +18,9 @@ SECRET_IN_CLEAR = Rule(
     "secret-in-clear",
     Severity.WARNING,
     "A file holds a password, a token or a private key.",
-    "Whoever reads the repository, its history, or pods in the cluster can use it. Create a Secret in the "
+    "Anybody who can read the repository, its history, or pods in the cluster can use it. Create a Secret in the "
     "cluster. A workload takes a variable from it with valueFrom.secretKeyRef, a task of OSMO with credentials. Then "
-    "withdraw the old secret where it was made: it stays in the history of git.",
+    "revoke the old secret: it stays in the history of git.",
     protects=Waiving.ANYBODY,
 )
 _WORKLOAD = "Put it into a Secret, and take it from there: valueFrom: {secretKeyRef: {name: SECRET, key: KEY}}."

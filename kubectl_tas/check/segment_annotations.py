@@ -23,17 +23,17 @@ SEGMENT_VALUE = Rule(
     "segment-value",
     Severity.ERROR,
     "The size of segments, or the label of a pod's index, cannot be used.",
-    "The size is a whole number from 1 to the number of replicas, in quotes as every annotation; a "
-    "LeaderWorkerSet's subGroupSize must divide its pods or its workers. KAI takes the size from subGroupSize, "
-    "else from the LeaderWorkerSet's annotation, else from workerTemplate's. The index label is a label key.",
+    "The size is a whole number from 1 to the number of replicas, in quotes like every annotation. A LeaderWorkerSet's "
+    "subGroupSize must divide its pods or its workers. KAI takes the size from subGroupSize, or else from the "
+    "LeaderWorkerSet's annotation, or else from workerTemplate's. The index label is a label key.",
 )
 SEGMENT_NEVER_RUNS = Rule(
     "segment-never-runs",
     Severity.ERROR,
     "KAI makes no PodGroup of these segments, or one that never runs.",
-    "Up to 0.17.0 KAI refuses segments of a LeaderWorkerSet that has startupPolicy LeaderReady, and segments of one "
-    "pod; where one segment has all workers, it waits for one pod more than there is. A subGroupPolicy alone is enough "
-    "for that, without any annotation. The message says what works instead.",
+    "Up to 0.17.0 KAI refuses segments of one pod, and segments of a LeaderWorkerSet with startupPolicy LeaderReady. "
+    "If one segment has all workers, KAI waits for one pod more than exists. A subGroupPolicy alone has these effects, "
+    "without any annotation. The message says what works instead.",
     protects=Waiving.ANYBODY,
 )
 SEGMENT_POLICY = Rule(
@@ -41,7 +41,7 @@ SEGMENT_POLICY = Rule(
     Severity.INFO,
     "A LeaderWorkerSet's subGroupPolicy divides its groups, but KAI does not place the parts.",
     "A LeaderWorkerSet labels its pods by that policy, and KAI makes segments of it, as the preview shows. Without a "
-    "level for segments on workerTemplate nothing places them. Nothing is wrong where that is not wanted.",
+    "level for segments on workerTemplate, nothing places them. If you need no placement, nothing is wrong.",
 )
 SEGMENT_IGNORED = Rule(
     "segment-ignored",
@@ -54,28 +54,28 @@ SEGMENT_INCOMPLETE = Rule(
     "segment-incomplete",
     Severity.WARNING,
     "Segments have a size and no level, or a level and no size.",
-    "A size alone divides pods without placing them, and of a job that can do with fewer pods KAI then waits for whole "
-    "segments. A level alone is not read. Add the other annotation.",
+    "A size alone divides pods without placing them, and for a job that can run with fewer pods KAI then waits for "
+    "whole segments. A level alone does nothing. Add the other annotation.",
 )
 SEGMENT_UNSUPPORTED = Rule(
     "segment-unsupported",
     Severity.WARNING,
     "The backend's KAI release makes no segments of this kind.",
-    "The preview shows what is asked for, but pods will be placed without it: KAI divides the workers of a PyTorchJob "
-    "and of a LeaderWorkerSet, from 0.13 on. Nothing else of the workload changes.",
+    "The preview shows the segments, but this release places the pods without them: KAI divides the workers of a "
+    "PyTorchJob and of a LeaderWorkerSet, from 0.13 on. Nothing else of the workload changes.",
 )
 SEGMENT_ELASTIC = Rule(
     "segment-elastic",
     Severity.WARNING,
     "The backend's KAI release waits for more pods than a workload needs.",
-    "Segments beyond the minimum are optional from KAI 0.16.7 on; before, KAI waits for all of them. Before "
-    "0.15 KAI counts a SubGroup that needs no pod as one pod. Update KAI, or raise the minimum to all replicas.",
+    "From 0.16.7 on, KAI starts work without the segments beyond its minimum; before, it waits for all of them. Before "
+    "0.15, KAI counts one pod for a SubGroup that needs none. Update KAI, or raise the minimum to all replicas.",
 )
 SEGMENT_LEVEL = Rule(
     "segment-level",
     Severity.WARNING,
     "The level of segments is not finer than that of the workload.",
-    "All pods are within one such domain anyway, so the segments say nothing. Use a finer level for them.",
+    "All pods are within one such domain anyway, so the segments change nothing. Use a finer level for them.",
 )
 SEGMENT_COARSER = Rule(
     "segment-coarser",
@@ -89,15 +89,15 @@ SEGMENT_DIFFERS = Rule(
     "segment-differs",
     Severity.ERROR,
     "Two pod templates of a workload differ about the same segments.",
-    "KAI reads the annotations of whichever pod it looks at, so the PodGroup changes with every pod, and segments lose "
-    "their levels in turn. Write them on the template of the workers alone.",
+    "KAI reads the annotations of the pod that it handles, so the PodGroup changes with every pod, and segments lose "
+    "their levels in turn. Write the annotations on the template of the workers alone.",
     protects=Waiving.ANYBODY,
 )
 SEGMENT_PREVIEW = Rule(
     "segment-preview",
     Severity.INFO,
     "The segments of a workload are too many for a preview.",
-    "Thousands of SubGroups would hide what a reviewer looks for. The workload itself is rendered as always.",
+    "Thousands of SubGroups would hide what a reviewer looks for. `render` still writes the workload itself.",
 )
 
 

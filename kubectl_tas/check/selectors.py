@@ -21,19 +21,18 @@ SELECTS_OTHERS = Rule(
     "selects-others",
     Severity.ERROR,
     "A PodDisruptionBudget or NetworkPolicy selects all pods of a shared namespace.",
-    "An empty selector selects every pod of the namespace, and so does one that only says which labels pods do not "
-    "have. A NetworkPolicy then cuts off the pods of other teams, and a PodDisruptionBudget keeps their nodes from "
-    "being drained. Select labels of your own pods. Where the whole namespace is meant, spec.rules of the Config "
-    "allows it: selects-others: off.",
+    "An empty selector, or one that only excludes labels, selects the pods of other teams too. A NetworkPolicy then "
+    "cuts these pods off, and a PodDisruptionBudget keeps their nodes from being drained. Select labels of your own "
+    "pods. If you mean the whole namespace, allow it in spec.rules of the Config: selects-others: off.",
     protects=Waiving.CONFIG,
 )
 SELECTS_TOO_FEW = Rule(
     "selects-too-few",
     Severity.WARNING,
     "A Service, NetworkPolicy or PodDisruptionBudget selects no pods, or too few for its budget.",
-    "A Service without pods answers nobody, and a NetworkPolicy without pods protects nothing. While a budget keeps "
-    "more pods than there are, nobody can drain their nodes. Select labels that pod templates of the namespace have. "
-    "Where something else makes the pods, waive the rule with a comment.",
+    "A Service without pods answers nobody, and a NetworkPolicy without pods protects nothing. If a budget keeps more "
+    "pods than exist, nobody can drain their nodes. Select labels that pod templates of the namespace have. If "
+    "something else makes the pods, waive the rule with a comment.",
 )
 _BY_CONTROLLERS = frozenset(
     {

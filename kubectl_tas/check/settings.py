@@ -24,45 +24,44 @@ VERSION_UNKNOWN = Rule(
     "version-unknown",
     Severity.ERROR,
     "A backend's KAI or Grove version is older than the known ones.",
-    "What a release accepts is looked up in a table; before it nobody can say whether a manifest is "
+    "kubectl-tas looks up in a table what a release accepts. For an older release it cannot tell whether a manifest is "
     "valid. Name a release of the table.",
 )
 VERSION_NEWER = Rule(
     "version-newer",
     Severity.WARNING,
     "A backend's KAI or Grove version is newer than the known ones.",
-    "What a release accepts and does is looked up in a table. A newer one is read as the newest of the table: what it "
-    "does otherwise is not known here. Update kubectl-tas.",
+    "kubectl-tas looks up in a table what a release accepts and does. It reads a newer release as the newest of the "
+    "table, and does not know the differences. Update kubectl-tas.",
 )
 SCHEDULER_NAME = Rule(
     "scheduler-name",
     Severity.ERROR,
     "A backend's scheduler.name is not that of its scheduler.type.",
-    "Pods go to the scheduler of that name, whatever the type says: those of default-scheduler run without quota and "
-    "gang, and those of a name that nobody answers to never run. Remove name, or correct it. Where KAI really runs "
-    "under such a name, spec.rules of the Config lowers this rule.",
+    "Pods go to the scheduler of that name, whatever the type says. Pods of default-scheduler run without quota and "
+    "gang. Pods of a scheduler that does not exist never run. Remove name, or correct it. If KAI really runs under "
+    "such a name, lower this rule in spec.rules of the Config.",
     protects=Waiving.CONFIG,
 )
 OUTPUT_IN_SOURCES = Rule(
     "output-in-sources",
     Severity.ERROR,
     "The output folder is, or contains, a folder that is read.",
-    "The tool would read its own manifests, or write over its input. Choose a folder of its own.",
+    "`render` would read its own manifests, or overwrite its input. Choose another folder for the output.",
 )
 PRIORITY_CLASS_INVALID = Rule(
     "priority-class-invalid",
     Severity.ERROR,
     "Two priorities share a PriorityClass, or it has a reserved name.",
-    "Each priority has a value of its own, so it needs a class of its own; names that begin with system- "
-    "are refused by the API server.",
+    "Each priority has its own value, so it needs its own class. The API server refuses names that begin with system-.",
 )
 CONTEXT_SHARED = Rule(
     "context-shared",
     Severity.WARNING,
     "Two backends have one context.",
-    "A backend is one cluster, and its context tells kubectl which. With one context for two, --live reads one cluster "
-    "for both, and their manifests meet in it. Correct one of them. Where one cluster has several namespaces for work, "
-    "declare one backend, and name them in spec.namespaces of its pools.",
+    "A backend is one cluster, and its context tells kubectl which one. If two backends share a context, --live reads "
+    "one cluster for both, and their manifests meet in it. Correct one of them. If one cluster has several namespaces "
+    "for work, declare one backend, and list the namespaces in spec.namespaces of its pools.",
 )
 OWN = {"kai": "kai-scheduler", "default": "default-scheduler"}
 """What the schedulers of each type are called."""
@@ -77,23 +76,23 @@ LAYOUT_LARGE = Rule(
     "layout-large",
     Severity.WARNING,
     "More than 1,000 objects are listed in one kustomization.yaml.",
-    "kustomize compares each object with all before it, so twice as many take four times as long: a second or a few "
-    "for 1,000, minutes for 10,000. Argo CD and Flux build the folder anew at each sync. Write `layout: sharded` in "
-    "the Config, which gives each pool a folder of its own; where one pool alone has so many, divide it into child "
+    "kustomize compares each object with all before it, so twice as many objects take four times as long: about a "
+    "second for 1,000, minutes for 10,000. Argo CD and Flux build the folder at each sync. Write `layout: sharded` in "
+    "the Config, which gives each pool its own folder. If one pool alone has so many objects, divide it into child "
     "pools, or let `kubectl tas render --to -` build instead of kustomize.",
 )
 OPERATOR_LEVELS = Rule(
     "operator-levels",
     Severity.ERROR,
     "Grove's operator places by topology, but has no levels.",
-    "Before 0.1.0-alpha.9 the operator ends at its start when topologyAwareScheduling is enabled without a level. "
-    "List the levels, or set enabled to false.",
+    "Before 0.1.0-alpha.9 the operator exits at its start if topologyAwareScheduling is enabled without a level. List "
+    "the levels, or set enabled to false.",
 )
 HOST_LABEL = Rule(
     "host-label",
     Severity.ERROR,
     "The host level of Grove's operator has another label than kubernetes.io/hostname.",
-    "The kubelet sets that label on every node; no other names a single host on every provider.",
+    "The kubelet sets that label on every node. No other label names a single host on every provider.",
 )
 
 

@@ -46,31 +46,31 @@ PLATFORM_UNNAMED = Rule(
     "platform-unnamed",
     Severity.ERROR,
     "A resource names no platform, and its pool has several and no default.",
-    "OSMO refuses such a workflow: nothing says which nodes its tasks are for. Name a platform in the resource, or "
-    "give the pool a default_platform.",
+    "OSMO refuses such a workflow, because nothing says which nodes its tasks need. Name a platform in the resource, "
+    "or give the pool a default_platform.",
 )
 PLATFORM_FORBIDS = Rule(
     "platform-forbids",
     Severity.ERROR,
     "A task reaches its node in a way that its platform does not allow.",
     "A privileged container, one in the network of its node, or one that mounts its paths can see the work of others "
-    "and take GPUs that it was not given. Whoever runs the pool says on each platform what tasks may do: "
+    "and take GPUs that it did not get. The administrator of the pool sets on each platform what tasks may do: "
     "privileged_allowed, host_network_allowed and allowed_mounts. Remove the field, or choose another platform.",
 )
 POD_TEMPLATE_RESERVED = Rule(
     "pod-template-reserved",
     Severity.ERROR,
     "A pod template sets what kubectl-tas sets.",
-    "The queue, the priority, the scheduler and the gang of a pod follow from its workflow and its pool, so that what "
-    "is charged is what was judged. Remove the label, the annotation or the field.",
+    "The queue, the priority, the scheduler and the gang of a pod follow from its workflow and its pool. So KAI "
+    "charges the work that kubectl-tas checked. Remove the label, the annotation or the field.",
 )
 POD_TEMPLATE_TOKEN = Rule(
     "pod-template-token",
     Severity.ERROR,
     "A text of a pod template or resource validation cannot be filled in or compared.",
-    "Tokens are {{USER_CPU}}, {{USER_GPU}}, {{USER_MEMORY}}, {{USER_STORAGE}} and the others that docs/osmo.md lists, "
-    "and the variables of the pool and its platforms. What only OSMO's service knows, such as who submitted a "
-    "workflow, has no value here. Correct the name, or give the variable a value.",
+    "You can use {{USER_CPU}}, {{USER_GPU}}, {{USER_MEMORY}}, {{USER_STORAGE}} and the other tokens that docs/osmo.md "
+    "lists, and the variables of the pool and its platforms. Tokens that only OSMO's service knows, such as the user, "
+    "have no value here. Correct the name, or give the variable a value.",
 )
 RESOURCE_VALIDATION = Rule(
     "resource-validation",
@@ -83,8 +83,8 @@ VALIDATION_OF_NODES = Rule(
     "validation-of-nodes",
     Severity.INFO,
     "Resource validations compare with what nodes have.",
-    "What nodes have is not in the repository, so such validations ({{K8_CPU}}, {{K8_MEMORY}}, {{K8_STORAGE}}, "
-    "{{K8_GPU}}) are not judged here. A task that is larger than every node stays Pending.",
+    "The repository does not know the nodes, so kubectl-tas does not judge validations with {{K8_CPU}}, {{K8_MEMORY}}, "
+    "{{K8_STORAGE}} or {{K8_GPU}}. A task that is larger than every node stays Pending.",
 )
 _COMPARED = {
     "GT": (operator.gt, "more than "),

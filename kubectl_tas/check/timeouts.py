@@ -22,24 +22,24 @@ TIMEOUT_TOO_LONG = Rule(
     "timeout-too-long",
     Severity.ERROR,
     "A workflow may run or wait for longer than its pool allows.",
-    "max_exec_timeout of a pool bounds how long a group of a workflow runs, and OSMO ends it then without a word "
-    "beforehand. Shorten exec_timeout, or leave it out: then the pool's default_exec_timeout counts.",
+    "max_exec_timeout of a pool limits how long a group of a workflow runs, and OSMO then ends it without a warning. "
+    "Shorten exec_timeout, or leave it out: then the pool's default_exec_timeout counts.",
 )
 EXIT_CODES = Rule(
     "exit-codes",
     Severity.WARNING,
     "An exit code has two actions, or a range ends before it begins.",
-    "Of two actions for one code the one that is written first counts, and a range that ends before it begins holds no "
-    "code. Write each code once, and ranges from the lower to the higher one.",
+    "If a code has two actions, the first one in the list counts. A range that ends before it begins contains no code. "
+    "Write each code once, and ranges from the lower to the higher code.",
 )
 EVICTION_SLOW = Rule(
     "eviction-slow",
     Severity.ERROR,
     "Pods of LOW work may take longer to end than the Config allows.",
-    "LOW work borrows GPUs of others. When they want them back, KAI evicts its pods, and each keeps its GPUs until it "
-    "ends or its terminationGracePeriodSeconds are over. With 2147483647 that is never. Save a checkpoint within "
+    "LOW work borrows GPUs of other queues. When they want them back, KAI evicts its pods. Each pod keeps its GPUs "
+    "until it ends, at most terminationGracePeriodSeconds; 2147483647 means never. Save a checkpoint within "
     "spec.maxGracePeriod of the Config (10m by default) and lower the field, or send the work as NORMAL. A preStop "
-    "hook runs within the same time.",
+    "hook counts for the same time.",
     protects=Waiving.CONFIG,
 )
 _GRACE = "terminationGracePeriodSeconds"

@@ -32,16 +32,16 @@ NAME_FOLDED = Rule(
     "name-folded",
     Severity.ERROR,
     "Two names of a workflow differ only in case and '_', or parts of a workload share one.",
-    "OSMO compares names without regard to case and takes '_' for '-', so the two would become one pod or "
-    "one group; the controllers of workloads take Worker and worker for one replica type, and refuse a name that is "
-    "there twice. Rename one; spell a topology group the same way wherever it is used.",
+    "OSMO ignores case in names and takes '_' for '-', so the two would become one pod or one group. The controllers "
+    "of workloads take Worker and worker for one replica type, and refuse a name that appears twice. Rename one. Spell "
+    "a topology group the same way everywhere.",
 )
 NAME_COLLISION = Rule(
     "name-collision",
     Severity.ERROR,
     "Two sources lead to objects of one kind with one name.",
-    "The second would overwrite the first in the cluster. Rename one of the sources. KAI knows PodGroups by their name "
-    "alone: two of one name in different namespaces of a cluster are one gang to it, which is charged to either queue.",
+    "The second would overwrite the first in the cluster. Rename one of the sources. KAI knows PodGroups by name "
+    "alone: two with one name in different namespaces of a cluster are one gang to KAI, charged to either queue.",
 )
 _Generated = Iterator[tuple[tuple[str, ...], object, "_Named"]]
 """Identity, source and place of every generated object whose name could meet another's."""

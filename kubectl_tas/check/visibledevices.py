@@ -23,10 +23,10 @@ GPU_BYPASS = Rule(
     "gpu-bypass",
     Severity.ERROR,
     "A container takes GPUs past the scheduler.",
-    "The container runtime of NVIDIA gives a container all GPUs of its node with NVIDIA_VISIBLE_DEVICES: all, a CDI "
-    "annotation, or a mount below /var/run/nvidia-container-devices. No queue is charged for them, and others "
-    "work on them. Remove it, and ask for nvidia.com/gpu in limits: the device plugin sets what the container sees. "
-    "Where a container must see GPUs that it does not ask for, spec.rules of the Config allows it: gpu-bypass: off.",
+    "With NVIDIA_VISIBLE_DEVICES: all, a CDI annotation, or a mount below /var/run/nvidia-container-devices, NVIDIA's "
+    "container runtime gives a container all GPUs of its node. KAI charges no queue for them, although other work uses "
+    "them. Remove it, and ask for nvidia.com/gpu in limits: the device plugin decides what the container sees. If a "
+    "container must see GPUs that it does not ask for, allow it in spec.rules of the Config: gpu-bypass: off.",
     protects=Waiving.CONFIG,
 )
 ConfigMaps = Mapping[tuple[str, str], FleetCompanion]

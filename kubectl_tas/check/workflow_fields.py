@@ -23,13 +23,13 @@ WORKFLOW_TASKS = Rule(
     "workflow-tasks",
     Severity.ERROR,
     "A workflow has neither groups nor tasks, or both.",
-    "Tasks of a group start together; tasks without a group start each for itself. Write one of the two.",
+    "Tasks of a group start together. Tasks without a group each start by themselves. Write one of the two.",
 )
 TOPOLOGY_KEY_REPEATED = Rule(
     "topology-key-repeated",
     Severity.ERROR,
     "A resource names one topology key twice.",
-    "A task runs in one domain of a level, so it can be in one group there. Remove one of the two.",
+    "A task runs in one domain of a level, so it can be in only one group there. Remove one of the two.",
 )
 WORKFLOW_BACKEND = Rule(
     "workflow-backend",
@@ -41,9 +41,9 @@ LABEL_RESERVED = Rule(
     "label-reserved",
     Severity.ERROR,
     "A workflow or a queue sets a label or an annotation that another tool sets.",
-    "Such a label of a pod decides its queue, its gang or its priority. On a Queue it says who applies the Queue, or "
-    "which shard sees it. Two values for one key would fight. Remove it. Say the priority with workflow.priority, "
-    "and the shard with spec.nodePool of the pool.",
+    "On a pod, such a label decides the queue, the gang or the priority. On a Queue, it decides who applies the Queue, "
+    "or which shard sees it. Two tools would overwrite each other's value. Remove it. Set the priority with "
+    "workflow.priority, and the shard with spec.nodePool of the pool.",
 )
 LABEL_POLICY = Rule(
     "label-policy",
@@ -57,30 +57,30 @@ LABEL_POLICY_WARNING = Rule(
     "label-policy-warning",
     Severity.WARNING,
     "A workflow breaks spec.labels_config where it only warns.",
-    "OSMO accepts such a workflow with a warning, until the enforcement of the policy is enforce. Add the label, or "
-    "choose a value of the allow_list.",
+    "OSMO accepts such a workflow with a warning, as long as the policy does not say `enforcement: enforce`. Add the "
+    "label, or choose a value of the allow_list.",
 )
 RESOURCE_UNNAMED = Rule(
     "resource-unnamed",
     Severity.WARNING,
     "A task names no resource, and its workflow has none called default.",
-    "A task that names no resource uses the one called default. Without that one it has neither GPUs nor a "
-    "topology, and OSMO refuses it. Name one in the task, or define default, empty where nothing is asked for.",
+    "A task that names no resource uses the one called default. Without it, the task has neither GPUs nor a topology, "
+    "and OSMO refuses the workflow. Name a resource in the task, or define default, empty if the task needs nothing.",
 )
 TASK_DATA = Rule(
     "task-data",
     Severity.ERROR,
     "An input, output or file of a task does not say what it is, or says two things.",
-    "OSMO refuses such a workflow. An input is the output of a task, a url or a dataset; an output goes to a url or to "
-    "a dataset; a file has its contents, or a localpath that they are read from.",
+    "OSMO refuses such a workflow. An input is the output of a task, a url or a dataset. An output goes to a url or to "
+    "a dataset. A file has contents, or a localpath.",
 )
 PRIVILEGED_TASK = Rule(
     "privileged-task",
     Severity.WARNING,
     "A task is privileged, or uses the network or paths of its node.",
-    "Such a container can do on the node what it likes: see the work of others, take GPUs that it was not given. "
-    "Remove the field, or give the pool platforms, which say what tasks may do; where a repository is to have "
-    "such tasks, spec.rules of the Config allows them for all: privileged-task: off.",
+    "Such a container can do anything on the node: see the work of others, and take GPUs that it did not get. Remove "
+    "the field, or give the pool platforms that say what tasks may do. To allow such tasks in the whole repository, "
+    "use spec.rules of the Config: privileged-task: off.",
     protects=Waiving.CONFIG,
 )
 _PRIVILEGES = {

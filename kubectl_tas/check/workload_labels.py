@@ -31,62 +31,62 @@ WORKLOAD_POOL = Rule(
     "workload-pool",
     Severity.ERROR,
     "A workload does not say which pool it belongs to.",
-    "Without a pool it has no queue, and KAI would put it into a default queue that nobody guarantees "
-    "anything. Add the label kubectl-tas/pool with the name of a pool, or pool--subpool.",
+    "Without a pool the workload has no queue, and KAI would put it into a default queue without a guarantee. Add the "
+    "label kubectl-tas/pool with the name of a pool, or pool--subpool.",
 )
 WORKLOAD_LABEL = Rule(
     "workload-label",
     Severity.ERROR,
     "A kubectl-tas/ label of a workload, or its value, is unknown.",
-    "A misspelled label would be ignored: a workload meant to be LOW would run as NORMAL. Read are the labels "
-    "kubectl-tas/pool, kubectl-tas/priority (HIGH, NORMAL, LOW), kubectl-tas/podgroup (owned), "
-    "kubectl-tas/gang (a name) and kubectl-tas/replace (true), all on the workload itself.",
+    "A misspelled label has no effect: a workload that should be LOW would run as NORMAL. kubectl-tas reads the labels "
+    "kubectl-tas/pool, kubectl-tas/priority (HIGH, NORMAL, LOW), kubectl-tas/podgroup (owned), kubectl-tas/gang (a "
+    "name) and kubectl-tas/replace (true), all on the workload itself.",
 )
 WORKLOAD_CONFLICT = Rule(
     "workload-conflict",
     Severity.ERROR,
     "A workload contradicts the queue, scheduler, priority, namespace or SubGroup of its pool.",
-    "What a user wrote is never overwritten, and two values would fight in the cluster. KAI reads the labels "
-    "priorityClassName and kai.scheduler/preemptibility before any field, on the object, on what is made from it and "
-    "on pods; all keys that count are in docs/admission.md. Remove the value, or choose the pool or the priority that "
-    "it belongs to.",
+    "`render` never overwrites what a user wrote, and two values would contradict each other in the cluster. KAI reads "
+    "the labels priorityClassName and kai.scheduler/preemptibility before any field: on the object, on the objects "
+    "made from it, and on pods. docs/admission.md lists all keys that count. Remove the value, or choose the pool or "
+    "the priority that it belongs to.",
 )
 WORKLOAD_MINIMUM = Rule(
     "workload-minimum",
     Severity.ERROR,
     "A workload needs fewer than one pod to start, or more than it has.",
-    "KAI would refuse the gang, or wait for pods that never come. Use a number from 1 to the number of pods.",
+    "KAI would refuse the gang, or wait for pods that never exist. Use a number from 1 to the number of pods.",
 )
 PODGROUP_UNKNOWN = Rule(
     "podgroup-unknown",
     Severity.ERROR,
     "A Pod joins a PodGroup that is not declared, and names no pool.",
-    "A Pod goes where its PodGroup goes. Where that lives elsewhere nothing tells which queue pays for the Pod. "
+    "A Pod goes where its PodGroup goes. If the PodGroup is elsewhere, nothing tells which queue pays for the Pod. "
     "Declare the PodGroup, or add the label kubectl-tas/pool.",
 )
 WORKLOAD_TOPOLOGY = Rule(
     "workload-topology",
     Severity.WARNING,
     "A workload names a Topology that is not rendered.",
-    "The Topology may live elsewhere; its levels cannot be checked here, and stay as they are written.",
+    "The Topology may exist elsewhere. kubectl-tas cannot check its levels, and leaves them unchanged.",
 )
 WORKLOAD_SCHEDULER = Rule(
     "workload-scheduler",
     Severity.INFO,
     "A workload has no pod template, so its scheduler cannot be set here.",
-    "The pods of a TrainJob are made from the runtime that it names. Set schedulerName there. The queue and the "
-    "priority are set on the TrainJob, where KAI reads them. The guard judges pods by their own labels: where it is "
-    "on, label them in the runtime, in podTemplateOverrides (Kubeflow Trainer 2.1) or in runtimePatches (from 2.2). "
-    "Seldon Core makes the pods of its own servers without a scheduler, unless componentSpecs has their containers.",
+    "A TrainJob takes its pods from the runtime that it names. Set schedulerName there. `render` sets the queue and "
+    "the priority on the TrainJob, where KAI reads them. The guard judges pods by their own labels. If it is on, label "
+    "them in the runtime, in podTemplateOverrides (Kubeflow Trainer 2.1) or in runtimePatches (from 2.2). Seldon Core "
+    "makes the pods of its own servers without a scheduler, unless componentSpecs has their containers.",
 )
 NODES_LEFT = Rule(
     "nodes-left",
     Severity.WARNING,
     "A workload chooses other nodes than those of its pool.",
-    "What a workload says itself stays. A nodeSelector beside that of the pool takes nodes of others, while the queue "
-    "of the pool is charged. An affinity against the pool's selector leaves no node. Where each platform of a pool "
-    "says a label of its nodes, such as nvidia.com/gpu.product, the nodes have one of these values. Remove the key, or "
-    "send the work to the pool whose nodes it asks for.",
+    "`render` keeps what a workload says itself. A nodeSelector in addition to that of the pool takes nodes of other "
+    "pools, but charges the queue of this pool. An affinity against the pool's selector leaves no node. If each "
+    "platform of a pool names a label of its nodes, such as nvidia.com/gpu.product, the nodes have one of these "
+    "values. Remove the key, or send the work to the pool with the nodes that it asks for.",
     protects=Waiving.CONFIG,
 )
 _Sent: TypeAlias = "Declared[AnyWorkload] | Declared[PodCliqueSet]"

@@ -49,14 +49,14 @@ SUBGROUP_CYCLE = Rule(
     "subgroup-cycle",
     Severity.ERROR,
     "SubGroups are each other's parents.",
-    "A tree has a top; here KAI would find none and the gang never starts. Remove one of the parents.",
+    "The tree has no root, so KAI never starts the gang. Remove one of the parents.",
 )
 SUBGROUP_MINIMUM = Rule(
     "subgroup-minimum",
     Severity.ERROR,
     "KAI refuses minMember or minSubGroup, or they are more than can be there.",
-    "Pods are counted on leaves: from 0.15 KAI's webhook demands minMember on a leaf and refuses it on a "
-    "SubGroup with children, which may have minSubGroup instead.",
+    "KAI counts pods on leaves: from 0.15 its webhook demands minMember on a leaf and refuses it on a SubGroup with "
+    "children, which may have minSubGroup instead.",
 )
 CONSTRAINT_TOPOLOGY = Rule(
     "constraint-topology",
@@ -69,53 +69,51 @@ PODGROUP_QUEUE = Rule(
     "podgroup-queue",
     Severity.WARNING,
     "A hand-written PodGroup names a queue that is unknown or takes no work.",
-    "The queue may live elsewhere. Where it does not, the gang stays Pending.",
+    "The queue may exist elsewhere. If not, the gang stays Pending.",
     protects=Waiving.CONFIG,
 )
 PODGROUP_PRIORITY = Rule(
     "podgroup-priority",
     Severity.WARNING,
     "A hand-written PodGroup names a PriorityClass that neither this repository nor KAI makes.",
-    "The class may live elsewhere. Where it does not, KAI counts the PodGroup as the cluster's default class, or "
-    "as 50: whatever its priority was meant to be, it can be preempted. Kubernetes' own classes, system-..., are above "
-    "all that a repository renders.",
+    "The class may exist elsewhere. If not, KAI gives the PodGroup the cluster's default class, or 50, so it is "
+    "preemptible. Kubernetes' own classes, system-..., rank above everything that a repository renders.",
     protects=Waiving.CONFIG,
 )
 PODGROUP_NAMESPACE = Rule(
     "podgroup-namespace",
     Severity.WARNING,
     "A hand-written PodGroup is in another namespace than the work of its queue.",
-    "No workload of this repository can join it, so whoever does takes from the queue without a review. Write a "
-    "namespace of the pool or the subpool whose queue it names.",
+    "No workload of this repository can join it. Pods from elsewhere that join it use the queue without a review. "
+    "Write a namespace of the pool or the subpool whose queue it names.",
     protects=Waiving.CONFIG,
 )
 PODGROUP_TOPOLOGY = Rule(
     "podgroup-topology",
     Severity.WARNING,
     "A hand-written PodGroup names a Topology that is not rendered.",
-    "The Topology may live elsewhere; its levels cannot be checked here.",
+    "The Topology may exist elsewhere; kubectl-tas cannot check its levels.",
 )
 PODGROUP_SPELLING = Rule(
     "podgroup-spelling",
     Severity.INFO,
     "A hand-written PodGroup spells subGroups as subgroups.",
-    "An API server drops the field under that name without a word. It is rendered under the right one.",
+    "The API server drops the misspelled field without a message. `render` writes the right name.",
 )
 PODGROUP_MEMBER = Rule(
     "podgroup-member",
     Severity.ERROR,
     "A Pod of a PodGroup names no SubGroup that takes pods.",
-    "KAI never places a pod whose label kai.scheduler/subgroup-name is missing while the PodGroup has SubGroups, names "
-    "none of them, or names one that has others below it; the rest of the gang waits for it. Name a SubGroup without "
-    "children.",
+    "If a PodGroup has SubGroups, KAI places a pod only if its label kai.scheduler/subgroup-name names a SubGroup "
+    "without children. The rest of the gang waits for that pod. Name such a SubGroup.",
 )
 PODGROUP_SHORT = Rule(
     "podgroup-short",
     Severity.ERROR,
     "Fewer Pods are declared for a PodGroup than it needs to start.",
-    "KAI places none of them before minMember of them are there. Declare the others beside them, or lower minMember. "
-    "Where something else makes the others, waive the rule there. The rule skips a PodGroup if no pod of it stands "
-    "here.",
+    "KAI places none of the pods before minMember of them exist. Declare the others in the same repository, or lower "
+    "minMember. If something else makes the others, waive the rule there. The rule skips a PodGroup if no file "
+    "declares a pod of it.",
     protects=Waiving.ANYBODY,
 )
 COMMON_CLASSES = PRIORITY_CLASSES

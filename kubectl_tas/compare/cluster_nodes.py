@@ -34,27 +34,26 @@ GUARANTEE_EXCEEDS_NODES = Rule(
     "guarantee-exceeds-nodes",
     Severity.WARNING,
     "Pools are guaranteed more GPUs than their nodes have.",
-    "Such guarantees cannot all be kept: work within its quota waits for GPUs that are not there. Counted is what "
-    "KAI counts: the GPUs that nodes have for pods (allocatable, MIG devices by their slices), but not of nodes that "
-    "are cordoned or not ready. A pool may use the nodes that match its nodes.selector and its nodePool; what is "
-    "guaranteed to its child pools counts for these, on their nodes. What pods of other schedulers hold there, which "
-    "KAI subtracts, is not known here.",
+    "KAI cannot keep all these guarantees: work within its quota waits for GPUs that do not exist. This rule counts as "
+    "KAI does: allocatable GPUs, MIG devices by their slices, without nodes that are cordoned or not ready. A pool may "
+    "use the nodes that match its nodes.selector and its nodePool. The guarantees of child pools count on their own "
+    "nodes. KAI also subtracts GPUs that pods of other schedulers hold; this rule does not know them.",
     protects=Waiving.CONFIG,
 )
 SELECTOR_WITHOUT_NODES = Rule(
     "selector-without-nodes",
     Severity.WARNING,
     "No node has the labels that a pool, a platform or a workload asks for.",
-    "A pool's nodes.selector is put on all its pods, and its nodePool names the shard of KAI's scheduler that places "
-    "them. A workload chooses among these nodes by nodeSelector and affinity, such as by nvidia.com/gpu.product. "
-    "Without a node that has the labels the pods never run. Correct them, or label the nodes.",
+    "`render` puts a pool's nodes.selector on all its pods, and its nodePool names the shard of KAI's scheduler that "
+    "places them. A workload chooses among these nodes by nodeSelector and affinity, for example by "
+    "nvidia.com/gpu.product. If no node has the labels, the pods never run. Correct them, or label the nodes.",
     protects=Waiving.CONFIG,
 )
 LEVEL_WITHOUT_NODES = Rule(
     "level-without-nodes",
     Severity.WARNING,
     "No node of the cluster has the label of a level, or those of all levels.",
-    "KAI leaves a node that lacks the label of any level out of the whole topology, so nothing that is placed by it "
+    "KAI leaves a node that lacks the label of any level out of the whole topology, so no work with this topology "
     "would ever run. Correct the label, label the nodes, or leave the level out.",
     protects=Waiving.CONFIG,
 )
@@ -62,10 +61,10 @@ LEVELS_NOT_NESTED = Rule(
     "levels-not-nested",
     Severity.ERROR,
     "A domain of a level has nodes in several domains of a coarser level.",
-    "KAI reads the labels of a node from the coarsest level down. It takes such a domain for several of one name. A "
-    "gang that must be in one of them is offered each part, never the whole. Most often two levels are in the wrong "
-    "order, or nodes have a wrong label. `kubectl tas topology suggest` shows in which order labels nest. If several "
-    "racks share a name, such as rack-1 of each zone, waive the rule at that level.",
+    "KAI reads the labels of a node from the coarsest level down, and takes such a domain for several domains of one "
+    "name. It offers a gang that must be in one of them each part, never the whole. Most often two levels are in the "
+    "wrong order, or nodes have a wrong label. `kubectl tas topology suggest` shows in which order labels nest. If "
+    "several racks share a name, such as rack-1 of each zone, waive the rule at that level.",
 )
 
 
@@ -280,9 +279,9 @@ REQUIRED_ABOVE_COMMON_DOMAIN = Rule(
     Severity.WARNING,
     "Work requires a level, but all nodes share one domain of a finer level.",
     "KAI begins with the finest domain that all nodes of the topology share, and finds no room in a coarser one (0.12 "
-    "to 0.17): in a cluster of one rack, what requires one zone never runs. Prefer a finer level beside the required "
-    "one, which costs nothing and stays right when there are more racks. Before 0.12.9 the preferred level must be as "
-    "fine as what the nodes share.",
+    "to 0.17). In a cluster of one rack, work that requires one zone never runs. Prefer a finer level in addition to "
+    "the required one. This costs nothing and stays right when you add racks. Before 0.12.9 the preferred level must "
+    "be as fine as the one that the nodes share.",
     protects=Waiving.ANYBODY,
 )
 

@@ -23,18 +23,18 @@ TOPOLOGY_REMOVED = Rule(
     "topology-removed",
     Severity.ERROR,
     "A cluster topology is removed that is still used.",
-    "A finalizer keeps it in the cluster while a PodCliqueSet names it, and what a pool, a workload or a PodGroup asks "
-    "of it would never be found. Move its users to another topology first.",
+    "A finalizer keeps it in the cluster while a PodCliqueSet names it. Pools, workloads and PodGroups that name it "
+    "would never find their levels. Move its users to another topology first.",
     protects=Waiving.CONFIG,
 )
 TOPOLOGY_LEVELS_CHANGED = Rule(
     "topology-levels-changed",
     Severity.ERROR,
     "The levels of a topology or pool change while they place work.",
-    "Pods have been placed by the old levels, so Grove's webhook refuses the change until no PodCliqueSet that uses it "
-    "has a scheduled pod; the Topology of the scheduler cannot be changed at all, only made anew. For workflows, "
-    "workloads and PodGroups that ask for its levels a new level is no matter, one that goes or moves is. Drain them "
-    "first, or declare a second topology. With the cluster's state, what does not run does not count.",
+    "KAI placed pods by the old levels, so Grove's webhook refuses the change until no PodCliqueSet that uses the "
+    "topology has a scheduled pod. Nobody can change the scheduler's Topology; it must be recreated. For workflows, "
+    "workloads and PodGroups that ask for its levels, you may add a level, but not remove or move one. Drain them "
+    "first, or declare a second topology. If you pass the cluster's state, work that does not run is not counted.",
     protects=Waiving.CONFIG,
 )
 
@@ -135,24 +135,24 @@ SET_CONSTRAINT_CHANGED = Rule(
     "set-constraint-changed",
     Severity.ERROR,
     "A topologyConstraint of an existing PodCliqueSet changes (Grove's rule 1).",
-    "Domains of a deployed set cannot be changed; Grove's webhook refuses it. Deploy the set under another name, or "
-    "delete it first. With the cluster's state, a set that is not deployed may be changed.",
+    "Grove's webhook refuses to change the domains of a deployed set. Deploy the set under another name, or delete it "
+    "first. If you pass the cluster's state, a set that is not deployed may change.",
     protects=Waiving.CONFIG,
 )
 SET_REFERENCE_CHANGED = Rule(
     "set-reference-changed",
     Severity.WARNING,
     "A PodCliqueSet that may have scheduled pods names another topology.",
-    "The reference may change only while no pod of the set has a node (Grove's rule 3). Pass the "
-    "cluster's state to have that checked.",
+    "The reference may change only while no pod of the set has a node (Grove's rule 3). To check that, pass the "
+    "cluster's state.",
     protects=Waiving.CONFIG,
 )
 SET_REFERENCE_LOCKED = Rule(
     "set-reference-locked",
     Severity.ERROR,
     "A PodCliqueSet with scheduled pods names another topology (Grove's rule 3).",
-    "Its pods have been placed by the old topology, so Grove's webhook refuses the change. Delete the set and "
-    "deploy it anew.",
+    "KAI placed its pods by the old topology, so Grove's webhook refuses the change. Delete the set and deploy it "
+    "again.",
     protects=Waiving.CONFIG,
 )
 Domains = tuple[str | None, str | None]

@@ -29,35 +29,35 @@ CHANGE_REFUSED = Rule(
     "change-refused",
     Severity.ERROR,
     "A change concerns a field that an existing object cannot change.",
-    "An API server, or the webhook of an operator, refuses to apply it, and with it a GitOps tool's whole sync may "
-    "fail: the pod template of a Job, all but the size of a volume, most of a StatefulSet. What a pool adds to its "
-    "workloads counts too: a Job that goes to another pool has another queue in its template. Give the object a new "
-    "name, or the label kubectl-tas/replace: docs/review.md.",
+    "The API server or an operator's webhook refuses to apply the change, and the whole sync of a GitOps tool may fail "
+    "with it. Examples: the pod template of a Job, anything but the size of a volume, most fields of a StatefulSet. "
+    "Fields that a pool adds count too: a Job that moves to another pool gets another queue in its template. Give the "
+    "object a new name, or the label kubectl-tas/replace: docs/review.md.",
     protects=Waiving.CONFIG,
 )
 CHANGE_KEPT = Rule(
     "change-kept",
     Severity.WARNING,
     "A change is applied, but what runs stays as it was.",
-    "Operators of the training kinds, and KubeRay, make the pods that are missing and compare no others: what runs "
-    "keeps the old template, and a pod that fails comes back with the new one, beside others with the old. Give the "
-    "object a new name, or delete it first.",
+    "KubeRay and the operators of training jobs create missing pods and compare no others. Running pods keep the old "
+    "template. A pod that fails comes back with the new template, next to pods with the old one. Give the object a new "
+    "name, or delete it first.",
     protects=Waiving.CONFIG,
 )
 CHANGE_REPLACED = Rule(
     "change-replaced",
     Severity.INFO,
     "A change deletes an object and makes it anew.",
-    "Its label kubectl-tas/replace asks for that, or its kind is always replaced. What runs of it ends, and starts "
-    "again with the new fields.",
+    "The label kubectl-tas/replace asks for this, or objects of this kind are always replaced. Running pods end, and "
+    "start again with the new fields.",
     protects=Waiving.CONFIG,
 )
 REPLACE_LEFT = Rule(
     "replace-left",
     Severity.WARNING,
     "An object has the label kubectl-tas/replace, but needs it no more.",
-    "Argo CD deletes and makes anew what has Replace=true and Force=true in each sync that it takes part in, not only "
-    "where it has changed: a later sync of anything beside it ends what runs. Remove the label.",
+    "Argo CD recreates an object with Replace=true and Force=true in each sync that includes it, even if it has not "
+    "changed. So a later sync of any other object ends its running pods. Remove the label.",
     protects=Waiving.CONFIG,
 )
 MAX_SHOWN = 60
@@ -240,9 +240,10 @@ NAMESPACE_CHANGED = Rule(
     "namespace-changed",
     Severity.WARNING,
     "Work goes to another namespace than before.",
-    "No object can move: what runs in the old namespace is removed, or runs on beside the new where nothing prunes, "
-    "and all of it starts again in the new one, without the Secrets and volumes of the old. Make the change once "
-    "the work is done, or keep the namespace: on the workload itself, or as the first of its pool's or subpool's.",
+    "No object can move between namespaces. The GitOps tool deletes the work in the old namespace, or leaves it "
+    "running if it does not prune. The work starts again in the new namespace, without the Secrets and volumes of the "
+    "old one. Make the change once the work is done. Or keep the namespace: on the workload itself, or as the first of "
+    "its pool's or subpool's.",
     protects=Waiving.CONFIG,
 )
 _Key = tuple[str, str, str]

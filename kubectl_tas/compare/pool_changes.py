@@ -20,26 +20,25 @@ POOL_GONE = Rule(
     "pool-gone",
     Severity.INFO,
     "A pool is gone or has another name, and its queues with it.",
-    "Work that runs keeps the old queue. Once that is pruned, KAI counts its pods for no pool although they hold their "
-    "GPUs, and neither reclaims nor starts any of them. What a GitOps tool replaces begins anew in the new queue. Let "
-    "the work end first: docs/draining.md.",
+    "Running work keeps the old queue. Once the GitOps tool prunes that queue, KAI charges the pods to no pool "
+    "although they hold their GPUs, and neither reclaims nor starts any of them. Work that a GitOps tool replaces "
+    "starts again in the new queue. Let the work end first: docs/draining.md.",
     protects=Waiving.CONFIG,
 )
 POOL_BUSY = Rule(
     "pool-busy",
     Severity.WARNING,
     "A pool is gone or has another name, and its queues hold running work.",
-    "Once the queues are pruned, KAI counts these pods for no pool although they hold their GPUs: it promises GPUs "
-    "that are taken. Wait until the work has ended: docs/draining.md.",
+    "Once the GitOps tool prunes the queues, KAI charges these pods to no pool although they hold their GPUs. It then "
+    "promises GPUs that are taken. Wait until the work has ended: docs/draining.md.",
     protects=Waiving.CONFIG,
 )
 POOL_MOVED = Rule(
     "pool-moved",
     Severity.INFO,
     "A pool gets another parent, or loses its parent.",
-    "Its queue changes its parent in place: the names of its queues stay, and so does the work that runs. From the "
-    "next cycle of the scheduler on it counts for the new parent and those above it, for the old one no more. KAI "
-    "(0.13 to 0.17) refuses no such change.",
+    "KAI (0.13 to 0.17) accepts the change. Queues keep their names, and running work keeps running. From the next "
+    "scheduling cycle on, the work counts for the new parent and those above it, and no longer for the old one.",
     protects=Waiving.CONFIG,
 )
 MEANING = (
@@ -129,17 +128,17 @@ SUBPOOL_STATE_CHANGED = Rule(
     "subpool-state-changed",
     Severity.ERROR,
     "A subpool takes a forbidden step between states, or changes while frozen.",
-    "ACTIVE goes to DELETING, or to ARCHIVED where nothing runs; DELETING is frozen until it is ARCHIVED; ARCHIVED "
-    "can only be made ACTIVE again. A subpool that is DELETING lets finish what was declared for it when it became so, "
-    "and nothing else. `kubectl tas subpool` makes these changes.",
+    "An ACTIVE subpool may become DELETING, or ARCHIVED if nothing runs. A DELETING one is frozen until it is "
+    "ARCHIVED. An ARCHIVED one may only become ACTIVE again. A DELETING subpool accepts only work that it had when it "
+    "became DELETING. `kubectl tas subpool` makes these changes.",
     protects=Waiving.CONFIG,
 )
 SUBPOOL_REMOVED = Rule(
     "subpool-removed",
     Severity.ERROR,
     "The document of a subpool is gone.",
-    "Subpools are never deleted: ARCHIVED ones stay as the record of what there was. Bring the document back, with "
-    "state ARCHIVED. It may go together with the pool; once the pool is gone, the record stays.",
+    "Nobody deletes subpools: ARCHIVED ones stay as a record. Restore the document, with state ARCHIVED. It may go "
+    "together with the pool; once the pool is gone, the record stays.",
     protects=Waiving.CONFIG,
 )
 

@@ -26,16 +26,16 @@ SET_LEVELS_UNAVAILABLE = Rule(
     "set-levels-unavailable",
     Severity.WARNING,
     "A PodCliqueSet of the cluster asks for a level or topology that the cluster lacks.",
-    "Grove drops such constraints from the gang and sets the condition TopologyLevelsUnavailable, so that pods of "
-    "the set may be placed anywhere. Bring the topology back, or deploy the set anew with domains that exist.",
+    "Grove drops such constraints from the gang and sets the condition TopologyLevelsUnavailable, so KAI may place "
+    "pods of the set anywhere. Restore the topology, or deploy the set again with domains that exist.",
     protects=Waiving.CONFIG,
 )
 TOPOLOGY_DRIFT = Rule(
     "topology-drift",
     Severity.WARNING,
     "A cluster topology has other levels in the cluster than here.",
-    "Domains that are valid here may not be there. Apply the file, or take over what the cluster has; the levels "
-    "of grove-topology change when Grove's operator is restarted with its new configuration.",
+    "A domain that is valid here may be missing there. Apply the file, or copy the levels of the cluster. The levels "
+    "of grove-topology change when Grove's operator restarts with its new configuration.",
     protects=Waiving.CONFIG,
 )
 
@@ -44,8 +44,8 @@ TOPOLOGY_UNDEPLOYED = Rule(
     "topology-undeployed",
     Severity.INFO,
     "A cluster topology is only in the repository, or only in the cluster.",
-    "A new file has not been applied yet, or an old one was removed and not pruned. Sets that use a topology that is "
-    "not there are refused.",
+    "Nobody has applied a new file yet, or an old file was removed without pruning. Grove refuses sets that use a "
+    "topology which the cluster lacks.",
     protects=Waiving.CONFIG,
 )
 

@@ -39,18 +39,18 @@ BASE_UNREAD = Rule(
     "base-unread",
     Severity.WARNING,
     "Documents of the base cannot be read.",
-    "What cannot be read cannot be compared, so a change that must not be made may pass unseen. `--strict` fails for "
-    "it. The change that repairs the base has this warning too: let it repair nothing else, look at it yourself, and "
-    "merge it without `--strict`. Or compare with the last revision that was valid. Files of a submodule are not "
-    "compared either, nor is a repository that moves to another folder.",
+    "kubectl-tas cannot compare what it cannot read, so a forbidden change may pass unseen. `--strict` fails for it. "
+    "The change that repairs the base has this warning too: let it repair nothing else, look at it yourself, and merge "
+    "it without `--strict`. Or compare with the last valid revision. Files of a submodule are not compared either, nor "
+    "is a repository that moves to another folder.",
     protects=Waiving.CONFIG,
 )
 BASE_EMPTY = Rule(
     "base-empty",
     Severity.INFO,
     "The base has no file of this repository.",
-    "All that is declared counts as new, as in the first change of a repository. In any other change `--base` names "
-    "the wrong revision, or -C the wrong folder.",
+    "Everything counts as new, as in the first change of a repository. In any other change, `--base` names the wrong "
+    "revision or -C the wrong folder.",
     protects=Waiving.CONFIG,
 )
 
@@ -59,16 +59,16 @@ CLUSTER_UNREAD = Rule(
     "cluster-unread",
     Severity.ERROR,
     "One of several clusters could not be read.",
-    "What is declared for it was not compared with it, so a change that must not be made may pass unseen. The others "
-    "were compared. Each backend needs a context that kubectl knows; --backend asks one of them alone.",
+    "kubectl-tas did not compare the files with this cluster, so a forbidden change may pass unseen. It compared the "
+    "other clusters. Each backend needs a context that kubectl knows. With --backend you ask one of them alone.",
     protects=Waiving.CONFIG,
 )
 NODES_UNREAD = Rule(
     "nodes-unread",
     Severity.INFO,
     "The nodes of a cluster could not be read.",
-    "Nobody can tell whether the guarantees of its pools exceed what it has. Listing nodes needs a ClusterRole that "
-    "allows it; a file for --cluster-state may have them too.",
+    "kubectl-tas cannot compare the guarantees of the pools with the nodes of this cluster. To list nodes you need a "
+    "ClusterRole that allows it. A file for --cluster-state may contain the nodes too.",
     protects=Waiving.CONFIG,
 )
 
@@ -195,8 +195,8 @@ PRIORITY_CLASS_CHANGED = Rule(
     "priority-class-changed",
     Severity.ERROR,
     "A PriorityClass stands for another priority than before.",
-    "Each priority has a value of its own, and an API server refuses to change the value of a PriorityClass, so the "
-    "manifests could not be applied. Give the priority a class with a name that was not used before.",
+    "Each priority has its own value, and the API server refuses to change the value of a PriorityClass. So nobody "
+    "could apply the manifests. Give the priority a class with a name that you have not used before.",
     protects=Waiving.CONFIG,
 )
 _PATH = ("spec", "priorityClasses")

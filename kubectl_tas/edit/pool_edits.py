@@ -31,8 +31,8 @@ POOL_IN_USE = Rule(
     "pool-in-use",
     Severity.ERROR,
     "A command removes a pool that has work or child pools.",
-    "The work would be sent to a queue that does not exist and stay Pending for ever, and so would that of the pools "
-    "below. Move or remove their files first.",
+    "Without the pool, its work and that of the pools below would name a queue that does not exist, and stay Pending "
+    "for ever. Move or remove their files first.",
 )
 
 

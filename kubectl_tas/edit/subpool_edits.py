@@ -37,8 +37,8 @@ SUBPOOL_TRANSITION = Rule(
     "subpool-transition",
     Severity.ERROR,
     "A command asks of a subpool what its state does not allow.",
-    "A subpool is created once. Its quota changes only while it is ACTIVE. DELETING is frozen until nothing runs "
-    "there, and ARCHIVED can only be recreated; that way the files tell what the queues went through.",
+    "You create a subpool once. You can change its quota only while it is ACTIVE. DELETING is frozen until nothing "
+    "runs there, and you can only recreate an ARCHIVED one. So the files tell the history of the queues.",
 )
 SUBPOOL_UNKNOWN = Rule(
     "subpool-unknown",

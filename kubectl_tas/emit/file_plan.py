@@ -325,9 +325,9 @@ MANIFESTS_STALE = Rule(
     "manifests-stale",
     Severity.ERROR,
     "A committed manifest is not what would be rendered.",
-    "Argo CD and Flux apply what is committed, so the cluster would not get what the files of the repository say, or "
-    "would keep what they say no more. Only `check` looks at manifests. Run `kubectl tas render` and commit what it "
-    "writes; nobody edits a manifest by hand.",
+    "Argo CD and Flux apply the committed manifests. The cluster would miss what the files say now, or keep what they "
+    "no longer say. Only `check` looks at manifests. Run `kubectl tas render` and commit what it writes. Do not edit "
+    "manifests by hand.",
 )
 
 

@@ -27,18 +27,18 @@ OUTPUT_FOREIGN = Rule(
     "output-foreign",
     Severity.ERROR,
     "A file in or above the output folder changes what a GitOps tool applies.",
-    "The manifests are as they were, and the cluster gets something else: Argo CD merges .argocd-source.yaml over its "
-    "Application, Flux leaves out what .sourceignore names, kustomize refuses a folder with two kustomizations, and a "
-    "manifest that nobody rendered is applied with the others. Remove the file. A file that is there on purpose is "
-    "named in spec.outputKeeps of the Config. Text such as README.md is no finding.",
+    "Such a file changes what reaches the cluster. Argo CD merges .argocd-source.yaml over its Application, Flux "
+    "leaves out what .sourceignore names, kustomize refuses a folder with two kustomizations, and a manifest that "
+    "`render` did not write is applied with the others. Remove the file. If a file is there on purpose, list it in "
+    "spec.outputKeeps of the Config. Text such as README.md is no finding.",
     protects=Waiving.CONFIG,
 )
 OUTPUT_MOVED = Rule(
     "output-moved",
     Severity.ERROR,
     "The output folder has changed, and files are left in the old one.",
-    "Argo CD and Flux apply the old folder until somebody points them at the new one, and no command looks at the "
-    "files there any more: whoever edits them changes the cluster unseen. Remove the old folder in the same change.",
+    "Argo CD and Flux apply the old folder until you point them at the new one. No command checks the files there any "
+    "more, so whoever edits them changes the cluster unseen. Remove the old folder in the same change.",
     protects=Waiving.CONFIG,
 )
 _IGNORE, _ATTRIBUTES, _MODULES = ".sourceignore", ".gitattributes", ".gitmodules"

@@ -42,23 +42,23 @@ SUBPOOL_CLOSED = Rule(
     Severity.ERROR,
     "Work is sent to a DELETING or ARCHIVED subpool.",
     "Such a subpool takes no new work: its queue has no quota, or is gone. Choose another subpool, or the pool itself. "
-    "What spec.draining of a DELETING subpool lists was there before, and may finish.",
+    "Work in spec.draining of a DELETING subpool was there before, and may finish.",
     protects=Waiving.CONFIG,
 )
 OVER_SHARED_QUOTA = Rule(
     "over-shared-quota",
     Severity.ERROR,
     "HIGH or NORMAL work asks a pool for more than its parts leave.",
-    "The rest of the pool is guaranteed to these. Ask for less, use LOW priority, or a subpool.",
+    "The rest of the pool is guaranteed to its parts. Ask for less, use LOW priority, or use a subpool.",
     protects=Waiving.CONFIG,
 )
 OVER_QUOTA = Rule(
     "over-quota",
     Severity.ERROR,
     "A gang is larger than its queue can ever hold.",
-    "Work that cannot be preempted must stay within the quota (KAI says NonPreemptibleOverQuota), and LOW work within "
-    "the maximum of the pool and of those above it (OverLimit), so a larger gang is never scheduled. Workloads that "
-    "share a kubectl-tas/gang are one gang, and a segment that is needed is needed whole. Ask for less, use LOW "
+    "Non-preemptible work must stay within the quota (KAI reports NonPreemptibleOverQuota). LOW work must stay within "
+    "the maximum of the pool and of the pools above it (OverLimit). So KAI never schedules a larger gang. Workloads "
+    "with the same kubectl-tas/gang are one gang, and a required segment counts as a whole. Ask for less, use LOW "
     "priority, or raise the quota.",
     protects=Waiving.CONFIG,
 )
@@ -66,19 +66,19 @@ OVER_QUOTA_RUNNING = Rule(
     "over-quota-running",
     Severity.WARNING,
     "Work asks for more than its queue may hold since its quota was lowered.",
-    "A decrease ends nothing that runs: KAI evicts nothing that cannot be preempted, and starts nothing of the queue "
-    "until enough has ended. Work that had room at the revision of --base, or that the cluster of --live or "
-    "--cluster-state shows as running, and that has not changed, is a warning. Where spec.overQuota of the pool or "
-    "subpool lists it with what it asks for, it is a note, also without --base. New or changed work is an error: KAI "
-    "would leave its pods Pending. `kubectl tas subpool` writes the list where it lowers a quota.",
+    "A lower quota ends no running work: KAI does not evict non-preemptible work. It starts nothing more in the queue "
+    "until enough work has ended. This is a warning for unchanged work that had room at the revision of --base, or "
+    "that the cluster of --live or --cluster-state shows as running. It is a note if spec.overQuota of the pool or "
+    "subpool lists the work with its size, also without --base. New or changed work is an error: KAI would leave its "
+    "pods Pending. `kubectl tas subpool` writes the list when it lowers a quota.",
     protects=Waiving.CONFIG,
 )
 QUOTA_SHARED = Rule(
     "quota-shared",
     Severity.INFO,
     "The HIGH and NORMAL gangs of a queue fit its quota, but not all at once.",
-    "What does not fit stays Pending until others of the same queue have ended. Nothing is wrong where that is meant. "
-    "Work that can never run counts for nothing here, since it takes nothing from the others.",
+    "The gangs that do not fit stay Pending until others of the same queue have ended. If you mean that, nothing is "
+    "wrong. Work that can never run is not counted, since it takes nothing from the others.",
     protects=Waiving.CONFIG,
 )
 VERDICTS = frozenset({SUBPOOL_CLOSED, OVER_SHARED_QUOTA, OVER_QUOTA})

@@ -18,28 +18,28 @@ TEMPLATE_UNDEFINED = Rule(
     "template-undefined",
     Severity.ERROR,
     "A template uses a value that nothing defines.",
-    "An empty place in its stead would be another workflow. Give the value in default-values, in the values file, in "
-    "spec.values of the Config or with --set; or say what counts without it: {{ name | default(1) }}.",
+    "With an empty text in its place it would be another workflow. Set the value in default-values, in the values "
+    "file, in spec.values of the Config or with --set. Or write a default: {{ name | default(1) }}.",
 )
 TEMPLATE_UNSUPPORTED = Rule(
     "template-unsupported",
     Severity.ERROR,
     "A template does what a template may not do here.",
-    "Templates are read from repositories that many may write to, and expanded wherever those are checked. They "
-    "compute with values, and reach no file, no other template, nothing random and nothing of Python.",
+    "Many people may write to the repositories of templates, and every check expands them. Templates may compute with "
+    "values. They may not use files, other templates, random numbers or Python.",
 )
 TEMPLATE_VALUE = Rule(
     "template-value",
     Severity.ERROR,
     "A template uses a value in a way that does not fit, or prints an empty one.",
-    "Jinja would write the word None, or stop. The message says which value it is and what it is made for.",
+    "Jinja would write the word None, or stop. The message names the value and its type.",
 )
 TEMPLATE_LIMIT = Rule(
     "template-limit",
     Severity.ERROR,
     "A template takes too many steps, makes too much text, or nests too deep.",
-    "Such a template does not end, or not before memory does. The bounds are far beyond what a workflow of a thousand "
-    "tasks takes.",
+    "Such a template does not end, or uses all memory first. The bounds are far beyond those of a workflow with a "
+    "thousand tasks.",
 )
 
 MAX_STEPS = 200_000

@@ -31,7 +31,7 @@ YAML_DEPTH = Rule(
     "yaml-depth",
     Severity.ERROR,
     "A document is nested more than 64 levels deep.",
-    "Nothing that this tool reads is nested so deep. Most often brackets were not closed.",
+    "Nothing that kubectl-tas reads is nested so deep. Most often a bracket was not closed.",
 )
 
 

@@ -21,8 +21,8 @@ TEMPLATE_SYNTAX = Rule(
     "template-syntax",
     Severity.ERROR,
     "A template is not valid: its Jinja, or its default-values.",
-    "A workflow with default-values or with {{ }}, {% %} or {# #} is a template, as OSMO has it, and nothing of it is "
-    "read until it is expanded. Text that is no template belongs between {% raw %} and {% endraw %}.",
+    "In OSMO, a workflow with default-values or with {{ }}, {% %} or {# #} is a template. kubectl-tas reads it only "
+    "after it is expanded. Put text that is no template between {% raw %} and {% endraw %}.",
 )
 _ENVIRONMENT = Environment(keep_trailing_newline=True)
 _INDENTED_DEFAULTS = re.compile(r"^[ \t]+default-values[ \t]*:", re.MULTILINE)

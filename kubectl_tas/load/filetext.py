@@ -44,9 +44,9 @@ YAML_LOOKALIKE = Rule(
     "yaml-lookalike",
     Severity.WARNING,
     "YAML reads a look-alike of a space or quote as text.",
-    "Word processors, chats and web pages put no-break spaces and curly quotes in place of plain ones. YAML reads "
-    "them as a part of the word, so a name is not the one that it looks like. Type a plain one; where the character "
-    "is meant, put the value in plain quotes.",
+    "Word processors, chats and web pages replace plain spaces and quotes by no-break spaces and curly quotes. YAML "
+    "reads these as part of the word, so a name is not what it looks like. Type a plain one. If you mean the "
+    "character, put the value in plain quotes.",
 )
 _ODD = late_pattern(rf"{ODD_SPACE.pattern}|[\u2018-\u201f]")
 

@@ -23,19 +23,19 @@ FILE_UNREAD = Rule(
     "file-unread",
     Severity.WARNING,
     "A file looks like input of kubectl-tas, and is not read.",
-    "What it declares is not checked and not rendered: it is never applied. Files are read below the folders of "
-    "spec.sources, and where their names end in .yaml, .yml or .json. Rename or move it, or add its folder to "
-    "spec.sources. A file with another ending, one in a folder of documentation or tests, and a workflow without a "
-    "pool may be there on purpose: this is a note then. Folders of Helm, of kustomize, and those with a tas.yaml of "
-    "their own are left out.",
+    "kubectl-tas neither checks nor renders this file, so nothing applies it. kubectl-tas reads files that end in "
+    ".yaml, .yml or .json, below the folders of spec.sources. Rename or move the file, or add its folder to "
+    "spec.sources. This is only a note for files that may be there on purpose: with another ending, in a folder of "
+    "documentation or tests, or a workflow without a pool. Folders of Helm and kustomize, and folders with their own "
+    "tas.yaml, get no finding.",
 )
 NOTHING_DECLARED = Rule(
     "nothing-declared",
     Severity.ERROR,
     "No pool, topology, workflow, workload or PodGroup is declared.",
-    "`render` refuses it: Argo CD and Flux would remove all that an earlier run wrote. Most likely the command runs in "
-    "the wrong folder, or a folder is missing. Declare a pool. If the repository is empty on purpose, set "
-    "spec.rules: {nothing-declared: info} of the Config; `render` then removes all manifests.",
+    "`render` refuses this, because Argo CD and Flux would remove everything that an earlier run wrote. Most likely "
+    "the command runs in the wrong folder, or a folder is missing. Declare a pool. If the repository is empty on "
+    "purpose, set spec.rules: {nothing-declared: info} of the Config; `render` then removes all manifests.",
     protects=Waiving.CONFIG,
 )
 MAX_SHOWN = 5

@@ -34,17 +34,17 @@ UNKNOWN_KIND = Rule(
     "unknown-kind",
     Severity.ERROR,
     "kubectl-tas does not read a document of this kind.",
-    "A document that is not understood would be left out of the manifests. Mend its apiVersion and kind, "
-    "or move it out of the folders that are read. An object that asks for no GPU and belongs to workloads may be of "
-    "a harmless kind that spec.companions of the Config names.",
+    "The manifests would lack a document that kubectl-tas does not read. Correct its apiVersion and kind, or move it "
+    "out of the folders that kubectl-tas reads. For an object that asks for no GPU and belongs to workloads, add its "
+    "kind to spec.companions of the Config if it is harmless.",
 )
 KIND_ELSEWHERE = Rule(
     "kind-elsewhere",
     Severity.ERROR,
     "A document, or a kind of the Config, could change quotas or rights of others.",
     "Queues, topologies, priority classes, roles, admission policies, quotas, namespaces and secrets decide what "
-    "others may do. Passed through beside workloads, whoever may send work could change them. The message says where "
-    "each belongs.",
+    "others may do. If `render` passed them through next to workloads, everybody who may send work could change them. "
+    "The message says where each belongs.",
 )
 
 

@@ -35,14 +35,14 @@ CONFIG_MISPLACED = Rule(
     "config-misplaced",
     Severity.ERROR,
     "A Config is outside of tas.yaml, or tas.yaml has two.",
-    "The settings decide which folders are read, so they must be found before anything else is. Keep one "
-    "Config, in tas.yaml at the root of the repository.",
+    "The settings decide which folders kubectl-tas reads, so it must find them first. Keep one Config, in tas.yaml at "
+    "the root of the repository.",
 )
 SOURCE_MISSING = Rule(
     "source-missing",
     Severity.ERROR,
     "A folder that spec.sources names does not exist.",
-    "What it was meant to hold would be missing from the manifests. Correct the name, or create the folder.",
+    "Its documents would be missing from the manifests. Correct the name, or create the folder.",
 )
 
 
@@ -318,10 +318,10 @@ LOCAL_FILE = Rule(
     "local-file",
     Severity.ERROR,
     "A localpath names no file of the repository that git has.",
-    "The file is read where the workflow is rendered, so it lies in the repository: else two checkouts would render "
-    "different manifests. git must have it (`git add`): a file that git ignores, such as .env, would reach the "
-    "manifest and the log of the job. In a folder without git, no hidden file is read. The path begins at the folder "
-    "of the workflow's file, as in OSMO. Each file has its own entry; a folder cannot be named.",
+    "`render` reads the file, so it must be in the repository: else two checkouts would render different manifests. "
+    "git must track it (`git add`). A file that git ignores, such as .env, would reach the manifest and the log of the "
+    "job. In a folder without git, hidden files are not read. The path is relative to the folder of the workflow's "
+    "file, as in OSMO. Each file needs its own entry; you cannot name a folder.",
 )
 
 

@@ -26,20 +26,20 @@ YAML_DUPLICATE_KEY = Rule(
     "yaml-duplicate-key",
     Severity.ERROR,
     "A mapping has the same key twice.",
-    "Parsers disagree on which of the two counts: one of them is lost without a word. Remove one.",
+    "Parsers disagree on which of the two counts, and drop the other without a message. Remove one.",
 )
 YAML_TAG = Rule(
     "yaml-tag",
     Severity.ERROR,
     "A key or a value has a YAML tag such as !!str.",
-    "A tag asks the parser to build something else than the text says, and parsers differ in what they "
-    "build. Write the value plainly; put it in quotes to make it text.",
+    "A tag asks the parser to build another value than the text says, and parsers build different ones. Write the "
+    "value plainly; put it in quotes to make it text.",
 )
 YAML_ALIAS = Rule(
     "yaml-alias",
     Severity.ERROR,
     "An alias refers to something that contains it, or aliases make a huge document.",
-    "A few lines of nested aliases can grow into gigabytes. Write the repeated part out.",
+    "A few lines of nested aliases can grow into gigabytes. Write the repeated part in full.",
 )
 YAML_KEY = Rule(
     "yaml-key",

@@ -15,17 +15,17 @@ OUTSIDE_ADMIN_SOURCES = Rule(
     "outside-admin-sources",
     Severity.ERROR,
     "A document that decides for others lies outside of spec.adminSources.",
-    "Such a document decides for others. If it counted beside workflows, whoever may add a workflow could take the "
-    "quota of another team. Move it to one of those folders and let CODEOWNERS name who reviews them. Or name its "
-    "folder in spec.adminSources. tas.yaml itself always counts. A link counts only if what it leads to lies in such a "
-    "folder too. With `--base`, the folders of the base count for what is new or changed.",
+    "Such a document decides for others. If it counted next to workflows, anybody who may add a workflow could take "
+    "the quota of another team. Move it to one of those folders, and let CODEOWNERS name its reviewers. Or add its "
+    "folder to spec.adminSources. tas.yaml itself always counts. A link counts only if its target is in such a folder "
+    "too. With `--base`, the folders of the base count for new and changed documents.",
     protects=Waiving.CONFIG,
 )
 ADMIN_SOURCE_UNREAD = Rule(
     "admin-source-unread",
     Severity.WARNING,
     "spec.adminSources names a folder without a file that is read.",
-    "No Pool or Subpool of that folder is rendered. Correct its name, or add it to spec.sources.",
+    "`render` writes no Pool and no Subpool of that folder. Correct its name, or add it to spec.sources.",
 )
 if TYPE_CHECKING:
     from kubectl_tas.model.repository import Deciding

@@ -32,21 +32,21 @@ UNKNOWN_FIELD = Rule(
     "unknown-field",
     Severity.ERROR,
     "A field is not one that its kind has.",
-    "Nothing reads such a field, so what it was meant to do does not happen, and nobody is told. Correct its "
-    "spelling or its indentation, or remove it.",
+    "Nothing reads such a field, so it has no effect, and nobody notices. Correct its spelling or its indentation, or "
+    "remove it.",
 )
 MISSING_FIELD = Rule(
     "missing-field",
     Severity.ERROR,
     "A field that must be there is missing.",
-    "There is no default that would be right for everyone. Add the field.",
+    "No default would be right for everyone. Add the field.",
 )
 WRONG_TYPE = Rule(
     "wrong-type",
     Severity.ERROR,
     "A value is of another type than its field.",
-    "Values are never converted, because YAML's guesses are not what people mean: an unquoted 0.10 is the "
-    "number 0.1, and an unquoted yes is text. Write the value in the type that the message names.",
+    "kubectl-tas converts no values, because YAML often guesses wrong: an unquoted 0.10 is the number 0.1, and an "
+    "unquoted yes is text. Write the value in the type that the message names.",
 )
 INVALID_VALUE = Rule(
     "invalid-value",

@@ -32,22 +32,22 @@ FILE_TOO_LARGE = Rule(
     "file-too-large",
     Severity.ERROR,
     "A file has more than 4 MiB, or 500,000 keys and values.",
-    "Nobody reviews such a file, and an API server takes no object above 1.5 MiB. Split it, or move it "
-    "out of the folders that are read.",
+    "Nobody reviews such a file, and the API server accepts no object above 1.5 MiB. Split it, or move it out of the "
+    "folders that kubectl-tas reads.",
 )
 FILE_NOT_REGULAR = Rule(
     "file-not-regular",
     Severity.ERROR,
     "A file is a broken link, a pipe or a device, or a folder is a file or too deep.",
-    "Such a name cannot be read the same way on every machine. Replace it by a plain file, or by a folder; "
-    "move what lies too deep.",
+    "Not every machine reads such a file the same way. Replace it by a plain file or a folder, or move it up if it is "
+    "too deep.",
 )
 FILE_OUTSIDE_REPOSITORY = Rule(
     "file-outside-repository",
     Severity.ERROR,
     "A symbolic link leads out of the repository.",
-    "What the link points at is not under version control here, so two checkouts would render different "
-    "manifests. Copy the file into the repository.",
+    "The target of the link is not under version control here, so two checkouts could render different manifests. Copy "
+    "the file into the repository.",
 )
 
 

@@ -15,8 +15,8 @@ YAML_SYNTAX = Rule(
     "yaml-syntax",
     Severity.ERROR,
     "A file is not valid YAML.",
-    "Nothing of the file is read until it parses. The message says where the parser stopped, which is "
-    "sometimes a line below the slip.",
+    "kubectl-tas reads nothing of the file until it parses. The message says where the parser stopped, sometimes a "
+    "line below the mistake.",
 )
 
 

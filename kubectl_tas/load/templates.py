@@ -30,22 +30,23 @@ VALUE_UNKNOWN = Rule(
     "value-unknown",
     Severity.ERROR,
     "The template has no use and no default for a given value.",
-    "Most often its name is misspelled, and the template is expanded with its default, and nobody notices. "
+    "Most often its name is misspelled: kubectl-tas then expands the template with the default, and nobody notices. "
     "Correct the name, or remove it.",
 )
 VALUE_TYPE = Rule(
     "value-type",
     Severity.ERROR,
     "A value is of another type than its default.",
-    "YAML reads an unquoted 1.10 as the number 1.1, and text is true whatever it says. Write the value as its default "
-    "is written; put text in quotes.",
+    "YAML reads an unquoted 1.10 as the number 1.1, and any text is true. Write the value in the type of its default; "
+    "put text in quotes.",
 )
 VALUES_UNUSED = Rule(
     "values-unused",
     Severity.WARNING,
     "Values name a template that does not exist.",
-    "Their file, or their key in spec.values, is named for a template by its path below the folder that is read: "
-    "values/team/train.yaml belongs to workflows/team/train.yaml. Where none has the name, they count for nothing.",
+    "The name of a values file, or of a key in spec.values, is the path of a template below the folder that "
+    "kubectl-tas reads: values/team/train.yaml belongs to workflows/team/train.yaml. If no template has this path, the "
+    "values have no effect.",
 )
 
 

@@ -29,15 +29,15 @@ GPUS_UNCHARGED = Rule(
     "gpus-uncharged",
     Severity.WARNING,
     "Pods hold GPUs that KAI charges no queue for.",
-    "Their queue or PodGroup is gone, as after the rename of a pool, or they never had a PodGroup. KAI promises their "
-    "GPUs to pools, and never takes them back. End that work, or send it again: docs/draining.md.",
+    "Their queue or PodGroup is gone, for example since a pool was renamed, or they never had a PodGroup. KAI promises "
+    "their GPUs to pools, and never takes them back. End that work, or send it again: docs/draining.md.",
     protects=Waiving.CONFIG,
 )
 GPUS_ELSEWHERE = Rule(
     "gpus-elsewhere",
     Severity.INFO,
     "Pods of other schedulers hold GPUs in a cluster.",
-    "KAI divides what these pods leave, so its pools share less than the nodes have.",
+    "KAI divides only the GPUs that these pods leave, so its pools share fewer GPUs than the nodes have.",
     protects=Waiving.CONFIG,
 )
 _MOST_NAMED = 5
