@@ -38,7 +38,7 @@ class Feature(Enum):
     JOBSET_SUBGROUPS = "SubGroups of a JobSet"
     GROVE_CONSTRAINTS = "constraints of Grove's PodGangs"
     SCALING_GROUPS = "Grove's scaling groups with a constraint"
-    MIXED_SUBGROUPS = "SubGroups of pods beside SubGroups that have others below them"
+    MIXED_SUBGROUPS = "SubGroups with pods next to SubGroups with children"
     LEVEL_OF_BOTH = "one level that is required and preferred"
     ROOM_OF_MILLICORES = "domains that are compared by thousandths of a core"
     SUBGROUPS_BY_NAME = "SubGroups that are placed in the order of their names alone"

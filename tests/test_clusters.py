@@ -79,7 +79,7 @@ class TestAsking:
         assert used(two, "--live", code=3) == {"big": 40, "small": None}
         result = kubectl_tas("pool", "list", "-C", two, "--live", "--backend", "lab")
         assert (result.code, result.out) == (3, "")
-        assert "the backend lab has no context, so nobody can tell which cluster it is" in result.err
+        assert "the backend lab has no context that names its cluster" in result.err
 
     def test_the_only_backend_is_the_cluster_of_kubectl(self, repository: Path, kubectl: FakeKubectl) -> None:
         kubectl.knows("default", queue("osmo-pool-default-team--shared", 2))

@@ -229,7 +229,7 @@ def test_a_gang_that_is_on_nodes_runs(tmp_path: Path) -> None:
 def test_without_pods_all_is_taken_as_free() -> None:
     result = fit("placed", FILES[0])
     assert result.code == 0
-    assert result.err == "There are no pods among these: all that nodes have is taken as free.\n"
+    assert result.err == "The input has no pods, so everything on the nodes counts as free.\n"
 
 
 def test_a_file_names_its_workflows_too() -> None:
@@ -294,7 +294,7 @@ def test_a_state_of_the_cluster_holds_what_fit_reads(
         (["placed", FILES[0], "--live"], "--nodes is given instead of a cluster"),
         (["placed", FILES[0], "--context", "c"], "--nodes is given instead of a cluster"),
         (["placed", "--backend", "x"], 'no backend "x"'),
-        (["placed", "--live", "-n", "team"], "-n is of no use here: nodes are for the pods of all namespaces"),
+        (["placed", "--live", "-n", "team"], "-n has no effect here: pods of all namespaces share the nodes"),
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments: list[str], message: str) -> None:

@@ -212,7 +212,7 @@ REFUSED: dict[str, tuple[tuple[Item, ...], str]] = {
             live_queue("top"), live_queue("p", "top", (8, -1, 1)), live_queue("a", "p", (8, -1, 1)),
             live_queue("b", "top", (2, 2, 1)),
         ),
-        "Queue b: it is a leaf beside pools, below top",
+        "Queue b: it is a leaf next to pools, below top",
     ),
     "four-levels": (
         (live_queue("t"), live_queue("d", "t"), live_queue("e", "d"), live_queue("f", "e")),
@@ -263,7 +263,7 @@ class TestNoPlace:
     def test_nothing_has_a_place(self, tmp_path: Path) -> None:
         result = imported(tmp_path, live_queue("interns"), kai())
         assert result.code == 1
-        assert result.err == "Nothing was written: nothing that the cluster has could be declared.\n"
+        assert result.err == "Nothing was written: nothing of the cluster can be declared.\n"
         assert not (tmp_path / "work").exists()
 
     def test_what_is_used_is_said(self, tmp_path: Path) -> None:
@@ -298,7 +298,10 @@ class TestNoPlace:
             kai(),
         )
         assert result.code == 0
-        assert "Written out, though KAI reads it so already:\n  Queue p: spec.resources.cpu.quota: 0\n" in result.out
+        assert (
+            "Written explicitly, with the value that KAI assumes already:\n  Queue p: spec.resources.cpu.quota: 0\n"
+            in result.out
+        )
 
     def test_a_number_with_other_digits(self, tmp_path: Path) -> None:
         """What is written by hand for 249Gi is a little less, as KAI counts."""

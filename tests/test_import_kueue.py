@@ -190,7 +190,7 @@ class TestOdd:
         result = imported(tmp_path, *deep, cluster_queue("q", "c7"))
         assert result.code == 1
         assert "c0 -> c2999 -> c2998 -> c2997 -> c2996 -> ... -> c0; Kueue starts no work there" in result.out
-        assert "Nothing was written: nothing that was given has a place here." in result.err
+        assert "Nothing was written: nothing of the input has a place here." in result.err
 
     def test_names_that_become_the_same(self, tmp_path: Path) -> None:
         items = [cluster_queue("a.b"), cluster_queue("a-b"), cluster_queue("c.d", "e"), cluster_queue("c-d", "e")]

@@ -208,7 +208,7 @@ class TestPools:
         result = imported(tmp_path, {"team": plain_pool(resources={"gpu": {"guarantee": "many"}})})
         assert result.code == 1
         assert "error: spec.resources.gpu.guarantee must be a whole number" in result.err
-        assert "Mend them in what was given, and import it again." in result.err
+        assert "Correct them in the input, and import it again." in result.err
         assert not (tmp_path / "work").exists()
 
 

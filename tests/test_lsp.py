@@ -502,7 +502,7 @@ class TestRename:
             where = types.Position(*place((root / POOL).read_text(), "team"))
             with pytest.raises(
                 JsonRpcException,
-                match=r"a file cannot be read\. Mend what cannot be read first: it may have the name too",
+                match=r"a file cannot be read\. Correct the unreadable file first: it may contain the name too",
             ):
                 await it.ask(types.TEXT_DOCUMENT_RENAME, POOL, position=where, new_name="fresh")
 
@@ -561,7 +561,7 @@ def test_hints_lenses_and_what_these_show(root: Path) -> None:
         assert "error" in await it.run(fit.command, *fit.arguments)
         assert it.messages == []
         assert await it.run(tree.command, it.uri(POOL), "Workflow/none") is None
-        assert it.messages == ["kubectl-tas: nothing is drawn of Workflow/none. Mend what the file has errors in."]
+        assert it.messages == ["kubectl-tas: nothing is drawn of Workflow/none. Correct the errors of the file."]
         it.open(SUBPOOL)
         assert await it.ask(types.TEXT_DOCUMENT_CODE_LENS, SUBPOOL) == ()
 

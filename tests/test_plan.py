@@ -53,7 +53,7 @@ def test_guarantees_that_the_nodes_can_keep(tmp_path: Path) -> None:
     assert result.out.endswith(
         "Guarantees:  nodes that are ready and not cordoned have what all pools are guaranteed\n"
     )
-    assert result.err == "There are no pods among these: all that nodes have is taken as free.\n"
+    assert result.err == "The input has no pods, so everything on the nodes counts as free.\n"
 
 
 def test_kai_counts_gpus_of_amd_the_same(tmp_path: Path) -> None:

@@ -344,7 +344,7 @@ def test_a_placement_that_kai_misses(tmp_path: Path) -> None:
     group = {**pod_group("q"), "metadata": {"name": "missed-workers-b75e6cb5", "namespace": "default"}}
     found = answer("missed", saved(tmp_path, group, *items), root=case_input(FIT))
     texts = {cause["about"]: cause["text"] for cause in found["causes"]}
-    assert texts["room"] == "KAI's order of trying comes to no placement"
+    assert texts["room"] == "KAI's search order finds no placement"
     assert found["fit"]["gangs"][0]["outcome"] == "missed"
 
 
@@ -601,7 +601,7 @@ def test_pods_in_a_file_without_pod_groups(tmp_path: Path) -> None:
         items[:] = [item for item in items if item["kind"] not in ("PodGroup", "Event")]
 
     cause = answer("over-quota", changed(tmp_path, change))["causes"][0]
-    assert cause["text"] == "it has pods, but of PodGroups nothing is known, and without one KAI places nothing"
+    assert cause["text"] == "it has pods, but its PodGroups are unknown, and KAI places no pod without one"
     assert cause["hint"].startswith("Read podgroups.scheduling.run.ai too.")
 
 

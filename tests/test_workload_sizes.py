@@ -121,7 +121,7 @@ def test_more_than_kubernetes_counts(limited: Path, workload: str) -> None:
 def test_a_gang_beyond_what_a_podgroup_counts(limited: Path, workload: str, version: str) -> None:
     write(limited, {"workflows/w.yaml": workload, "tas.yaml": config(version)})
     out = measured(limited, "validate").stdout
-    assert "before it starts; a PodGroup counts to 2147483647 [workload-minimum]" in out
+    assert "before it starts; a PodGroup counts at most 2147483647 [workload-minimum]" in out
 
 
 def test_a_jobset_beyond_what_a_podgroup_counts(limited: Path) -> None:

@@ -219,7 +219,7 @@ def _as_a_whole(of: Fields) -> Found:
         for name in amounts.value:
             if name not in _OF_PODS and not name.startswith(_HUGE):
                 where = f"{written(of.path[:-1])}.containers[0].resources.{amounts.path[-1]}"
-                message = f"{amounts.at()} has {name}, which a pod cannot ask for beside its containers"
+                message = f"{amounts.at()} has {name}, which a pod cannot request in addition to its containers"
                 place = of.origin.locate((*amounts.path, name), key=True)
                 hint = f"Move it to the {amounts.path[-1]} of a container: {where}."
                 yield Diagnostic(RESOURCE_NAME, message, place, hint=hint)
@@ -298,7 +298,7 @@ def _replica_types(kind: str) -> Check:
             part = of.below(replica_type)
             replicas = part.get("replicas")
             if replica_type == leader and type(replicas) is int and replicas != 1:
-                hint = "Write 1; the pods beside it are those of Worker."
+                hint = "Write 1; the other pods belong to Worker."
                 yield _operator(part, f"a {kind} has one {leader}, not {replicas}", hint, "replicas")
             pods = part.below("template", "spec")
             names = named(mappings(pods.get("containers")))
@@ -322,7 +322,7 @@ def _elastic(of: Fields) -> Found:
         place = of.origin.locate(policy.path, key=True)
         yield Diagnostic(OPERATOR_REFUSES, message, place, hint="Add Worker, or remove elasticPolicy.")
     if policy.get("nProcPerNode") is not None and of.get("nprocPerNode") is not None:
-        message = f"{policy.at('nProcPerNode')} must not stand beside {of.at()}.nprocPerNode"
+        message = f"{policy.at('nProcPerNode')} cannot go together with {of.at()}.nprocPerNode"
         yield _operator(policy, message, "Remove it.", "nProcPerNode")
     end = "minReplicas" if policy.get("maxReplicas") is None else "maxReplicas"
     most, workers = policy.get(end), of.below("pytorchReplicaSpecs", "Worker").get("replicas")
@@ -385,7 +385,7 @@ def _ray_selector(of: Fields) -> Found:
         what = "has clusterSelector and rayClusterSpec: KubeRay makes no cluster of the latter"
         yield of.wrong(what, "Keep one of them.", "clusterSelector")
     if not of.below("clusterSelector").get(_RAY_CLUSTER):
-        message = f"{of.at('clusterSelector')} has no {_RAY_CLUSTER}, the one label that KubeRay looks for"
+        message = f"{of.at('clusterSelector')} has no {_RAY_CLUSTER}, the only label that KubeRay reads"
         hint = f"Write {_RAY_CLUSTER}: NAME, with the name of a RayCluster of the same namespace."
         yield _operator(of, message, hint, "clusterSelector")
     for name in ("backoffLimit", "submissionMode", "suspend"):

@@ -233,7 +233,7 @@ def _contradictions(config: Declared[Config], index: int) -> Iterator[Diagnostic
     own = config.spec.spec.kinds[index]
     path: KeyPath = ("spec", "kinds", index)
     if own.podGroups == "each" and own.minimum != 1:
-        hint = "Write podGroups: one beside it, or remove it."
+        hint = "Add podGroups: one, or remove it."
         yield invalid_value(config.origin, (*path, "minimum"), "is read with podGroups: one alone", own.minimum, hint)
     for before in config.spec.spec.kinds[:index]:
         if before.kind == own.kind and group_of(before.apiVersion) != group_of(own.apiVersion):

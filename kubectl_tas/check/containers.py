@@ -70,7 +70,7 @@ def _by_itself(of: Fields) -> Found:
             yield of.wrong(f"has {name}, which needs the users of the node", hint, name)
     if of.get("overhead") and not of.get("runtimeClassName"):
         what = "has overhead without a runtimeClassName: the API server refuses its pods"
-        yield of.wrong(what, "Remove it: a RuntimeClass says what its pods need.", "overhead")
+        yield of.wrong(what, "Remove it: a RuntimeClass sets the overhead of its pods.", "overhead")
     if of.get("ephemeralContainers"):
         what = "has ephemeralContainers, which only running pods can have"
         yield of.wrong(what, "Remove them; kubectl debug adds them.", "ephemeralContainers")
@@ -120,7 +120,7 @@ def _in_pod(of: Fields, pod: Fields) -> Found:
         yield of.wrong(what, f"Remove it, or {hint}", "securityContext", "procMount")
     cycle = of.below("lifecycle")
     if cycle.get("stopSignal") and not pod.get("os"):
-        what, hint = "has a stopSignal, which needs a pod that says its os", "Write os: {name: linux} in the pod"
+        what, hint = "has a stopSignal, which needs a pod with os", "Write os: {name: linux} in the pod"
         yield cycle.wrong(what, f"{hint}, or remove it.", "stopSignal")
     grace = pod.get("terminationGracePeriodSeconds", _GRACE)
     for sleep in (cycle.below(field, "sleep") for field in ("preStop", "postStart")):

@@ -105,7 +105,7 @@ def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
         return
     place = origin.locate(path, key=True)
     if key == KUEUE and where == "labels":
-        message = "Kueue holds this workload until a queue of Kueue has room, besides the quota of its pool"
+        message = "Kueue holds this workload until a queue of Kueue has room, in addition to the quota of its pool"
         yield Diagnostic(OTHER_QUEUE, message, place, hint=f"Remove the label {key}.")
         return
     if key in PLACEMENTS and where == "annotations":

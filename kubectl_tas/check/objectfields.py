@@ -322,7 +322,7 @@ def _claim(of: Fields) -> Found:
     if modes == []:
         yield of.invalid(NOT_EMPTY, [], "Write one, such as [ReadWriteOnce].", "accessModes")
     if len(listed(modes)) > 1 and "ReadWriteOncePod" in modes:
-        yield of.refuse("accessModes", "has ReadWriteOncePod, which must stand alone", "Remove it, or the others.")
+        yield of.refuse("accessModes", "has ReadWriteOncePod, which allows no other mode", "Remove it, or the others.")
 
 
 def _claimed(of: Fields) -> Found:

@@ -83,7 +83,7 @@ def _elsewhere(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
             message = f'{pods} name the PodGroup "{item.pod_group}", which KAI\'s PodGrouper may replace by its own'
         elif item.pod_group is not None:
             message = f'KAI\'s PodGrouper leaves {pods} alone, so their PodGroup "{item.pod_group}" must exist'
-            hint = "Declare that PodGroup, or remove the annotations. Nothing to do where it lives elsewhere."
+            hint = "Declare that PodGroup, or remove the annotations. If it exists elsewhere, do nothing."
         else:
             rule, path = PODGROUP_NONE, skipping
             message = f"{pods} never run: KAI's PodGrouper leaves them alone, and they name no PodGroup"

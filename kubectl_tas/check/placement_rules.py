@@ -266,7 +266,7 @@ def check_order(
     finer = levels[levels.index(required) + 1 :]
     hint = f"Prefer {' or '.join(finer)}, or leave it out." if finer else "Nothing is finer; leave it out."
     if preferred == required:
-        message = f'the preferred level "{preferred}" is the required one, so it says nothing'
+        message = f'the preferred level "{preferred}" is the required one, so it has no effect'
         yield Diagnostic(CONSTRAINT_ORDER, message, place, related, hint=hint)
     elif preferred not in finer:
         message = f'the preferred level "{preferred}" is coarser than the required "{required}": the pods never run'

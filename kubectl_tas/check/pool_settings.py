@@ -140,7 +140,7 @@ def _circle(pools: list[Declared[Pool]]) -> Diagnostic:
     way = " -> ".join([*names, names[0]])
     message = f"pool {names[0]} is its own parent" if not others else f"the parents of pools form a circle: {way}"
     related = tuple(Related("also in the circle", item.at("spec", "parent")) for item in others)
-    hint = "Remove spec.parent of the one that is to stand above."
+    hint = "Remove spec.parent of the pool that should be at the top."
     return Diagnostic(PARENT_INVALID, message, first.at("spec", "parent"), related, hint=hint)
 
 

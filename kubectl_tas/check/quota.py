@@ -214,7 +214,7 @@ def _crowded(items: list[Submission], asked: Amounts) -> Diagnostic:
     message = f"{who} asks for {asks}; {quota} is {most}: not all of it can run at once"
     if len(items) > 1:
         message = f"{who} ask for {asks} together; {quota} is {most}: they cannot all run at once"
-    hint = f"Nothing to do where some may wait until others have ended; else raise {quota}, or use LOW."
+    hint = f"If some may wait until others have ended, do nothing. Otherwise raise {quota}, or use LOW."
     return Diagnostic(QUOTA_SHARED, message, place, related, hint=hint)
 
 
@@ -300,7 +300,7 @@ def _unsaid(fleet: Fleet, pool: FleetPool) -> Iterator[Diagnostic]:
     also = f", those that pool {other.name} is guaranteed too" if other else ""
     message = f"pool {pool.name} names no guarantee of GPUs, so it has no limit: its work may take all GPUs{also}"
     related = (Related(f"pool {other.name}", other.declared.at(*_guarantee("gpu"))),) if other else ()
-    hint = "Set spec.resources.gpu.guarantee to a number of GPUs, or to -1 where you mean no limit."
+    hint = "Set spec.resources.gpu.guarantee to a number of GPUs, or to -1 if you mean no limit."
     level = None if other else Severity.INFO
     yield Diagnostic(POOL_UNLIMITED, message, pool.declared.at(*_guarantee("gpu")), related, hint=hint, level=level)
 
@@ -313,7 +313,7 @@ def _unlimited_child(pool: FleetPool, parent: FleetPool, resource: ResourceName)
             f"guaranteed {show(resource, whole)}"
         )
         related = (Related(f"pool {parent.name}", parent.declared.at(*_guarantee(resource))),)
-        hint = f"Set spec.resources.{resource}.guarantee of pool {pool.name} to what it gets of that, 0 for nothing."
+        hint = f"Set spec.resources.{resource}.guarantee of pool {pool.name} to its part of that, or to 0."
         yield Diagnostic(QUOTA_UNLIMITED_POOL, message, pool.declared.at(*_guarantee(resource)), related, hint=hint)
 
 
@@ -327,7 +327,7 @@ def _missing(pool: FleetPool, subpool: FleetSubpool) -> Iterator[Diagnostic]:
         message = f"subpool {subpool.canonical} is guaranteed no {of}: HIGH and NORMAL pods that ask for any never run"
         there = " and ".join(said(name, pool.guarantee.of(name)) for name in missing)
         asked = ", ".join(f"{name}: ..." for name in RESOURCES if name in named or name in missing)
-        hint = f"Pool {pool.name} is guaranteed {there}: write quota: {{{asked}}}, with 0 where none is meant."
+        hint = f"Pool {pool.name} is guaranteed {there}: write quota: {{{asked}}}, with 0 if you mean none."
         yield Diagnostic(QUOTA_RESOURCE_MISSING, message, subpool.declared.at("spec", "quota"), hint=hint)
 
 
@@ -398,7 +398,7 @@ def check_draining(fleet: Fleet) -> Iterator[Diagnostic]:
     for subpool in (item for pool in fleet.pools for item in pool.subpools):
         listed = subpool.declared.spec.spec.draining
         if listed and subpool.state != "DELETING":
-            message = f"subpool {subpool.canonical} is {subpool.state}, so draining says nothing"
+            message = f"subpool {subpool.canonical} is {subpool.state}, so draining has no effect"
             place = subpool.declared.origin.locate(("spec", "draining"), key=True)
             yield Diagnostic(DRAINING_UNUSED, message, place, hint="Remove it.")
             continue

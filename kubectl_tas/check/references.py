@@ -223,7 +223,8 @@ def _words(item: Dangling, fleet: Fleet) -> tuple[str, str]:
         case "place of a companion":
             kind = item.declared.spec.kind
             message = f'cannot tell which cluster and namespace the {kind} "{item.name}" is for'
-            return message, f"Add the label kubectl-tas/pool, or put it beside its workload. Clusters are {known}."
+            hint = f"Add the label kubectl-tas/pool, or put it into the file of its workload. Clusters are {known}."
+            return message, hint
         case "topology key":
             topology = _topology(item, fleet)
             level = topology.level(item.name) if topology else None

@@ -77,7 +77,7 @@ def _kubeflow(workload: FleetWorkload) -> Iterator[Diagnostic]:
     spec = workload.declared.spec
     if not podgrouper.is_kubeflow(spec) or spec.min_available is not None:
         return
-    hint = "Or say how many pods are needed with runPolicy.schedulingPolicy.minAvailable."
+    hint = "Or set the number of needed pods with runPolicy.schedulingPolicy.minAvailable."
     where: KeyPath = ("spec", spec.replica_specs)
     types = spec.replica_types
     for name in podgrouper.row(workload).replica_types:
@@ -95,7 +95,7 @@ def _kubeflow(workload: FleetWorkload) -> Iterator[Diagnostic]:
 def _ray(workload: FleetWorkload) -> Iterator[Diagnostic]:
     spec = workload.declared.spec
     if spec.kind == "RayJob" and spec.spec.clusterSelector and spec.spec.submitterPodTemplate and _submits(workload):
-        message = "KAI waits with the pod that submits for all pods of the Ray cluster, which are in another PodGroup"
+        message = "with the submitter pod, KAI waits for all pods of the Ray cluster, which are in another PodGroup"
         place = workload.declared.origin.locate(("spec", "submitterPodTemplate"), key=True)
         hint = f"Remove it: the default scheduler runs KubeRay's own pod. Or add the label {labels.OWNED}: {OWNED}."
         yield Diagnostic(REPLICAS_REFUSED, message, place, hint=hint)
@@ -105,11 +105,11 @@ def _ray(workload: FleetWorkload) -> Iterator[Diagnostic]:
         path: KeyPath = (*spec.cluster_path, "workerGroupSpecs", index)
         if not group.suspend and group.replicas is not None and group.replicas < group.minReplicas:
             message = f"KAI refuses {group.groupName}: it has fewer replicas ({group.replicas}) than minReplicas"
-            hint = f"Write {group.minReplicas} replicas, as KubeRay makes, or lower minReplicas."
+            hint = f"Write {group.minReplicas} replicas, as many as KubeRay makes, or lower minReplicas."
             yield Diagnostic(REPLICAS_REFUSED, message, workload.declared.at(*path, "replicas"), hint=hint)
         is_part = group.pods > 0 and workload.pool.backend.has(Feature.STRICT_MIN_MEMBER)
         if is_part and (not names.is_label(group.groupName) or len(group.groupName) > names.MAX_LABEL):
-            message = f'the group "{group.groupName}" becomes a SubGroup, which cannot be called so'
+            message = f'the group "{group.groupName}" becomes a SubGroup, which cannot have this name'
             hint = "Use at most 63 lower-case letters, digits and '-'."
             yield Diagnostic(REPLICAS_REFUSED, message, workload.declared.at(*path, "groupName"), hint=hint)
 
@@ -149,9 +149,7 @@ def _ignored(workload: FleetWorkload) -> Iterator[Diagnostic]:
         read |= {(*path, labels.BATCH_MIN_MEMBER) for path in places[1 : 1 + len(workload.replicas)]}
     for path in dict.fromkeys((*place, labels.BATCH_MIN_MEMBER) for place in places):
         if path not in read and workload.declared.origin.value(path) is not None:
-            message = (
-                f"KAI does not read {labels.BATCH_MIN_MEMBER} here: the pods do not wait for each other because of it"
-            )
+            message = f"KAI does not read {labels.BATCH_MIN_MEMBER} here, so the pods do not wait for each other"
             place = workload.declared.origin.locate(path, key=True)
             yield Diagnostic(ANNOTATION_IGNORED, message, place, hint=_instead(workload))
 

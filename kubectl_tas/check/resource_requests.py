@@ -133,7 +133,7 @@ def _refused(name: str) -> str:
     if not _QUALIFIED.fullmatch(name):
         return "it must be DOMAIN/NAME"
     if domain == "kubernetes.io" or domain.endswith(".kubernetes.io"):
-        return "Kubernetes has none of that name"
+        return "Kubernetes has no resource of that name"
     if domain.startswith("requests."):
         return 'its domain must not begin with "requests."'
     return ""
@@ -257,7 +257,7 @@ def _unread(item: Submission, pods: Sequence[Pod]) -> Iterator[Diagnostic]:
             if name in written and not (pods and all(name in pod.annotations for pod in pods)):
                 templates = " or ".join(".".join(str(step) for step in pod.notes) for pod in pods)
                 hint = f"Move it to {templates}." if pods else "Write it in the pod template of its runtime."
-                message = f"KAI reads {name} of pods alone: here it asks for no GPU"
+                message = f"KAI reads {name} only on pods: here it asks for no GPU"
                 yield Diagnostic(GPU_ANNOTATION, message, origin.locate((*path, name), key=True), hint=hint)
 
 
@@ -265,13 +265,13 @@ def _unknown_number(pod: Pod, channels: Collection[str] = ()) -> Iterator[Diagno
     """``channels`` are claim templates of which the claims give no GPUs."""
     if gpus.has_memory(pod.annotations):
         message = f"the share of a GPU that {gpus.MEMORY} {pod.annotations[gpus.MEMORY]} asks for depends on the node"
-        hint = f"It is counted as a hundredth of a GPU; ask by {gpus.FRACTION} where the quota must hold."
+        hint = f"kubectl-tas counts it as a hundredth of a GPU; use {gpus.FRACTION} if the quota must hold."
         yield Diagnostic(GPUS_UNKNOWN, message, pod.note(gpus.MEMORY), hint=hint)
     claims = pod.spec.resourceClaims
     if claims and (unknown := [item.name for item in claims if item.resourceClaimTemplateName not in channels]):
-        message = f"the devices of resource claims ({', '.join(unknown)}) are not known here, and not counted"
+        message = f"the devices of resource claims ({', '.join(unknown)}) are unknown, and not counted"
         place = pod.origin.locate((*pod.path, "resourceClaims"), key=True)
-        yield Diagnostic(GPUS_UNKNOWN, message, place, hint=f"Ask for {gpus.GPU} where the quota must hold.")
+        yield Diagnostic(GPUS_UNKNOWN, message, place, hint=f"Ask for {gpus.GPU} if the quota must hold.")
     if pod.made_of is not None:
         asked = [item.resources for item in (*pod.spec.containers, *pod.spec.initContainers)]
         for name in dict.fromkeys(
@@ -343,4 +343,6 @@ def _refused_notes(pod: Pod) -> Iterator[Diagnostic]:
         yield Diagnostic(GPU_ANNOTATION, message, pod.note(parts[0]), hint="Remove one of the two.")
     if gpus.DEVICES in notes and not parts:
         message = f"{gpus.DEVICES} needs {gpus.FRACTION} or {gpus.MEMORY} beside it"
-        yield Diagnostic(GPU_ANNOTATION, message, pod.note(gpus.DEVICES), hint="Say what part of each, or remove it.")
+        yield Diagnostic(
+            GPU_ANNOTATION, message, pod.note(gpus.DEVICES), hint="Set the part of each GPU, or remove it."
+        )

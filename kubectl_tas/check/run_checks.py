@@ -155,7 +155,7 @@ def _settings(fleet: Fleet) -> Iterator[Diagnostic]:
             hint = did_you_mean(code, all_rules(), "`kubectl tas rule` lists all rules.")
             yield Diagnostic(RULE_SETTING, f'no rule is called "{code}"', place, hint=hint)
         elif rule.waiving is Waiving.NOBODY and setting != rule.severity.value:
-            message = f"{code} stays an {rule.severity.value}: what it finds cannot be applied as it is meant"
+            message = f"{code} stays an {rule.severity.value}: its findings would make wrong or invalid manifests"
             yield Diagnostic(RULE_SETTING, message, place, hint="Remove the line, and mend what the rule finds.")
 
 
@@ -163,7 +163,7 @@ def _unused(fleet: Fleet, used: set[tuple[str, int, str]]) -> Iterator[Diagnosti
     for waiver in fleet.repository.waivers:
         if not waiver.rules:
             hint = "Write '# kubectl-tas: ignore[RULE]', with the code that a finding ends with."
-            yield Diagnostic(WAIVER_UNUSED, "this comment cannot be understood", waiver.place, hint=hint)
+            yield Diagnostic(WAIVER_UNUSED, "kubectl-tas cannot read this comment", waiver.place, hint=hint)
         for code in waiver.rules:
             rule = all_rules().get(code)
             if rule is None:

@@ -367,7 +367,9 @@ def _levels(workload: FleetWorkload, item: ReplicaType, segments: Placement) -> 
             hint = f'Require "{above.required.written}" or finer here, or "{asked.written}" or coarser there.'
             yield Diagnostic(SEGMENT_COARSER, message, place, related, hint=hint)
         elif levels.index(asked.level) <= levels.index(above.required.level):
-            message = f'segments in one "{asked.written}" say nothing: all pods are in one "{above.required.written}"'
+            message = (
+                f'segments in one "{asked.written}" have no effect: all pods are in one "{above.required.written}"'
+            )
             finer = above.known.finer_keys(above.required.level)
             hint = f"Use {' or '.join(finer)}." if finer else "No level is finer; leave the segments out."
             yield Diagnostic(SEGMENT_LEVEL, message, place, hint=hint)

@@ -82,7 +82,7 @@ def check_selectors(fleet: Fleet) -> Iterator[Diagnostic]:
             continue
         others = _sharing(fleet, item)
         if len(others) > 1:
-            why = "is empty" if not any(selector.values()) else "says only which labels pods do not have"
+            why = "is empty" if not any(selector.values()) else "only excludes labels"
             message = (
                 f"spec.{field} of this {item.kind} {why}: it selects all pods in namespace {item.namespace}, where "
                 f"several queues run work: {shortened(others)}"
@@ -209,7 +209,7 @@ def _ports(locate: Finder, item: Selection, found: Sequence[Pods]) -> Iterator[D
             message = f'targetPort "{port}" is no port of the pods that this Service selects'
             place = locate(("spec", "ports", index, "targetPort"))
             hint = hint or (f"Their ports are {', '.join(known)}." if known else "")
-            hint = hint or "Write its number, or name a port of a container so."
+            hint = hint or "Write its number, or give a port of a container this name."
             yield Diagnostic(REFERENCE_UNKNOWN, message, place, hint=hint)
 
 

@@ -121,7 +121,7 @@ def check_config(fleet: Fleet) -> Iterator[Diagnostic]:
     for priority, name in fleet.config.priorityClasses:
         place = config.at("spec", "priorityClasses", priority)
         if name.startswith("system-"):
-            message = f'the PriorityClass "{name}" begins with system-, which Kubernetes keeps to itself'
+            message = f'the PriorityClass "{name}" begins with system-, which Kubernetes reserves'
             yield Diagnostic(PRIORITY_CLASS_INVALID, message, place, hint="Choose another name.")
         if name in seen:
             message = f'{seen[name]} and {priority} share the PriorityClass "{name}"'
@@ -135,7 +135,7 @@ def _scheduler_name(config: Declared[Config], backend: FleetBackend) -> Iterator
     place = config.at("spec", "backends", backend.index, "scheduler", "name")
     if name == OTHERS[kind]:
         message = f'scheduler.name "{name}" is not that of a scheduler of type {kind}: {_BYPASS[kind]}'
-        yield Diagnostic(SCHEDULER_NAME, message, place, hint="Remove name, or mend type.")
+        yield Diagnostic(SCHEDULER_NAME, message, place, hint="Remove name, or correct type.")
     elif not name.startswith(OWN[kind]) and closest(name, [OWN[kind]]):
         message = f'no scheduler answers to the name "{name}", so no pod would run'
         yield Diagnostic(SCHEDULER_NAME, message, place, hint=f"Did you mean {OWN[kind]}?")
@@ -198,9 +198,9 @@ def check_layout(fleet: Fleet) -> Iterator[Diagnostic]:
             whose = f"pool {name}" if name else f"backend {cluster}"
             message = f"{whose} has at least {count:,} objects in one folder, which takes kustomize long"
             place = config.at("spec", "layout") if config is not None else found[0][1].at()
-            hint = "Divide what is there into child pools, or let `kubectl tas render --to -` build instead."
+            hint = "Divide the pool into child pools, or let `kubectl tas render --to -` build instead."
             if not is_sharded:
-                hint = "Write layout: sharded, which gives each pool a folder of its own."
+                hint = "Write layout: sharded, which gives each pool its own folder."
             yield Diagnostic(LAYOUT_LARGE, message, place, hint=hint)
 
 

@@ -422,4 +422,4 @@ def _of_nodes(fleet: Fleet) -> Iterator[Diagnostic]:
             f"{{{{{name}}}}}" for name in dict.fromkeys(name for used in found.values() for name in used)
         )
         message = f"this resource validation{others} compares with what nodes have ({tokens}), which is not known here"
-        yield Diagnostic(VALIDATION_OF_NODES, message, first, hint="It is not judged; OSMO judges it.")
+        yield Diagnostic(VALIDATION_OF_NODES, message, first, hint="kubectl-tas does not check it; OSMO does.")

@@ -141,7 +141,7 @@ def _labels(declared: Declared[Workflow], settings: LabelsConfig) -> Iterator[Di
         if label.startswith(_RESERVED_PREFIXES) or label in _RESERVED_LABELS:
             yield Diagnostic(LABEL_RESERVED, f'the label "{label}" is set by kubectl-tas', place, hint="Remove it.")
         elif prefix and (not re.fullmatch(QUALIFIED_NAME, label) or label.find("/") > MAX_PREFIX):
-            message = f'pods would carry the label "{label}", which is no key of a label'
+            message = f'pods would carry the label "{label}", which is no valid label key'
             hint = f'pod_label_prefix of the Config puts "{prefix}" before the key. Write a key without "/".'
             yield Diagnostic(INVALID_VALUE, message, place, hint=hint)
     for policy in settings.policy:

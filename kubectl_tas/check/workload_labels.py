@@ -134,7 +134,7 @@ def _pool(declared: _Sent) -> Iterator[Diagnostic]:
         message = (
             f'the PodGroup "{metadata.annotations[labels.POD_GROUP]}" is not declared here, nor a pool of this Pod'
         )
-        hint = "Declare that PodGroup here, or add the label kubectl-tas/pool, by which its GPUs are counted."
+        hint = "Declare that PodGroup here, or add the label kubectl-tas/pool, so that its GPUs are counted."
         yield Diagnostic(PODGROUP_UNKNOWN, message, declared.at(*ROOT, labels.POD_GROUP), hint=hint)
     elif not _says_pool(metadata):
         message = f"{declared.spec.kind} {declared.spec.metadata.name} does not say which pool it belongs to"
@@ -244,7 +244,7 @@ def _minimum(workload: FleetWorkload) -> Iterator[Diagnostic]:
     path = podgrouper.minimum_path(workload)
     pods = sum(podgrouper.minimums(workload))
     if pods > MAX_COUNT:
-        message = f"this {workload.kind} needs {pods} pods before it starts; a PodGroup counts to {MAX_COUNT}"
+        message = f"this {workload.kind} needs {pods} pods before it starts; a PodGroup counts at most {MAX_COUNT}"
         yield Diagnostic(WORKLOAD_MINIMUM, message, workload.declared.at("kind"), hint="Ask for fewer pods.")
     if getattr(workload.declared.spec, "row", None) is not None and not workload.is_owned:
         yield from _minimum_of_parts(workload)
@@ -284,5 +284,5 @@ def _topologies(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
         name = written.get(labels.TOPOLOGY)
         if name and name not in known:
             message = f'the Topology "{name}" is not declared here, so its levels are not checked'
-            hint = f"Declared are: {', '.join(sorted(known))}." if known else "Nothing to do where it lives elsewhere."
+            hint = f"Declared are: {', '.join(sorted(known))}." if known else "If it exists elsewhere, do nothing."
             yield Diagnostic(WORKLOAD_TOPOLOGY, message, workload.declared.at(*path, labels.TOPOLOGY), hint=hint)

@@ -204,7 +204,7 @@ def _minimums(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
     strict = item.backend.has(Feature.STRICT_MIN_MEMBER)
     counted = sum(leaf.minimum or 0 for leaf in gang.leaves)
     if spec.minMember is not None and spec.subGroups and (spec.minSubGroup is not None or spec.minMember != counted):
-        message = "minMember on top is not read where there are SubGroups"
+        message = "KAI ignores minMember of a PodGroup that has SubGroups"
         hint = f"Remove it; KAI writes {counted} there, the sum of its leaves, where minSubGroup says nothing."
         yield _minimum(item, ("spec", "minMember"), message, hint)
     yield from _too_many(item, ("spec",), spec.minSubGroup, len(gang.below(gang)))
@@ -254,7 +254,7 @@ def _queue(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
         hint = "Use the queue of a subpool, or that of a pool, which ends in --shared."
     else:
         message = f'the queue "{queue}" is not declared here'
-        hint = did_you_mean(queue, leaves, "Nothing to do where it lives elsewhere.")
+        hint = did_you_mean(queue, leaves, "If it exists elsewhere, do nothing.")
     yield Diagnostic(PODGROUP_QUEUE, message, item.declared.at("spec", "queue"), hint=hint)
 
 
@@ -264,11 +264,11 @@ def _priority(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
     known = (*dict(fleet.config.priorityClasses).values(), *COMMON_CLASSES)
     place = item.declared.at("spec", "priorityClassName")
     if name and name.startswith(_SYSTEM):
-        message = f'the PriorityClass "{name}" is above all that this repository renders'
+        message = f'the PriorityClass "{name}" ranks above everything that this repository renders'
         yield Diagnostic(PODGROUP_PRIORITY, message, place, hint=f"Use one of {', '.join(known)}.")
     elif name and name not in known:
-        message = f'the PriorityClass "{name}" is not declared here; where it is missing, KAI counts the gang as 50'
-        hint = did_you_mean(name, known, "Nothing to do where it lives elsewhere.")
+        message = f'the PriorityClass "{name}" is not declared here; if it does not exist, the gang has priority 50'
+        hint = did_you_mean(name, known, "If it exists elsewhere, do nothing.")
         yield Diagnostic(PODGROUP_PRIORITY, message, place, hint=hint)
 
 
@@ -370,7 +370,7 @@ def _constraint(
     topology = topologies.get(constraint.topology)
     if topology is None:
         message = f'the topology "{constraint.topology}" is not declared here'
-        hint = did_you_mean(constraint.topology, topologies, "Nothing to do where it lives elsewhere.")
+        hint = did_you_mean(constraint.topology, topologies, "If it exists elsewhere, do nothing.")
         bound = next((name for name, known in topologies.items() if known.name == constraint.topology), None)
         if bound is not None:
             message = f'the topology "{constraint.topology}" is rendered as the Topology "{bound}"'

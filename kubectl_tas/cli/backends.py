@@ -62,7 +62,7 @@ cluster_options = together(
     ),
     click.option("-n", "--namespace", metavar="NAME", help="Read only this namespace."),
     kubectl_options("The context for kubectl, instead of the backend's."),
-    backend_option("The backend whose cluster to ask."),
+    backend_option("Ask the cluster of this backend."),
 )
 """Which cluster is asked, or what stands for it."""
 
@@ -72,7 +72,9 @@ def named_clusters(fleet: Fleet, options: Mapping[str, Any], *, live: bool) -> C
     asks = any(value for name, value in options.items() if name not in ("backend", "namespace"))
     chosen_backends(fleet, options["backend"])
     if options["namespace"] and not (live or asks):
-        raise click.UsageError("-n says what is read of a cluster, and none is asked; add --live, or name the cluster")
+        raise click.UsageError(
+            "-n limits what is read of a cluster, but no cluster is read; add --live, or name the cluster"
+        )
     return given_clusters(fleet, options, live=live) if live or asks else None
 
 
@@ -100,7 +102,7 @@ def given_clusters(fleet: Fleet, options: Mapping[str, Any], *, live: bool = Fal
         elif files and not live:
             continue
         elif context is None and len(fleet.backends) > 1:
-            message = f"the backend {backend.name} has no context, so nobody can tell which cluster it is"
+            message = f"the backend {backend.name} has no context that names its cluster"
             hint = f"Add `context:` to it in {fleet.settings}, or pass --backend {backend.name} --context NAME."
             unknown[backend.name] = TasError(message, hint=hint)
         else:
@@ -118,7 +120,9 @@ def _files(backends: Sequence[FleetBackend], given: Sequence[str]) -> dict[str, 
         elif len(backends) == 1:
             name, file = backends[0].name, written
         else:
-            raise click.UsageError(f"--cluster-state {written}: whose is it? Write BACKEND=FILE; {_choice(backends)}")
+            raise click.UsageError(
+                f"--cluster-state {written}: of which cluster? Write BACKEND=FILE; {_choice(backends)}"
+            )
         if name in files:
             raise click.UsageError(f"--cluster-state is given twice for the backend {name}")
         files[name] = state_file(file)

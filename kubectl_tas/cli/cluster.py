@@ -23,7 +23,7 @@ def cluster() -> None:
 
 @cluster.command(epilog="Example: kubectl tas cluster state --backend prod --to prod.json")
 @to_option("FILE", FILE, "The file to write; - prints it.", required=True)
-@backend_option("The backend whose cluster to ask.")
+@backend_option("Ask the cluster of this backend.")
 @kubectl_options("The context for kubectl, instead of the backend's.")
 @click.option(
     "-n",

@@ -47,7 +47,7 @@ def fn() -> int:
     """
     text, problem = decode("functionConfig", read_stdin(MAX_LIST))
     if problem is not None:
-        raise TasError(f"the input is no text: {problem.message}")
+        raise TasError(f"the input is not text: {problem.message}")
     given = read_resource_list(text)
     if given.function is None:
         _write(given.items, given.problems, lambda _place: {})

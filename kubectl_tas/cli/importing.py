@@ -42,7 +42,7 @@ MAX_LISTED = 8
 """Names that one line lists."""
 CLUSTER = "Has no place, and stays in the cluster as it is:"
 OSMO = "Has no place here, and was left out:"
-KUEUE = "What KAI does otherwise, and what is missing:"
+KUEUE = "KAI behaves differently, or lacks something:"
 folder_option = to_option("DIR", FOLDER, "The folder to write; by default the working folder.", default=".")
 
 
@@ -58,7 +58,7 @@ def import_group() -> None:
     "--cluster-state", metavar="FILE", type=FILE, help="What `kubectl tas cluster state` wrote, instead of a cluster."
 )
 @click.option("--sums", is_flag=True, help="Guarantee a pool at least the sum of its subpools.")
-@click.option("--backend", metavar="NAME", help="Name the cluster so, and add it to the repository in DIR.")
+@click.option("--backend", metavar="NAME", help="Give the cluster this name, and add it to the repository in DIR.")
 def cluster(
     to: str,
     context: str | None,
@@ -117,7 +117,7 @@ def _added(root: Path, found: Record, wanted: Wanted) -> int | None:
             return 1
         if any(item.name == wanted.backend for item in there.fleet.backends):
             message = f"the backend {wanted.backend} is there already; nothing was written"
-            raise TasError(message, hint="Name the cluster otherwise. An import adds one; it does not change one.")
+            raise TasError(message, hint="Choose another name. An import adds one; it does not change one.")
         imported = import_cluster(found, replace(wanted, repository=there.fleet))
         if not imported.has_objects:
             return _nothing(imported)
@@ -133,7 +133,7 @@ def _added(root: Path, found: Record, wanted: Wanted) -> int | None:
         after = compile_fleet(session.fleet)
         objects = compared((item for item in after if item.backend == wanted.backend), found)
         if clashes := [(item, x) for item in objects if item.is_clash for x in item.differences or ()]:
-            say("The cluster and the repository mean different objects by one name:", err=True)
+            say("The cluster and the repository have different objects with one name:", err=True)
             for item, x in clashes:
                 say(f"  {item.kind} {item.name}: {x.path}: {x.before} there, {x.after} here", err=True)
             say("Nothing was written. Rename them in the cluster or in the repository, and import again.", err=True)
@@ -255,7 +255,7 @@ def _written(root: Path, imported: Imported, heading: str) -> int:
     session = check_source(root, OverlaySource(FolderSource(root), fresh) if root.is_dir() else MemorySource(fresh))
     has_all = CONFIG_FILE not in there or _has_settings(session, imported.settings)
     if _refused(session):
-        for sentence in imported.missing or ("Mend them in what was given, and import it again.",):
+        for sentence in imported.missing or ("Correct them in the input, and import it again.",):
             say(sentence, err=True)
         return 1
     if wanted:
@@ -270,7 +270,7 @@ def _written(root: Path, imported: Imported, heading: str) -> int:
     for note in imported.notes:
         say(note, err=True)
     if not wanted:
-        say("Nothing was written: nothing that was given has a place here.", err=True)
+        say("Nothing was written: nothing of the input has a place here.", err=True)
         return 1
     _tell_next(root)
     return 0 if has_all else 1
@@ -278,7 +278,7 @@ def _written(root: Path, imported: Imported, heading: str) -> int:
 
 def _nothing(imported: Imported) -> int:
     _tell_unplaced(imported.unplaced, CLUSTER)
-    say("Nothing was written: nothing that the cluster has could be declared.", err=True)
+    say("Nothing was written: nothing of the cluster can be declared.", err=True)
     return 1
 
 
@@ -343,11 +343,11 @@ def _tell(objects: Sequence[Compared], imported: Imported) -> None:
     known = [(item, x) for item in objects for x in item.differences or ()]
     same = [item for item in objects if item.differences is not None and all(x.is_same for x in item.differences)]
     say("")
-    say("Rendered as the cluster has it, but for labels and annotations that are added:")
+    say("Rendered as in the cluster, with these labels and annotations added:")
     _list(same)
     written = [(item, x) for item, x in known if x.is_same]
     if written:
-        say("Written out, though KAI reads it so already:")
+        say("Written explicitly, with the value that KAI assumes already:")
         for item, found in written:
             say(f"  {item.kind} {item.name}: {found.path}: {found.after}")
     changed = [(item, x) for item, x in known if not x.is_same]
@@ -356,7 +356,7 @@ def _tell(objects: Sequence[Compared], imported: Imported) -> None:
         for item, found in changed:
             say(f"  {item.kind} {item.name}: {found.path}: {found.before} -> {found.after}")
     if imported.clashes:
-        say("Called otherwise here, since their names are taken; their queues keep their names:")
+        say("Renamed here, since their names are taken; their queues keep their names:")
     for clash in imported.clashes:
         say(f"  {clash}")
     marks: dict[tuple[str, str], list[Compared]] = {}

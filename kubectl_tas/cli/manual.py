@@ -123,4 +123,4 @@ def _write(folder: Path, names: list[str]) -> None:
     for name in written:
         say(f"wrote {(folder / name).as_posix()}")
     if not written:
-        say(f"All {len(names)} schemas in {folder.as_posix()} are as they are written.")
+        say(f"All {len(names)} schemas in {folder.as_posix()} are up to date.")

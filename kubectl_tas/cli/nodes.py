@@ -25,7 +25,7 @@ def nodes() -> None:
 
 
 @nodes.command("generate", epilog="Example: kubectl tas nodes generate --pool team --domains zone=2")
-@click.option("--pool", metavar="POOL", type=POOL, help="The pool whose topology and labels they have.")
+@click.option("--pool", metavar="POOL", type=POOL, help="The pool that sets their topology and labels.")
 @click.option("--like", type=click.Choice(sorted(LIKE)), help="Who sets their labels, instead of a pool.")
 @click.option(
     "--domains",

@@ -59,7 +59,7 @@ class NodeSource:
         A usage error where both are given, or one namespace alone: its pods do not tell what nodes have free.
         """
         if cluster["namespace"]:
-            raise click.UsageError("-n is of no use here: nodes are for the pods of all namespaces")
+            raise click.UsageError("-n has no effect here: pods of all namespaces share the nodes")
         asks = [name for name, value in cluster.items() if value and name != "backend"]
         if files and (live or asks):
             raise click.UsageError("--nodes is given instead of a cluster: leave --live and the other options out")
@@ -118,7 +118,7 @@ class NodeSource:
             items = self.objects(backend)
             self._nodes[key] = found = read_nodes(items, kubectl.complete_kinds(items))
             if not found.knows_pods:
-                say("There are no pods among these: all that nodes have is taken as free.", err=True)
+                say("The input has no pods, so everything on the nodes counts as free.", err=True)
         return self._nodes[key]
 
 

@@ -102,7 +102,7 @@ def render(
     say(f"Rendered {rendered} objects to {plan.output}: {plan.counts}.", err=True)
     left = len(whole.changes) - len(plan.changes)
     if left:
-        say(f"Left as they are: {left} files of other backends that are not up to date.", err=True)
+        say(f"Left unchanged: {left} files of other backends that are not up to date.", err=True)
     folder, changed, settled = plan.output, [change.path for change in plan.changes], whole.settled if not left else ()
     del whole, plan  # in a large repository what follows takes as much memory as what was written
     beside = _beside(session, folder, changed, settled)

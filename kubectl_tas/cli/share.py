@@ -79,9 +79,9 @@ def share(
     asked = named_clusters(fleet, cluster, live=live)
     backends = _backends(fleet, cluster["backend"], names)
     if gpus is None and not files and asked is None:
-        raise click.UsageError("say what there is to divide: --gpus N, --nodes FILE or --live")
+        raise click.UsageError("name the GPUs to divide: --gpus N, --nodes FILE or --live")
     if gpus is not None and files:
-        raise click.UsageError("--gpus and --nodes both say what there is to divide; give one")
+        raise click.UsageError("--gpus and --nodes both name the GPUs to divide; give one")
     if gpus is not None or files:
         refuse_several(backend.name for backend in backends)
     source = None if gpus is not None else NodeSource(fleet, files, cluster, live=live)
@@ -94,7 +94,7 @@ def share(
         raise click.UsageError(_unknown(fleet, divisions, next(iter(left))))
     chosen = [one for one in divisions if any(one.shown(names))]
     if gpus is not None and len(chosen) > 1:
-        raise click.UsageError("the scheduler has several shards, which divide their nodes apart: name pools of one")
+        raise click.UsageError("each shard of the scheduler divides its own nodes: name pools of one shard")
     if output == "json":
         hand_over(json.dump(pages.data(chosen, names, CLUSTER if asked else DECLARED)))
     else:
@@ -133,9 +133,9 @@ def _backends(fleet: Fleet, name: str | None, wanted: Sequence[str]) -> list[Fle
     others = [one.name for one in meant if not one.is_kai]
     found = [one for one in meant if one.is_kai]
     if not fleet.pools:
-        raise click.UsageError("there are no pools, whose queues the scheduler would divide among")
+        raise click.UsageError("the repository has no pools to divide GPUs among")
     if not found:
-        raise click.UsageError("none of these pools is in a cluster with KAI, whose scheduler divides among queues")
+        raise click.UsageError("none of these pools is in a cluster with KAI, which divides GPUs among queues")
     if others:
         say(f"Left out: {', '.join(others)}, which has no KAI.", err=True)
     return found
@@ -205,6 +205,6 @@ def _unknown(fleet: Fleet, divisions: Sequence[Division], name: str) -> str:
     elsewhere = {queue: pool for pool in fleet.pools for queue in pool.queues}.get(name)
     if elsewhere and elsewhere.backend.name not in {one.backend for one in divisions}:
         pool = f"pool {elsewhere.name} is for backend {elsewhere.backend.name}"
-        return f"--demand: {pool}, of which nothing is asked here; leave NAMEs and --backend out, or --demand"
+        return f"--demand: {pool}, which this command leaves out; drop NAMEs and --backend, or --demand"
     known = [*fleet.target_names(), *(part.queue.name for one in divisions for part in one.parts)]
     return f"--demand: {nothing_called('pool or leaf queue', name, known)}"

@@ -85,16 +85,16 @@ def snapshot_command(
 def _doubts(doubts: Doubts) -> Iterator[str]:
     """What the scheduler decides without, a line each."""
     if doubts.taken:
-        yield f"Taken to be there: {shortened(doubts.taken, MAX_LISTED)}."
+        yield f"Assumed to exist: {shortened(doubts.taken, MAX_LISTED)}."
     if doubts.classes:
-        yield f"Not there: PriorityClass {', '.join(doubts.classes)}; PodGroups of such have priority 50."
+        yield f"Missing: PriorityClass {', '.join(doubts.classes)}; PodGroups with it have priority 50."
     if doubts.topologies:
-        yield f"Not there: Topology {', '.join(doubts.topologies)}; PodGroups that name it are not placed."
+        yield f"Missing: Topology {', '.join(doubts.topologies)}; PodGroups that name it are not placed."
     if doubts.claims:
-        yield f"Not there: ResourceClaims of {plural(doubts.claims, 'pod')}, which will not be placed."
+        yield f"Missing: ResourceClaims of {plural(doubts.claims, 'pod')}, which will not be placed."
     if doubts.strangers:
         count = plural(doubts.strangers, "pod")
-        yield f"Not there: the PodGroups of {count} on nodes; what those hold counts for no queue, and they stay."
+        yield f"Missing: the PodGroups of {count} on nodes; no queue is charged for them, and they stay."
 
 
 def _chosen(session: Session, wanted: Sequence[str]) -> Fleet:

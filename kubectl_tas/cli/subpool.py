@@ -141,7 +141,7 @@ def update(
 
 @subpool.command(epilog="Example: kubectl tas subpool recreate team--research --quota 20")
 @_address(ARCHIVED_PARENT, ARCHIVED)
-@_quota_options(required=False, text="Another quota than it had.")
+@_quota_options(required=False, text="The new quota, instead of the old one.")
 @edit_options
 def recreate(
     parent: str, name: str | None, dry_run: bool, render_after: bool, directory: str | None, **quota: Any

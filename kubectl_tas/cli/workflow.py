@@ -90,7 +90,7 @@ def _tell_segments(index: int, found: Sequence[tuple[FleetWorkload, PodSegment]]
     elif output == "tree":
         show(tree.pod_segments(index, found))
     else:
-        raise click.UsageError(f"--pod-index is told as tree or json, not as {output}")
+        raise click.UsageError(f"--pod-index has the formats tree and json, not {output}")
 
 
 def _segments(items: Sequence[Submission], index: int) -> list[tuple[FleetWorkload, PodSegment]]:

@@ -96,7 +96,7 @@ def changed_levels(change: Change) -> Iterator[Diagnostic]:
             place = current.declared.origin.locate(current.path, key=True)
             hint = "Drain them first, or declare a second topology."
             if not change.states:
-                hint = f"{hint} With --cluster-state, or --context, what does not run does not count."
+                hint = f"{hint} With --cluster-state, or --context, work that does not run is not counted."
             yield Diagnostic(TOPOLOGY_LEVELS_CHANGED, message, place, related, hint=hint)
 
 
@@ -237,7 +237,7 @@ def changed_references(change: Change) -> Iterator[Diagnostic]:
         message = f'rule 3: the cluster topology changes since {change.revision} from "{old}" to "{new}"'
         pods = scheduled_pods(change, after)
         if pods is None:
-            hint = "Pass --cluster-state, or --context, to have it checked that no pod of the set is scheduled."
+            hint = "Pass --cluster-state, or --context, to check that no pod of the set is scheduled."
             if state_of(change, after) is not None:
                 hint = "What was read of the cluster does not tell: it needs the PodCliqueSets and their PodCliques."
             message = f"{message}, which is allowed only while no pod of the set is scheduled"

@@ -306,7 +306,9 @@ TABLE: dict[tuple[str, str], tuple[Fixed, ...]] = {
         ),
     ),
     ("ray.io", "RayService"): (
-        Fixed(Effect.RESTARTED, _paths(*_RAY_PODS, below="spec.rayClusterConfig"), "a second cluster beside the first"),
+        Fixed(
+            Effect.RESTARTED, _paths(*_RAY_PODS, below="spec.rayClusterConfig"), "a second cluster next to the first"
+        ),
     ),
     ("", "PersistentVolumeClaim"): (
         Fixed(

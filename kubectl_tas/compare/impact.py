@@ -309,7 +309,7 @@ def impact(
     unread = [f"{place} at {change.revision} cannot be read" for place in change.unreadable]
     lacks_config = any(place.startswith(f"{CONFIG_FILE}:") for place in change.unreadable)
     if lacks_config:
-        unread.append(f"without {CONFIG_FILE} nobody knows what its queues, topologies and work were called")
+        unread.append(f"without {CONFIG_FILE} the earlier names of its queues, topologies and work are unknown")
         change = replace(change, before=change.after)
     elif change.unreadable:
         unread.append("what seems to be new is not listed here, as it may be declared there")

@@ -214,7 +214,7 @@ def _let_finish(change: Change, name: str, before: Sequence[str], after: Declare
             yield Diagnostic(SUBPOOL_STATE_CHANGED, message, place, hint=hint)
         elif work in declared and work not in there:
             message = f"{item} is new since {change.revision} in subpool {now}, which is DELETING"
-            related = (Related("it bears a name that was listed as draining", place),)
+            related = (Related("it has a name that was listed as draining", place),)
             hint = "Send it to another pool or subpool: the listed work has ended."
             yield Diagnostic(SUBPOOL_STATE_CHANGED, message, declared[work].at(), related, hint=hint)
 
@@ -252,6 +252,6 @@ def after_rename(before: Fleet, after: Fleet) -> Iterator[str]:
             fate = f"Delete first, since {refused[0].row.by} refuses their new queue"
             by_fate.setdefault(fate, []).append(name)
         elif item.of(Effect.KEPT) or (item.after.kind == "Pod" and item.before.wanted != item.after.wanted):
-            by_fate.setdefault("What runs of these goes on in its old queue", []).append(name)
+            by_fate.setdefault("Work whose running pods stay in the old queue", []).append(name)
     for fate in sorted(by_fate, key=lambda fate: (not fate.startswith("Delete"), fate)):
         yield f"{fate}: {', '.join(by_fate[fate])}."

@@ -144,7 +144,7 @@ def live_uses(state: GroveState, *, check: bool, backend: str | None = None) -> 
     """
     hint = "Add what `kubectl get podcliquesets,clustertopologies -A -o json` prints."
     if state.sets is None:
-        raise TasError("the file has no PodCliqueSets, so nobody knows who uses what", hint=hint)
+        raise TasError("the file has no PodCliqueSets, so the users of topologies are unknown", hint=hint)
     if check and state.topologies is None and state.sets:
         raise TasError("the file has no cluster topologies, so no level can be checked", hint=hint)
     known = None if state.topologies is None else domains(state.topologies)
@@ -250,7 +250,7 @@ def _difference(drift: Drift, cluster: str) -> Diagnostic:
     topology = drift.topology
     if topology is None or drift.declared is None:
         message = f'the cluster topology "{drift.name}" is in {cluster}, but not in this repository'
-        hint = "Nothing to do where it is managed elsewhere; otherwise declare it here, or delete it there."
+        hint = "If it is managed elsewhere, do nothing. Otherwise declare it here, or delete it there."
         if drift.name == DEFAULT_TOPOLOGY:
             hint = "Grove's operator deletes it when it starts with topologyAwareScheduling disabled."
         return Diagnostic(TOPOLOGY_UNDEPLOYED, message, None, hint=hint)

@@ -129,7 +129,9 @@ def _differences(fleet: Fleet, backend: FleetBackend, seen: _Seen) -> Iterator[D
         yield from check_domains(fleet, backend, seen.nodes)
     elif seen.hidden:
         message = f"the nodes of backend {backend.name} are not counted: {seen.hidden}"
-        yield Diagnostic(NODES_UNREAD, message, None, hint="Ask who runs the cluster, or pass --cluster-state FILE.")
+        yield Diagnostic(
+            NODES_UNREAD, message, None, hint="Ask the administrator of the cluster, or pass --cluster-state FILE."
+        )
 
 
 def _unread(fleet: Fleet, name: str, error: TasError) -> Diagnostic:

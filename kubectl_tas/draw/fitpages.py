@@ -125,7 +125,7 @@ def why(answer: Fit) -> str:
     if answer.outcome is Outcome.MISSED:
         return "SubGroups go in the order of their names, the tightest domain first; what one takes, another needs"
     if answer.outcome is Outcome.UNKNOWN:
-        return "each kind of pod has room by itself, but KAI's order comes to no placement of all"
+        return "each kind of pod has room by itself, but KAI's order finds no placement for all"
     return "each part has room by itself, but not all of them at once"
 
 

@@ -50,7 +50,7 @@ def _needs(growth: Growth) -> str:
     if growth.missing is not None:
         return f"not known: no node has the label {growth.missing.label} of level {growth.missing.key}"
     if growth.waiting and not growth.rack:
-        return f"not known: what waits can use no {growth.word} that is there"
+        return f"not known: pending work can use no existing {growth.word}"
     never = ", but for what never goes" if any(item.racks is None for item in growth.waiting) else ""
     one_by_one = "" if growth.at_once else ", added one after the other"
     return f"{plural(growth.more, growth.word) if growth.more else f'no {growth.word}'} more{one_by_one}{never}"

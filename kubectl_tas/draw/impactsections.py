@@ -225,7 +225,7 @@ def _restarts(impact: Impact) -> Section:
     for item in impact.restarts:
         name = item.name if item.name == item.successor else f"{item.name} -> {item.successor}"
         rows.append((f"{item.kind}/{name}", item.why))
-    return Section("What runs of these ends and starts again", ("What", "Why"), tuple(rows))
+    return Section("Work whose running pods end and start again", ("What", "Why"), tuple(rows))
 
 
 def _guard(impact: Impact) -> Section:

@@ -407,7 +407,7 @@ def _subpool_facts(pool: FleetPool, subpool: FleetSubpool) -> list[tuple[str, st
 def _access(allowed: Allowed) -> Iterator[tuple[str, str]]:
     """Who may use it, where groups are named."""
     if allowed.submit or allowed.view:
-        yield "May submit", ", ".join(allowed.submit) or "all who may create work"
+        yield "May submit", ", ".join(allowed.submit) or "everybody who may create work"
     if allowed.view:
         yield "May view", ", ".join(allowed.view)
 

@@ -115,7 +115,7 @@ def _promised(division: Division, level: str | None) -> Iterator[str]:
         if over > 0:
             yield (
                 f"{said(name, over)} more are guaranteed and asked for than {who} has. KAI promises them anyway: "
-                "who comes first has them, and the others wait."
+                "the first work gets them, and the rest waits."
             )
 
 

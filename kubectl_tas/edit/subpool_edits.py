@@ -134,7 +134,7 @@ class Usage:
         usage = self.queues.get(subpool.canonical)
         if usage is None or usage.in_use is not None:
             return ""
-        return f"; nobody knows whether anything runs there: {usage.doubt}. Where nothing does, pass --used 0"
+        return f"; it is unknown whether anything runs there: {usage.doubt}. If nothing runs, pass --used 0"
 
 
 def ask(fleet: Fleet, clusters: Clusters, subpools: Sequence[FleetSubpool]) -> Usage:
@@ -168,7 +168,7 @@ def ask(fleet: Fleet, clusters: Clusters, subpools: Sequence[FleetSubpool]) -> U
 
 
 def _untold(reason: str, hint: str = "") -> TasError:
-    otherwise = "Where there is no cluster to ask, pass --used N (GPUs in use) or --cluster-state FILE."
+    otherwise = "If there is no cluster to ask, pass --used N (GPUs in use) or --cluster-state FILE."
     return TasError(f"cannot tell whether anything runs there: {reason}", hint=f"{hint}{otherwise}")
 
 

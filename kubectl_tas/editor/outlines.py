@@ -86,7 +86,7 @@ def drawn(judgement: Judgement, path: str, wanted: str, output: str) -> str:
     """
     found = judgement.fleet.submissions_in([path], wanted)
     if not found:
-        raise TasError(f"nothing is drawn of {wanted}", hint="Mend what the file has errors in.")
+        raise TasError(f"nothing is drawn of {wanted}", hint="Correct the errors of the file.")
     return FORMATS[output]([figure(picture(judgement.fleet, item)) for item in found])
 
 

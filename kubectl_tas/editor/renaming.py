@@ -91,7 +91,7 @@ def renamed(before: Judgement, item: Renamed, new: str) -> Mapping[str, tuple[st
     """
     whole = judged(before.root, before.typed, before, also=before.run.survey.parts.raws)
     if not whole.run.loaded.complete:
-        hint = "Mend what cannot be read first: it may have the name too."
+        hint = "Correct the unreadable file first: it may contain the name too."
         raise TasError(f'"{item.old}" is not renamed: a file cannot be read', hint=hint)
     planned = item.plan(whole.fleet, new=new)
     if isinstance(planned, Diagnostic):

@@ -52,7 +52,7 @@ _READ = {
     "*.jsonnet": "Argo CD runs it and applies the result",
     "*.libsonnet": "Argo CD runs it with the Jsonnet files that import it",
     _MODULES: "Argo CD fills a folder of the output from another repository",
-    _ATTRIBUTES: "git writes a manifest to a checkout otherwise than the commit has it, and Flux reads the commit",
+    _ATTRIBUTES: "git checks a manifest out with other bytes than the commit has, and Flux reads the commit",
 }
 """Names of files that GitOps tools read, and what comes of it."""
 _MANIFEST = "a tool that applies all of the folder applies it too"
@@ -121,7 +121,7 @@ def check_output(
             continue
         hint = "Remove it, or name it in spec.outputKeeps of the Config."
         if is_kept(item, config.outputKeeps):
-            hint = f"Remove it. What spec.outputKeeps says counts as it is at {revision}."
+            hint = f"Remove it. spec.outputKeeps counts as it is at {revision}."
         message = f"kubectl-tas did not write this file: {item.effect}"
         cause = None if item.is_read else Location(item.path.rpartition("/")[0])
         yield Diagnostic(OUTPUT_FOREIGN, message, Location(item.path), hint=hint, cause=cause)
@@ -276,7 +276,7 @@ def _judged(path: str, entry: os.DirEntry[str], *, is_extra: bool) -> Foreign | 
     """What to say of a file, which ``is_extra`` if our kustomization does not list it; None: ours, or harmless."""
     name = entry.name
     if is_git(name):
-        return Foreign(path, "its folder is another repository, which git and Argo CD may fill otherwise")
+        return Foreign(path, "its folder is another repository, which git and Argo CD may fill with other content")
     if entry.is_symlink():
         return Foreign(path, "it is a symbolic link, which tools follow or leave out")
     if not entry.is_file(follow_symlinks=False):

@@ -155,7 +155,7 @@ def _trees(making: _Making) -> list[_Node]:
         else:
             roots.append(node)
         if node.kind == "Cohort" and _has_own(node):
-            reason = "its own quota goes to the pool's own queue; LOW work of the queues beside it borrows that"
+            reason = "its own quota goes to the pool's own queue; LOW work of its sibling queues borrows it"
             making.unplaced.append(Unplaced(node.kind, node.name, reason))
     for circle in circles_of({name: share.upper for name, share in kueue.cohorts.items()}):
         for node in _below([cohorts[circle[0]]]):

@@ -52,7 +52,7 @@ class Role:
             mine = [x for x in policy.resources if any(_has_pool(x, pool) for pool in known)]
             if policy.denies:
                 what = f"Deny {', '.join(policy.actions)} of {', '.join(policy.resources) or 'all'}"
-                yield f"{what}: it counts within this role alone; who is in another group too may what that may"
+                yield f"{what}: it counts only within this role; members of another group also have that group's rights"
                 continue
             lost = (x for x in policy.resources if x.startswith("pool/") and x not in mine)
             yield from (f"{x}: there is no such pool among those that are imported" for x in lost)
@@ -60,7 +60,7 @@ class Role:
         if elsewhere:
             yield f"{', '.join(dict.fromkeys(elsewhere))}: access of a pool has submit and view alone"
         if not self.groups:
-            yield "external_roles: no group has it, and whom OSMO has given it by name it does not tell"
+            yield "external_roles: no group has it, and OSMO does not list the users who have it"
 
 
 def read_role(name: str, data: dict[str, Any]) -> Role:

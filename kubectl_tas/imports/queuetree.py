@@ -243,12 +243,12 @@ def _with_root(tree: _Tree, root: LiveQueue | None) -> Forest:
                     _take(tree, child, pools, reasons)
                 else:
                     reasons[child.name] = (
-                        f"it is a leaf beside pools, below {top.name}; work runs in leaves below a pool's own queue"
+                        f"it is a leaf next to pools, below {top.name}; work runs in leaves below a pool's own queue"
                     )
         elif not tree.below(top):
             reasons[top.name] = "it has neither a parent nor children; work runs in leaves below a pool's own queue"
         elif root is not None and top.shard is None:
-            _refuse(tree, top, f"{top.name} is at the top beside {root.name}, below which the other pools are", reasons)
+            _refuse(tree, top, f"{top.name} is at the top next to {root.name}, the parent of the other pools", reasons)
         else:
             _take(tree, top, pools, reasons)
     placed = {queue.name for pool in pools for queue in pool.queues}
@@ -327,7 +327,7 @@ def _must_be_said(queue: LiveQueue) -> None:
     for field in ("priority", "preemptMinRuntime", "reclaimMinRuntime"):
         value = queue.spec.get(field)
         if value not in (None, "") and not _is_valid(PoolSpec, field, value):
-            raise NoPlaceError(f"the {field} of {queue.name} is {shown(value)}, which no file can say")
+            raise NoPlaceError(f"the {field} of {queue.name} is {shown(value)}, which no file can express")
 
 
 def _must_hold(queue: LiveQueue, guarantee: Amounts) -> None:

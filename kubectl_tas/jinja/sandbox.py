@@ -101,7 +101,9 @@ def expanded(template: nodes.Template, values: Mapping[str, Any], budget: Budget
     except RecursionError as error:
         raise Refusal(TEMPLATE_LIMIT, "the template nests too deep", "Nest it less.", run.line) from error
     except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
-        raise Refusal(TEMPLATE_VALUE, "a value is used as no such value can be", _COMPARE, run.line) from error
+        raise Refusal(
+            TEMPLATE_VALUE, "a value is used in a way that its type does not allow", _COMPARE, run.line
+        ) from error
     except MemoryError as error:
         raise Refusal(TEMPLATE_LIMIT, "there is no memory left for it", "Make less text.", run.line) from error
     finally:
@@ -489,7 +491,7 @@ class _Run:
             raise Refusal(TEMPLATE_VALUE, f"{what} divides by zero", "Ask before whether it is zero.") from error
         except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:  # Unicode's among them
             kinds = ", ".join(map(kind, given)) or "nothing"
-            raise Refusal(TEMPLATE_VALUE, f"{what} cannot be used so, on: {kinds}", _COMPARE) from error
+            raise Refusal(TEMPLATE_VALUE, f"{what} cannot be used this way, on: {kinds}", _COMPARE) from error
 
     def _at(self, node: nodes.Node) -> None:
         self.line = node.lineno or self.line  # what a tag wraps around its body has none
@@ -701,7 +703,7 @@ def _check(node: Any) -> None:
         case nodes.Macro() | nodes.CallBlock() if len({part.name for part in node.args}) < len(node.args):
             raise Refusal(TEMPLATE_VALUE, "two parameters have one name", "Rename one.", node.lineno)
         case nodes.For() if any(isinstance(part, nodes.Name) and part.name == "loop" for part in walk(node.target)):
-            message = "loop is what a loop tells of itself, and no name of an item"
+            message = "loop is the state of a loop, and cannot name an item"
             raise Refusal(TEMPLATE_VALUE, message, "Use another name.", node.lineno)
     named = getattr(node, "kwargs", ())
     if len({part.key for part in named}) < len(named):

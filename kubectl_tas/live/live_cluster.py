@@ -291,7 +291,7 @@ def _node(item: Mapping[str, Any]) -> Node:
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         hint = "It must be what `kubectl get nodes -o json` prints."
-        reason = str(error) if isinstance(error, ValueError) else "it has no name, or labels that are none"
+        reason = str(error) if isinstance(error, ValueError) else "it has no name, or invalid labels"
         raise TasError(f"a Node of the cluster cannot be read: {reason}", hint=hint) from error
 
 

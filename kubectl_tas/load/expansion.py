@@ -372,5 +372,5 @@ class WorkflowTemplate:
         if _GO.match(self.lines.text, tag.start):
             return Diagnostic(TEMPLATE_SYNTAX, "a tag of a Go template is no tag of Jinja", place, hint=_GO_HINT)
         indented = _INDENTED_DEFAULTS.search(self.lines.text)
-        hint = "default-values begins its line, beside workflow; here it is indented." if indented else refusal.hint
+        hint = "default-values begins its line, like workflow; here it is indented." if indented else refusal.hint
         return Diagnostic(refusal.rule, refusal.message, place, hint=hint)

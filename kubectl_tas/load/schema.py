@@ -61,13 +61,13 @@ YAML_1_1 = ("yes", "no", "on", "off")
 """What earlier YAML took for true and false."""
 CALLED_OTHERWISE = {"clusterTopologyName": "topologyName"}
 """Fields by names that documents about them use, and no release: Grove's v1alpha1 has topologyName alone."""
-_NO_KIND = "An OSMO workflow is told by its root key workflow, and has neither apiVersion nor kind; remove it."
+_NO_KIND = "An OSMO workflow is recognized by its root key workflow, and has neither apiVersion nor kind; remove it."
 MEANT = {
     ("workflow", "apiVersion"): _NO_KIND,
     ("workflow", "kind"): _NO_KIND,
     ("namespaces", "namespace"): "Write namespaces, which is a list, such as [ml].",
     **{
-        (field, key): f"Write it below queue, as queue: {{{key}: {{team: a}}}}: the Queue bears it."
+        (field, key): f"Write it below queue, as queue: {{{key}: {{team: a}}}}: the Queue gets it."
         for field in ("sharedQueue", "draining")
         for key in ("labels", "annotations")
     },

@@ -317,7 +317,7 @@ def _of_pod_group(fleet: Fleet, submitted: SubmittedPodGroup) -> Iterator[Unplac
             raise _Unknown(f"of {name} it needs {least}, and {there} of it {'is' if len(shapes) == 1 else 'are'} here")
         if least < len(shapes) and len(set(shapes)) > 1:
             orders[name if gang.parts else None] = _orders(shapes, least)
-            unknown = unknown or f"the Pods of {name} differ, and which of them come first only the cluster knows"
+            unknown = unknown or f"the Pods of {name} differ, and only the cluster knows which of them come first"
         needed[name if gang.parts else None] = tuple(shapes[:least])
         further[name if gang.parts else None] = tuple(shapes[least:])
     gang = replace(gang, pods=len(group.pods), gpus=submitted.gpus)

@@ -201,7 +201,7 @@ def _parsed(value: object) -> Decimal:
     if found is None:
         raise ValueError(f"{shown(value)} is no quantity")
     if found < 0:
-        raise ValueError(f"{shown(value)} is less than nothing")
+        raise ValueError(f"{shown(value)} is negative")
     return found
 
 

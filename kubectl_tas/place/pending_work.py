@@ -261,7 +261,7 @@ class _Question:
             unknown = self.gaps.get(work.kind, "")
             if work.of_other_versions and work.missing:
                 text = f"the cluster has another version of it: PodGroup {', '.join(work.of_other_versions)}"
-                hint = "Apply its manifests; what has run of it keeps its name, a changed workflow gets another one."
+                hint = "Apply its manifests; objects that ran keep their name, a changed workflow gets another one."
             elif work.reads_own:
                 text = f"the cluster has no {sent.kind} {sent.name} in namespace {sent.namespace}"
             elif "CustomResourceDefinitions" in unknown:
@@ -271,7 +271,7 @@ class _Question:
             yield Cause(About.ABSENT, text, hint=hint)
         elif work.missing and not self.lone and self.gangs:
             if work.of_other_versions:
-                hint = "Apply its manifests; what has run of it keeps its name, a changed workflow gets another one."
+                hint = "Apply its manifests; objects that ran keep their name, a changed workflow gets another one."
             yield Cause(About.ABSENT, f"of its PodGroups the cluster lacks {', '.join(work.missing)}", hint=hint)
 
     def _of_end(self) -> Iterator[Cause]:
@@ -298,7 +298,7 @@ class _Question:
             text = f"the API server refuses the pods of {kind} {name}: {_refusal(refused.text)}"
             yield Cause(About.REFUSED, text, hint="Mend what is refused; the controller tries again by itself.")
         elif self.lone and "PodGroup" in self.gaps:
-            text = "it has pods, but of PodGroups nothing is known, and without one KAI places nothing"
+            text = "it has pods, but its PodGroups are unknown, and KAI places no pod without one"
             yield Cause(About.REFUSED, text, hint=_UNREAD)
         elif any(pod.group is None and pod.waits for pod in work.pods) or (self.lone and not grouped):
             if any(pod.skips and pod.group is None for pod in work.pods):
@@ -308,7 +308,7 @@ class _Question:
                 text = f"KAI's podgrouper makes no PodGroup of its pods: {about_podgrouper[0].text}"
                 yield Cause(About.REFUSED, text, hint=HINTS[About.REFUSED])
             elif not any(pod.group for pod in work.pods):
-                text = "it has pods, but no PodGroup, and without one KAI places nothing"
+                text = "it has pods, but no PodGroup, and KAI places no pod without one"
                 yield Cause(About.REFUSED, text, hint=_UNGROUPED)
         for about, text in ((About.BINDING, _UNBOUND), (About.STARTING, "its containers do not start")):
             if about in said:
@@ -447,7 +447,7 @@ class _Question:
                 yield Cause(About.ROOM, text, place=self._shard_place, hint=_SHARD)
                 return
             has_none = any(item.outcome is Outcome.NO_ROOM for item in failed)
-            text = _no_room(about, failed) if has_none else "KAI's order of trying comes to no placement"
+            text = _no_room(about, failed) if has_none else "KAI's search order finds no placement"
             yield Cause(about, text, hint="See below what nodes have room for.")
         elif known and len(known) == len(fits) and not is_explained:
             hint = "What KAI says may be from before. Other work may go first: fit --all shows the order."

@@ -204,7 +204,7 @@ def check_holdings(fleet: Fleet, clusters: Clusters, but: Collection[str], unrea
 def _findings(backend: FleetBackend, objects: Objects, unread: Rule) -> Iterator[Diagnostic]:
     if objects.hidden:
         message = f"who holds the GPUs of backend {backend.name} is not known: {objects.hidden}"
-        hint = "Ask who runs the cluster, or pass --cluster-state FILE."
+        hint = "Ask the administrator of the cluster, or pass --cluster-state FILE."
         yield Diagnostic(unread, message, None, hint=hint)
         return
     found = holdings(objects, backend.scheduler_name)

@@ -670,7 +670,7 @@ class Allowed:
     """The groups that may use something."""
 
     submit: tuple[str, ...] = ()
-    """Who may send work there; nobody: all who may create work."""
+    """Who may send work there; nobody: everybody who may create work."""
     view: tuple[str, ...] = ()
     """Who may look at it besides."""
 

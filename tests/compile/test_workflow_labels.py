@@ -105,7 +105,7 @@ def test_labels_follow_the_policy(tmp_path: Path, labels: str, expected: list[tu
 
 def test_a_label_that_is_none_with_its_prefix(tmp_path: Path) -> None:
     rows = found(tmp_path, "{a.io/b: c}", "  labels_config: {pod_label_prefix: example.com/}\n")
-    message = 'pods would carry the label "example.com/a.io/b", which is no key of a label'
+    message = 'pods would carry the label "example.com/a.io/b", which is no valid label key'
     assert rows == [("invalid-value", message, 4)]
 
 

@@ -353,7 +353,7 @@ def test_a_rename_lists_what_must_go_first_and_what_goes_on(team: Path) -> None:
     said = [
         "Delete first, since the API server refuses their new queue: Job/sweep in namespace ml.",
         "Flux deletes and makes anew: Job/again in namespace ml.",
-        "What runs of these goes on in its old queue: Pod/shell in namespace ml, PyTorchJob/tune in namespace ml.",
+        "Work whose running pods stay in the old queue: Pod/shell in namespace ml, PyTorchJob/tune in namespace ml.",
     ]
     tried = run(team, "rename", "team", "core", "--dry-run")
     assert (tried.code, tried.err.splitlines()[:-1]) == (0, said)

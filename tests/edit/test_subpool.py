@@ -336,7 +336,7 @@ class TestUsage:
         assert result.err == (
             f"error: cannot tell whether anything runs there: the cluster has no queue {A}\n"
             "  = help: Name the right cluster with --context. "
-            "Where there is no cluster to ask, pass --used N (GPUs in use) or --cluster-state FILE.\n"
+            "If there is no cluster to ask, pass --used N (GPUs in use) or --cluster-state FILE.\n"
         )
         assert state(team) == "ACTIVE"
 

@@ -423,7 +423,7 @@ class TestUnknown:
         before = (team / "subpools/a.yaml").read_bytes()
         result = kubectl_tas("subpool", "drain", cwd=team)
         assert (result.code, result.out) == (0, "")
-        assert f"team--a: still DELETING; nobody knows whether anything runs there: {UNKNOWN[name][1]}" in result.err
+        assert f"team--a: still DELETING; it is unknown whether anything runs there: {UNKNOWN[name][1]}" in result.err
         assert (team / "subpools/a.yaml").read_bytes() == before
 
     def test_delete(self, name: str, team: Path) -> None:
@@ -538,7 +538,7 @@ class TestUnknownPods:
             (pod(containers=[]), "it has no containers"),
             (pod(containers={}), "it has no containers"),
             (pod(containers=None), "it has no containers"),
-            (pod(containers=[{"resources": {"requests": {GPU: "-8"}}}]), "'-8' is less than nothing"),
+            (pod(containers=[{"resources": {"requests": {GPU: "-8"}}}]), "'-8' is negative"),
             (pod(containers=[{"resources": {"requests": {GPU: float("nan")}}}]), "nan is no quantity"),
             (pod(nodeName=["n"]), "a list is no name"),
         ],

@@ -145,7 +145,7 @@ def test_failures(name: str, team: Path, kubectl: FakeKubectl) -> None:
     assert (deleted.code, deleted.out) == (3, "")
     assert deleted.err == (
         f"error: cannot tell whether anything runs there: {sentence}\n"
-        "  = help: Where there is no cluster to ask, pass --used N (GPUs in use) or --cluster-state FILE.\n"
+        "  = help: If there is no cluster to ask, pass --used N (GPUs in use) or --cluster-state FILE.\n"
     )
     assert (team / "subpools/a.yaml").read_bytes() == before
 

@@ -261,7 +261,7 @@ def test_what_is_no_attack_is_as_jinja_has_it(template: str) -> None:
         ("{{ 'a' + 1 }}", "template-value", "+ is not for text and a number"),
         ("{{ none }}", "template-value", "the word None"),
         ("{{ 1 / 0 }}", "template-value", "/ divides by zero"),
-        ("{{ 'a'|abs }}", "template-value", 'the filter "abs" cannot be used so, on: text'),
+        ("{{ 'a'|abs }}", "template-value", 'the filter "abs" cannot be used this way, on: text'),
         ("{{ 1 < 'a' }}", "template-value", "a number and text have no order"),
         ("{% for i in 1 %}{% endfor %}", "template-value", "a number has no items"),
         ("{% for a, b in [[1]] %}{% endfor %}", "template-value", "2 names for 1 values"),

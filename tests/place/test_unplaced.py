@@ -222,7 +222,7 @@ def test_a_hand_written_pod_group_has_the_pods_beside_it(tmp_path: Path) -> None
     assert Counter(dict(shape.asks)[GPU] for shapes in found.needed.values() for shape in shapes) == {8: 2, 4: 1}
     for others, reason in (
         (pods[1:], "of a it needs 2, and 1 Pod of it is here"),
-        ([*pods, member("p5", "b", 2)], "the Pods of b differ, and which of them come first only the cluster knows"),
+        ([*pods, member("p5", "b", 2)], "the Pods of b differ, and only the cluster knows which of them come first"),
     ):
         (left_out,) = items(tmp_path, JUDGE, *others)
         assert isinstance(left_out, LeftOut)
