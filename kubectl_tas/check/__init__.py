@@ -1,4 +1,4 @@
-"""Lists the rules that need the whole repository, as ordered tuples of functions, and runs them on a fleet."""
+"""Lists the rules of the repository, as ordered tuples of functions, and runs them on a fleet."""
 
 from __future__ import annotations
 

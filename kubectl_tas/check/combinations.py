@@ -361,8 +361,8 @@ def _meant(name: str, known: Sequence[str]) -> str:
 
 
 def _ray_job(of: Fields) -> Found:
-    """Checks that a RayJob has an entrypoint if KubeRay submits it: not in interactive mode, and not if the submitter
-    pod has its own command (1.7: ray-operator/controllers/ray/common/job.go and ``getSubmitterTemplate``).
+    """Checks that a RayJob has an entrypoint if KubeRay submits it. KubeRay does not in interactive mode, or if the
+    submitter pod has its own command (1.7: ray-operator/controllers/ray/common/job.go and ``getSubmitterTemplate``).
     """
     yield from _as_yaml(of, "runtimeEnvYAML")
     mode = of.get("submissionMode") or "K8sJobMode"

@@ -1,7 +1,8 @@
-"""Checks ComputeDomains, which let the pods of a gang read each other's GPU memory over NVLink, and the gangs that use
-them. Follows NVIDIA's DRA driver v0.4.0 (kubernetes-sigs/dra-driver-nvidia-gpu): api/nvidia.com/resource/v1beta1
-defines numNodes; cmd/compute-domain-kubelet-plugin/driver.go offers one channel per node, so each pod with a claim
-needs its own node. CoreWeave's page "ComputeDomains" says that gangs of one domain share memory.
+"""Checks ComputeDomains, which let the pods of a gang read each other's GPU memory over NVLink, and their gangs.
+
+Follows NVIDIA's DRA driver v0.4.0 (kubernetes-sigs/dra-driver-nvidia-gpu): api/nvidia.com/resource/v1beta1 defines
+numNodes. cmd/compute-domain-kubelet-plugin/driver.go offers one channel per node, so each pod with a claim needs its
+own node. CoreWeave's page "ComputeDomains" says that gangs of one domain share memory.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ _SPECIAL = frozenset(
         *(*_RUNNING, "ports"),
     )
 )
-"""Fields of pods and containers that this module checks. Most pods have few of them, so the rest is skipped quickly."""
+"""Fields that ``pod`` checks. A pod or container without any of these fields is skipped, to save time."""
 _SYSCTLS = {"hostNetwork": ("net.",), "hostIPC": ("kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue.")}
 """Prefixes of sysctls that belong to the node if the pod sets the field."""
 _GRACE = 30
@@ -51,7 +51,7 @@ _AMOUNTS = tuple(f"{of}.{name}" for of in ("limits", "requests") for name in ("c
 
 
 def pod(of: Fields, in_pod: Iterable[Fields]) -> Found:
-    """Checks a pod, and what its containers need of it."""
+    """Checks a pod, and fields of its containers that depend on the pod."""
     for item in in_pod:
         resources = item.get("resources")
         if not _SPECIAL.isdisjoint(item.value) or (isinstance(resources, dict) and "claims" in resources):

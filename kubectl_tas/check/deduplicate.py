@@ -13,7 +13,7 @@ from kubectl_tas.model.repository import Repository
 from kubectl_tas.resolve.fleet import Fleet
 
 UNREAD = "unread"
-"""Stands in place of a rule: a document could not be read."""
+"""Pseudo-rule: a document could not be read."""
 _FIELDS = ("unknown-field", "operator-field", "missing-field")
 FOLLOWS_IN_FILE: dict[str, tuple[str, ...]] = {
     "workload-pool": (*_FIELDS, "workload-label", "key-unknown"),
@@ -139,8 +139,8 @@ def _where(note: Related) -> tuple[str, int]:
 
 
 def blamed(found: Iterable[Diagnostic], before: Fleet, after: Fleet) -> Iterator[Diagnostic]:
-    """Yields the findings in the fleet ``after``, moved to the change since ``before`` that caused them: to changed
-    sums of quotas, to missing names, or to a changed cause if the finding's own file has not changed.
+    """Yields the findings in the fleet ``after``, each at the change since ``before`` that caused it. Causes are
+    changed quotas, removed names, and changed files other than the finding's own.
     """
     changed = _changed(before.repository, after.repository)
     references = False

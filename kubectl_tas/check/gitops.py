@@ -122,7 +122,7 @@ def _of_job(origin: Origin) -> Iterator[KeyPath]:
 
 
 def check_suspended(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks every workload, except those that Kueue starts: another rule reports them."""
+    """Checks every workload. Skips workloads that Kueue starts: another rule reports them."""
     for declared in fleet.repository.workloads:
         origin, spec = declared.origin, declared.spec
         path = next((path for path in _SUSPENDING if origin.value(path) is True), None)

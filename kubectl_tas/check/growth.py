@@ -1,5 +1,5 @@
-"""Finds work that may grow beyond the GPUs that are counted: autoscaling, elastic jobs, updates that add pods before
-they remove old ones, and overlapping runs of a CronJob.
+"""Finds work that may grow beyond the counted GPUs. Causes are autoscaling, elastic jobs, overlapping runs of a
+CronJob, and updates that add pods before they remove old ones.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def check_growth(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def waits_for_sums(fleet: Fleet) -> bool:
-    """Whether any workload may grow by a default, which needs the sum of all work in its queue to judge."""
+    """Whether any workload may grow by a default. That check needs the sum of all work in the queue."""
     return any(item.kind in _SURGES and item.gpus for item in fleet.workloads)
 
 
@@ -131,8 +131,8 @@ def check_scale_targets(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _scalers(fleet: Fleet) -> Iterator[tuple[FleetCompanion, tuple[str, str], _Scaled | None]]:
-    """Yields each HorizontalPodAutoscaler, or other companion with the same field, with the kind and name of its
-    target, and the target itself if a file declares it in the same namespace.
+    """Yields each HorizontalPodAutoscaler, or other companion with scaleTargetRef, with the kind and name of its
+    target. Adds the target itself if a file declares it in the same namespace.
     """
     found: list[tuple[FleetCompanion, tuple[str, str]]] = []
     for companion in fleet.companions:

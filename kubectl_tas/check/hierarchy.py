@@ -238,7 +238,7 @@ def _schedulers(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
 
 
 def _other_name(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
-    """Finds bindings to another name: PodGangs carry that of the cluster topology (podgang.go, buildResource)."""
+    """Finds bindings to a Topology with another name than Grove writes into PodGangs (podgang.go, buildResource)."""
     names = {other.name_on(backend) for backend in fleet.backends for other in fleet.topologies}
     for backend in fleet.backends:
         bound = topology.binding(backend)

@@ -149,7 +149,7 @@ def rolling_members(of: Fields) -> Found:
 
 
 def deployment(of: Fields) -> Found:
-    """Checks that a Deployment may take longer than its pods need to count as ready."""
+    """Checks that progressDeadlineSeconds is longer than minReadySeconds."""
     yield from endless(of)
     progress, ready = of.get("progressDeadlineSeconds", _PROGRESS), of.get("minReadySeconds")
     if type(progress) is int and type(ready) is int and ready >= progress:

@@ -56,7 +56,7 @@ PLACEMENTS = {
 }
 """Placement annotations of Kueue (0.19: apis/kueue/v1beta2/topology_types.go), with KAI's equivalents."""
 _VOLCANO = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
-"""Volcano 1.12: pkg/apis of volcano.sh/apis, scheduling/v1beta1 and batch/v1alpha1."""
+"""Keys for a queue of Volcano (1.12: pkg/apis of volcano.sh/apis, scheduling/v1beta1 and batch/v1alpha1)."""
 _ENDINGS = (".x-k8s.io", ".io", ".dev", ".com", ".ai")
 """Endings that people wrongly append to a domain."""
 DOMAINS = ("kai.scheduler", "kubectl-tas", "grove.io", "runai")
@@ -143,7 +143,7 @@ def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
 
 
 def backdoors_of(origin: Origin, part: Part, values: Mapping[Decides, tuple[str, str]]) -> Iterator[Diagnostic]:
-    """Reports keys and fields that differ from the pool's values in ``values``, and those that are never allowed."""
+    """Reports keys and fields that differ from the pool's values in ``values``, or that are never allowed."""
     what, path, written = part
     if what == "field":
         yield from _opened(origin, FIELDS[str(path[-1])], path, written, values)

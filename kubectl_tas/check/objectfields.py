@@ -356,7 +356,7 @@ def _ingress_path(of: Fields) -> Found:
 
 
 def _budget(of: Fields) -> Found:
-    """Checks bounds: without one, no pod is evictable (``updatePdbStatus`` of pkg/controller/disruption)."""
+    """Checks a budget: with no bound, no pod is evictable (``updatePdbStatus`` of pkg/controller/disruption)."""
     fields = ("minAvailable", "maxUnavailable")
     found = [name for name in fields if of.get(name) is not None]
     if len(found) > 1:

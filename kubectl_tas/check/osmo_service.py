@@ -1,5 +1,5 @@
-"""Reports fields and tokens of workflows that only OSMO's service honours: tokens with a value from OSMO, data that
-OSMO fetches, and settings of its runtime.
+"""Reports fields and tokens of workflows that only OSMO's service honours. Examples are tokens that OSMO fills in, data
+that OSMO fetches, and settings of its runtime.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _of_workflow(workflow: Workflow, *, as_jobs: bool) -> Iterator[Lost]:
 
 
 def _used(model: BaseModel, fields: tuple[str, ...]) -> Iterator[Lost]:
-    """Yields the written ``fields``. Skips false and empty values, except of ignoreNonleadStatus."""
+    """Yields the lost effects of written ``fields``. Skips false and empty values, except of ignoreNonleadStatus."""
     written = model.model_fields_set
     for field in fields:
         if field in written and (getattr(model, field) or field == "ignoreNonleadStatus"):

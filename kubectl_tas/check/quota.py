@@ -127,8 +127,8 @@ def _exceeded(fleet: Fleet, changed: Container[str]) -> Iterator[Diagnostic]:
 
 
 def check_admission(fleet: Fleet, past: Past | None = None) -> Iterator[Diagnostic]:
-    """Finds work that can never run, work that may only run on because it ran before, and every queue whose work cannot
-    all run at once.
+    """Finds work that can never run, and work that may only run on because it ran before. Also finds every queue whose
+    work cannot all run at once.
     """
     admission = Admission(fleet, past)
     waiting: dict[tuple[str, str], list[Submission]] = {}
@@ -272,8 +272,8 @@ def _above(
 
 
 def _unlimited(pool: FleetPool, resource: ResourceName) -> Iterator[Diagnostic]:
-    """Reports one finding for a pool with parts but no finite guarantee, at its first live subpool; for cpu and memory
-    at the first with a quota of the resource. Without such a subpool the place is the first child pool with a number.
+    """Reports one finding for a pool with parts but no finite guarantee. The place is its first live subpool (for cpu
+    and memory: the first with a quota of the resource), or else its first child pool with a finite guarantee.
     """
     live = [subpool for subpool in pool.subpools if subpool.state != "ARCHIVED"]
     if resource != "gpu":

@@ -124,7 +124,7 @@ def _levels(item: Dangling, fleet: Fleet) -> Location | None:
 
 
 def _topology(item: Dangling, fleet: Fleet) -> FleetTopology | None:
-    """Returns the topology that should have a topology key."""
+    """Returns the topology in which a topology key is looked up."""
     what, _, name = item.context.partition(" ")
     if what == "pool":
         return fleet.pool_by_name[name].topology if name in fleet.pool_by_name else None
@@ -171,8 +171,8 @@ def _cause(item: Dangling, fleet: Fleet) -> tuple[str, str, str]:
 
 
 def _follows(item: Dangling, fleet: Fleet) -> bool:
-    """Whether a name is unknown only because another name has a finding: that of its subpool's parent, of its pool's
-    topology, of a pool or subpool with an invalid name, or of a queue of other work in its cluster.
+    """Whether a name is unknown only because another name has a finding. The other name is the parent of its subpool,
+    the topology of its pool, an invalid name of a pool or subpool, or the queue of other work in its cluster.
     """
     pool, _, short = names.fold(item.name).partition(names.SEPARATOR)
     match item.what:

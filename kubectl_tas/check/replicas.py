@@ -1,4 +1,4 @@
-"""Checks pod counts and waiting times of workloads: those that KAI's podgrouper refuses, and those that it ignores."""
+"""Checks pod counts and waiting times of workloads that KAI's podgrouper refuses or ignores."""
 
 from __future__ import annotations
 

@@ -94,9 +94,10 @@ class Base:
 
 
 def settle(found: Iterable[Diagnostic], fleet: Fleet, base: Base | None, *, complete: bool) -> tuple[Diagnostic, ...]:
-    """Returns the findings in order, with the severity that the Config sets, and without those that the Config turns
-    off. A waived finding names its comment. If loading was not ``complete``, no comment is reported as unused, because
-    some rules could not run.
+    """Returns the findings in order, with the severity that the Config sets. Omits findings that the Config turns off.
+
+    A waived finding names its comment. If loading was not ``complete``, some rules could not run, so no comment is
+    reported as unused.
     """
     rules, waivers = fleet.config.rules, fleet.repository.waivers
     if not rules and not waivers and not (base and base.rules) and fleet.repository.refused_config is None:

@@ -231,7 +231,7 @@ def _on_root(workload: FleetWorkload) -> Iterator[Diagnostic]:
 
 
 def _differs(workload: FleetWorkload, item: ReplicaType, divided: ReplicaType) -> Iterator[Diagnostic]:
-    """Reports differing templates: KAI reads the pod at hand first (pytorch_grouper.go and lws_grouper.go)."""
+    """Reports templates that differ: KAI reads the current pod's first (pytorch_grouper.go and lws_grouper.go)."""
     size = () if podgrouper.row(workload).leads_segments else (labels.SEGMENT_SIZE,)
     is_made = divided.segments or any(name in item.annotations for name in size)
     if item.path == divided.path or not (is_made and podgrouper.makes_segments(workload, divided)):

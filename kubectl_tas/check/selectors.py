@@ -64,7 +64,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
 _WITHOUT = ("NotIn", "DoesNotExist")
 """Operators of conditions that pods without any label fulfil."""
 _PLAIN = ("CronJob", "Deployment", "Job", "Pod", "StatefulSet")
-"""Kinds without ports other than those in their templates."""
+"""Kinds whose containers have only the ports in their templates."""
 _SELECTORS = {
     "PodDisruptionBudget": "selector",
     "NetworkPolicy": "podSelector",
@@ -93,7 +93,7 @@ def check_selectors(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks every selector that requires a label against the pods of its namespace."""
+    """Compares every selector that requires a label with the pods of its namespace."""
     selections = [(part, item) for part in fleet.mentions for item in part.selections]
     if not selections:
         return

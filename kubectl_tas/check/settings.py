@@ -131,7 +131,7 @@ def check_config(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _scheduler_name(config: Declared[Config], backend: FleetBackend) -> Iterator[Diagnostic]:
-    """Checks a scheduler's name: kube-scheduler is default-scheduler, KAI by default kai-scheduler."""
+    """Checks scheduler.name: kube-scheduler answers to default-scheduler, KAI by default to kai-scheduler."""
     name, kind = backend.scheduler_name, backend.spec.scheduler.type
     place = config.at("spec", "backends", backend.index, "scheduler", "name")
     if name == OTHERS[kind]:
@@ -187,7 +187,7 @@ def check_admin_sources(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def check_layout(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks the size of every folder with a kustomization. Counts the objects that the folder has at least."""
+    """Checks the size of every folder with a kustomization. Counts only objects that are certain."""
     config, is_sharded = fleet.repository.config, fleet.config.layout == "sharded"
     units: dict[tuple[str, str], list[tuple[int, Declared[Any]]]] = {}
     for backend, pool, declared, objects in _objects(fleet):

@@ -297,7 +297,7 @@ def _hidden(pod: Merged, task: FleetTask, declared: Declared[Any]) -> Iterator[D
 
 
 def _without(pod: dict[str, Any], task: FleetTask) -> dict[str, Any]:
-    """Returns a pod without the fields in which tasks differ, which other rules have checked."""
+    """Returns a pod without the fields that differ between tasks. Other rules have checked those."""
     containers = pod["spec"].get("containers")
     if not is_pod(pod["spec"]):
         return pod
@@ -403,12 +403,12 @@ def _used(validation: Validation) -> frozenset[str]:
 
 
 def _node_tokens(validation: Validation) -> list[str]:
-    """Returns the tokens that stand for the capacity of a node."""
+    """Returns the tokens for the capacity of a node."""
     return [name for name in NODE_TOKENS if name in _used(validation)]
 
 
 def _of_nodes(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Reports one finding for all validations with such tokens, at the first one."""
+    """Reports one finding for all validations that compare with nodes, at the first one."""
     found: dict[Location, list[str]] = {}
     for pool in fleet.pools:
         for platform in (pool.platforms.base, *pool.platforms.by_name.values()):

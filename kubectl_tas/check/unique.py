@@ -273,7 +273,7 @@ def _groups_that_could_meet(fleet: Fleet) -> Iterator[tuple[FleetWorkflow, list[
 
 
 def _sub_groups(item: FleetPodCliqueSet) -> _Generated:
-    """Yields the later SubGroups: PodCliques, and replicas of scaling groups with a constraint."""
+    """Yields the parts that become SubGroups: PodCliques, and replicas of scaling groups with a constraint."""
     where = ("SubGroup", item.backend.name if item.backend else "", item.namespace)
     for name, clique in item.pod_cliques:
         source = (item.name, "clique", clique.name)

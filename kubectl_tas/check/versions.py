@@ -225,7 +225,7 @@ def _pod_group(item: FleetPodGroup) -> Iterator[Diagnostic]:
 def unsupported(
     backend: FleetBackend, feature: Feature, what: str, place: Location, instead: str = "leave it out"
 ) -> Diagnostic:
-    """Returns a finding that ``what`` needs a feature of a later KAI release. ``instead`` is another way out."""
+    """Returns a finding that ``what`` needs a feature of a later KAI release. ``instead`` is an alternative."""
     first = kai.first_with(feature, backend.release)
     message = f"{what} needs KAI {first} or later; backend {backend.name} runs {backend.spec.scheduler.version}"
     hint = f"Update KAI there to {first} or later, or {instead}."

@@ -30,7 +30,7 @@ GPU_BYPASS = Rule(
     protects=Waiving.CONFIG,
 )
 ConfigMaps = Mapping[tuple[str, str], FleetCompanion]
-"""ConfigMaps that set the variable in a container, by namespace and name."""
+"""ConfigMaps that set NVIDIA_VISIBLE_DEVICES, by namespace and name."""
 _NOTHING = ("", "none", "void")
 """Values that give no device."""
 _MOUNTS = "/var/run/nvidia-container-devices"
@@ -41,7 +41,7 @@ _HINT = "Remove it; a container that needs GPUs asks for them in its resources."
 
 
 def config_maps(fleet: Fleet) -> ConfigMaps:
-    """Returns the ConfigMaps with a key that ends the name of the variable; envFrom may add a prefix."""
+    """Returns the ConfigMaps with a key that ends the variable's name, because envFrom may add a prefix."""
     found = {}
     for item in fleet.companions:
         data = item.declared.origin.value(("data",)) if item.kind == "ConfigMap" else None
@@ -90,12 +90,12 @@ def _variables(of: Fields, maps: ConfigMaps, namespace: str, but: Collection[str
 
 
 def sees(value: object) -> bool:
-    """Whether a value of the variable gives devices. A reference to another variable counts as one that does."""
+    """Whether a value of NVIDIA_VISIBLE_DEVICES gives devices. A reference to another variable may give some."""
     return any(word.strip() not in _NOTHING for word in str("" if value is None else value).split(","))
 
 
 def seen(value: object, place: Location, related: tuple[Related, ...] = ()) -> Diagnostic:
-    """Returns a finding for the variable. The value is None if it comes from another object."""
+    """Returns a finding for NVIDIA_VISIBLE_DEVICES. ``value`` is None if it comes from another object."""
     given = f'is "{value}": the container sees' if value is not None else "comes from elsewhere: the container may see"
     message = f"{VISIBLE_DEVICES} {given} GPUs that no queue is charged for"
     return Diagnostic(GPU_BYPASS, message, place, related, hint=f"{_HINT} To hide all GPUs, write void.")

@@ -163,7 +163,7 @@ def _labels(declared: Declared[Workflow], settings: LabelsConfig) -> Iterator[Di
 
 
 def _unnamed(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
-    """Reports tasks that use a missing default resource although others exist; at an unused resource if possible."""
+    """Reports tasks that use the resource default if only others exist. The place is an unused resource, if any."""
     spec = declared.spec
     if "resources" not in spec.model_fields_set | spec.workflow.model_fields_set:
         return

@@ -93,7 +93,7 @@ _Sent: TypeAlias = "Declared[AnyWorkload] | Declared[PodCliqueSet]"
 _Labelled: TypeAlias = "_Sent | Declared[Companion]"
 _READ = (labels.POOL, labels.PRIORITY, labels.OWNED, labels.GANG, labels.REPLACE)
 _READ_OF_SETS = (labels.POOL, labels.PRIORITY)
-"""Labels that are read on a PodCliqueSet. Grove makes its gangs."""
+"""Labels that are read on a PodCliqueSet, whose gangs Grove makes."""
 
 
 def check_workloads(fleet: Fleet) -> Iterator[Diagnostic]:

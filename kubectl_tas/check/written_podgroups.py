@@ -186,7 +186,7 @@ def _parents(item: FleetPodGroup) -> Iterator[Diagnostic]:
 
 
 def _cycles(by_name: dict[str, SubGroup]) -> Iterator[list[str]]:
-    """Yields each circle of SubGroups and parents once."""
+    """Yields each circle of SubGroup parents once."""
     seen: set[str] = set()
     for start in by_name:
         walk: dict[str, None] = {}

@@ -28,7 +28,7 @@ class Earlier:
 
     @property
     def whole(self) -> Fleet | None:
-        """The fleet; None if parts were unreadable, or it had no files: then missing objects need not be new."""
+        """The fleet; None if parts were unreadable or no file existed, so that seemingly new objects may be old."""
         return self.fleet if self.fleet.repository.files and not self.unreadable else None
 
 

@@ -1,5 +1,6 @@
-"""Compares the nodes of a cluster with the repository: nodes outside of topologies, and pools with too few nodes. A
-node without the label of any one level is outside of the whole Topology, even for preferred levels
+"""Compares the nodes of a cluster with the repository: nodes outside of topologies, and pools with too few nodes.
+
+A node without the label of any one level is outside of the whole Topology, even for preferred levels
 (``isNodePartOfTopology`` of pkg/scheduler/plugins/topology/common.go, KAI 0.12 to 0.17).
 """
 

@@ -1,4 +1,5 @@
 """Lists by kind the fields that cannot change in an existing object, and the effects of a changed pod template.
+
 Kubernetes' kinds follow release 1.35: ValidateJobSpecUpdate (pkg/apis/batch/validation/validation.go),
 ValidateStatefulSetUpdate and ValidateDeploymentUpdate (pkg/apis/apps/validation), ValidatePodUpdate,
 ValidatePersistentVolumeClaimUpdate, ValidateServiceUpdate and ValidateConfigMapUpdate (pkg/apis/core/validation). Kinds

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from kubectl_tas.model.artifact import Artifact
 
 ChangeKind = Literal["made", "changed", "dropped", "recreated"]
-"""How an object changes."""
+"""Kind of a change."""
 Risk = Literal["none", "low", "medium", "high"]
 
 
@@ -66,7 +66,7 @@ class QueueChange:
 
     @property
     def kind(self) -> ChangeKind:
-        """How the queue changes."""
+        """Kind of the change to the queue."""
         return _kind(self.before, self.after)
 
     @property
@@ -126,7 +126,7 @@ class WorkChange:
 
     @property
     def kind(self) -> ChangeKind:
-        """How the work changes."""
+        """Kind of the change to the work."""
         return _kind(self.before, self.after)
 
     @property
@@ -355,7 +355,7 @@ def _certain(change: Change, found: Iterator[_Item]) -> tuple[_Item, ...]:
 
 
 _DECIDING = ("output", "outputKeeps", "layout", "sources")
-"""Settings besides backends that decide which files are read, which are written, and which of these are applied."""
+"""Settings other than backends that decide which files are read, written and applied."""
 
 
 def _settings(before: ConfigSpec, after: ConfigSpec) -> Iterator[SettingChange]:

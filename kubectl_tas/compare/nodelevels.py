@@ -84,7 +84,7 @@ def domains_of(nodes: Sequence[Node], label: str) -> dict[str, tuple[Node, ...]]
 
 def suggest(nodes: Sequence[Node], labels: Sequence[str] = ()) -> Suggestion:
     """Suggests levels for nodes, from labels that are known to name places, or only from ``labels``. If labels do not
-    nest, those that join GPUs take precedence, then the zone, then coarser ones.
+    nest, labels that join GPUs take precedence, then zones, then coarser labels.
     """
     considered = [node for node in nodes if node.gpus] or list(nodes)
     named = {label for node in considered for label in node.labels if place_of(label)} if not labels else set(labels)
@@ -126,7 +126,7 @@ def _unfit(item: Domains, nodes: int, *, several: bool) -> str:
 
 
 def _against(item: Domains, kept: Sequence[Domains]) -> str:
-    """Returns why a label makes no level besides the kept ones; empty if it may."""
+    """Returns why a label makes no level together with the kept ones; empty if it may."""
     for other in kept:
         if item.nests_in(other) and other.nests_in(item):
             return f"its domains are those of {other.key}"

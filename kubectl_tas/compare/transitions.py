@@ -1,5 +1,6 @@
-"""Compares a fleet with an earlier one or with clusters, and finds differences and forbidden changes. Forbidden are
-changes that Grove's webhooks and finalizers prevent, and some of subpool states and of PriorityClass values.
+"""Compares a fleet with an earlier one or with clusters, and finds differences and forbidden changes.
+
+Grove's webhooks and finalizers, states of subpools, and values of PriorityClasses forbid changes.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ def in_order_of_application(fleet: Fleet, made: Sequence[P]) -> tuple[P, ...]:
 
 
 def _in_own_files(made: Sequence[P]) -> Iterable[P]:
-    """Gives each object its own file. Joined to a file name, two pairs of namespace and name may be equal."""
+    """Gives each object its own file: two pairs of namespace and name may join to one file name."""
     places = attrgetter("backend", "folder", "file")
     if len({hash(places(item)) for item in made}) == len(made):  # takes a third of the memory of the places themselves
         return made

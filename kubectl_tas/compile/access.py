@@ -58,7 +58,7 @@ _NAMED = r'queue": ?"[-.\w]+'
 escaped there. So a quote directly after "queue" ends a key, and free text never matches.
 """
 _NAMED_UNQUOTED = r'queue"?: ?"?[-.\w]+'
-"""The same for an API server that writes objects as text without quotes. Here free text may look like a key."""
+"""Like ``_NAMED``, for an API server whose text of objects has no quotes. There, free text may look like a key."""
 _QUOTE = '"'
 _QUOTED = '["a"]'
 """A list of one text, as written by an API server that uses quotes."""
@@ -281,7 +281,6 @@ def _is_new_or_changed() -> str:
 
 def _named() -> str:
     """Returns CEL for the queues that labels, spec and Grove's annotation name: all values of keys ending in "queue".
-
     The CEL searches the object's text. Other values cannot hide or imitate a key, because ``format`` (cel-go's
     ext/formatting.go, Kubernetes 1.30 and later) escapes their quotes. Another version (formatting_v2.go) writes no
     quotes, so the policy tests which version runs.

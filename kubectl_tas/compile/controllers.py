@@ -47,7 +47,7 @@ class Seen:
     """Objects that the scheduler sees."""
 
     objects: list[Object] = field(default_factory=list)
-    """The objects. Pods of each SubGroup have the order of the file."""
+    """Rendered objects, and objects that controllers make. Pods of each SubGroup follow the file's order."""
     elsewhere: list[Object] = field(default_factory=list)
     """Topologies that are declared here, and that Grove or another tool makes if they are missing."""
     left_out: dict[str, str] = field(default_factory=dict)

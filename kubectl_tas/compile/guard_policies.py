@@ -1,8 +1,8 @@
 """Makes the guard: admission policies that refuse work which bypasses the repository.
 
 KAI checks neither that a queue is a leaf of a declared pool, nor that a subpool still takes work, nor who joins a gang.
-It leaves work that can never run Pending, without a message. A PodGroup does not say what it requests, so the policies
-check quotas on Pods: when they are created or resized, or join a PodGroup. docs/guard.md lists what the guard refuses.
+It leaves work that can never run Pending, without a message. A PodGroup does not say what it requests. So the policies
+check quotas on Pods that are created, resized or join a PodGroup. docs/guard.md lists what the guard refuses.
 """
 
 from __future__ import annotations
@@ -294,7 +294,7 @@ def _pod_groups(guarded: _Guarded) -> PolicySpec:
 
 
 def _within_quotas(guarded: _Guarded, unless: str, because: str) -> Iterator[Validation]:
-    """Yields: non-preemptible work stays within the quota of its queue. ``because`` joins the amount and the queue."""
+    """Yields validations that non-preemptible work stays within quota. ``because`` joins the amount and the queue."""
     listed = "" if not guarded.over_quota else " || variables.kept.exists(k, {} <= variables.overQuotaHere[k]{})"
     parts = ["", ""] if not guarded.others else [f"[{place}]" for place in range(1 + len(guarded.others))]
     yield cel.refuse_unless(
@@ -313,7 +313,7 @@ def _within_quotas(guarded: _Guarded, unless: str, because: str) -> Iterator[Val
 
 
 def _amounts(guarded: _Guarded) -> Iterator[Expression]:
-    """Yields variables for the pod's requests; for cpu and memory only if any queue has such quotas, with the quota."""
+    """Yields variables for the pod's requests; for cpu and memory, if any queue has quotas of both, the quotas too."""
     yield from (cel.let(name, expression) for name, expression in gpus.cel_variables())
     for place, name in enumerate(guarded.others, 1):
         yield from cel.amount_variables(name)
@@ -390,8 +390,8 @@ def _quotas(quota: Amounts, others: Sequence[ResourceName]) -> str:
 
 
 def _owners() -> str:
-    """Returns CEL for the owners of a pod: its workflow, and the names of the pod and of its owners, which begin with
-    the name of the work. Other work with such a name gains nothing: KAI leaves over-quota work Pending.
+    """Returns CEL for the possible owners of a pod: its workflow, and names that begin with the name of the work. The
+    names are those of the pod and of its owners. Other work with such a name gains nothing: KAI leaves it Pending.
     """
     made = "has(object.metadata.ownerReferences) ? object.metadata.ownerReferences.map(o, string(o.name) + '-') : []"
     own = "has(object.metadata.name) ? [string(object.metadata.name) + '-'] : []"

@@ -51,7 +51,7 @@ def compile_sets(fleet: Fleet) -> Iterator[Artifact]:
 
 
 def compile_companions(fleet: Fleet) -> Iterator[Artifact]:
-    """Yields every companion. Its label names its pool; else all the work in its file must share the pool."""
+    """Yields every companion. The pool is the one that its label names, else the one of all work in its file."""
     pools = _pools_of_files(fleet) if fleet.companions else {}
     for item in fleet.companions:
         named = fleet.target(item.declared.spec.metadata.labels.get(POOL, ""))
@@ -64,7 +64,7 @@ def compile_companions(fleet: Fleet) -> Iterator[Artifact]:
 def _passed(
     declared: Declared[Any], place: Place, target: str | None, text: str, *, phase: Phase = Phase.POD
 ) -> Artifact:
-    """Returns an object for the pool or subpool ``target``; None if unknown."""
+    """Returns an object for the pool or subpool ``target``, which is None if unknown."""
     spec, (backend, namespace), name = declared.spec, place, declared.spec.metadata.name
     about = Metadata(name=name, namespace=namespace)
     kind = declared.origin.data["kind"]
@@ -102,8 +102,8 @@ def _pools_of_files(fleet: Fleet) -> dict[str, set[str]]:
 
 
 def _respelled(submitted: SubmittedSet) -> Iterator[Entry]:
-    """Yields changes that adapt a set to its cluster's release of Grove with the same meaning: numbers and roles of
-    cliques, which every release requires, and constraints in the spelling of the release.
+    """Yields changes that adapt a set to its cluster's release of Grove, without changing the meaning. The changes add
+    numbers and roles of cliques, which every release requires, and spell constraints as the release does.
 
     The release must be able to express the constraints (check.grove_api).
     """

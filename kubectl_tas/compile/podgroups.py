@@ -130,7 +130,7 @@ def preview_set_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
 
     KAI's podgrouper makes the PodGroup (plugins/grove of KAI 0.13 to 0.17) with the name ``pg-``, the PodGang and its
     UID. From 0.1.0-alpha.12 Grove writes the PodGroup itself (scheduler/kai/backend.go), with the name of the PodGang.
-    Both set minMember to the sum of all minimums besides SubGroups.
+    Both write SubGroups, and minMember with the sum of all minimums.
     """
     for submitted, gang in previewed_gangs(fleet):
         backend = submitted.pool.backend
@@ -161,9 +161,9 @@ def pod_group_spec(
 ) -> PodGroupSpec:
     """Returns the spec of a gang's PodGroup. ``item``, which is in the gang, gives queue and priority.
 
-    A release without a tree of SubGroups gets no SubGroups. KAI's podgrouper does not write preemptibility, and writes
-    minMember besides SubGroups; a PodGroup that ``render`` owns has preemptibility, and minMember only without
-    SubGroups. ``above``: SubGroups with children have minMember too.
+    A release without a tree of SubGroups gets no SubGroups. KAI's podgrouper writes no preemptibility, and minMember
+    even with SubGroups. A PodGroup that ``render`` owns has preemptibility, and minMember only without SubGroups.
+    ``above``: SubGroups with children have minMember too.
     """
     backend = item.pool.backend
     parts = gang.parts if backend.has(Feature.SUBGROUP_TREE) else ()

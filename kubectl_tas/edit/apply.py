@@ -138,8 +138,8 @@ def _changed(path: str) -> TasError:
 def write(root: Path, files: Sequence[FileEdit]) -> None:
     """Writes or removes all files in order, or none. A file keeps its mode, and a link within the repository stays.
 
-    Raises TasError if a file has changed since reading or cannot be written, after restoring the files written before.
-    Only a killed process can leave some files written and others not. Then run the command again.
+    Raises TasError if a file has changed since reading or cannot be written. The files written before are then
+    restored. Only a killed process can leave some files written and others not. Then run the command again.
     """
     with Disk(root.resolve()) as disk:
         modes: dict[str, int | None] = {}

@@ -1,4 +1,4 @@
-"""Plans the edits that rename or remove a pool or rename a level in all files, or returns a diagnostic that refuses."""
+"""Plans the edits of all files that rename or remove a pool, or rename a level; or returns the reason to refuse."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def rename(fleet: Fleet, old: str, new: str) -> list[Edit] | Diagnostic:
 
 
 def rename_subpool(fleet: Fleet, old: str, new: str) -> list[SetValues] | Diagnostic:
-    """Renames the subpool pool--subpool in every document that names it, and thereby its queue."""
+    """Renames the subpool pool--subpool in every document that names it. Its queue gets a new name too."""
     pool, subpool = fleet.target(old) or (None, None)
     if pool is None or subpool is None:
         return unknown_pool(fleet, old)

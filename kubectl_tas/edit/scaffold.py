@@ -1,5 +1,6 @@
-"""Makes the files that ``init`` writes: a small repository, a CI job, and the settings of Argo CD or Flux. Also finds a
-requirement that gives everybody this same version of kubectl-tas: PEP 610, and git.
+"""Makes the files that ``init`` writes: a small repository, a CI job, and the settings of Argo CD or Flux.
+
+Also finds a requirement that gives everybody this same version of kubectl-tas: PEP 610, and git.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Plans the edit of one file for a subpool command, or returns the diagnostic that refuses the command. The states
-follow OSMO's dynamic subpools: the quota may only change while ACTIVE, DELETING is frozen, ARCHIVED can only be
-recreated, and documents are never removed. A DELETING subpool lists the work that may finish in it.
+"""Plans the edit of one file for a subpool command, or returns the diagnostic that refuses the command.
+
+The states follow OSMO's dynamic subpools: quota changes only while ACTIVE, DELETING is frozen, ARCHIVED can only be
+recreated, and no document is ever removed. A DELETING subpool lists the work that may finish in it.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ Edit = SetValues | NewFile | RemoveDocument
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What is known about running work in subpools."""
+    """Known state of running work in subpools."""
 
     told: int | None = None
     """GPUs in use in each subpool, as given by the user; None: ask the cluster."""
@@ -390,7 +391,7 @@ Entries = dict[str, Mapping[str, int | str] | None]
 
 
 def lists(before: Fleet, after: Fleet, edits: Sequence[Edit]) -> list[SetValues]:
-    """Returns the overQuota lists to write besides ``edits``. In edited documents, unneeded entries are removed."""
+    """Returns the overQuota lists to write in addition to ``edits``. Edited documents lose their unneeded entries."""
     admission = Admission(after, Past(before))
     found: dict[str, Entries] = {}
     edited = {_identity(item.origin) for item in edits if isinstance(item, SetValues)}

@@ -1,1 +1,1 @@
-"""Turns objects into text and writes files. Never leaves a half-written file, nor removes a file of anybody else."""
+"""Turns objects into text and writes files. Never leaves half-written files, nor removes files of other authors."""

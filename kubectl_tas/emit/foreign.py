@@ -1,6 +1,7 @@
-"""Finds files in or above the output folder that kubectl-tas did not write and that GitOps tools may read. File names
-come from the sources of these tools: ``mergeSourceParameters``, ``manifestFile`` and ``Discover`` of Argo CD 3.6
-(``reposerver/repository/repository.go``, ``util/app/discovery/discovery.go``); ``LoadIgnorePatterns`` and
+"""Finds files in or above the output folder that kubectl-tas did not write and that GitOps tools may read.
+
+File names come from the sources of these tools: ``mergeSourceParameters``, ``manifestFile`` and ``Discover`` of Argo CD
+3.6 (``reposerver/repository/repository.go``, ``util/app/discovery/discovery.go``); ``LoadIgnorePatterns`` and
 ``findOrGenerateKustomization`` of fluxcd/pkg (``sourceignore`` 0.9, ``kustomize``), used by Flux's source-controller
 and kustomize-controller; and ``RecognizedKustomizationFileNames`` of kustomize 5.8.
 """
@@ -57,7 +58,7 @@ _READ = {
 _MANIFEST = "a tool that applies all of the folder applies it too"
 _EXTRA = "it begins as one, but no kustomization that kubectl-tas wrote lists it"
 _PREVIEWS = late_pattern(r"preview/(?:[^/]+/)*pod(?:group|gang)-[^/]*\.yaml")
-"""Path of a preview, which kubectl-tas writes besides the applied manifests."""
+"""Path of a preview, which kubectl-tas writes in addition to the applied manifests."""
 _UNKNOWN = "a plugin of Argo CD may read a file of this name"
 _HARMLESS_NAMES = frozenset(
     {
@@ -76,7 +77,7 @@ _MAX_LISTED = 5
 _CHANGING = late_pattern(r"ident|filter(=.*)?|working-tree-encoding(=.*)?")
 """Attributes that make git change the bytes of a file. Flux reads commits with go-git, which ignores them."""
 _NOT_LISTED = ("/.", "\n- .", "ustomization", "Chart.yaml", ".yml", "sonnet")
-"""Texts that no name in a kustomization of kubectl-tas contains. If one does, each file is checked by itself."""
+"""Texts that no name in a kustomization of kubectl-tas contains. If one is found, each file is checked."""
 _MODULE_PATH = late_pattern(r"\bpath\s*=([^\n#;]*)", re.IGNORECASE)
 _ENDING = late_pattern(r"\.([A-Za-z0-9_-]+)")
 _MARK = MARK.encode()
@@ -220,8 +221,8 @@ def _files(
     real: str, output: str, *, listed: bool, settled: Collection[str] = ()
 ) -> Iterator[tuple[str, os.DirEntry[str], bool]]:
     """Yields everything except plain folders, also from hidden folders: the path from the repository root, the entry,
-    and whether it is extra, so not listed by a kustomization of kubectl-tas in its folder or above. Without ``listed``,
-    skips files in such a kustomization, which ``check`` compares, and ``settled`` folders below it.
+    and whether it is extra. A file is extra if no kustomization of kubectl-tas in its folder or above lists it. Without
+    ``listed``, skips files in such a kustomization, which ``check`` compares, and ``settled`` folders below it.
     """
     listing: frozenset[str] | None = None
     waiting = [(real, 0, len(real) + 1, frozenset[str](), listing)]
@@ -262,7 +263,7 @@ def _in_output(path: str, real: str, output: str) -> str:
 
 
 def _resources(entry: os.DirEntry[str]) -> tuple[frozenset[str], frozenset[str] | None]:
-    """Returns listed files to skip (none if a tool reads one by name), and all listed files (None if not ours)."""
+    """Returns listed files to skip (none if a tool reads one by name), and all listed files (None if not generated)."""
     text = os.fsdecode(_content(Path(entry.path)))
     body = f"\n{text.partition('resources:')[2].strip()}"
     if not text.startswith(MARK):
@@ -272,7 +273,7 @@ def _resources(entry: os.DirEntry[str]) -> tuple[frozenset[str], frozenset[str] 
 
 
 def _judged(path: str, entry: os.DirEntry[str], *, is_extra: bool) -> Foreign | None:
-    """Returns the finding for a file; None if ours or harmless. ``is_extra``: no kustomization of ours lists it."""
+    """Returns the finding for a file; None if generated or harmless. ``is_extra``: no kustomization lists the file."""
     name = entry.name
     if is_git(name):
         return Foreign(path, "its folder is another repository, which git and Argo CD may fill otherwise")

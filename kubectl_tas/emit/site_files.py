@@ -22,9 +22,9 @@ _PAGES = FileKind((".html", ".css", ".js"), lambda content: MARK in content[:_NE
 def plan_pages(files: dict[str, str], folder: Path, root: Path, read: Sequence[str]) -> tuple[Plan, Path]:
     """Returns the plan to write ``files`` to ``folder``, and the folder that its paths are relative to.
 
-    Raises TasError if ``folder`` has files but no site, or another site below it. Also raises TasError if it is,
-    contains or is inside one of the folders ``read`` of the repository at ``root``, contains the repository, or is a
-    link out of it.
+    Raises TasError if ``folder`` has files but no site, or another site below it. Also raises TasError for the
+    repository at ``root``, a folder above, a link out of the repository, and folders that overlap one of its folders
+    ``read``.
     """
     real = folder.resolve()
     _refuse(real, folder, root, read)
