@@ -332,8 +332,9 @@ def _missing(pool: FleetPool, subpool: FleetSubpool) -> Iterator[Diagnostic]:
 
 
 def _exceeds(pool: FleetPool, resource: ResourceName, changed: Container[str]) -> Diagnostic:
-    """Reports one finding for a resource of a pool, with all parts of the sum. The place is the pool's guarantee if
-    only the guarantee changed; else the part at which the sum becomes too large. Changed parts are added last.
+    """Reports one finding for a resource of a pool, with all parts. If the pool changed and its unchanged parts alone
+    exceed the guarantee, the place is the guarantee. Else it is the part that first exceeds it, with changed parts
+    last.
     """
     whole, taken = pool.guarantee.of(resource), pool.taken.of(resource)
     holding = [part for part in pool.parts if resource == "gpu" or part.quota.of(resource)]

@@ -44,7 +44,7 @@ NAME_COLLISION = Rule(
     "alone: two of one name in different namespaces of a cluster are one gang to it, which is charged to either queue.",
 )
 _Generated = Iterator[tuple[tuple[str, ...], object, "_Named"]]
-"""The identity, source and name of each generated object that could collide with another one."""
+"""The identity, source, name and place of each generated object that could collide with another one."""
 
 
 def check_unique(fleet: Fleet) -> Iterator[Diagnostic]:
