@@ -1,4 +1,4 @@
-"""A fleet in, diagnostics out: the rules of the whole repository, an ordered tuple of plain functions."""
+"""Lists the rules of the repository, as ordered tuples of functions, and runs them on a fleet."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ FLEET_CHECKS: tuple[Check, ...] = (
     check_versions,
     check_admission,
 )
-"""What is shared, and all work together: they read no more of a submission than ``Submission`` has."""
+"""Checks of shared objects and of all work together. The checks read only those fields that ``Submission`` has."""
 WORK_CHECKS: tuple[Check, ...] = (
     check_work_names,
     check_default_namespaces,
@@ -118,7 +118,7 @@ WORK_CHECKS: tuple[Check, ...] = (
     check_grove_fields,
     check_work_versions,
 )
-"""The work of some files in its context."""
+"""Checks of the work in some files. The rest of the fleet serves only as context."""
 NEED_ALL = (
     check_references,
     check_named,
@@ -127,22 +127,22 @@ NEED_ALL = (
     check_scale_targets,
     check_default_topology,
 )
-"""Those that look for what is missing."""
+"""Checks that look for missing objects."""
 
 
 def check_fleet(fleet: Fleet, *, complete: bool) -> tuple[Diagnostic, ...]:
-    """What all rules find."""
+    """Returns the findings of all rules."""
     return (*check_all(fleet, complete=complete), *check_work(fleet))
 
 
 def check_all(fleet: Fleet, *, complete: bool) -> tuple[Diagnostic, ...]:
-    """What the rules find that look at what is shared, or at all work. Where loading was not ``complete``, a name that
-    nothing defines is not reported: it may stand in the document that could not be read.
+    """Returns the findings of the rules about shared objects and about all work together. If loading was not
+    ``complete``, the checks of NEED_ALL are skipped: a missing object may be in the document that could not be read.
     """
     checks = (check for check in FLEET_CHECKS if complete or check not in NEED_ALL)
     return tuple(found for check in checks for found in check(fleet))
 
 
 def check_work(fleet: Fleet) -> tuple[Diagnostic, ...]:
-    """What the rules find that look at one piece of work, or at what stands with it in one file."""
+    """Returns the findings of the rules about one piece of work, or about one file of work."""
     return tuple(found for check in WORK_CHECKS for found in check(fleet))

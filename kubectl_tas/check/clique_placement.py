@@ -1,4 +1,4 @@
-"""Placement of PodCliqueSets: the three rules that Grove's webhook checks."""
+"""Checks the placement of PodCliqueSets against the three rules of Grove's webhook."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ TAS_DISABLED = Rule(
 
 
 def check_grove(fleet: Fleet) -> Iterator[Diagnostic]:
-    """The placement of every set."""
+    """Checks the placement of every PodCliqueSet."""
     grove = fleet.grove
     if grove is None:
         return
@@ -99,7 +99,7 @@ def check_grove(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def check_default_topology(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every set that uses grove-topology where that is not known."""
+    """Finds every PodCliqueSet that uses grove-topology although no file declares grove-topology."""
     for item in fleet.pod_clique_sets:
         is_unknown = item.topology is None and not fleet.grove.is_disabled
         if item.topology_name == DEFAULT_TOPOLOGY and is_unknown and item.asks:
@@ -115,18 +115,18 @@ def check_default_topology(fleet: Fleet) -> Iterator[Diagnostic]:
 
 @dataclass(frozen=True, slots=True)
 class _Ask:
-    """One domain that is asked for."""
+    """One domain that a part of a PodCliqueSet asks for."""
 
     owner: str
-    """What asks, in words."""
+    """Part of the set that asks, in words."""
     kind: str
-    """required or preferred."""
+    """Either "required" or "preferred"."""
     domain: str
     path: KeyPath
 
 
 def _asks(owner: str, constraint: PackConstraint | None, path: KeyPath) -> tuple[_Ask, ...]:
-    """The domains of the constraint of what stands at ``path``."""
+    """Returns the domains that the constraint of the part at ``path`` names."""
     if constraint is None:
         return ()
     base = (*path, "topologyConstraint")
@@ -139,7 +139,7 @@ def _asks(owner: str, constraint: PackConstraint | None, path: KeyPath) -> tuple
 
 
 def _all_asks(item: FleetPodCliqueSet) -> Iterator[tuple[tuple[_Ask, ...], tuple[tuple[_Ask, ...], ...]]]:
-    """What each part of a set asks for, with what its parents ask for, the nearest parent first."""
+    """Yields the domains that each part of a set asks for, with the domains of its parents, nearest parent first."""
     top = _asks("the PodCliqueSet", item.declared.spec.spec.template.topologyConstraint, TEMPLATE)
     yield top, ()
     for scaled in item.groups:
@@ -208,7 +208,7 @@ def _reference(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
 
 
 def _domains(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
-    """Rule 1."""
+    """Checks rule 1: the cluster topology has each domain that the set asks for."""
     if item.topology is None:
         return
     known = [level.key for level in item.topology.levels]
@@ -224,10 +224,10 @@ def _domains(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
 
 
 def _hierarchy(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
-    """Rule 2: for each domain the nearest parent that it is broader than. And the two domains of one constraint.
+    """Checks rule 2: no part asks for a broader domain than a parent. Reports the nearest such parent.
 
-    As Grove does (topologyconstraints.go, validateHierarchicalTopologyConstraints), what is required is compared with
-    what parents require, what is preferred with what they prefer. Domains that the topology lacks are rule 1's.
+    As Grove does (topologyconstraints.go, validateHierarchicalTopologyConstraints), it compares required domains with
+    required ones, and preferred with preferred. Rule 1 covers unknown domains.
     """
     order = _order(item)
     for own, parents in _all_asks(item):
@@ -247,7 +247,7 @@ def _hierarchy(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
 
 
 def _broader(item: FleetPodCliqueSet, ask: _Ask, parent: _Ask, order: tuple[str, ...], narrowest: _Ask) -> Diagnostic:
-    """``narrowest`` is what leaves least: a parent's domain, or the required one beside a preferred."""
+    """Reports a domain broader than the parent's. The hint offers the domains that ``narrowest`` still allows."""
     between = order[order.index(ask.domain) : order.index(parent.domain) + 1]
     message = (
         f"rule 2: {ask.owner} asks for one {ask.domain}, but {parent.owner} for one {parent.domain}, "
@@ -261,7 +261,7 @@ def _broader(item: FleetPodCliqueSet, ask: _Ask, parent: _Ask, order: tuple[str,
 
 
 def _order(item: FleetPodCliqueSet) -> tuple[str, ...]:
-    """All domains from the broadest to the narrowest: the topology's, or Grove's own where that is not known."""
+    """Returns all domains, broadest first: those of the topology, or Grove's own if the topology is unknown."""
     return tuple(level.key for level in item.topology.levels) if item.topology else DOMAINS
 
 

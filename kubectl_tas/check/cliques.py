@@ -1,4 +1,4 @@
-"""Cliques and scaling groups of PodCliqueSets fit together, by what Grove's own webhook demands."""
+"""Checks the cliques and scaling groups of PodCliqueSets against the rules of Grove's webhook."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kubectl_tas.words import did_you_mean, write_instead
 STARTUP_TYPES = ("CliqueStartupTypeAnyOrder", "CliqueStartupTypeInOrder", "CliqueStartupTypeExplicit")
 """The values of cliqueStartupType."""
 MAX_NAME = 45
-"""Characters that the names of a set, a scaling group and a clique have together: Grove adds indices to them."""
+"""Maximum length of the names of a set, a scaling group and a clique together. Grove appends indices to the names."""
 
 CLIQUE_DUPLICATE = Rule(
     "clique-duplicate",
@@ -63,7 +63,7 @@ SET_PREVIEW = Rule(
 
 
 def check_cliques(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every PodCliqueSet by itself, and against the release of its backend."""
+    """Checks every PodCliqueSet by itself, and against the KAI release of its backend."""
     for item in fleet.pod_clique_sets:
         yield from _replicas(item)
         yield from _preview(item)
@@ -123,7 +123,7 @@ def _names(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
 
 
 def _role_place(item: FleetPodCliqueSet, clique: FleetClique) -> Location:
-    """The roleName of a clique, or the name that stands for it."""
+    """Returns the place of a clique's roleName, or of its name if the clique has no roleName."""
     named = clique.spec.spec.roleName is not None
     return item.declared.at(*clique.path, *(("spec", "roleName") if named else ("name",)))
 
@@ -149,8 +149,8 @@ def _members(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
 
 
 def _startup(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
-    """The order in which cliques start: the enumeration of Grove's CRD, and what its webhook demands of startsAfter
-    (validateCliqueDependencies, 0.1.0-alpha.8 to alpha.11), which it reads of the explicit order alone.
+    """Checks the startup order: the values that Grove's CRD allows, and what its webhook requires of startsAfter
+    (validateCliqueDependencies, 0.1.0-alpha.8 to alpha.11). The webhook reads startsAfter only with the explicit order.
     """
     origin, path = item.declared.origin, (*TEMPLATE, "cliqueStartupType")
     written = origin.value(path)
@@ -201,7 +201,7 @@ def _minimum(
 
 
 def _versions(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
-    """What KAI's podgrouper reads of a PodGang, unless Grove writes the PodGroup itself, and KAI's webhook accepts."""
+    """Finds constraints that KAI's release cannot handle. Skipped if Grove itself writes the PodGroups."""
     backend = item.backend
     if backend is None or backend.release is None or backend.writes_pod_groups_of_sets:
         return

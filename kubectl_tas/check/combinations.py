@@ -1,5 +1,5 @@
-"""Fields of workloads that do not go together, by the type of the mapping that has them. Follows
-pkg/apis/core/validation and batch/validation of Kubernetes 1.35, and what each operator's own validation says.
+"""Checks which fields of a workload exclude or need each other, by the type of their mapping. Follows
+pkg/apis/core/validation and batch/validation of Kubernetes 1.35, and the validation of each operator.
 """
 
 from __future__ import annotations
@@ -69,18 +69,18 @@ OPERATOR_REFUSES = Rule(
 _SOURCES = ("configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef")
 _PROJECTED = ("clusterTrustBundle", "configMap", "downwardAPI", "podCertificate", "secret", "serviceAccountToken")
 _OF_PODS = ("cpu", "memory")
-"""Resources that a pod as a whole may ask for, beside huge pages."""
+"""Resources that a pod as a whole may request, besides huge pages."""
 _BYTES = ("memory", "ephemeral-storage")
 _HUGE = "hugepages-"
 _CLAIMS: tuple[KeyPath, ...] = (
     ("spec", "volumeClaimTemplates"),
     ("spec", "leaderWorkerTemplate", "volumeClaimTemplates"),
 )
-"""Where templates of claims stand, each of which is a volume of every pod."""
+"""Paths of volume claim templates. Each template is also a volume of every pod."""
 _RAY_CLUSTER = "ray.io/cluster"
 """The label by which KubeRay finds the cluster of a RayJob."""
 _POLICIES: KeyPath = ("spec", "volumeClaimPolicies")
-"""Where a JobSet has such lists."""
+"""Path of a JobSet's lists of volume claim templates."""
 _UNUSED = "the GPUs of the others are counted, and nothing uses them"
 
 
@@ -116,7 +116,7 @@ def _requirement(of: Fields) -> Found:
 
 
 def _label_in(field: str) -> Check:
-    """A field that is a label of nodes."""
+    """Returns a check for a field whose value is a node label."""
 
     def check(of: Fields) -> Found:
         if isinstance(of.get(field), str):
@@ -126,11 +126,11 @@ def _label_in(field: str) -> Check:
 
 
 _over_nodes = all_of(containers.over_nodes, _label_in("topologyKey"))
-"""Pods that stand together or apart by a label of their nodes."""
+"""Checks pods that must run together or apart, by a node label."""
 
 
 def _node_selector(of: Fields) -> Found:
-    """Terms, of which a node must meet one; a term without a condition is met by none."""
+    """Checks the terms of a node selector. A node must match one term; no node matches a term without conditions."""
     if of.get("nodeSelectorTerms") == []:
         yield of.refuse("nodeSelectorTerms", "has no term", "Write one, or remove the selector.")
     conditions = ("matchExpressions", "matchFields")
@@ -206,7 +206,7 @@ def _pod(of: Fields) -> Found:
 
 
 def _of_container(of: Fields, in_pod: Sequence[Fields]) -> Found:
-    """The name of a container of a pod; empty stands for any, or for the one that it is written in."""
+    """Checks the name of a container of the pod. An empty name is valid."""
     name = of.get("containerName")
     known = [_name(item.value) for item in sorted(in_pod, key=lambda item: item.path[-2] == "initContainers")]
     if isinstance(name, str) and name and name not in known:
@@ -214,7 +214,7 @@ def _of_container(of: Fields, in_pod: Sequence[Fields]) -> Found:
 
 
 def _as_a_whole(of: Fields) -> Found:
-    """What a pod asks for beside its containers: ``validatePodResourceName``."""
+    """Checks the resources that a pod requests as a whole (``validatePodResourceName``)."""
     for amounts in (of.below(field) for field in ("limits", "requests")):
         for name in amounts.value:
             if name not in _OF_PODS and not name.startswith(_HUGE):
@@ -226,7 +226,7 @@ def _as_a_whole(of: Fields) -> Found:
 
 
 def _mounts(of: Fields, in_pod: Sequence[Fields]) -> Found:
-    """Mounts name a volume of the pod, or a claim that the workload makes for it."""
+    """Checks that each mount names a volume of the pod, or a volume claim template of the workload."""
     wanted = [mount for container in in_pod for mount in container.each("volumeMounts", "volumeDevices")]
     if not wanted:
         return
@@ -243,7 +243,7 @@ def _mounts(of: Fields, in_pod: Sequence[Fields]) -> Found:
 
 
 def _added_volumes(of: Fields) -> list[str]:
-    """What KubeRay adds to a pod (``AddRayTokenVolume`` of ray-operator/controllers/ray/common/pod.go, 1.6 and 1.7)."""
+    """Lists volumes that KubeRay adds (1.6, 1.7: ``AddRayTokenVolume``, ray-operator/controllers/ray/common/pod.go)."""
     groups = (place for place, step in enumerate(of.path) if step in ("headGroupSpec", "workerGroupSpecs"))
     spec = of.path[: next(groups, 0)]
     return ["ray-token"] if spec and of.origin.value((*spec, "authOptions", "enableK8sTokenAuth")) is True else []
@@ -255,7 +255,7 @@ def _name(item: Mapping[str, Any]) -> str:
 
 
 def _volume(of: Fields) -> Found:
-    """A volume is of one type; one that is written without a value is none to an API server."""
+    """Checks that a volume has exactly one type. The API server ignores a type without a value."""
     types = [key for key in of.value if key != "name"]
     found = [key for key in types if of.get(key) is not None]
     if len(found) > 1:
@@ -268,7 +268,7 @@ def _volume(of: Fields) -> Found:
 
 
 def _span(of: Fields) -> Found:
-    """Kubeflow's training operator and KubeRay have the same names for the ends."""
+    """Checks minReplicas and maxReplicas, fields of both Kubeflow's training operator and KubeRay."""
     if of.exceeds("minReplicas", "maxReplicas"):
         most = of.get("maxReplicas")
         message = f"{of.at('minReplicas')} is {of.get('minReplicas')}, more than maxReplicas, {most}"
@@ -276,8 +276,8 @@ def _span(of: Fields) -> Found:
 
 
 def _ray_group(of: Fields) -> Found:
-    """KubeRay refuses minReplicas above maxReplicas, and makes no more than maxReplicas (1.7: ray-operator/controllers/
-    ray/utils, validation.go and ``GetWorkerGroupDesiredReplicas``).
+    """Checks replica counts: KubeRay refuses minReplicas above maxReplicas, and makes at most maxReplicas pods (1.7:
+    ray-operator/controllers/ray/utils, validation.go and ``GetWorkerGroupDesiredReplicas``).
     """
     yield from _span(of)
     if of.exceeds("replicas", "maxReplicas") and not of.exceeds("minReplicas", "maxReplicas"):
@@ -288,8 +288,8 @@ def _ray_group(of: Fields) -> Found:
 
 
 def _replica_types(kind: str) -> Check:
-    """What Kubeflow's training operator 1.9 (pkg/webhooks, and mpi_validation.go of MPIJobs) and its MPI operator 0.8
-    (pkg/apis/kubeflow/validation) say of the pods of a kind.
+    """Returns a check of the pods of a Kubeflow kind. Follows the training operator 1.9 (pkg/webhooks, and
+    mpi_validation.go for MPIJobs) and the MPI operator 0.8 (pkg/apis/kubeflow/validation).
     """
 
     def check(of: Fields) -> Found:
@@ -311,8 +311,8 @@ def _replica_types(kind: str) -> Check:
 
 
 def _elastic(of: Fields) -> Found:
-    """An elastic PyTorchJob: torchrun joins no more pods than maxReplicas, which the operator takes from minReplicas
-    where it is absent (1.9: pkg/webhooks/pytorch, pkg/apis/kubeflow.org/v1/pytorch_defaults.go).
+    """Checks an elastic PyTorchJob. torchrun admits at most maxReplicas pods; the operator uses minReplicas if
+    maxReplicas is absent (1.9: pkg/webhooks/pytorch, pkg/apis/kubeflow.org/v1/pytorch_defaults.go).
     """
     policy, types = of.below("elasticPolicy"), of.get("pytorchReplicaSpecs")
     if not isinstance(of.get("elasticPolicy"), dict) or not isinstance(types, dict):
@@ -332,7 +332,7 @@ def _elastic(of: Fields) -> Found:
 
 
 def _job_set(of: Fields) -> Found:
-    """What names a part of a JobSet, which its webhook looks for (0.12: pkg/webhooks/jobset_webhook.go)."""
+    """Checks references to replicated jobs of a JobSet, as its webhook does (0.12: pkg/webhooks/jobset_webhook.go)."""
     if not of.get("replicatedJobs") and not of.is_slip(("replicatedJobs",)):
         message = f"{of.at()} has no replicatedJobs: this JobSet makes no pods"
         place = of.origin.locate(of.path, key=True)
@@ -361,8 +361,8 @@ def _meant(name: str, known: Sequence[str]) -> str:
 
 
 def _ray_job(of: Fields) -> Found:
-    """KubeRay submits the entrypoint, unless somebody else submits, or its pod does what its own command says (1.7:
-    ray-operator/controllers/ray/common/job.go and ``getSubmitterTemplate``).
+    """Checks that a RayJob has an entrypoint if KubeRay submits it. KubeRay does not in interactive mode, or if the
+    submitter pod has its own command (1.7: ray-operator/controllers/ray/common/job.go and ``getSubmitterTemplate``).
     """
     yield from _as_yaml(of, "runtimeEnvYAML")
     mode = of.get("submissionMode") or "K8sJobMode"
@@ -380,7 +380,7 @@ def _ray_job(of: Fields) -> Found:
 
 
 def _ray_selector(of: Fields) -> Found:
-    """A RayJob for a cluster that is there (``ValidateRayJobSpec`` of KubeRay 1.5 to 1.7)."""
+    """Checks a RayJob that selects an existing cluster (``ValidateRayJobSpec`` of KubeRay 1.5 to 1.7)."""
     if of.get("rayClusterSpec") is not None:
         what = "has clusterSelector and rayClusterSpec: KubeRay makes no cluster of the latter"
         yield of.wrong(what, "Keep one of them.", "clusterSelector")
@@ -395,8 +395,8 @@ def _ray_selector(of: Fields) -> Found:
 
 
 def _as_yaml(of: Fields, field: str) -> Found:
-    """A text that KubeRay reads as a mapping (1.7: ``UnmarshalRuntimeEnvYAML`` of dashboardclient, and
-    rayservice_controller.go); it refuses the object, or never submits.
+    """Checks a text that must be a YAML mapping; else KubeRay refuses the object or never submits it (1.7:
+    ``UnmarshalRuntimeEnvYAML`` of dashboardclient, and rayservice_controller.go).
     """
     if not isinstance(of.get(field), str):
         return
@@ -458,4 +458,4 @@ COMBINATIONS: Mapping[str, Check] = {
     "TFJob.spec.tfReplicaSpecs": _replica_types("TFJob"),
     "XGBoostJob.spec.xgbReplicaSpecs": _replica_types("XGBoostJob"),
 }
-"""What checks a mapping, by its type."""
+"""The check for each type of mapping."""

@@ -1,5 +1,5 @@
-"""Companions of workloads: they are in a namespace of their cluster, each once, and of kinds that decide nothing; and
-what names them, or each other, names what is there.
+"""Checks companions of workloads: their namespaces, names and kinds, and which kinds the Config may add. Also checks
+that the objects, ports and keys that work and companions name exist.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ REFERENCE_ELSEWHERE = Rule(
 )
 _LABELS = (labels.POOL, labels.REPLACE)
 _BUILT_IN = {("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt"), ("Service", "kubernetes")}
-"""What Kubernetes makes in every namespace, and its own Service."""
+"""Objects that Kubernetes makes in every namespace, and the Service of its own API."""
 _NOT_DECLARED = ("ResourceClaim", "ResourceClaimTemplate", "Secret")
-"""Kinds that work names, and that no file may declare."""
+"""Kinds that work may name, but that no file may declare."""
 _TYPED = tuple(f"{{}}-{kind}-{EACH}" for kind in ("chief", "evaluator", "master", "ps", "worker"))
 _SERVICES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("JobSet", "LeaderWorkerSet", "MPIJob", "Notebook", "TrainJob"), ("{}",)),
@@ -74,18 +74,18 @@ _SERVICES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("RayCluster", "RayService"), ("{}-head-svc", "{}-serve-svc")),
     "PodCliqueSet": (f"{{}}-{EACH}",),
 }
-"""The Services that operators make, by the name of the work. Sources: GenerateHeadServiceName of KubeRay 1.7
-(ray-operator/controllers/ray/utils/util.go), GenerateHeadlessServiceName of Grove 0.1.0-alpha.11
+"""Names of the Services that operators make, with {} for the name of the work. Sources: GenerateHeadServiceName of
+KubeRay 1.7 (ray-operator/controllers/ray/utils/util.go), GenerateHeadlessServiceName of Grove 0.1.0-alpha.11
 (operator/api/common/namegen.go), GenGeneralName of Kubeflow's training operator 1.9 (pkg/common/util/util.go).
 """
 _NUMBER = late_pattern(r"[0-9]+$")
 _Named = tuple[Mentions, Use]
 _Known = dict[tuple[str, Space], dict[str, Sequence[str] | None]]
-"""Names of objects by their kinds and spaces, each with its ports or keys."""
+"""Object names by kind and space. Each name has its ports or keys, or None if they are unknown."""
 
 
 def check_companions(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every companion, and the kinds that the Config adds."""
+    """Checks every companion, and the kinds that the Config adds."""
     yield from _kinds(fleet)
     for declared in fleet.repository.companions:
         name = declared.spec.metadata.name
@@ -111,8 +111,8 @@ def check_companions(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def check_named(fleet: Fleet) -> Iterator[Diagnostic]:
-    """All names of objects that pods, autoscalers and routes use. A name that is missing is one finding, and those of a
-    kind and a namespace that are like no other are one.
+    """Checks all names of objects that pods, autoscalers and routes use. Reports a misspelled name once, and groups the
+    other missing names by kind and namespace.
     """
     known, missing = _known(fleet), dict[tuple[str, Space], dict[str, list[_Named]]]()
     for part in fleet.mentions:
@@ -152,7 +152,7 @@ def check_named(fleet: Fleet) -> Iterator[Diagnostic]:
 def _misnamed(
     kind: str, namespace: str, uses: Sequence[_Named], meant: str | None, others: Sequence[str]
 ) -> Diagnostic:
-    """The finding of a name that stands for another one, or for that of another namespace."""
+    """Reports a name that is a misspelling, or that exists only in another namespace."""
     name = uses[0][1].name
     message = f'the {kind} "{name}" does not exist in namespace {namespace}'
     first, *rest = dict.fromkeys(map(_place, uses[: 1 + MAX_LISTED]))
@@ -176,7 +176,7 @@ def _known(fleet: Fleet) -> _Known:
 
 
 def _part(of: Mentions, use: Use, parts: Sequence[str] | None) -> Iterator[Diagnostic]:
-    """The port or the key that is named too, where nothing has it."""
+    """Reports a port or key that the named object lacks."""
     if not use.part or parts is None or use.part in parts:
         return
     what = "port" if use.kind == "Service" else "key"
@@ -186,7 +186,7 @@ def _part(of: Mentions, use: Use, parts: Sequence[str] | None) -> Iterator[Diagn
 
 
 def _given(fleet: Fleet, kind: str, space: Space) -> list[str]:
-    """The names that the Config lists of objects of a kind in a namespace."""
+    """Returns the names that spec.given of the Config lists for a kind in a namespace."""
     given = (item for item in fleet.config.given if item.kind == kind and item.namespace in (None, space[1]))
     return [name for item in given for name in item.names]
 
@@ -229,7 +229,7 @@ def _kinds(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _contradictions(config: Declared[Config], index: int) -> Iterator[Diagnostic]:
-    """What the declaration of a kind says that holds not, or that another one says otherwise."""
+    """Finds contradictions within the declaration of a kind, or between two declarations."""
     own = config.spec.spec.kinds[index]
     path: KeyPath = ("spec", "kinds", index)
     if own.podGroups == "each" and own.minimum != 1:
@@ -245,7 +245,7 @@ def _contradictions(config: Declared[Config], index: int) -> Iterator[Diagnostic
 
 
 def _declared_reason(item: CompanionKind | DeclaredKind) -> tuple[str, str] | None:
-    """Why the Config cannot declare a kind, and what to do instead."""
+    """Returns why the Config cannot declare a kind, and what to do instead; None if it can."""
     own = [kind.name for kind in KINDS if (kind.api_version, kind.name) == (item.apiVersion, item.kind)]
     if own:
         return "it is read and checked as what it is", "Remove it; such documents are read without it."
@@ -256,7 +256,7 @@ def _declared_reason(item: CompanionKind | DeclaredKind) -> tuple[str, str] | No
 
 
 def _reason(item: CompanionKind) -> tuple[str, str] | None:
-    """Why a kind cannot be a companion, and what to do instead."""
+    """Returns why a kind cannot be a companion, and what to do instead; None if it can."""
     found = _declared_reason(item)
     if found is not None:
         return found

@@ -1,8 +1,8 @@
-"""ComputeDomains, by which the pods of a gang read each other's GPU memory over NVLink, and the gangs that use them.
+"""Checks ComputeDomains, which let the pods of a gang read each other's GPU memory over NVLink, and their gangs.
 
-Follows NVIDIA's DRA driver v0.4.0 (kubernetes-sigs/dra-driver-nvidia-gpu): api/nvidia.com/resource/v1beta1 says what
-numNodes does. cmd/compute-domain-kubelet-plugin/driver.go offers one channel a node, so each pod with a claim takes a
-node of its own. "ComputeDomains" of CoreWeave's documents says that gangs of one domain share memory.
+Follows NVIDIA's DRA driver v0.4.0 (kubernetes-sigs/dra-driver-nvidia-gpu): api/nvidia.com/resource/v1beta1 defines
+numNodes. cmd/compute-domain-kubelet-plugin/driver.go offers one channel per node, so each pod with a claim needs its
+own node. CoreWeave's page "ComputeDomains" says that gangs of one domain share memory.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ _REQUIRED = (
     *("affinity", "nodeAffinity", "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution"),
     *("nodeSelectorTerms", "matchExpressions"),
 )
-"""What is walked down of a PodSpec: no more than what pods must have."""
+"""Required fields of a PodSpec that ``_is_near`` searches. Preferences are missing on purpose."""
 _Key = tuple[str, str, str]
-"""A cluster, a namespace of it, and the name of a claim template."""
+"""A cluster, one of its namespaces, and the name of a claim template."""
 _Work = FleetWorkload | SubmittedSet | FleetPodGroup
 
 
@@ -67,11 +67,11 @@ class _User:
     work: _Work
     pod: Pod
     claim: int
-    """Its index in resourceClaims."""
+    """Index of the claim in resourceClaims."""
 
     @property
     def gang(self) -> tuple[str, int]:
-        """What its gangs are called, and how many there are."""
+        """Name and number of the gangs that the pods belong to."""
         match self.work:
             case FleetWorkload() if self.work.gang is not None:
                 return f"gang {self.work.gang}", 1
@@ -84,17 +84,17 @@ class _User:
 
     @property
     def path(self) -> KeyPath:
-        """Of the claim."""
+        """Path of the claim."""
         return (*self.pod.path, "resourceClaims", self.claim)
 
     @property
     def place(self) -> Location:
-        """Where it names the claim template."""
+        """Place where the claim names the claim template."""
         return self.pod.origin.locate((*self.path, "resourceClaimTemplateName"))
 
 
 def check_compute_domains(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every ComputeDomain with the work that uses it, in whichever file that is."""
+    """Checks every ComputeDomain together with the work that uses it, in any file."""
     if not fleet.compute_domains:
         return
     users: dict[_Key, list[_User]] = {}
@@ -155,7 +155,7 @@ def _nodes(domain: FleetCompanion, users: Sequence[_User]) -> Iterator[Diagnosti
 
 
 def _unused_claims(users: Iterable[_User]) -> Iterator[Diagnostic]:
-    """Claims that no container names."""
+    """Finds claims that no container uses."""
     for user in {user.place: user for user in users}.values():
         name = user.pod.spec.resourceClaims[user.claim].name
         lists = (
@@ -172,7 +172,7 @@ def _unused_claims(users: Iterable[_User]) -> Iterator[Diagnostic]:
 
 
 def _without(work: FleetWorkload, users: Sequence[_User]) -> Iterator[Diagnostic]:
-    """Pods of one program that have GPUs and claim no channel, while others of it do."""
+    """Finds pods with GPUs that claim no channel while other pods of the same workload do."""
     claiming = {user.pod.path for user in users}
     for pod in pods_of(work):
         if pod.path not in claiming and pod.count and pod.spec.gpus_with(pod.annotations):
@@ -184,7 +184,7 @@ def _without(work: FleetWorkload, users: Sequence[_User]) -> Iterator[Diagnostic
 
 
 def _spread(fleet: Fleet, work: _Work, users: Sequence[_User]) -> Iterator[Diagnostic]:
-    """The first place where work claims a channel, if nothing keeps the pods of its gang in one NVLink domain."""
+    """Reports the first claim of the work if nothing keeps the pods of its gang in one NVLink domain."""
     pool = work.pool
     if not users or pool is None or not pool.backend.has(Feature.TOPOLOGY):
         return
@@ -211,7 +211,7 @@ def _spread(fleet: Fleet, work: _Work, users: Sequence[_User]) -> Iterator[Diagn
 
 
 def _gangs(fleet: Fleet, work: _Work) -> Iterator[Gang]:
-    """The gangs of which the pods claim; of equal ones the first."""
+    """Yields the gangs of the work; only the first of several equal gangs."""
     if isinstance(work, FleetWorkload):
         yield gang_of(fleet, work)
     elif isinstance(work, FleetPodGroup):
@@ -221,7 +221,7 @@ def _gangs(fleet: Fleet, work: _Work) -> Iterator[Gang]:
 
 
 def _is_covered(fleet: Fleet, gang: Gang, users: Sequence[_User]) -> bool:
-    """Whether each part of a gang with claiming pods requires one NVLink domain, or a place in one."""
+    """Whether each part of a gang with claiming pods requires a level that lies within one NVLink domain."""
     above = {part.name: part.parent for part in gang.parts}
     named = {name for user in users for name in _parts(user)}
     leaves: Sequence[Part] = [leaf for leaf in gang.leaves if named & set(_chain(leaf.name, above))]
@@ -236,7 +236,7 @@ def _is_covered(fleet: Fleet, gang: Gang, users: Sequence[_User]) -> bool:
 
 
 def _chain(name: str, above: Mapping[str, str | None]) -> Iterator[str]:
-    """A SubGroup and those above it."""
+    """Yields a SubGroup and its ancestors."""
     found: str | None = name
     while found is not None:
         yield found
@@ -244,7 +244,7 @@ def _chain(name: str, above: Mapping[str, str | None]) -> Iterator[str]:
 
 
 def _parts(user: _User) -> Iterator[str]:
-    """The SubGroups that its pods are in, where these are known by name; of a gang of several workloads none."""
+    """Yields the names of the SubGroups that the pods belong to, if known; none for a gang of several workloads."""
     if isinstance(user.work, FleetWorkload):
         own = () if user.work.gang else user.work.replicas
         items = [item for item in own if item.spec_path == user.pod.path]
@@ -259,7 +259,7 @@ def _parts(user: _User) -> Iterator[str]:
 
 
 def _is_fine(fleet: Fleet, topology: str | None, required: Level) -> bool:
-    """Whether a domain of a level lies in one NVLink domain; of labels that nobody knows that is believed."""
+    """Whether each domain of a level lies within one NVLink domain. Assumed for a level with an unknown label."""
     if _joins(required.label) or required.label == HOSTNAME:
         return True
     known = (item.levels for item in fleet.topologies if topology in (item.name, *map(item.name_on, fleet.backends)))
@@ -276,7 +276,7 @@ def _joins(label: str) -> bool:
 
 
 def _is_near(spec: object) -> bool:
-    """Whether a PodSpec keeps its pods in one NVLink domain by itself: near other pods, or by a label of nodes."""
+    """Whether a PodSpec itself keeps its pods in one NVLink domain, by pod affinity or by a node label."""
     waiting = [spec]
     while waiting:
         value = waiting.pop()

@@ -1,4 +1,4 @@
-"""What rules about fields that do not go together are made of."""
+"""Helpers for rules about fields that exclude or need each other."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOT_EMPTY = "must not be empty"
 
 
 class Fields:
-    """A mapping of a document, and its path; an empty one where another value stands there."""
+    """A mapping in a document, with its path. The mapping is empty if the document has another value at that path."""
 
     __slots__ = ("get", "origin", "path", "value")
 
@@ -34,24 +34,24 @@ class Fields:
         self.get: Callable[..., Any] = self.value.get
 
     def has(self, name: str) -> bool:
-        """Whether a field is there and says something."""
+        """Whether a field is present and not empty."""
         return self.value.get(name) not in (None, "", [])
 
     def below(self, *names: str) -> Fields:
-        """The mapping in a field, or further below."""
+        """Returns the mapping in a field, or in a field further below."""
         found: Any = self.value
         for name in names:
             found = found.get(name) if isinstance(found, dict) else None
         return Fields(self.origin, (*self.path, *names), found)
 
     def each(self, *names: str) -> Iterator[Fields]:
-        """The items of the list in a field, or of several lists, each as a mapping."""
+        """Yields the items of the lists in some fields, each as a mapping."""
         for name in names:
             for index, item in enumerate(listed(self.value.get(name))):
                 yield Fields(self.origin, (*self.path, name, index), item)
 
     def at(self, *steps: str | int) -> str:
-        """A path below this one, in words."""
+        """Returns, in words, the path of a value below the mapping."""
         return written((*self.path, *steps))
 
     def exceeds(self, first: str, second: str) -> bool:
@@ -60,28 +60,28 @@ class Fields:
         return type(one) is int and type(other) is int and one > other
 
     def is_slip(self, names: Iterable[str]) -> bool:
-        """Whether a key is a slip of one of these fields, which is told as an unknown field."""
+        """Whether a key of the mapping misspells one of ``names``. Another rule reports the unknown field."""
         return any(key not in names and closest(key, names, folds=True) for key in self.value)
 
     def conflict(self, message: str, hint: str, *field: str | int) -> Diagnostic:
-        """A finding at the key of a field, or of the whole."""
+        """Returns a finding at the key of a field, or of the whole mapping."""
         place = self.origin.locate((*self.path, *field), key=True)
         return Diagnostic(FIELDS_CONFLICT, message, place, hint=hint)
 
     def wrong(self, what: str, hint: str, *field: str) -> Diagnostic:
-        """That the whole is ``what``, at one of its fields."""
+        """Returns a finding at a field that says what is wrong with the whole mapping."""
         return self.conflict(f"{written(self.path)} {what}", hint, *field)
 
     def refuse(self, field: str | int, what: str, hint: str) -> Diagnostic:
-        """That a field is ``what``."""
+        """Returns a finding that says what is wrong with a field."""
         return self.conflict(f"{self.at(field)} {what}", hint, field)
 
     def invalid(self, rule: str, value: object, hint: str, *steps: str | int) -> Diagnostic:
-        """That a value below, which breaks a rule, is no value of its field."""
+        """Returns a finding that a value below the mapping breaks a rule of its field."""
         return invalid_value(self.origin, (*self.path, *steps), rule, value, hint)
 
     def missing(self, field: str, known: Iterable[str] = ()) -> Diagnostic:
-        """That a field is not there; ``known`` are the other ones."""
+        """Returns a finding that a field is missing. ``known`` are the other fields of the mapping."""
         return missing_field(self.origin, self.path, field, {}, tuple(known))
 
 
@@ -89,7 +89,7 @@ Check = Callable[[Fields], Found]
 
 
 def one_of(lacking: str, *names: str) -> Check:
-    """A mapping with exactly one of these fields; ``lacking`` is what it has without any."""
+    """Returns a check that a mapping has exactly one of ``names``. ``lacking`` describes a mapping with none."""
 
     def check(of: Fields) -> Found:
         found = [name for name in names if of.get(name) is not None]
@@ -100,7 +100,7 @@ def one_of(lacking: str, *names: str) -> Check:
 
 
 def not_empty(field: str, hint: str) -> Check:
-    """A list that may be absent, and has items where it is there."""
+    """Returns a check that a list is either absent or not empty."""
 
     def check(of: Fields) -> Found:
         if of.get(field) == []:
@@ -110,7 +110,7 @@ def not_empty(field: str, hint: str) -> Check:
 
 
 def all_of(*checks: Check) -> Check:
-    """All of these of one mapping."""
+    """Returns a check that runs all given checks on a mapping."""
 
     def check(of: Fields) -> Found:
         for one in checks:
@@ -120,15 +120,15 @@ def all_of(*checks: Check) -> Check:
 
 
 def listed(value: object) -> list[Any]:
-    """The value itself; empty where it is no list."""
+    """Returns a value that is a list; an empty list for any other value."""
     return value if isinstance(value, list) else []
 
 
 def mappings(value: object) -> list[dict[str, Any]]:
-    """The items of a list, each as a mapping; empty where there is no list."""
+    """Returns the items of a list, each as a mapping; empty if the value is not a list."""
     return [item if isinstance(item, dict) else {} for item in listed(value)]
 
 
 def named(items: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The names of items."""
+    """Returns the names of items."""
     return [str(item.get("name")) for item in items]

@@ -1,5 +1,5 @@
-"""What fields of pods and their containers need of one another. Follows ``ValidatePodSpec`` and what it calls in
-pkg/apis/core/validation of Kubernetes 1.35; of the overhead, plugin/pkg/admission/runtimeclass.
+"""Checks which fields of a pod and its containers need or exclude each other. Follows ``ValidatePodSpec`` in
+pkg/apis/core/validation of Kubernetes 1.35, and plugin/pkg/admission/runtimeclass for the overhead.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from kubectl_tas.late import late_pattern
 from kubectl_tas.words import did_you_mean
 
 _SHARED = ("hostNetwork", "hostPID", "hostIPC")
-"""What a pod may share with its node."""
+"""Namespaces of the node that a pod may share."""
 _OF_LINUX = (
     *("allowPrivilegeEscalation", "appArmorProfile", "capabilities", "fsGroup", "fsGroupChangePolicy", "privileged"),
     *("procMount", "readOnlyRootFilesystem", "runAsGroup", "runAsUser", "seLinuxOptions", "seccompProfile"),
     *("supplementalGroups", "supplementalGroupsPolicy", "sysctls"),
 )
-"""Of a security context."""
+"""Fields of a security context that only Linux has."""
 _NOT_ON = {
     "windows": ((*_SHARED[1:], "hostUsers", "shareProcessNamespace"), _OF_LINUX),
     "linux": ((), ("windowsOptions",)),
 }
-"""What pods and security contexts for an operating system cannot have."""
+"""Fields that pods and security contexts cannot have, by operating system."""
 _RUNNING = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
-"""What only containers have that keep running."""
+"""Fields that only long-running containers may have."""
 _SPECIAL = frozenset(
     (
         *(*_SHARED, "shareProcessNamespace", "setHostnameAsFQDN", "hostUsers", "overhead", "ephemeralContainers"),
@@ -34,11 +34,11 @@ _SPECIAL = frozenset(
         *(*_RUNNING, "ports"),
     )
 )
-"""Fields of pods and containers of which there is something to say; most have few of them."""
+"""Fields that ``pod`` checks. A pod or container without any of these fields is skipped, to save time."""
 _SYSCTLS = {"hostNetwork": ("net.",), "hostIPC": ("kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue.")}
-"""The sysctls that belong to the node once a pod shares it."""
+"""Prefixes of sysctls that belong to the node if the pod sets the field."""
 _GRACE = 30
-"""Seconds, where a pod does not say how long it takes to end."""
+"""Seconds: Kubernetes' default for terminationGracePeriodSeconds."""
 _MOST_SERVERS = 3
 _OF_POD = ("metadata.name", "metadata.namespace", "metadata.uid")
 _IN_VARIABLES = (
@@ -51,7 +51,7 @@ _AMOUNTS = tuple(f"{of}.{name}" for of in ("limits", "requests") for name in ("c
 
 
 def pod(of: Fields, in_pod: Iterable[Fields]) -> Found:
-    """A pod, and what its containers need of it."""
+    """Checks a pod, and fields of its containers that depend on the pod."""
     for item in in_pod:
         resources = item.get("resources")
         if not _SPECIAL.isdisjoint(item.value) or (isinstance(resources, dict) and "claims" in resources):
@@ -140,7 +140,7 @@ def _on_system(of: Fields, system: str) -> Found:
 
 
 def probe(of: Fields) -> Found:
-    """A probe, by the field that it stands in."""
+    """Checks a probe, by the name of its field."""
     field = of.path[-1]
     if field in ("livenessProbe", "startupProbe") and of.get("successThreshold") not in (None, 0, 1):
         yield of.refuse("successThreshold", f"must be 1 in a {field}", "Write 1, or remove it.")
@@ -149,7 +149,7 @@ def probe(of: Fields) -> Found:
 
 
 def security(of: Fields) -> Found:
-    """The security context of a container."""
+    """Checks the security context of a container."""
     if of.get("allowPrivilegeEscalation") is not False:
         return
     is_admin = "CAP_SYS_ADMIN" in listed(of.below("capabilities").get("add"))
@@ -160,7 +160,7 @@ def security(of: Fields) -> Found:
 
 
 def profile(of: Fields) -> Found:
-    """A profile of seccomp or of AppArmor."""
+    """Checks a profile of seccomp or AppArmor."""
     is_local, has_name = of.get("type") == "Localhost", bool(of.get("localhostProfile"))
     if is_local and not has_name:
         hint = "Write localhostProfile, or type: RuntimeDefault."
@@ -171,7 +171,7 @@ def profile(of: Fields) -> Found:
 
 
 def mount(of: Fields) -> Found:
-    """Where a volume appears."""
+    """Checks a volume mount."""
     if of.has("subPath") and of.has("subPathExpr"):
         yield of.wrong("has both subPath and subPathExpr", "Keep one of them.", "subPathExpr")
     if of.get("recursiveReadOnly") not in (None, "Disabled") and not of.get("readOnly"):
@@ -183,7 +183,7 @@ def mount(of: Fields) -> Found:
 
 
 def command(of: Fields) -> Found:
-    """What is run in a container."""
+    """Checks the command of an exec action."""
     if of.get("command") is None:
         yield of.missing("command", ("command",))
     elif of.get("command") == []:
@@ -191,7 +191,7 @@ def command(of: Fields) -> Found:
 
 
 def labels(of: Fields) -> Found:
-    """Labels that something is to have."""
+    """Checks the keys and values of labels."""
     for key, value in of.value.items():
         if (refusal := spellings.label_key(str(key))) is not None:
             yield of.invalid(refusal[0], key, refusal[1], key)
@@ -200,7 +200,7 @@ def labels(of: Fields) -> Found:
 
 
 def over_nodes(of: Fields) -> Found:
-    """Pods that stand together or apart."""
+    """Checks a topology spread constraint or a pod affinity term."""
     if of.get("minDomains") is not None and of.get("whenUnsatisfiable") == "ScheduleAnyway":
         what = "has minDomains, which needs whenUnsatisfiable: DoNotSchedule"
         yield of.wrong(what, "Remove it, or write DoNotSchedule.", "minDomains")
@@ -210,7 +210,7 @@ def over_nodes(of: Fields) -> Found:
 
 
 def node_condition(of: Fields) -> Found:
-    """A condition on a node's label, or among ``matchFields`` on its name."""
+    """Checks a condition on a label of nodes, or in ``matchFields`` on the name of a node."""
     key, operator, values = of.get("key"), of.get("operator"), listed(of.get("values"))
     if of.path[-2:-1] == ("matchFields",):
         if key != "metadata.name" and key is not None:
@@ -229,13 +229,13 @@ def node_condition(of: Fields) -> Found:
 
 
 def variable_source(of: Fields) -> Found:
-    """Where the value of a variable comes from."""
+    """Checks the source of an environment variable."""
     yield from _field(of.below("fieldRef"), _IN_VARIABLES)
     yield from _amount(of.below("resourceFieldRef"))
 
 
 def file_source(of: Fields) -> Found:
-    """Where the text of a file comes from that is about its pod."""
+    """Checks the source of a file of the downward API."""
     yield from _field(of.below("fieldRef"), _IN_FILES)
     amount = of.below("resourceFieldRef")
     yield from _amount(amount)

@@ -1,4 +1,4 @@
-"""Findings in, those out that do not merely follow from others, and of these each where its cause has changed."""
+"""Removes findings that only follow from another one, joins those with one cause, and moves findings to their cause."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kubectl_tas.model.repository import Repository
 from kubectl_tas.resolve.fleet import Fleet
 
 UNREAD = "unread"
-"""In place of a rule: a document could not be read."""
+"""Pseudo-rule: a document could not be read."""
 _FIELDS = ("unknown-field", "operator-field", "missing-field")
 FOLLOWS_IN_FILE: dict[str, tuple[str, ...]] = {
     "workload-pool": (*_FIELDS, "workload-label", "key-unknown"),
@@ -36,7 +36,7 @@ FOLLOWS_IN_FILE: dict[str, tuple[str, ...]] = {
     "topology-levels-changed": ("topology-key-unknown",),
     "topology-removed": ("topology-unknown", "set-topology-unknown"),
 }
-"""Rules whose findings most likely follow from others that touch the same file, which are said alone."""
+"""Rules whose findings probably follow from a finding of one of the listed rules in the same file."""
 _NAMES = ("parent-unknown", "parent-invalid", "backend-unknown", "name-invalid", "name-delimiter", "name-reserved")
 FOLLOWS: dict[str, tuple[str, ...]] = {
     "companion-namespace": (UNREAD, *_NAMES),
@@ -62,7 +62,7 @@ FOLLOWS: dict[str, tuple[str, ...]] = {
     "over-quota-running": ("maximum-below-quota", "quota-exceeds-pool", "quota-unlimited-pool"),
     "over-shared-quota": ("quota-exceeds-pool", "quota-unlimited-pool"),
 }
-"""The same, wherever the others are found."""
+"""Rules whose findings probably follow from a finding of one of the listed rules in any file."""
 SAID_ONCE = frozenset(
     {
         "finished-recreated",
@@ -80,13 +80,13 @@ SAID_ONCE = frozenset(
         "workload-topology",
     }
 )
-"""Rules whose messages name what many documents depend on: those that say the same have one cause."""
+"""Rules about objects that many documents depend on: findings with equal messages have one cause."""
 _BADNESS = {Severity.INFO: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 
 
 def without_consequences(found: Sequence[Diagnostic], *, complete: bool) -> tuple[Diagnostic, ...]:
-    """Those that stand for themselves. A cause counts while nobody waives it and it is as bad as what follows, so that
-    a run that would fail does.
+    """Returns the findings that do not follow from another one. A cause counts only if it is not waived and is at least
+    as severe as its consequence, so that a failing run still fails.
     """
     causes = [item for item in found if item.waiver is None]
     rules = {} if complete else {UNREAD: _BADNESS[Severity.ERROR]}
@@ -108,7 +108,7 @@ def without_consequences(found: Sequence[Diagnostic], *, complete: bool) -> tupl
 
 
 def gathered(found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Findings that have one cause as one, at the first of their places, with the others beside it."""
+    """Joins findings with one cause into one finding at the first place. The other places become related places."""
     groups: dict[Hashable, list[Diagnostic]] = {}
     for item in found:
         groups.setdefault(_cause(item), []).append(item)
@@ -116,7 +116,7 @@ def gathered(found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
 
 
 def _cause(item: Diagnostic) -> Hashable:
-    """Equal for findings with one cause."""
+    """Returns a key that is equal for findings with one cause."""
     if item.waiver is not None or item.rule in RULES:  # of names that are unknown there is one for each already
         return item.sort_key
     if item.cause is not None:
@@ -139,8 +139,8 @@ def _where(note: Related) -> tuple[str, int]:
 
 
 def blamed(found: Iterable[Diagnostic], before: Fleet, after: Fleet) -> Iterator[Diagnostic]:
-    """What was found in the fleet ``after``, at what has changed since ``before``: sums of quotas, names that are gone,
-    and what has changed its cause and nothing else.
+    """Yields the findings in the fleet ``after``, each at the change since ``before`` that caused it. Causes are
+    changed quotas, removed names, and changed files other than the finding's own.
     """
     changed = _changed(before.repository, after.repository)
     references = False
@@ -154,7 +154,7 @@ def blamed(found: Iterable[Diagnostic], before: Fleet, after: Fleet) -> Iterator
 
 
 def _at_its_cause(item: Diagnostic, changed: frozenset[str]) -> Diagnostic:
-    """A finding where its cause stands, if that has changed and the place of the finding has not."""
+    """Moves a finding to its cause, if the file of the cause has changed and the file of the finding has not."""
     place, cause = item.location, item.cause
     if place is None or cause is None or cause.path not in changed or place.path in changed:
         return item
@@ -162,13 +162,13 @@ def _at_its_cause(item: Diagnostic, changed: frozenset[str]) -> Diagnostic:
 
 
 def _changed(before: Repository, after: Repository) -> frozenset[str]:
-    """The files that say something else than before."""
+    """Returns the files of ``after`` whose content differs from ``before``."""
     earlier = _contents(before)
     return frozenset(path for path, said in _contents(after).items() if earlier.get(path) != said)
 
 
 def _contents(repository: Repository) -> dict[str, list[Any]]:
-    """What the documents of each file say."""
+    """Returns the contents of the documents by file."""
     config = (repository.config,) if repository.config else ()
     found: dict[str, list[Any]] = {}
     for item in (
@@ -190,8 +190,8 @@ def _contents(repository: Repository) -> dict[str, list[Any]]:
 def blamed_on_flags(
     found: Sequence[Diagnostic], path: str, texts: tuple[bytes, bytes], flags: Mapping[str, str | None]
 ) -> tuple[Diagnostic, ...]:
-    """Findings of a file as flags have changed it, in the lines of the file as it is: what a flag says stands at the
-    flag. ``texts`` are the file as it is and as it is changed.
+    """Maps findings in a file that flags have changed to the lines of the original file. A finding about the value of a
+    flag names the flag as its place. ``texts`` are the file before and after the change.
     """
     from difflib import SequenceMatcher  # only flags need it
 

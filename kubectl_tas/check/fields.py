@@ -1,5 +1,5 @@
-"""Workloads are read as strictly as an API server reads them: fields that nobody knows, values of another type than
-their field's, and fields that must be there.
+"""Checks the fields of workloads as strictly as an API server: unknown fields, values of a wrong type, and missing
+fields.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ _SPEAKS = {
     "EnvVar": frozenset({"valueFrom"}),
     "VolumeMount": frozenset({"mountPropagation", "recursiveReadOnly", "subPath"}),
 }
-"""Types without anything to say of mappings that have none of these fields; there are many of them."""
+"""Types whose checks apply only to mappings with one of these fields. Skipping the many others saves time."""
 _SET = ("apiVersion", "kind", "metadata", "spec", "status")
-"""Fields of a PodCliqueSet; its model has all others, and those that are translated for Grove's release."""
+"""Fields of a PodCliqueSet. Its model checks the fields below, some of which are translated for Grove's release."""
 
 
 def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every workload, by the release of its backend; without a pool by the newest that is known."""
+    """Checks every workload against the release of its backend, or the newest known release if it has no pool."""
     releases = {
         id(item.declared): item.pool.backend.spec.kubernetes for item in fleet.workloads if item.pool is not None
     }
@@ -103,7 +103,7 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _of_templates(declared: Declared[AnyWorkload], shapes: Shapes) -> Iterator[Diagnostic]:
-    """A kind whose CRD nobody knows here: its metadata and its pod templates are Kubernetes' own."""
+    """Checks a kind without a known CRD: only its metadata and its pod templates, by Kubernetes' own types."""
     parts: list[tuple[KeyPath, str]] = [(("metadata",), "meta.v1.ObjectMeta")]
     pods = [item for item in declared.spec.pod_sets if item.is_pod_spec]
     parts += [(item.path, "core.v1.PodTemplateSpec") for item in pods]
@@ -112,14 +112,14 @@ def _of_templates(declared: Declared[AnyWorkload], shapes: Shapes) -> Iterator[D
 
 
 def check_pod(origin: Origin, release: str | None) -> Iterator[Diagnostic]:
-    """A Pod that is made here, by the Kubernetes release that it is for."""
+    """Checks a Pod that kubectl-tas makes, against the Kubernetes release of its cluster."""
     yield from _below(
         origin, ("spec",), origin.value(("spec",)), _shapes(kubernetes.nearest(release)).of("core.v1.PodSpec")
     )
 
 
 def shape_of(api_version: str, kind: str, release: int, operators: Mapping[str, str] | None = None) -> Shape:
-    """What a kind has in a release of Kubernetes, and in the release of its operator, where ``operators`` names one."""
+    """Returns the fields of a kind in a release of Kubernetes, or in the release of its operator in ``operators``."""
     operator = kubernetes.operator_of(api_version, kind)
     if operator is None:
         return _shapes(release).of(kubernetes.definition(api_version, kind))
@@ -128,18 +128,18 @@ def shape_of(api_version: str, kind: str, release: int, operators: Mapping[str, 
 
 @cache
 def _shapes(release: int) -> Shapes:
-    """The types of a release."""
+    """Returns the types of a release."""
     return Shapes(release, objectfields.BOUNDS)
 
 
 @cache
 def _operator_shapes(operator: str, version: str | None, release: int) -> OperatorShapes:
-    """The types of an operator's release, in a cluster with a release of Kubernetes."""
+    """Returns the types of an operator's release, in a cluster with a release of Kubernetes."""
     return OperatorShapes(operator, version, release, objectfields.BOUNDS)
 
 
 def _below(origin: Origin, path: KeyPath, value: Any, shape: Shape) -> Iterator[Diagnostic]:
-    """What is wrong with a value and with all below it. Empty values are as if they were absent."""
+    """Checks a value and everything below it. A null value counts as absent."""
     if type(value) is dict and shape.fields is not None:
         fields = shape.fields
         for key, part in value.items():
@@ -169,7 +169,7 @@ def _below(origin: Origin, path: KeyPath, value: Any, shape: Shape) -> Iterator[
 
 
 def _refused(origin: Origin, path: KeyPath, value: Any, bound: Bound) -> Iterator[Diagnostic]:
-    """A value that its field does not take."""
+    """Reports a value that its field does not accept."""
     if isinstance(bound, tuple):
         if value not in bound:
             words = [word for word in bound if word]
@@ -184,13 +184,13 @@ def _refused(origin: Origin, path: KeyPath, value: Any, bound: Bound) -> Iterato
 
 
 def _elsewhere(key: str, path: KeyPath, fields: dict[str, Shape]) -> str:
-    """Where a field belongs that lost its indentation: a field beside it may have it."""
+    """Returns a hint for a field with lost indentation: the sibling field that it belongs to."""
     owner = next((name for name, shape in fields.items() if key in (shape.fields or ())), None)
     return "" if owner is None else f"It is a field of {owner}: write it below {written((*path, owner))}."
 
 
 def check_kubernetes(fleet: Fleet) -> Iterator[Diagnostic]:
-    """The releases of Kubernetes and of operators that the Config names."""
+    """Checks the releases of Kubernetes and of operators that the Config names."""
     config = fleet.repository.config
     if config is None:
         return

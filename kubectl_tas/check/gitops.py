@@ -1,4 +1,4 @@
-"""What GitOps tools cannot apply as it is meant: exports of objects, suspended work, and work that deletes itself."""
+"""Finds files that a GitOps tool cannot apply as intended: exported objects, suspended work, self-deleting work."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ _SUSPENDING: tuple[KeyPath, ...] = (
     ("spec", "rayClusterSpec", "suspend"),
     ("spec", "rayClusterConfig", "suspend"),
 )
-"""Where kinds say so. Sources: Kubernetes 1.35, ``Suspend`` of pkg/apis/batch/types.go and ``syncDeployment`` of
-pkg/controller/deployment (a paused Deployment makes no new ReplicaSet); JobSet 0.12 and Trainer 2.3, ``suspend``; the
-training operator 1.9 and the MPI operator 0.8, ``RunPolicy``; KubeRay 1.7, ``Suspend`` of its kinds.
+"""Fields by which kinds suspend work. Sources: Kubernetes 1.35, ``Suspend`` of pkg/apis/batch/types.go and
+``syncDeployment`` of pkg/controller/deployment (a paused Deployment makes no new ReplicaSet); JobSet 0.12 and Trainer
+2.3, ``suspend``; training operator 1.9 and MPI operator 0.8, ``RunPolicy``; KubeRay 1.7, ``Suspend``.
 """
 FINISHED_RECREATED = Rule(
     "finished-recreated",
@@ -82,7 +82,7 @@ _TOOLS = {"argocd": "Argo CD", "flux": "Flux"}
 
 
 def check_exported(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every workload and PodCliqueSet: one finding that says all that is to be deleted."""
+    """Checks every workload and PodCliqueSet. One finding names all fields to delete."""
     workloads = [(item.spec.kind, item.origin) for item in fleet.repository.workloads]
     sets = [(item.spec.kind, item.origin) for item in fleet.repository.pod_clique_sets]
     for kind, origin in (*workloads, *sets):
@@ -101,13 +101,13 @@ def _paths(paths: list[KeyPath]) -> str:
 
 
 def _there(origin: Origin, paths: tuple[KeyPath, ...]) -> Iterator[KeyPath]:
-    """Those that say something: ``kubectl create --dry-run`` writes empty ones too."""
+    """Yields the paths with a value that is not empty: ``kubectl create --dry-run`` writes empty fields too."""
     return (path for path in paths if origin.value(path) not in (None, "", {}, []))
 
 
 def _of_job(origin: Origin) -> Iterator[KeyPath]:
-    """What makes a Job that of one object (Kubernetes 1.35: ``ValidateGeneratedSelector`` of pkg/apis/batch/validation,
-    ``generateSelector`` of pkg/registry/batch/job).
+    """Yields the fields that tie a Job to one object in a cluster (Kubernetes 1.35: ``ValidateGeneratedSelector`` of
+    pkg/apis/batch/validation, ``generateSelector`` of pkg/registry/batch/job).
     """
     if origin.value(("spec", "manualSelector")) is True:
         return
@@ -122,7 +122,7 @@ def _of_job(origin: Origin) -> Iterator[KeyPath]:
 
 
 def check_suspended(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every workload; Kueue starts what it holds itself, which is another finding."""
+    """Checks every workload. Skips workloads that Kueue starts: another rule reports them."""
     for declared in fleet.repository.workloads:
         origin, spec = declared.origin, declared.spec
         path = next((path for path in _SUSPENDING if origin.value(path) is True), None)
@@ -136,7 +136,7 @@ def check_suspended(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def check_finished(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every workload of a repository that a GitOps tool applies."""
+    """Checks every workload of a repository that a GitOps tool applies."""
     tool = _TOOLS.get(fleet.config.gitops)
     for workload in fleet.workloads if tool else ():
         for path in _deleting(workload.declared.spec, workload):
@@ -149,13 +149,13 @@ def check_finished(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _deleting(spec: AnyWorkload, workload: FleetWorkload) -> Iterator[KeyPath]:
-    """The fields by which the object itself is deleted.
+    """Yields the fields that make a controller delete the object itself.
 
-    Of a Job by Kubernetes (pkg/controller/ttlafterfinished, 1.35), of a JobSet by its controller
-    (pkg/controllers/ttl_after_finished.go, 0.12), of Kubeflow's kinds by the training operator (CleanupJob of
-    pkg/controller.v1/common/job.go, 1.9). The MPI operator hands the time on to the Job of the launcher alone
-    (newLauncherJob of pkg/controller/mpi_job_controller.go, 0.8), and KubeRay deletes the cluster, the RayJob only
-    where a policy is DeleteSelf (executeDeletionPolicy of rayjob_controller.go, 1.7).
+    Kubernetes deletes a Job (pkg/controller/ttlafterfinished, 1.35), and JobSet's controller a JobSet
+    (pkg/controllers/ttl_after_finished.go, 0.12). The training operator deletes Kubeflow's kinds (CleanupJob of
+    pkg/controller.v1/common/job.go, 1.9). The MPI operator only passes the time to the launcher's Job (newLauncherJob
+    of pkg/controller/mpi_job_controller.go, 0.8). KubeRay deletes the cluster, and the RayJob only if a policy is
+    DeleteSelf (executeDeletionPolicy of rayjob_controller.go, 1.7).
     """
     origin = workload.declared.origin
     match spec.apiVersion, spec.kind:
@@ -173,7 +173,7 @@ def _deleting(spec: AnyWorkload, workload: FleetWorkload) -> Iterator[KeyPath]:
 
 
 def _deleting_themselves(value: object, path: KeyPath) -> Iterator[KeyPath]:
-    """The policies of a RayJob's deletion strategy that are DeleteSelf, at any depth."""
+    """Yields the policies of a RayJob's deletion strategy that are DeleteSelf, at any depth."""
     if value == "DeleteSelf":
         yield path
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()

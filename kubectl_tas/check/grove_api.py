@@ -1,4 +1,4 @@
-"""Nothing is asked of Grove that its release in a backend, or any release, has no field for."""
+"""Checks that PodCliqueSets and cluster topologies use only fields that the backend's release of Grove has."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ SET_FIELD = Rule(
     "the fields of Grove 0.1.0-alpha.8 to 0.1.0-alpha.12. If a newer release has the field, waive the rule.",
 )
 _NEARLY = 2
-"""Slips between a field and one that there is, for which it is taken."""
+"""Maximum number of typing errors in a field for which a hint still suggests the right name."""
 _Fields: TypeAlias = "Mapping[str, _Fields | None]"
-"""The fields of a mapping, or of each mapping of a list; None: what is in it is checked elsewhere, or has any keys."""
+"""Fields of a mapping, or of each mapping in a list. None: other rules check the content, or any key is valid."""
 _SCALE: _Fields = {"maxReplicas": None, "metrics": None, "minReplicas": None}
 _SHARING: _Fields = {
     "filter": {"childCliqueNames": None, "childScalingGroupNames": None},
@@ -53,7 +53,7 @@ _SERVER: _Fields = {"bindAddress": None, "port": None}
 
 
 def check_grove_versions(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Grove's release of each backend, then the sets and the cluster topologies of each."""
+    """Checks Grove's release of each backend, then the sets and the cluster topologies."""
     for backend in fleet.backends:
         yield from _version(fleet, backend)
     for item in fleet.pod_clique_sets:
@@ -80,7 +80,7 @@ def _version(fleet: Fleet, backend: FleetBackend) -> Iterator[Diagnostic]:
 
 
 def _set(item: FleetPodCliqueSet, backend: FleetBackend) -> Iterator[Diagnostic]:
-    """Of a release without constraints the first one, of any other what it cannot say of each."""
+    """Reports the first constraint if the release has none at all, else each constraint that it cannot express."""
     release, origin = backend.grove_release, item.declared.origin
     asking = [(constraint, path) for constraint, path in item.constraints if constraint.asks]
     if asking and not release.has_constraints:
@@ -98,7 +98,7 @@ def _set(item: FleetPodCliqueSet, backend: FleetBackend) -> Iterator[Diagnostic]
 
 
 def _topology(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
-    """Against the backends whose sets use it; where none does, only against what all backends lack."""
+    """Checks a topology against the backends whose sets use it. If none does, checks only what all backends lack."""
     used = {item.backend for item in fleet.pod_clique_sets if item.topology == topology and item.backend is not None}
     lacking = [backend for backend in fleet.backends if not backend.grove_release.has_free_domains]
     concerned = [backend for backend in lacking if backend in used]
@@ -119,7 +119,7 @@ def _topology(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
 
 
 def _needs(backend: FleetBackend, what: str, has: Callable[[Release], bool], place: Location) -> Diagnostic:
-    """That ``what`` needs the first release which ``has`` it."""
+    """Returns a finding that ``what`` needs a later release: the first for which ``has`` is true."""
     first = grove.first_with(has)
     message = f"{what} needs Grove {first} or later; backend {backend.name} runs {backend.spec.grove.version}"
     hint = f"Update Grove there to {first} or later, or leave it out."
@@ -127,13 +127,13 @@ def _needs(backend: FleetBackend, what: str, has: Callable[[Release], bool], pla
 
 
 def _read(model: str) -> _Fields:
-    """Those that the model of that name has."""
+    """Returns the fields of the model with that name."""
     return dict.fromkeys(imported(f"kubectl_tas.model.grovekinds:{model}").model_fields)
 
 
 @cache
 def _of_sets() -> _Fields:
-    """Of the CRD ``grove.io_podcliquesets.yaml``, with ``clusterTopologyName``, which is written as topologyName."""
+    """Returns the fields of the CRD ``grove.io_podcliquesets.yaml``, and clusterTopologyName (there: topologyName)."""
     return {
         **_ROOT,
         "spec": {
@@ -164,8 +164,8 @@ def _of_sets() -> _Fields:
 
 @cache
 def _of_operators() -> _Fields:
-    """Of the type OperatorConfiguration in ``operator/api/config/v1alpha1/types.go``, with what the proposals of
-    placement have besides: ``default`` and ``createTopologyResources`` of a profile.
+    """Returns the fields of OperatorConfiguration in ``operator/api/config/v1alpha1/types.go``. Adds ``default`` and
+    ``createTopologyResources`` of a profile, from Grove's proposals about placement.
     """
     return {
         **_ROOT,
@@ -204,7 +204,7 @@ def _of_operators() -> _Fields:
 
 
 def check_grove_fields(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every PodCliqueSet, and the one configuration that counts."""
+    """Checks the fields of every PodCliqueSet, and of the OperatorConfiguration that applies."""
     for item in fleet.pod_clique_sets:
         yield from _unknown(item.declared.origin, _of_sets(), "a PodCliqueSet")
     if fleet.grove is not None and fleet.grove.operator is not None:
@@ -223,7 +223,7 @@ def _unknown(origin: Origin, table: _Fields, kind: str) -> Iterator[Diagnostic]:
 
 
 def _walk(value: object, table: _Fields, path: KeyPath) -> Iterator[tuple[KeyPath, str, _Fields]]:
-    """Unknown fields, each with the path of its mapping and the fields that this has."""
+    """Yields the unknown fields, each with the path of its mapping and the known fields of that mapping."""
     if isinstance(value, list):
         for index, item in enumerate(value):
             yield from _walk(item, table, (*path, index))

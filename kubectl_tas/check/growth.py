@@ -1,5 +1,5 @@
-"""Work that may grow beyond what is counted: autoscaling, elastic jobs, updates that add pods before they remove some,
-and runs of a CronJob that overlap.
+"""Finds work that may grow beyond the counted GPUs. Causes are autoscaling, elastic jobs, overlapping runs of a
+CronJob, and updates that add pods before they remove old ones.
 """
 
 from __future__ import annotations
@@ -44,34 +44,34 @@ _SURGES: dict[str, tuple[tuple[str, ...], object]] = {
     "Deployment": (("spec", "strategy", "rollingUpdate", "maxSurge"), "25%"),
     "LeaderWorkerSet": (("spec", "rolloutStrategy", "rollingUpdateConfiguration", "maxSurge"), 0),
 }
-"""Where kinds say how many pods, or groups of pods, an update adds, and what they add where they do not. Sources:
-Kubernetes 1.35, ``SetDefaults_Deployment`` of pkg/apis/apps/v1/defaults.go; LeaderWorkerSet 0.7.
+"""Field for the number of pods, or groups of pods, that an update adds, by kind, with its default. Sources: Kubernetes
+1.35, ``SetDefaults_Deployment`` of pkg/apis/apps/v1/defaults.go; LeaderWorkerSet 0.7.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class _Growth:
-    """Parts of a workload that may become more."""
+    """Parts of a workload whose number may grow."""
 
     path: KeyPath
-    """Of the highest number of them."""
+    """Path of the field with the maximum number."""
     start: int
-    """How many are counted."""
+    """Number of parts that is counted."""
     most: int | None
-    """None: any number."""
+    """Maximum number of parts; None: no limit."""
     gpus: Gpus
-    """GPUs of one."""
+    """GPUs of one part."""
     what: str
     when: str = ""
-    """When there are more, where that is not at any time."""
+    """Words that say when the number grows; empty: at any time."""
     hint: str = "Lower it, or write as many replicas."
     is_default: bool = False
-    """Whether no file says it: it counts where the quota has no room for it."""
+    """Whether the growth comes from a default. Reported only if the quota has no room for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Scaled:
-    """What an autoscaler sets the replicas of."""
+    """The workload or PodCliqueSet whose replicas an autoscaler sets."""
 
     item: FleetWorkload | SubmittedSet
     start: int
@@ -80,7 +80,7 @@ class _Scaled:
 
 
 def check_growth(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Workloads and PodCliqueSets whose pool is known; parts without GPUs are let alone."""
+    """Checks workloads and PodCliqueSets with a known pool. Skips parts without GPUs."""
     held = _held(fleet)
     for item in fleet.submissions:
         if isinstance(item, SubmittedSet):
@@ -94,12 +94,12 @@ def check_growth(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def waits_for_sums(fleet: Fleet) -> bool:
-    """Whether anything may grow by a default that is told where a queue, with all that others send to it, is short."""
+    """Whether any workload may grow by a default. That check needs the sum of all work in the queue."""
     return any(item.kind in _SURGES and item.gpus for item in fleet.workloads)
 
 
 def check_scale_targets(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Autoscalers of what no file declares."""
+    """Finds autoscalers of objects that no file declares."""
     found = {id(companion.declared.origin) for companion, _, scaled in _scalers(fleet) if scaled is not None}
     numbers = {number for number, item in enumerate(fleet.repository.work) if found and id(item.origin) in found}
     lost = [(part, use) for part in fleet.mentions for use in part.uses if use.path == SCALED]
@@ -131,8 +131,8 @@ def check_scale_targets(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _scalers(fleet: Fleet) -> Iterator[tuple[FleetCompanion, tuple[str, str], _Scaled | None]]:
-    """HorizontalPodAutoscalers, and other kinds with the same field, each with the kind and the name in it, and with
-    what is declared under these in its namespace.
+    """Yields each HorizontalPodAutoscaler, or other companion with scaleTargetRef, with the kind and name of its
+    target. Adds the target itself if a file declares it in the same namespace.
     """
     found: list[tuple[FleetCompanion, tuple[str, str]]] = []
     for companion in fleet.companions:
@@ -154,7 +154,7 @@ def _scalers(fleet: Fleet) -> Iterator[tuple[FleetCompanion, tuple[str, str], _S
 
 
 def _scaled(item: FleetWorkload) -> _Scaled:
-    """The replicas of a workload: the groups of a LeaderWorkerSet, the workers where pods have roles, else its pods."""
+    """Returns the replicas of a workload: groups of a LeaderWorkerSet, workers if pods have roles, else pods."""
     if item.kind == "LeaderWorkerSet":
         return _Scaled(item, item.copies, sum(part.replicas * part.gpus for part in item.replicas))
     part = next((part for part in item.replicas if part.name == "worker"), next(iter(item.replicas), None))
@@ -162,7 +162,7 @@ def _scaled(item: FleetWorkload) -> _Scaled:
 
 
 def _of_grove(sent: SubmittedSet, kind: str, name: str) -> _Scaled | None:
-    """A set, or what Grove makes of it: PodCliques and PodCliqueScalingGroups called SET-REPLICA-NAME."""
+    """Returns the set, or the PodClique or PodCliqueScalingGroup SET-REPLICA-NAME that Grove makes of it."""
     groups = {group.name: sum(_gpus(clique) for clique in group.cliques) for group in sent.set.groups}
     if (kind, name) == (sent.kind, sent.name):
         alone = sum(_gpus(clique) for clique in sent.set.standalone)
@@ -187,7 +187,7 @@ def _of_grove(sent: SubmittedSet, kind: str, name: str) -> _Scaled | None:
 
 
 def _is_index(text: str, count: int) -> bool:
-    """Whether a text is the number of one of so many."""
+    """Whether a text is an index below ``count``."""
     return text.isascii() and text.isdecimal() and len(text) <= len(str(MAX_COUNT)) and int(text) < count
 
 
@@ -196,7 +196,7 @@ def _gpus(clique: FleetClique) -> Gpus:
 
 
 def _autoscaled(companion: FleetCompanion, target: tuple[str, str], scaled: _Scaled) -> Iterator[Diagnostic]:
-    """An autoscaler sets spec.replicas of its target: pods, or the groups of a LeaderWorkerSet."""
+    """Checks an autoscaler, which sets spec.replicas of its target: pods, or the groups of a LeaderWorkerSet."""
     origin, item = companion.declared.origin, scaled.item
     field, most = _most(companion)
     if not scaled.gpus or (most is not None and most <= scaled.start):
@@ -215,7 +215,7 @@ def _autoscaled(companion: FleetCompanion, target: tuple[str, str], scaled: _Sca
 
 
 def _containers(companion: FleetCompanion, item: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:
-    """The containers that an autoscaler measures are some of its target's."""
+    """Checks that the target has the containers that an autoscaler measures."""
     if isinstance(item, SubmittedSet):
         return
     spec = Fields(companion.declared.origin, ("spec",), companion.declared.origin.value(("spec",)))
@@ -232,7 +232,7 @@ def _containers(companion: FleetCompanion, item: FleetWorkload | SubmittedSet) -
 
 
 def _most(companion: FleetCompanion) -> tuple[str, int | None]:
-    """The field with the most replicas, and their number; None: any. KEDA 2: ``maxReplicaCount``, 100 by default."""
+    """Returns the field for the maximum, and its value; None: no limit. KEDA 2: ``maxReplicaCount``, default 100."""
     origin, is_keda = companion.declared.origin, companion.kind == "ScaledObject"
     spec = Fields(origin, ("spec",), origin.value(("spec",)))
     field = "maxReplicaCount" if is_keda or "maxReplicaCount" in spec.value else "maxReplicas"
@@ -245,7 +245,7 @@ def _most(companion: FleetCompanion) -> tuple[str, int | None]:
 
 
 def _held(fleet: Fleet) -> dict[tuple[str, str, bool], Gpus]:
-    """GPUs that work of each queue asks for, by cluster, queue, and whether KAI may take them away."""
+    """Returns the GPUs that work asks for, by cluster, queue, and whether the work is preemptible."""
     held: dict[tuple[str, str, bool], Gpus] = {}
     for item in fleet.submissions if any(item.kind in _SURGES for item in fleet.workloads) else ():
         key = item.pool.backend.name, item.queue, item.is_preemptible
@@ -254,7 +254,7 @@ def _held(fleet: Fleet) -> dict[tuple[str, str, bool], Gpus]:
 
 
 def _is_short(item: Submission, more: Gpus, held: Mapping[tuple[str, str, bool], Gpus]) -> bool:
-    """Whether the queue has room for what it holds, and none for more."""
+    """Whether the queue has room for the work it holds, but not for more."""
     used, lent = (held.get((item.pool.backend.name, item.queue, low), 0) for low in (False, True))
     most = item.maximum if item.is_preemptible else item.quota
     used += lent if item.is_preemptible else 0
@@ -295,7 +295,7 @@ def _of_workload(workload: FleetWorkload) -> Iterator[_Growth]:
 
 
 def _of_runs(workload: FleetWorkload) -> Iterator[_Growth]:
-    """Kubernetes starts the next run while the last one is there, unless it is told otherwise."""
+    """Yields the growth of a CronJob: Kubernetes starts the next run during the last one, unless told otherwise."""
     policy: KeyPath = ("spec", "concurrencyPolicy")
     origin = workload.declared.origin
     if origin.value(policy) in (None, "Allow") and origin.value(("spec", "suspend")) is not True:
@@ -304,7 +304,7 @@ def _of_runs(workload: FleetWorkload) -> Iterator[_Growth]:
 
 
 def _of_update(workload: FleetWorkload, path: tuple[str, ...], default: object) -> Iterator[_Growth]:
-    """An update adds pods, or groups, before it removes others."""
+    """Yields the pods, or groups of pods, that an update adds before it removes old ones."""
     origin, scaled = workload.declared.origin, _scaled(workload)
     written = origin.value(path)
     surge = _surge(default if written is None else written, scaled.start)
@@ -316,14 +316,14 @@ def _of_update(workload: FleetWorkload, path: tuple[str, ...], default: object) 
 
 
 def _surge(written: object, pods: int) -> int:
-    """A number of pods, or a part of them in percent, which Kubernetes rounds up."""
+    """Returns the pods that an update adds, from a number or a percentage, which Kubernetes rounds up."""
     if isinstance(written, str) and re.fullmatch("[0-9]{1,9}%", written):
         return -(-pods * int(written[:-1]) // 100)
     return written if type(written) is int and 0 <= written < MAX_COUNT else 0
 
 
 def _of_ray(workload: FleetWorkload, spec: RayWorkload) -> Iterator[_Growth]:
-    """KubeRay 1.7: without its autoscaler a cluster stays as it is; with it, maxReplicas is any number by default."""
+    """Yields the growth of Ray workers (KubeRay 1.7): only with its autoscaler; maxReplicas has no limit by default."""
     if workload.declared.origin.value((*spec.cluster_path, "enableInTreeAutoscaling")) is not True:
         return
     for index, group in enumerate(spec.cluster.workerGroupSpecs):
@@ -335,7 +335,7 @@ def _of_ray(workload: FleetWorkload, spec: RayWorkload) -> Iterator[_Growth]:
 
 
 def _of_set(sent: SubmittedSet) -> Iterator[_Growth]:
-    """Grove: ``AutoScalingConfig`` of operator/api/core/v1alpha1/podclique.go, for each replica of the set."""
+    """Yields the growth of a set's parts in all replicas (Grove: operator/api/core/v1alpha1/podclique.go)."""
     times = sent.set.replicas
     for clique in sent.set.cliques:
         path: KeyPath = (*clique.path, "spec", "autoScalingConfig", "maxReplicas")
@@ -348,6 +348,6 @@ def _of_set(sent: SubmittedSet) -> Iterator[_Growth]:
 
 
 def _number(sent: Submission, path: KeyPath) -> int | None:
-    """The number at a path; None where there is none that a cluster could count to."""
+    """Returns the number at a path; None if it is absent or not a count that a cluster could reach."""
     written = sent.declared.origin.value(path)
     return written if type(written) is int and 0 <= written < MAX_COUNT else None

@@ -1,4 +1,4 @@
-"""Levels run from the coarsest to the finest, each its own key and label."""
+"""Checks the levels of topologies (coarsest first, unique keys and labels) and the bindings of cluster topologies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WELL_KNOWN = {
     "topology.kubernetes.io/zone": "zone",
     HOSTNAME: "host",
 }
-"""The domains that Kubernetes' own node labels tell apart."""
+"""The domains that Kubernetes' own node labels mark."""
 MAX_LEVELS = 16
 
 TOPOLOGY_SCHEDULER = Rule(
@@ -94,12 +94,12 @@ _FIELD = "schedulerTopologyBindings"
 
 
 def _fields(topology: FleetTopology) -> tuple[str, str]:
-    """What the key and the node label of a level are called in the document."""
+    """Returns the names of the fields for a level's key and node label in the document."""
     return ("key", "label") if topology.pool else ("domain", "key")
 
 
 def check_topologies(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Cluster topologies and the pools' own."""
+    """Checks cluster topologies and the pools' own."""
     for pool in fleet.pools:
         spec, declared = pool.declared.spec.spec, pool.declared
         field = "topology" if spec.topology is not None else "topology_keys"
@@ -124,7 +124,7 @@ def check_topologies(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _for_kai(topology: FleetTopology, *, aliases: bool) -> Iterator[Diagnostic]:
-    """What KAI demands of the Topology that is made of it."""
+    """Checks what KAI requires of the Topology that ``render`` makes."""
     (key, label), levels = _fields(topology), topology.levels
     if len(levels) > MAX_LEVELS:
         message = f"the topology has {len(levels)} levels; KAI accepts {MAX_LEVELS}"
@@ -160,7 +160,7 @@ def _duplicates(topology: FleetTopology, field: str, values: Iterable[str]) -> I
 
 
 def _order(topology: FleetTopology) -> Iterator[Diagnostic]:
-    """Domains of Grove's, and keys and node labels of pools that say the same in the words that all use."""
+    """Checks the order of levels with a known domain, by Grove's words, and in pools also by node labels."""
     known = [(index, domain) for index, level in enumerate(topology.levels) if (domain := _domain(topology, level))]
     for (_, coarse), (index, fine) in pairwise(known):
         if DOMAINS.index(fine) < DOMAINS.index(coarse):
@@ -172,7 +172,7 @@ def _order(topology: FleetTopology) -> Iterator[Diagnostic]:
 
 
 def _domain(topology: FleetTopology, level: Level) -> str | None:
-    """Which of Grove's domains a level is; None where nothing says so."""
+    """Returns Grove's domain for a level; None if neither its key nor its label tells."""
     if _says(topology, level) == "label":
         return WELL_KNOWN[level.label]
     return level.key if level.key in DOMAINS else None
@@ -187,7 +187,7 @@ def _at(topology: FleetTopology, index: int, field: str) -> Location:
 
 
 def check_bindings(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every cluster topology that has bindings."""
+    """Checks the bindings of every cluster topology."""
     for topology in fleet.topologies:
         yield from _kind(topology)
         yield from _twice(topology)
@@ -218,9 +218,8 @@ def _twice(topology: FleetTopology) -> Iterator[Diagnostic]:
 
 
 def _schedulers(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
-    """What Grove's webhook refuses: validateSchedulerTopologyReferences, 0.1.0-alpha.9 and later.
-
-    The schedulers of the operator's configuration are the known ones, where it names any.
+    """Finds bindings that Grove's webhook refuses (validateSchedulerTopologyReferences, 0.1.0-alpha.9 and later). If
+    the OperatorConfiguration names schedulers, only those are known.
     """
     known = tuple(dict.fromkeys(name for backend in fleet.backends for name in backend.grove_release.schedulers))
     operator = fleet.grove.operator
@@ -241,7 +240,7 @@ def _schedulers(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
 
 
 def _other_name(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
-    """Grove writes the name of the cluster topology into its PodGangs (podgang.go, buildResource)."""
+    """Finds bindings to a Topology with another name than Grove writes into PodGangs (podgang.go, buildResource)."""
     names = {other.name_on(backend) for backend in fleet.backends for other in fleet.topologies}
     for backend in fleet.backends:
         bound = topology.binding(backend)
@@ -256,7 +255,7 @@ def _other_name(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
 
 
 def _levels(fleet: Fleet, backend: FleetBackend) -> Iterator[Diagnostic]:
-    """Cluster topologies of one backend that come to one Topology: only one hierarchy can be right."""
+    """Finds cluster topologies of one backend that share a Topology but have different levels."""
     first: dict[str, FleetTopology] = {}
     there = [topology for topology in fleet.topologies if topology.backend in (None, backend)]
     for topology in sorted(there, key=lambda item: item.binding(backend) is not None):

@@ -1,5 +1,5 @@
-"""What fields of Jobs, and of what replaces the pods of Deployments and StatefulSets, need of one another. Follows
-``ValidateJobSpec`` in pkg/apis/batch/validation and pkg/apis/apps/validation of Kubernetes 1.35.
+"""Checks which fields of Jobs, and of update strategies of Deployments and StatefulSets, need or exclude each other.
+Follows ``ValidateJobSpec`` in pkg/apis/batch/validation and pkg/apis/apps/validation of Kubernetes 1.35.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from kubectl_tas.load.schema import invalid_value
 from kubectl_tas.words import did_you_mean
 
 _PROGRESS = 600
-"""Seconds, where a Deployment does not say how long it may take."""
+"""Seconds: Kubernetes' default for progressDeadlineSeconds of a Deployment."""
 
 
 def job(of: Fields) -> Found:
-    """A JobSet makes its jobs Indexed (v0.12.0: pkg/webhooks/jobset_webhook.go)."""
+    """Checks a JobSpec. A JobSet makes its jobs Indexed (v0.12.0: pkg/webhooks/jobset_webhook.go)."""
     kind = of.origin.value(("kind",))
     is_set = kind == "JobSet"
     mode = of.get("completionMode") or ("Indexed" if is_set else "NonIndexed")
@@ -69,14 +69,14 @@ def _failures(of: Fields) -> Found:
 
 
 def failure_rule(of: Fields) -> Found:
-    """A rule of a podFailurePolicy is about exit codes or about conditions of the pod."""
+    """Checks that a rule of a podFailurePolicy is either about exit codes or about conditions of the pod."""
     kinds = [name for name in ("onExitCodes", "onPodConditions") if of.has(name)]
     if len(kinds) != 1:
         yield of.wrong(f"has {' and '.join(kinds) or 'no condition'}", "Write one of onExitCodes, onPodConditions.")
 
 
 def exit_codes(of: Fields) -> Found:
-    """Codes are in order, each once, and a container that succeeded is none that failed."""
+    """Checks that exit codes are sorted and unique, and that code 0 does not count as a failure."""
     codes = of.get("values")
     if codes == []:
         yield of.invalid(NOT_EMPTY, codes, "Write the codes.", "values")
@@ -109,7 +109,7 @@ def _successes(of: Fields, completions: object) -> Found:
 
 
 def _counted(text: str, completions: int | None) -> int | None:
-    """How many indexes a text such as ``0,2-3`` names; None where the API server cannot read it."""
+    """Returns how many indexes a text such as ``0,2-3`` names; None if the API server cannot read the text."""
     number, last = 0, -1
     for part in text.split(","):
         found = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", part)
@@ -123,7 +123,7 @@ def _counted(text: str, completions: int | None) -> int | None:
 
 
 def rolling(of: Fields) -> Found:
-    """How a Deployment or a StatefulSet replaces its pods."""
+    """Checks the update strategy of a Deployment or a StatefulSet."""
     kind = of.get("type")
     if kind in ("Recreate", "OnDelete") and of.get("rollingUpdate") is not None:
         hint = "Remove it, or write type: RollingUpdate."
@@ -135,21 +135,21 @@ def _is_none(value: object) -> bool:
 
 
 def rolling_pods(of: Fields) -> Found:
-    """A Deployment that neither adds pods nor takes any away could replace none."""
+    """Checks that a Deployment may add or remove pods during an update; else it could replace none."""
     if _is_none(of.get("maxSurge")) and _is_none(of.get("maxUnavailable")):
         what = "has neither maxSurge nor maxUnavailable above 0, so no pod could be replaced"
         yield of.wrong(what, "Write maxUnavailable: 1, or maxSurge: 1.", "maxUnavailable")
 
 
 def rolling_members(of: Fields) -> Found:
-    """The same of a StatefulSet."""
+    """Checks that a StatefulSet may remove pods during an update; else it could replace none."""
     most = of.get("maxUnavailable")
     if _is_none(most):
         yield of.invalid("must be more than 0", most, "Write 1, or remove it.", "maxUnavailable")
 
 
 def deployment(of: Fields) -> Found:
-    """A Deployment may take longer than its pods need to count as ready."""
+    """Checks that progressDeadlineSeconds is longer than minReadySeconds."""
     yield from endless(of)
     progress, ready = of.get("progressDeadlineSeconds", _PROGRESS), of.get("minReadySeconds")
     if type(progress) is int and type(ready) is int and ready >= progress:
@@ -158,7 +158,7 @@ def deployment(of: Fields) -> Found:
 
 
 def endless(of: Fields) -> Found:
-    """Pods that are to run for ever have no time by which they end."""
+    """Checks that pods which run forever have no deadline."""
     pods = of.below("template", "spec")
     if pods.get("activeDeadlineSeconds") is not None:
         yield pods.refuse("activeDeadlineSeconds", "is for pods that end", "Remove it; jobs have one.")

@@ -1,4 +1,4 @@
-"""Karta definitions: whether KAI reads them, and whether what they say is understood here."""
+"""Checks Karta definitions: whether KAI reads them, and whether kubectl-tas understands them."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ KARTA_UNREAD = Rule(
     "of such an object and start it with one pod.",
 )
 _FAILS = "KAI 0.17.0 makes no PodGroup for a kind that has neither a plugin nor a Karta."
-"""GetPodGrouperPlugin of pkg/podgrouper/podgrouper/plugins/karta/hub.go: it returns a nil grouper as if it were one."""
+"""Cause: GetPodGrouperPlugin of pkg/podgrouper/podgrouper/plugins/karta/hub.go returns a nil grouper as a valid one."""
 _ROOT = ("spec", "structureDefinition", "rootComponent", "kind", "kind")
 
 
 def check_kartas(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every Karta, in the order of the files."""
+    """Checks every Karta, in the order of the files."""
     first: dict[tuple[str, str], Declared[Karta]] = {}
     for declared in fleet.repository.kartas:
         kind = declared.spec.root.kind
@@ -73,7 +73,7 @@ def _of(fleet: Fleet, declared: Declared[Karta]) -> Iterator[Diagnostic]:
 
 
 def _unread(fleet: Fleet, declared: Declared[Karta]) -> Iterator[Diagnostic]:
-    """Why KAI does not read a Karta that nothing is wrong with."""
+    """Reports why KAI does not read a Karta that is otherwise correct."""
     karta = declared.spec
     if karta.gang.podGroup is None and not karta.gang.podGroups:
         message = "the Karta has no gangScheduling.podGroup"

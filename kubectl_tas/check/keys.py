@@ -1,5 +1,5 @@
-"""Labels, annotations and fields at any depth of a document: what KAI, Grove or this tool reads is one of theirs and
-stands where it is read, and nothing gets past the pool.
+"""Checks labels, annotations and fields at any depth of a document. Finds keys of KAI, Grove or kubectl-tas that are
+misspelled or misplaced, and keys that bypass the pool.
 """
 
 from __future__ import annotations
@@ -47,21 +47,21 @@ OTHER_QUEUE = Rule(
     "they run anywhere. Write KAI's annotation instead.",
 )
 KUEUE = "kueue.x-k8s.io/queue-name"
-"""The label of work that Kueue suspends, and starts itself."""
+"""Label of work that Kueue suspends and starts."""
 PLACEMENTS = {
     "kueue.x-k8s.io/podset-required-topology": f"{labels.PLACEMENT_REQUIRED} among the annotations of the workload",
     "kueue.x-k8s.io/podset-preferred-topology": f"{labels.PLACEMENT_PREFERRED} among the annotations of the workload",
     "kueue.x-k8s.io/podset-slice-required-topology": labels.SEGMENT_REQUIRED,
     "kueue.x-k8s.io/podset-slice-size": labels.SEGMENT_SIZE,
 }
-"""Placements of Kueue (0.19: apis/kueue/v1beta2/topology_types.go), and what says the same to KAI."""
+"""Placement annotations of Kueue (0.19: apis/kueue/v1beta2/topology_types.go), with KAI's equivalents."""
 _VOLCANO = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
-"""Volcano 1.12: pkg/apis of volcano.sh/apis, scheduling/v1beta1 and batch/v1alpha1."""
+"""Keys for a queue of Volcano (1.12: pkg/apis of volcano.sh/apis, scheduling/v1beta1 and batch/v1alpha1)."""
 _ENDINGS = (".x-k8s.io", ".io", ".dev", ".com", ".ai")
-"""What people put behind a domain that has no such ending."""
+"""Endings that people wrongly append to a domain."""
 DOMAINS = ("kai.scheduler", "kubectl-tas", "grove.io", "runai")
 _SLIPS = 2
-"""Slips that a domain may have to be taken for one of these."""
+"""Maximum number of typing errors in a domain that is still taken for a known one."""
 QUOTA_BYPASS = Rule(
     "quota-bypass",
     Severity.ERROR,
@@ -82,7 +82,7 @@ SYNC_BYPASS = Rule(
 )
 _TABLES = {"labels": LABELS, "annotations": ANNOTATIONS}
 PLAIN = (labels.PRIORITY_CLASS, labels.POD_GROUP, *gpus.ANNOTATIONS)
-"""Keys of KAI's without a domain."""
+"""Keys of KAI without a domain."""
 _BY_NOBODY = frozenset(key.name for key in KEYS if key.reader is Reader.NOBODY)
 _WRITTEN = "kubectl-tas, KAI or Grove writes it"
 KNOWN = {
@@ -91,7 +91,7 @@ KNOWN = {
 
 
 def keys_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:
-    """Keys of labels and annotations."""
+    """Checks the keys of labels and annotations."""
     where, path, keys = part
     if where in ("labels", "annotations"):
         for key in keys:
@@ -143,7 +143,7 @@ def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
 
 
 def backdoors_of(origin: Origin, part: Part, values: Mapping[Decides, tuple[str, str]]) -> Iterator[Diagnostic]:
-    """Keys that are not as the pool has them, which is in ``values``; those that may not be there at all."""
+    """Reports keys and fields that differ from the pool's values in ``values``, or that are never allowed."""
     what, path, written = part
     if what == "field":
         yield from _opened(origin, FIELDS[str(path[-1])], path, written, values)
@@ -178,13 +178,13 @@ def _opened(
 
 
 def _counts(door: Backdoor, written: object) -> bool:
-    """Whether what is written is among the values of a back door."""
+    """Whether a written value is one that bypasses the pool."""
     text = " ".join(f"{key}={value}" for key, value in written.items()) if isinstance(written, dict) else str(written)
     return not door.values or re.search(door.values, text) is not None
 
 
 def check_documents(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every such document, whether its pool exists or not."""
+    """Checks every workload, PodCliqueSet and PodGroup, whether its pool exists or not."""
     repository = fleet.repository
     sent = {id(item.declared.origin): agreed(fleet, item) for item in (*fleet.workloads, *fleet.submitted_sets)}
     for group in fleet.pod_groups:

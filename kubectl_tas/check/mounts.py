@@ -1,4 +1,4 @@
-"""What a task finds in its container: its files, its Secrets and its node's paths are none in the way of another."""
+"""Checks the files, credentials and volume mounts of tasks: conflicting paths, oversized files, invalid names."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ CREDENTIAL = Rule(
 )
 _Kind = Literal["file", "Secret", "volumeMount"]
 _RESERVED = ("/proc", "/sys", "/dev", "/var/run/secrets/kubernetes.io", "/run/secrets/kubernetes.io")
-"""What a container's runtime and the kubelet fill."""
+"""Folders that the container runtime and the kubelet fill."""
 _OSMO = "/osmo"
 _NEEDED = frozenset(
     f"/{name}" for name in ("bin", "boot", "etc", "home", "lib", "lib64", "opt", "root", "run", "sbin", "srv", "tmp")
 ) | {"/usr", "/usr/bin", "/usr/lib", "/usr/local", "/usr/local/bin", "/usr/sbin", "/var", "/var/run", "/var/tmp"}
-"""Folders that an image cannot do without, or that its programs write to."""
+"""Folders that an image needs, or that its programs write to."""
 _KEY = late_pattern(r"(?!\.\.|\.$)[-._a-zA-Z0-9]{1,253}")
 _LONGEST_VALUE = names.MAX_NAME
-"""Characters that stand for a token at the most."""
+"""Maximum length of the text that replaces a token."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Mount:
-    """Something that is mounted in a container."""
+    """A path that is mounted into a container."""
 
     kind: _Kind
     path: str
@@ -67,7 +67,7 @@ class _Mount:
 
 
 def check_mounts(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every task of every workflow, whether its pool exists or not."""
+    """Checks every task of every workflow, whether its pool exists or not."""
     for declared in fleet.repository.workflows:
         for _, task, path in declared.spec.all_tasks:
             if task.files or task.credentials:
@@ -107,7 +107,7 @@ def _mounts(declared: Declared[Workflow], task: Task, path: KeyPath) -> Iterator
 
 
 def _misplaced(mount: _Mount) -> tuple[str, str] | None:
-    """What is wrong with a path by itself, and how to mend it."""
+    """Returns what is wrong with a path by itself, and how to fix it; None if the path is valid."""
     path = mount.path
     spelled = normal(path)
     if not path.startswith("/"):

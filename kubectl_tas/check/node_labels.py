@@ -1,4 +1,4 @@
-"""Labels of nodes, in pods and in the levels of topologies: whether somebody sets them."""
+"""Checks node labels in pods and in levels of topologies: whether anything sets them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NODE_LABELS = (
     "topology.kubernetes.io/region",
     "topology.kubernetes.io/zone",
 )
-"""What Kubernetes calls the labels that it gives nodes."""
+"""Labels that Kubernetes gives to nodes."""
 LEVEL_LABEL_UNKNOWN = Rule(
     "level-label-unknown",
     Severity.WARNING,
@@ -51,13 +51,13 @@ LEVEL_LABEL_UNKNOWN = Rule(
 _KUBERNETES = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone", HOSTNAME)
 _KNOWN = (*(place.label for place in PLACES), *(f"nvidia.com/gpu.{name}" for name in ("count", "machine", "product")))
 _MANY = late_pattern(r"(fabric\.topograph\.run/tier|topology\.k8s\.aws/network-node-layer)-[0-9]+")
-"""Families of which nobody says how many there are."""
+"""Families of labels with a number at the end, which has no known maximum."""
 _OF_KUBERNETES = late_pattern(r"((topology|node)\.)?(kubernetes|k8s)\.io")
 _SLIPS = 2
 
 
 def node_label(origin: Origin, path: KeyPath, label: str) -> Iterator[Diagnostic]:
-    """A label that one is asked for at ``path``: one of Kubernetes' own, or none that is nearly one of them."""
+    """Reports a misspelled node label of Kubernetes. The label is the key or the value at ``path``."""
     meant = None if label in NODE_LABELS else closest(label, NODE_LABELS, most=1, folds=True)
     if meant is not None:
         place = origin.locate(path, key=path[-1] == label)
@@ -65,7 +65,7 @@ def node_label(origin: Origin, path: KeyPath, label: str) -> Iterator[Diagnostic
 
 
 def mended_level(name: str, topology: FleetTopology | None) -> str:
-    """How to mend a level where work is right and asks for a label as nodes have it; nothing where it is none of it."""
+    """Returns a hint to fix a misspelled label in a level, if work asks for the correct label; else an empty text."""
     wrong = closest(name, [level.label for level in topology.levels], most=1) if topology else None
     if wrong in (None, name) or name not in (GPU_CLIQUE, *NODE_LABELS):
         return ""
@@ -73,7 +73,7 @@ def mended_level(name: str, topology: FleetTopology | None) -> str:
 
 
 def check_level_labels(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every level of a cluster topology or a pool."""
+    """Checks the label of every level of cluster topologies and pools."""
     for topology in fleet.topologies:
         for index, level in enumerate(topology.levels):
             field = "label" if topology.pool else "key"
@@ -93,7 +93,7 @@ def check_level_labels(fleet: Fleet) -> Iterator[Diagnostic]:
 
 @lru_cache(maxsize=4096)
 def _meant(label: str) -> str | None:
-    """The known label that another one is most likely a slip of."""
+    """Returns the known label that ``label`` most likely misspells; None if there is no such label."""
     if label in _KNOWN or _MANY.fullmatch(label) or not re.fullmatch(QUALIFIED_NAME, label):
         return None
     same = next((known for known in _KNOWN if _letters(known) == _letters(label)), None)
@@ -109,5 +109,5 @@ def _meant(label: str) -> str | None:
 
 
 def _letters(label: str) -> str:
-    """A label without what people mix up in it: case, points, dashes and underscores."""
+    """Returns a label without the characters and the case that people often mix up."""
     return re.sub(r"[-._]", "", label).casefold()

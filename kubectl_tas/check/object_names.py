@@ -1,4 +1,4 @@
-"""Every name can be a Kubernetes name, and leads to queue names that fit."""
+"""Checks that every name is valid in Kubernetes, and that the resulting queue names are not too long."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ RESERVED_TOPOLOGY = "grove-topology"
 
 
 def check_names(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Names of backends, pools, subpools, topologies and queues."""
+    """Checks the names of backends, pools, subpools, topologies and queues."""
     yield from _backends(fleet)
     for pool in fleet.repository.pools:
         yield from label_problems("pool", pool.spec.metadata.name, pool.at("metadata", "name"))
@@ -68,7 +68,7 @@ def check_names(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def check_work_names(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Names of workflows and workloads."""
+    """Checks the names of workflows and workloads."""
     for workflow in fleet.repository.workflows:
         yield from _workflow(workflow)
     for workload in fleet.repository.workloads:
@@ -98,7 +98,7 @@ def _backends(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def label_problems(what: str, name: str, place: Location, *, limit: int | None = None) -> Iterator[Diagnostic]:
-    """Why ``name`` cannot be the name of a pool, subpool or namespace, with more than ``limit`` characters or else."""
+    """Checks the name of a pool, subpool or namespace. ``limit`` is its maximum number of characters."""
     if not names.is_label(name) and names.SEPARATOR not in name.strip("-"):
         yield _invalid(f"{what} name", name, place)
     elif names.SEPARATOR in name:
@@ -148,7 +148,7 @@ def _example(name: str) -> str:
 
 
 def _workflow(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
-    """Workflow names are folded first; what is left must be a label."""
+    """Checks the names in a workflow. Each name must be a valid label after folding."""
     for what, name, path in (*workflow_names(declared.spec), *_topology_groups(declared.spec)):
         if not names.is_label(names.fold(name)):
             message = (
@@ -165,7 +165,7 @@ def _topology_groups(workflow: Workflow) -> Iterator[tuple[str, str, KeyPath]]:
 
 
 def workflow_names(workflow: Workflow) -> Iterator[tuple[str, str, KeyPath]]:
-    """Every name that a workflow defines: what it names, as written, and where."""
+    """Yields every name that a workflow defines: what has the name, the name as written, and its path."""
     yield "workflow", workflow.workflow.name, ("workflow", "name")
     for group, path, places in workflow.all_groups:
         if workflow.workflow.groups:

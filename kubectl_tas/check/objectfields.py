@@ -1,4 +1,4 @@
-"""What an API server refuses in objects that stand beside workloads, and in the metadata of every document. Follows
+"""Checks companions of workloads, and the metadata of every document, as an API server does. Follows
 pkg/apis/core/validation, networking/validation, policy/validation, autoscaling/validation and discovery/validation of
 Kubernetes 1.33, and ValidateObjectMeta and ValidateLabelSelector of k8s.io/apimachinery.
 """
@@ -25,7 +25,7 @@ _MAX_DATA = 2**20
 _MAX_PORT = 2**16 - 1
 _PERCENT = r"[0-9]{1,9}%"
 _BESIDE_HOST = r"^[a-z]+://|[:/].*$|\.$"
-"""What a URL has beside its host."""
+"""Matches the parts of a URL around its host."""
 _BAD_IN_PATH = ("//", "/./", "/../", "%2f", "%2F")
 _BAD_AT_END = ("/..", "/.")
 _COUNT = range(2**31)
@@ -34,12 +34,12 @@ _PORT = range(1, _MAX_PORT + 1)
 _PROTOCOLS = ("TCP", "UDP", "SCTP")
 _TYPES = ("ClusterIP", "NodePort", "LoadBalancer", "ExternalName")
 _MODES = {"RWO": "ReadWriteOnce", "ROX": "ReadOnlyMany", "RWX": "ReadWriteMany", "RWOP": "ReadWriteOncePod"}
-"""The access modes of claims, as kubectl prints them and as files write them."""
+"""Access modes of claims: as kubectl prints them, and as files write them."""
 _TRAFFIC = ("Cluster", "Local")
 _METRICS = {
     name: name[0].lower() + name[1:] for name in ("ContainerResource", "External", "Object", "Pods", "Resource")
 }
-"""The field in which a metric of each type stands."""
+"""The field of a metric for each type of metric."""
 _BALANCED = ("LoadBalancer",)
 _ONLY: Mapping[str, tuple[str, ...]] = {
     "allocateLoadBalancerNodePorts": _BALANCED,
@@ -48,7 +48,7 @@ _ONLY: Mapping[str, tuple[str, ...]] = {
     "loadBalancerClass": _BALANCED,
     "loadBalancerSourceRanges": _BALANCED,
 }
-"""Fields of a Service, and the types that have them."""
+"""Fields of a Service, with the types of Service that have them."""
 _NOT_OF_NAMES = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
 """Fields that a Service of type ExternalName cannot have."""
 
@@ -72,7 +72,7 @@ def _port_label_refused(name: str) -> Refusal:
 
 
 def _name_refused(name: str) -> Refusal:
-    """The name of another object; it may be empty."""
+    """Checks the name of another object. The name may be empty."""
     if not name or names.is_object_name(name):
         return None
     rule = "must be the name of an object: lower-case letters, digits, '-' and '.'"
@@ -110,7 +110,7 @@ def _external_name_refused(name: str) -> Refusal:
 
 
 def _host_refused(host: str) -> Refusal:
-    """The host of an Ingress; its first part may be ``*``."""
+    """Checks the host of an Ingress. Its first part may be ``*``."""
     if spellings.address(host) is not None:
         return "must be a DNS name, not an IP address", "Write the name that clients use."
     below = host.removeprefix("*.")
@@ -120,7 +120,7 @@ def _host_refused(host: str) -> Refusal:
 
 
 def _base64_refused(text: str) -> Refusal:
-    """Go skips line breaks in base64, and refuses any other character."""
+    """Checks base64 as Go does: line breaks are skipped, any other foreign character is an error."""
     try:
         imported("base64:b64decode")(text.replace("\r", "").replace("\n", ""), validate=True)
     except ValueError:
@@ -129,7 +129,7 @@ def _base64_refused(text: str) -> Refusal:
 
 
 def _share_refused(share: Any) -> Refusal:
-    """A bound of a budget: a number of pods, or a percentage of them."""
+    """Checks a bound of a PodDisruptionBudget: a number of pods, or a percentage of them."""
     if isinstance(share, int):
         return None if share in _COUNT else ("must be at least 0", "Write a number of pods, or a percentage.")
     if not re.fullmatch(_PERCENT, share):
@@ -212,7 +212,7 @@ BOUNDS: Mapping[str, Mapping[str, Bound]] = {
         "type": _TYPES,
     },
 }
-"""The values that fields take, by type and field."""
+"""The values that a field may have, by type and field."""
 
 
 def _metadata(of: Fields) -> Found:
@@ -240,12 +240,12 @@ def _labels(of: Fields) -> Found:
 
 
 def _size(texts: Iterable[Any]) -> int:
-    """The bytes of all texts among these."""
+    """Returns the total bytes of the texts. Ignores other values."""
     return sum(len(text) if text.isascii() else len(text.encode()) for text in texts if isinstance(text, str))
 
 
 def _decoded(text: str) -> int:
-    """The bytes that a text in base64 stands for."""
+    """Returns the number of bytes that a base64 text encodes."""
     return (len(text) - text.count("\n") - text.count("\r")) * 3 // 4 - text.count("=")
 
 
@@ -273,7 +273,7 @@ def _config_map(of: Fields) -> Found:
 
 
 def _metric(of: Fields) -> Found:
-    """A metric stands in the field of its type."""
+    """Checks that a metric uses the field of its type, and no other."""
     field = _METRICS.get(str(of.get("type")))
     if field is not None and of.get(field) is None:
         yield of.missing(field, ("type", *_METRICS.values()))
@@ -284,7 +284,7 @@ def _metric(of: Fields) -> Found:
 
 
 def _aims_at(*fields: str, alone: bool = True) -> Check:
-    """A metric whose target is one of these, and where it is ``alone`` no more than one."""
+    """Returns a check that a metric's target has one of these fields, and only one if ``alone``."""
 
     def check(of: Fields) -> Found:
         target = of.below("target")
@@ -298,7 +298,7 @@ def _aims_at(*fields: str, alone: bool = True) -> Check:
 
 
 def _scaled(of: Fields) -> Found:
-    """The target of a HorizontalPodAutoscaler needs its group. Only metrics from outside of its pods scale it to 0."""
+    """Checks a HorizontalPodAutoscaler: its target names an API group, and only external metrics may scale it to 0."""
     target, least, most = of.below("scaleTargetRef"), of.get("minReplicas"), of.get("maxReplicas")
     if isinstance(of.get("scaleTargetRef"), dict) and target.get("apiVersion") is None:
         yield target.missing("apiVersion", ("apiVersion", "kind", "name"))
@@ -311,7 +311,7 @@ def _scaled(of: Fields) -> Found:
 
 
 def _volume_of_its_own(of: Fields) -> Found:
-    """The template of a claim for each pod: the pods have a volume of its name."""
+    """Checks the name of a volume claim template. It becomes the name of a volume in each pod."""
     name = of.origin.value((*of.path, "metadata", "name"))
     if of.path and isinstance(name, str) and (refusal := spellings.label(name)) is not None:
         yield of.invalid(refusal[0], name, "Write one such as data.", "metadata", "name")
@@ -356,7 +356,7 @@ def _ingress_path(of: Fields) -> Found:
 
 
 def _budget(of: Fields) -> Found:
-    """With neither bound, no pod may be evicted: ``updatePdbStatus`` of pkg/controller/disruption."""
+    """Checks a budget: with no bound, no pod is evictable (``updatePdbStatus`` of pkg/controller/disruption)."""
     fields = ("minAvailable", "maxUnavailable")
     found = [name for name in fields if of.get(name) is not None]
     if len(found) > 1:
@@ -388,7 +388,7 @@ def _peer(of: Fields) -> Found:
 
 
 def _block(of: Fields) -> Found:
-    """``except`` names parts of ``cidr``."""
+    """Checks that each range in ``except`` lies within ``cidr``."""
     whole = of.get("cidr")
     outer = spellings.network(whole) if isinstance(whole, str) else None
     for index, text in enumerate(listed(of.get("except"))):
@@ -402,7 +402,7 @@ def _block(of: Fields) -> Found:
 
 
 def _service(of: Fields) -> Found:
-    """A Service of its own; KubeRay adds the ports of those in its objects."""
+    """Checks a Service that is a document of its own. KubeRay itself adds the ports to Services in its objects."""
     if of.path or not isinstance(of.get("spec") or {}, dict):
         return
     spec = of.below("spec")
@@ -420,7 +420,7 @@ def _service(of: Fields) -> Found:
 
 
 def _by_type(of: Fields, kind: str, *, is_headless: bool) -> Found:
-    """Fields that the type of a Service does not have, or must have."""
+    """Checks the fields that the type of a Service requires or excludes."""
     if is_headless and kind in ("LoadBalancer", "NodePort"):
         field = "clusterIP" if of.get("clusterIP") is not None else "clusterIPs"
         hint = "Remove it, or write type: ClusterIP."
@@ -444,7 +444,7 @@ def _by_type(of: Fields, kind: str, *, is_headless: bool) -> Found:
 
 
 def _addresses(of: Fields) -> Found:
-    """The first of clusterIPs is clusterIP; each family has one address at most."""
+    """Checks that clusterIPs begins with clusterIP, and has at most one address per IP family."""
     one, several = of.get("clusterIP"), listed(of.get("clusterIPs"))
     if one and several and several[0] != one:
         hint = "Write the same address first, or remove one of the fields."
@@ -455,7 +455,7 @@ def _addresses(of: Fields) -> Found:
 
 
 def _ports(of: Fields, kind: str) -> Found:
-    """Several ports need names; no two have the same name, port or node port."""
+    """Checks that several ports have names, and that no two share a name, a port or a node port."""
     ports, first = list(of.each("ports")), dict[tuple[str, ...], Fields]()
     for port in ports:
         protocol = str(port.get("protocol") or "TCP")
@@ -472,7 +472,7 @@ def _ports(of: Fields, kind: str) -> Found:
 
 
 def _endpoints(of: Fields) -> Found:
-    """The addresses of an EndpointSlice are of its type."""
+    """Checks that the addresses of an EndpointSlice have its addressType."""
     kind = str(of.get("addressType"))
     version = {"IPv4": 4, "IPv6": 6}.get(kind)
     for endpoint in of.each("endpoints") if version else ():
@@ -514,4 +514,4 @@ COMBINATIONS: Mapping[str, Check] = {
     "ServiceBackendPort": one_of("no port", "name", "number"),
     "VolumeResourceRequirements": _claimed,
 }
-"""What checks a mapping, by its type."""
+"""The check for each type of mapping."""

@@ -1,5 +1,5 @@
-"""What OSMO's service does for a workflow, and a cluster without it does not: tokens that it fills in, data that it
-fetches, fields of its runtime.
+"""Reports fields and tokens of workflows that only OSMO's service honours. Examples are tokens that OSMO fills in, data
+that OSMO fetches, and settings of its runtime.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ OSMO_ONLY = Rule(
 )
 _TASK_FIELDS = ("inputs", "outputs", "kpis", "checkpoint", "downloadType", "cacheSize")
 Lost = tuple[str, tuple[str, str]]
-"""A field; what is lost of it, and what to do instead."""
+"""A field, with the effect that is lost without OSMO and what to do instead."""
 _LOST = {
     "queue_timeout": ("work waits for as long as it takes", "delete what has waited too long"),
     "barrier": (
@@ -56,7 +56,7 @@ _LOST = {
     "default_queue_timeout": ("work waits for as long as it takes", "delete what has waited too long"),
     "max_queue_timeout": ("work waits for as long as it takes", "delete what has waited too long"),
 }
-"""Of each field what is lost without OSMO's runtime, and what to do instead."""
+"""The lost effect of each field without OSMO's runtime, and what to do instead."""
 _FAILS = ("a code other than 0 is a failure", "let the command end with 0 where it is done")
 _NEVER_AGAIN = ("no task runs again", "render Jobs, with spec.workflowsAs of the Config")
 _ZERO = ("0 is a success", "let the command end with another code")
@@ -84,7 +84,7 @@ _UUID = "uuid"
 
 
 def check_osmo_only(fleet: Fleet) -> Iterator[Diagnostic]:
-    """One finding for each workflow and each pool, with every such field that it uses."""
+    """Reports one finding for each workflow and pool, about all its fields that only OSMO honours."""
     form = fleet.config.workflowsAs
     on_platforms = {id(item.declared) for item in fleet.workflows if item.pool.platforms.by_name}
     for declared in fleet.repository.workflows:
@@ -126,7 +126,7 @@ def _of_workflow(workflow: Workflow, *, as_jobs: bool) -> Iterator[Lost]:
 
 
 def _used(model: BaseModel, fields: tuple[str, ...]) -> Iterator[Lost]:
-    """Those of ``fields`` that are written; no task loses by what says false, but for ignoreNonleadStatus."""
+    """Yields the lost effects of written ``fields``. Skips false and empty values, except of ignoreNonleadStatus."""
     written = model.model_fields_set
     for field in fields:
         if field in written and (getattr(model, field) or field == "ignoreNonleadStatus"):
@@ -134,7 +134,7 @@ def _used(model: BaseModel, fields: tuple[str, ...]) -> Iterator[Lost]:
 
 
 def _of_codes(field: str, actions: Mapping[str, str | int], *, as_jobs: bool, several: bool = False) -> Iterator[Lost]:
-    """What a Job, or a Pod, cannot make of exit codes; that others than 0 fail it is so in any case."""
+    """Yields what exit actions lose in a Job or a Pod, where any code other than 0 is a failure."""
     ranges = code_ranges(actions)
     by_code = actions_by_code(ranges)
     zero = by_code.pop(0, None)
@@ -153,20 +153,20 @@ def _of_codes(field: str, actions: Mapping[str, str | int], *, as_jobs: bool, se
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """Where a task first has a token."""
+    """First use of a token in a task."""
 
     token: str
     group: Group
     task: Task
     place: Location
     within: str = ""
-    """The file of the repository that it stands in."""
+    """Path of the local file that contains the token; empty if the workflow itself contains it."""
     is_file: bool = False
-    """Whether it stands in what a file has in it."""
+    """Whether the token is in the content of a file."""
 
 
 def check_tokens(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every workflow, whether its pool exists or not."""
+    """Checks the tokens of every workflow, whether its pool exists or not."""
     for declared in fleet.repository.workflows:
         uses = tuple(_uses(fleet, declared))
         unknown = (_unknown(declared.spec, use) for use in uses)
@@ -201,7 +201,7 @@ def _unknown(workflow: Workflow, use: _Use) -> Diagnostic | None:
 
 
 def _data(uses: Sequence[_Use], message: str, does: str, folder: str) -> Iterator[Diagnostic]:
-    """One finding for all such tokens, at the first."""
+    """Reports one finding for all given tokens, at the first one."""
     if uses:
         others = len({use.task.name for use in uses}) - 1
         task = f'the task "{uses[0].task.name}"' + (f" (and {others} more)" if others else "")
@@ -222,7 +222,7 @@ def _uses(fleet: Fleet, declared: Declared[Workflow]) -> Iterator[_Use]:
 
 
 def _has_tokens(task: Task) -> bool:
-    """Whether a task may have any; most have none, and nobody waits for those."""
+    """Whether a task may contain tokens. Saves the search in most tasks, which contain none."""
     words = (task.image, *task.command, *task.args, *task.environment.values(), *task.volumeMounts)
     return bool(task.files or task.credentials) or "{{" in "\n".join(map(str, words))
 
@@ -230,7 +230,7 @@ def _has_tokens(task: Task) -> bool:
 def _texts(
     fleet: Fleet, declared: Declared[Workflow], task: Task, path: KeyPath
 ) -> Iterator[tuple[Iterable[str], KeyPath, str, bool]]:
-    """The tokens of every text of a task that becomes a part of its pod; where it stands, and whether in a file."""
+    """Yields the tokens of each text that goes into a task's pod: tokens, path, local file, whether in a file."""
     words: list[tuple[str, KeyPath]] = [(task.image, ("image",))]
     for field in ("command", "args", "volumeMounts"):
         words += ((str(word), (field, index)) for index, word in enumerate(getattr(task, field)))

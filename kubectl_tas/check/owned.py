@@ -1,4 +1,4 @@
-"""Workloads whose PodGroup the tool writes, alone or as a gang of several."""
+"""Checks workloads whose PodGroup ``render`` writes, alone or for a gang of several workloads."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ PODGROUP_NONE = Rule(
 
 
 def check_gangs(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every workload that bears kubectl-tas/podgroup or kubectl-tas/gang, or names a PodGroup itself."""
+    """Checks every workload with kubectl-tas/podgroup or kubectl-tas/gang, or whose pods name a PodGroup themselves."""
     for workload in fleet.workloads:
         if not workload.is_owned:
             yield from _elsewhere(fleet, workload)
@@ -66,7 +66,7 @@ def check_gangs(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _elsewhere(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """Pods that KAI's PodGrouper does not group, and that nothing declared here does."""
+    """Checks pods that name a PodGroup themselves, or that KAI's PodGrouper skips."""
     backend = workload.pool.backend
     own = {item.path: item for item in workload.templates if podgrouper.names_its_own(workload, item)}
     groups = [item for item in fleet.pod_groups if own and item.backend == backend]
@@ -91,7 +91,7 @@ def _elsewhere(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
 
 
 def _joined(fleet: Fleet, workload: FleetWorkload, item: ReplicaType, group: FleetPodGroup) -> Iterator[Diagnostic]:
-    """What a PodGroup that pods join says else than their pool: KAI charges its queue, and counts its priority."""
+    """Reports where a PodGroup differs from the pool of its pods. KAI uses the queue and priority of the PodGroup."""
     values, spec = agreed(fleet, workload), group.declared.spec.spec
     for field, decides, written in (
         ("queue", Decides.QUEUE, spec.queue),
@@ -131,8 +131,8 @@ def _owned(workload: FleetWorkload) -> Iterator[Diagnostic]:
 
 
 def _waits(workload: FleetWorkload) -> Iterator[tuple[KeyPath, str, str]]:
-    """Pods that are made only when others run, which a gang that counts all of them never does: the field that says so,
-    why, and the value with which all pods are made at once; empty where the field must go.
+    """Finds pods that a controller makes only when other pods run, so that a gang of all pods never starts. Yields the
+    field that causes the delay, the reason, and the value that makes all pods at once; empty if the field must go.
     """
     spec = workload.declared.spec
     several = sum(item.replicas > 0 for item in workload.replicas) > 1

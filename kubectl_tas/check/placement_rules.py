@@ -1,4 +1,4 @@
-"""Placements: groups mean one thing within their gang, levels are in order, and KAI knows the part they are on."""
+"""Checks placements: consistent topology groups within a gang, ordered levels, and levels that KAI actually reads."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ PLACEMENT_OVERRIDDEN = Rule(
 
 
 def check_placement(fleet: Fleet) -> Iterator[Diagnostic]:
-    """The topology groups of every workflow."""
+    """Checks the topology groups of every workflow."""
     for workflow in fleet.workflows:
         for group in workflow.groups:
             yield from _conflicts(workflow, group)
@@ -144,7 +144,7 @@ def _path(workflow: FleetWorkflow, above: tuple[tuple[Level, str], ...]) -> str:
 
 
 def _across(workflow: FleetWorkflow) -> Iterator[Diagnostic]:
-    """Groups that the file names; the default group is every PodGroup's own."""
+    """Finds a topology group in two groups of a workflow. Skips the default group, which is separate per PodGroup."""
     first: dict[tuple[Level, str], tuple[FleetGroup, Requirement]] = {}
     for group in workflow.groups:
         for resource, requirement in _uses(group):
@@ -169,7 +169,7 @@ def _across(workflow: FleetWorkflow) -> Iterator[Diagnostic]:
 
 
 def check_pod_placement(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every placement of a workload, of its replica types and of their segments."""
+    """Checks every placement of a workload, of its replica types and of their segments."""
     for workload in fleet.workloads:
         for placement in workload.placements:
             yield from _order(workload, placement)
@@ -189,7 +189,7 @@ def _order(workload: FleetWorkload, placement: Placement | None) -> Iterator[Dia
 
 
 def _merged(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """Levels of the workload, of its jobs and of their template, where all hold for the same pods."""
+    """Checks the combined levels of a workload, its jobs and their pod template, if all apply to the same pods."""
     placement, lost = whole_placement(workload)
     lost = (*lost, *(asked for item in workload.replicas for asked in item.lost))
     if placement not in (workload.placement, *(item.placement for item in workload.replicas)):
@@ -202,7 +202,7 @@ def _merged(workload: FleetWorkload) -> Iterator[Diagnostic]:
 
 
 def _unread(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """Levels that KAI reads nowhere, and that are written nowhere else."""
+    """Finds levels in a place that KAI does not read, if ``render`` does not write them elsewhere."""
     if not podgrouper.is_made_by_kai(workload) or not workload.pool.backend.has(Feature.TOPOLOGY):
         return  # check.versions says it
     if podgrouper.missing_gang(workload) is not None:
@@ -230,7 +230,7 @@ def _nowhere(workload: FleetWorkload, placement: Placement | None, why: str, hin
 
 
 def _instead(workload: FleetWorkload, item: ReplicaType | None) -> str:
-    """What would keep the pods of a replica type together, or with None those of the workload."""
+    """Returns ways to keep the pods of a replica type together; with None, the pods of the whole workload."""
     own, backend, ways = podgrouper.row(workload), workload.pool.backend, []
     if item in workload.replicas and own.placed_parts is not None:
         ways.append(f"update KAI to {kai.first_with(own.placed_parts)}")
@@ -245,7 +245,7 @@ def _instead(workload: FleetWorkload, item: ReplicaType | None) -> str:
 
 
 def _without_level(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """A topology where KAI reads it, of which nothing asks for a level, nor for segments in it."""
+    """Finds a topology that KAI would read although nothing asks for its levels or for segments."""
     place = podgrouper.row(workload).placed_at
     if placed(workload).get(place, workload) is not None or any(item.segments for item in workload.replicas):
         return
@@ -260,8 +260,8 @@ def _without_level(workload: FleetWorkload) -> Iterator[Diagnostic]:
 def check_order(
     levels: Sequence[str], required: str, preferred: str, place: Location, related: tuple[Related, ...] = ()
 ) -> Iterator[Diagnostic]:
-    """The ``preferred`` level of a constraint, which stands at ``place``, beside the ``required`` one: two of
-    ``levels``, which go from the coarsest to the finest. Follows ``job_filtering.go`` of KAI's topology plugin.
+    """Checks the ``preferred`` level of a constraint, at ``place``, against the ``required`` one. ``levels`` run from
+    the coarsest to the finest. Follows ``job_filtering.go`` of KAI's topology plugin.
     """
     finer = levels[levels.index(required) + 1 :]
     hint = f"Prefer {' or '.join(finer)}, or leave it out." if finer else "Nothing is finer; leave it out."

@@ -1,5 +1,5 @@
-"""Pod templates hold what an API server's validation demands beyond types: names, mounts, limits, restart policies and
-selectors. Follows ``pkg/apis/core/validation``, ``apps/validation`` and ``batch/validation`` of Kubernetes 1.35.
+"""Checks pod templates as an API server does, beyond types: names, mounts, ports, restart policies and selectors.
+Follows ``pkg/apis/core/validation``, ``apps/validation`` and ``batch/validation`` of Kubernetes 1.35.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SELECTOR_MISMATCH = Rule(
     "The workload would not find its own pods, so the API server refuses it. Write the same labels in both.",
 )
 _List = tuple[str, str, str]
-"""A list, the field that its items differ in, and what that is."""
+"""A list, the field that must be unique among its items, and words for that field."""
 _IN_PODS: tuple[_List, ...] = (
     ("volumes", "name", "volume name"),
     ("imagePullSecrets", "name", "pull secret"),
@@ -59,7 +59,7 @@ _IN_CONTAINERS: tuple[_List, ...] = (
 
 
 def check_pods(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every pod template of workloads and of PodCliqueSets, and the image and mounts of every task."""
+    """Checks every pod template of workloads and PodCliqueSets, and the image and mounts of every task."""
     for declared in fleet.repository.workloads:
         pod_sets = [item for item in declared.spec.pod_sets if item.template is not None and item.is_pod_spec]
         for path, spec_path in dict.fromkeys((item.path, item.spec_path) for item in pod_sets):
@@ -86,14 +86,14 @@ def check_pods(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _not_found(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
-    """Pods of a declared kind that are not where its declaration says."""
+    """Reports the paths where a declared kind should have pods but has none."""
     for path in dict.fromkeys(cast("PlainWorkload", declared.spec).absent):
         hint = "spec.kinds of the Config, or its Karta, says that its pods stand there; correct one of the two."
         yield replace(missing_field(declared.origin, path[:-1], str(path[-1]), {}), hint=hint)
 
 
 def _absent(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
-    """A pod template is there, and says what its pods are."""
+    """Reports a missing pod template, or one without a spec."""
     for part in (path, (*path, "spec")):
         if origin.value(part) is None:
             found = missing_field(origin, part[:-1], str(part[-1]), {})
@@ -103,7 +103,7 @@ def _absent(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
 
 
 def check_spec(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
-    """The PodSpec at ``path``."""
+    """Checks the PodSpec at ``path``."""
     spec = Fields(origin, path, origin.value(path))
     containers = list(spec.each("initContainers", "containers"))
     if len(containers) > 1:
@@ -118,7 +118,7 @@ def check_spec(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
 
 
 def _once(of: Fields, table: Iterable[_List]) -> Iterator[Diagnostic]:
-    """Lists whose items have a text of their own in a field."""
+    """Checks that the items of lists are unique by a field."""
     for field, key, what in table:
         items = mappings(of.get(field))
         if len(items) > 1:
@@ -127,7 +127,7 @@ def _once(of: Fields, table: Iterable[_List]) -> Iterator[Diagnostic]:
 
 
 def _ports(container: Fields, on_node: dict[str, KeyPath], *, is_shared: bool) -> Iterator[Diagnostic]:
-    """Each port of a container once, and each that a pod has on its node: all where it shares the node's network."""
+    """Finds repeated ports of a container, and of the pod on its node. With hostNetwork every port is on the node."""
     own: dict[str, KeyPath] = {}
     for port in container.each("ports"):
         protocol, address = port.get("protocol") or "TCP", port.get("hostIP") or ""
@@ -174,7 +174,7 @@ def _restart_policies(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
 
 
 def _name_length(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
-    """Names that become a label or the name of a host: of an Indexed Job with an index behind."""
+    """Checks the length of names that become labels or host names. Pods of an Indexed Job append an index."""
     workload, most, why = declared.spec, 0, ""
     if workload.kind == "CronJob":
         most, why = names.MAX_LABEL - 11, "the time of a run is added to it"

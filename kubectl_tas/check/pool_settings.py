@@ -1,4 +1,4 @@
-"""What pools and subpools say beside their quotas: parents, namespaces, nodes, and the groups that may use them."""
+"""Checks settings of pools and subpools other than quotas: parents, namespaces, labels, nodes, and access of groups."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ _EVERYBODY = {
 
 
 def check_departments(fleet: Fleet) -> Iterator[Diagnostic]:
-    """The parent of every pool that names one that exists."""
+    """Checks the parent of every pool that names an existing parent."""
     declared: dict[str, Declared[Pool]] = {}
     for item in fleet.repository.pools:
         declared.setdefault(item.spec.metadata.name, item)
@@ -134,7 +134,7 @@ def check_departments(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _circle(pools: list[Declared[Pool]]) -> Diagnostic:
-    """One finding for all pools that are above one another."""
+    """Reports one finding for all pools in a circle of parents."""
     first, *others = pools
     names = [item.spec.metadata.name for item in pools]
     way = " -> ".join([*names, names[0]])
@@ -165,7 +165,7 @@ def _misplaced(pool: FleetPool, parent: FleetPool) -> Iterator[Diagnostic]:
 
 
 def check_namespaces(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Those of every pool and subpool, whether its parent exists or not."""
+    """Checks the namespaces of every pool and subpool, whether its parent exists or not."""
     declared: tuple[Declared[Pool] | Declared[Subpool], ...] = (*fleet.repository.pools, *fleet.repository.subpools)
     for item in declared:
         written = item.spec.spec.namespaces
@@ -196,7 +196,7 @@ def check_namespaces(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def check_queue_labels(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Labels and annotations of all queues."""
+    """Checks the labels and annotations that files give to queues."""
     repository, found = fleet.repository, list[tuple[Declared[Any], KeyPath, QueueMeta]]()
     if repository.config is not None:
         for index, backend in enumerate(repository.config.spec.spec.backends):
@@ -221,7 +221,7 @@ def check_queue_labels(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def check_default_namespaces(fleet: Fleet) -> Iterator[Diagnostic]:
-    """All that is sent to a pool or a subpool without a namespace."""
+    """Finds work and companions without a namespace whose default namespace belongs to a subpool."""
     for item in (*fleet.workflows, *fleet.workloads, *fleet.submitted_sets):
         if item.own_namespace is None and (owner := _owner_of_default(item.pool, item.subpool)):
             yield _unclear((item.pool, item.subpool), owner, item.kind, item.name, item.place)
@@ -253,7 +253,7 @@ def _unclear(target: Target, owner: FleetSubpool, kind: str, name: str, place: L
 
 
 def _owner_of_default(pool: FleetPool, subpool: FleetSubpool | None) -> FleetSubpool | None:
-    """The subpool that lists the namespace in which work runs that names none; None: nobody else does."""
+    """Returns the subpool that lists the default namespace of work as its own; None if no other subpool does."""
     if len(pool.namespaces) == 1 or (subpool is not None and subpool.declared.spec.spec.namespaces):
         return None
     default = pool.namespaces[0]
@@ -268,7 +268,7 @@ def _of_system(name: str, place: Location) -> Iterator[Diagnostic]:
 
 
 def check_nodes(fleet: Fleet) -> Iterator[Diagnostic]:
-    """The node selector and the tolerations of every pool."""
+    """Checks the node selector and the tolerations of every pool."""
     for pool in fleet.repository.pools:
         for label in pool.spec.spec.nodes.selector:
             yield from node_label(pool.origin, ("spec", "nodes", "selector", label), label)
@@ -279,8 +279,8 @@ def check_nodes(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _tolerations(toleration: Toleration) -> Iterator[tuple[str, str, str]]:
-    """A field that is there, or "", with what is wrong: ValidateTolerations of Kubernetes 1.35
-    (pkg/apis/core/validation/validation.go).
+    """Yields the field (or ""), message and hint for each error in a toleration. Follows ValidateTolerations of
+    Kubernetes 1.35 (pkg/apis/core/validation/validation.go).
     """
     if toleration.key is None and toleration.operator != "Exists":
         yield "", "a toleration without a key needs operator: Exists", "Name the key of the taint, or write Exists."
@@ -293,7 +293,7 @@ def _tolerations(toleration: Toleration) -> Iterator[tuple[str, str, str]]:
 
 
 def check_access(fleet: Fleet) -> Iterator[Diagnostic]:
-    """The groups of every pool and subpool, whether its parent exists or not."""
+    """Checks the groups in the access of every pool and subpool, whether its parent exists or not."""
     declared: tuple[Declared[Pool] | Declared[Subpool], ...] = (*fleet.repository.pools, *fleet.repository.subpools)
     for item in declared:
         access = item.spec.spec.access
@@ -314,7 +314,7 @@ def check_access(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _no_group(name: str) -> tuple[str, str] | None:
-    """What a name is that no group has, and what to write; None: it may be one."""
+    """Returns why a name cannot be a group, and what to write instead; None if it may be a group."""
     if name == "*":
         return "no group, and no pattern either", "Name the groups; or leave the list out where all may."
     prefix, _, account = name.partition("system:serviceaccount:")
@@ -330,7 +330,7 @@ def _repeated(group: str, place: Location, first: Location, *, submits: bool) ->
 
 
 def _unguarded(fleet: Fleet) -> Iterator[Diagnostic]:
-    """One finding for all, at the first of them: it is the Config that is to change."""
+    """Reports one finding at the first pool that restricts submission, because only the Config needs to change."""
     if fleet.config.guard:
         return
     closed: list[Location] = []

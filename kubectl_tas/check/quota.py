@@ -1,5 +1,5 @@
-"""Quotas add up: shared + ACTIVE subpools + child pools = pool, of each resource with a finite guarantee. What is
-listed as draining, or as running over quota, is work that is still there.
+"""Checks quotas: shared + ACTIVE subpools + child pools = pool, for each resource with a finite guarantee. Also checks
+which work exceeds its quota, and whether listed draining or over-quota work still exists.
 """
 
 from __future__ import annotations
@@ -80,15 +80,15 @@ POOL_UNLIMITED = Rule(
 
 
 TOO_MUCH = frozenset({OVER_QUOTA, OVER_QUOTA_RUNNING, OVER_SHARED_QUOTA})
-"""Findings that what was there before may change."""
+"""Rules whose findings depend on work that existed before the change."""
 _VERDICTS = TOO_MUCH | {QUOTA_SHARED, SUBPOOL_CLOSED}
-"""All findings of ``check_admission``."""
+"""Rules of all findings of ``check_admission``."""
 MAX_NAMED = 5
-"""Workloads of a queue that a finding names."""
+"""Maximum number of workloads of a queue that a finding names."""
 
 
 def check_quotas(fleet: Fleet) -> Iterator[Diagnostic]:
-    """The arithmetic of every pool."""
+    """Checks guarantees, quotas and maximums of every pool."""
     for pool in fleet.pools:
         for name in RESOURCES:
             yield from _maximum(pool, name)
@@ -107,7 +107,7 @@ def check_quotas(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def blamed(found: Iterable[Diagnostic], before: Fleet, after: Fleet) -> Iterator[Diagnostic]:
-    """What was found in the fleet ``after``, sums of quotas at what has changed since ``before``."""
+    """Yields the findings in the fleet ``after``, with sums of quotas moved to the change since ``before``."""
     yield from (item for item in found if item.rule is not QUOTA_EXCEEDS_POOL)
     earlier = _specs(before)
     changed = frozenset(name for name, spec in _specs(after).items() if earlier.get(name) != spec)
@@ -115,7 +115,7 @@ def blamed(found: Iterable[Diagnostic], before: Fleet, after: Fleet) -> Iterator
 
 
 def _specs(fleet: Fleet) -> dict[str, BaseModel]:
-    """What pools and subpools say, by name."""
+    """Returns the specs of pools and subpools by name."""
     pools = {pool.name: pool.declared.spec.spec for pool in fleet.pools}
     return {**pools, **{part.canonical: part.declared.spec.spec for pool in fleet.pools for part in pool.subpools}}
 
@@ -127,8 +127,8 @@ def _exceeded(fleet: Fleet, changed: Container[str]) -> Iterator[Diagnostic]:
 
 
 def check_admission(fleet: Fleet, past: Past | None = None) -> Iterator[Diagnostic]:
-    """Every workflow, workload and PodCliqueSet that can never run, or only runs on since it was there before, and
-    every queue with more than runs at once.
+    """Finds work that can never run, and work that may only run on because it ran before. Also finds every queue whose
+    work cannot all run at once.
     """
     admission = Admission(fleet, past)
     waiting: dict[tuple[str, str], list[Submission]] = {}
@@ -158,7 +158,7 @@ def check_admission(fleet: Fleet, past: Past | None = None) -> Iterator[Diagnost
 
 
 def judged_with(found: Iterable[Diagnostic], fleet: Fleet, past: Past) -> Iterator[Diagnostic]:
-    """What was found in a fleet, with the verdicts on what asks for too much as the ``past`` has them."""
+    """Replaces the verdicts on over-quota work in ``found`` by verdicts that consider the ``past``."""
     items = list(found)
     if not any(item.rule in TOO_MUCH for item in items):
         yield from items
@@ -168,14 +168,14 @@ def judged_with(found: Iterable[Diagnostic], fleet: Fleet, past: Past) -> Iterat
 
 
 def _listed(item: Submission, verdict: Verdict) -> Diagnostic:
-    """A note for work that asks for too much, which overQuota lists."""
+    """Returns a note for over-quota work that spec.overQuota lists."""
     place = item.over_quota.origin.locate(("spec", "overQuota", item.over_quota_key or ""), key=True)
     related, hint = (Related("listed here", place),), "Nothing to do until it has ended."
     return Diagnostic(OVER_QUOTA_RUNNING, verdict.text, item.place, related, hint, level=Severity.INFO)
 
 
 def _unlisted(found: Sequence[tuple[Submission, Verdict]], admission: Admission) -> Iterator[Diagnostic]:
-    """What of one pool or subpool asks for too much and may run on, with the whole list that is to be written."""
+    """Reports over-quota work of one pool or subpool that may run on. The hint has the complete list to write."""
     first = found[0][0]
     entries = {name: may.model_dump(exclude_unset=True) for name, may in first.over_quota.spec.spec.overQuota.items()}
     for item, verdict in found:
@@ -188,7 +188,7 @@ def _unlisted(found: Sequence[tuple[Submission, Verdict]], admission: Admission)
 
 
 def _cause(item: Submission, verdict: Verdict) -> Location:
-    """What a submission that can never run contradicts: its subpool's state, its quota, or its pool's maximum."""
+    """Returns the cause of a refusal: the state of the subpool, the quota, or the maximum of the pool."""
     is_closed, short = verdict.rule is SUBPOOL_CLOSED, verdict.short
     if item.is_preemptible and not is_closed:
         return item.pool.bounded_by(short).declared.at("spec", "resources", short, "maximum")
@@ -198,7 +198,7 @@ def _cause(item: Submission, verdict: Verdict) -> Location:
 
 
 def _crowded(items: list[Submission], asked: Amounts) -> Diagnostic:
-    """One finding for a queue, where its quota stands, with the first of those that share it."""
+    """Reports one finding for a queue, at its quota, that names the first few workloads in the queue."""
     pool, subpool, target, whole = items[0].pool, items[0].subpool, items[0].target, items[0].quota
     over = asked.exceeding(whole)
     place = subpool.declared.at(*subpool.quota_path(over[0])) if subpool else pool.declared.at(*_guarantee(over[0]))
@@ -223,7 +223,7 @@ def _amounts(amounts: Amounts, names: Iterable[ResourceName]) -> str:
 
 
 def _guarantee(resource: ResourceName) -> KeyPath:
-    """Where the guarantee of a pool stands."""
+    """Returns the path of a pool's guarantee."""
     return ("spec", "resources", resource, "guarantee")
 
 
@@ -239,7 +239,7 @@ def _maximum(pool: FleetPool, resource: ResourceName) -> Iterator[Diagnostic]:
 
 
 def _own_maximum(pool: FleetPool, subpool: FleetSubpool) -> Iterator[Diagnostic]:
-    """A subpool's own maximum; that of its pool is compared with the pool's guarantee."""
+    """Checks the maximum that a subpool sets itself. Another check compares the pool's maximum with its guarantee."""
     written = subpool.declared.spec.spec.maximum
     for name in RESOURCES:
         is_named = isinstance(written, MaximumAmounts)
@@ -260,7 +260,7 @@ def _own_maximum(pool: FleetPool, subpool: FleetSubpool) -> Iterator[Diagnostic]
 def _above(
     who: str, maximum: Amount, upper: FleetPool, resource: ResourceName, place: Location
 ) -> Iterator[Diagnostic]:
-    """A number that is more than the pool above may hold; no limit is as much as that."""
+    """Reports a maximum above that of the parent pool. No limit is valid: it means the parent's maximum."""
     most = upper.maximum.of(resource)
     if NO_LIMIT != maximum > most:
         bound = upper.bounded_by(resource)
@@ -272,8 +272,8 @@ def _above(
 
 
 def _unlimited(pool: FleetPool, resource: ResourceName) -> Iterator[Diagnostic]:
-    """One finding for the pool, at its first subpool that is not ARCHIVED; of cpu and memory at the first that has a
-    quota of them. Without one at the first child pool that is guaranteed a number.
+    """Reports one finding for a pool with parts but no finite guarantee. The place is its first live subpool (for cpu
+    and memory: the first with a quota of the resource), or else its first child pool with a finite guarantee.
     """
     live = [subpool for subpool in pool.subpools if subpool.state != "ARCHIVED"]
     if resource != "gpu":
@@ -291,7 +291,7 @@ def _unlimited(pool: FleetPool, resource: ResourceName) -> Iterator[Diagnostic]:
 
 
 def _unsaid(fleet: Fleet, pool: FleetPool) -> Iterator[Diagnostic]:
-    """A pool of nobody's, without parts, that has no limit since it says nothing."""
+    """Reports a pool at the top, without parts, that has no limit because it names no guarantee."""
     is_said = "guarantee" in pool.declared.spec.spec.resources.gpu.model_fields_set
     if is_said or pool.parent is not None or pool.is_split or not pool.backend.is_kai:
         return
@@ -318,7 +318,7 @@ def _unlimited_child(pool: FleetPool, parent: FleetPool, resource: ResourceName)
 
 
 def _missing(pool: FleetPool, subpool: FleetSubpool) -> Iterator[Diagnostic]:
-    """What a subpool's quota does not name."""
+    """Reports resources that the quota of a subpool does not name."""
     quota = subpool.declared.spec.spec.quota
     named = RESOURCES if isinstance(quota, str) else subpool.written.model_fields_set if subpool.written else ("gpu",)
     missing = [name for name in pool.finite if name not in named and pool.guarantee.of(name) > 0]
@@ -332,8 +332,9 @@ def _missing(pool: FleetPool, subpool: FleetSubpool) -> Iterator[Diagnostic]:
 
 
 def _exceeds(pool: FleetPool, resource: ResourceName, changed: Container[str]) -> Diagnostic:
-    """One finding for a resource of the pool, with all that adds up beside it: at its guarantee where that has changed
-    and is below what has not, else at the part that is read last, those that have changed behind the others.
+    """Reports one finding for a resource of a pool, with all parts. If the pool changed and its unchanged parts alone
+    exceed the guarantee, the place is the guarantee. Else it is the part that first exceeds it, with changed parts
+    last.
     """
     whole, taken = pool.guarantee.of(resource), pool.taken.of(resource)
     holding = [part for part in pool.parts if resource == "gpu" or part.quota.of(resource)]
@@ -383,7 +384,7 @@ DRAINING_UNUSED = Rule(
 
 
 def check_draining(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every name that such a list has in vain, or that is a slip."""
+    """Finds entries of spec.draining and spec.overQuota that have no effect or are misspelled."""
     for leaf, name, why in needless(fleet):
         place = leaf.declared.origin.locate(("spec", "overQuota", name), key=True)
         own = [item for item in fleet.submissions if item.target == leaf.name]
@@ -421,13 +422,13 @@ def check_draining(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _meant(name: str, others: Sequence[str]) -> str | None:
-    """The work that a name is a slip of; case does not count."""
+    """Returns the work whose name ``name`` misspells. Ignores case."""
     same = (other for other in others if other.casefold() == name.casefold())
     return next(same, None) or misspelled(name, others)
 
 
 def _places(fleet: Fleet, subpool: FleetSubpool, name: str) -> Iterator[Location]:
-    """Where work of that name is sent to a subpool."""
+    """Yields the places of work with that name in a subpool."""
     for item in fleet.submissions:
         if (item.pool.name, item.queue, work_name(item.kind, item.name)) == (subpool.pool, subpool.queue, name):
             yield item.place

@@ -1,4 +1,4 @@
-"""Every name that is used is defined somewhere."""
+"""Checks that every name in use is defined."""
 
 from __future__ import annotations
 
@@ -97,8 +97,8 @@ RULES = frozenset(_RULE_OF.values())
 
 
 def check_references(fleet: Fleet, before: Fleet | None = None) -> Iterator[Diagnostic]:
-    """One diagnostic for each name that nothing defines, at its first use and with all others. What follows from a
-    name that has its own finding has none. Names that the fleet ``before`` defined are said to be removed.
+    """Reports one finding for each undefined name, at its first use and with all other uses. Skips names that are
+    undefined only because of another finding. The message says if the change removes a name that ``before`` defined.
     """
     unknown = [item for item in fleet.dangling if not _follows(item, fleet)]
     uses: dict[tuple[str, str, str], list[Dangling]] = {}
@@ -115,7 +115,7 @@ def check_references(fleet: Fleet, before: Fleet | None = None) -> Iterator[Diag
 
 
 def _levels(item: Dangling, fleet: Fleet) -> Location | None:
-    """Where the levels stand among which a key is none."""
+    """Returns the place of the levels that an unknown topology key should be among."""
     if item.what != "topology key":
         return None
     topology = _topology(item, fleet)
@@ -123,7 +123,7 @@ def _levels(item: Dangling, fleet: Fleet) -> Location | None:
 
 
 def _topology(item: Dangling, fleet: Fleet) -> FleetTopology | None:
-    """The topology whose keys a topology key should be one of."""
+    """Returns the topology in which a topology key is looked up."""
     what, _, name = item.context.partition(" ")
     if what == "pool":
         return fleet.pool_by_name[name].topology if name in fleet.pool_by_name else None
@@ -132,7 +132,7 @@ def _topology(item: Dangling, fleet: Fleet) -> FleetTopology | None:
 
 
 def _removed(item: Dangling, before: Fleet) -> Location | None:
-    """Where a name was declared before it was removed."""
+    """Returns the place where a removed name was declared."""
     pool, _, short = names.fold(item.name).partition(names.SEPARATOR)
     match item.what:
         case "parent" | "pool":
@@ -152,7 +152,7 @@ def _removed(item: Dangling, before: Fleet) -> Location | None:
 
 
 def _cause(item: Dangling, fleet: Fleet) -> tuple[str, str, str]:
-    """Equal for names that one definition would mend."""
+    """Returns a key that is equal for names that one definition would fix."""
     match item.what:
         case "parent" | "pool":
             return "pool", names.fold(item.name).partition(names.SEPARATOR)[0], ""
@@ -170,8 +170,8 @@ def _cause(item: Dangling, fleet: Fleet) -> tuple[str, str, str]:
 
 
 def _follows(item: Dangling, fleet: Fleet) -> bool:
-    """Whether the name is unknown because another has a finding: that of its subpool's parent, of its pool's topology,
-    of a pool or subpool that can have no such name, or, of what belongs to the cluster of other work, that of a queue.
+    """Whether a name is unknown only because another name has a finding. The other name is the parent of its subpool,
+    the topology of its pool, an invalid name of a pool or subpool, or the queue of other work in its cluster.
     """
     pool, _, short = names.fold(item.name).partition(names.SEPARATOR)
     match item.what:
@@ -194,7 +194,7 @@ def _follows(item: Dangling, fleet: Fleet) -> bool:
 
 
 def _lost(fleet: Fleet) -> list[str]:
-    """Pools and subpools of which nobody knows the cluster, or work whose pool is unknown, by name."""
+    """Returns the names of unknown pools and subpools, of those without a known cluster, and of invalid ones."""
     found = [item.name for item in fleet.dangling if item.what in ("pool", "subpool")]
     found += [item.declared.spec.metadata.name for item in fleet.dangling if item.what in ("backend", "parent")]
     declared: tuple[Declared[Any], ...] = (*fleet.repository.pools, *fleet.repository.subpools)
@@ -206,7 +206,7 @@ def _impossible(declared: list[str]) -> list[str]:
 
 
 def _is_meant(name: str, declared: list[str]) -> bool:
-    """Whether ``name`` most likely means one of the declared names that cannot be names."""
+    """Whether ``name`` most likely means a declared name that is invalid."""
     impossible = _impossible(declared)
     return closest(name, [*impossible, *(item.rpartition(names.SEPARATOR)[2] for item in impossible)]) is not None
 
@@ -257,7 +257,7 @@ def _words(item: Dangling, fleet: Fleet) -> tuple[str, str]:
 
 
 def _moved(name: str, fleet: Fleet) -> str:
-    """A question after the only subpool that is called as the last part of a name, whatever stands before it."""
+    """Returns a question that suggests the only subpool with the last part of the name; else an empty text."""
     short = re.split(f"{names.SEPARATOR}|[/.:]", name)[-1]
     found = [subpool.canonical for pool in fleet.pools for subpool in pool.subpools if subpool.name == short]
     return question(name, found[0]) if len(found) == 1 else ""

@@ -1,4 +1,4 @@
-"""Counts of a workload: what KAI's podgrouper refuses, what it does not read, and how long a gang waits."""
+"""Checks pod counts and waiting times of workloads that KAI's podgrouper refuses or ignores."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ DURATION_INVALID = Rule(
 
 
 def check_replicas(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every workload, and every hand-written PodGroup."""
+    """Checks every workload, and every hand-written PodGroup."""
     for workload in fleet.workloads:
         if podgrouper.is_made_by_kai(workload):
             yield from _kubeflow(workload)
@@ -120,7 +120,7 @@ def _submits(workload: FleetWorkload) -> bool:
 
 
 def _job_set(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """Jobs that have fewer pods at a time than KAI waits for."""
+    """Finds jobs of a JobSet that run fewer pods at a time than KAI waits for."""
     spec = workload.declared.spec
     if spec.kind != "JobSet" or not podgrouper.makes_jobs(workload):
         return
@@ -141,7 +141,7 @@ def _job_set(workload: FleetWorkload) -> Iterator[Diagnostic]:
 
 
 def _ignored(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """Each place of batch-min-member but the one that is read."""
+    """Reports batch-min-member in places where KAI does not read it."""
     places = [ROOT, *(item.job_annotations[0] for item in workload.replicas if item.job_annotations)]
     places += [item.annotations_path for item in workload.templates]
     read = {podgrouper.minimum_path(workload)}

@@ -1,4 +1,4 @@
-"""What pods ask for has names that an API server takes, and GPUs are asked for as KAI counts them."""
+"""Checks that resource names are valid for an API server, and that pods ask for GPUs in a way that KAI counts."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ GPU_NAME = Rule(
     protects=Waiving.CONFIG,
 )
 NATIVE = ("cpu", "ephemeral-storage", "memory")
-"""Resources of Kubernetes' own that a container may ask for; huge pages have a size behind their name."""
+"""Kubernetes' own resources for containers. Huge pages are missing, because their names end with a size."""
 _HUGE_PAGES = "hugepages-"
 _CLAIMED = "deviceclass.resource.kubernetes.io/"
-"""Before the name of a device class, of which one is asked for (Kubernetes 1.34)."""
+"""Prefix of a device class that a container requests as a resource (Kubernetes 1.34)."""
 _DOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 _QUALIFIED = late_pattern(rf"{_DOMAIN}/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _SLIPS = 2
-"""Slips that a name may have to be taken for one of GPUs."""
+"""Maximum number of typing errors in a name that is still taken for a GPU resource."""
 GPUS_UNKNOWN = Rule(
     "gpus-unknown",
     Severity.WARNING,
@@ -76,7 +76,7 @@ GPU_ANNOTATION = Rule(
 
 
 def resources_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:
-    """Names in limits and requests."""
+    """Checks the names in limits and requests."""
     what, path, amounts = part
     if what == "annotations":
         for name in amounts:
@@ -97,7 +97,7 @@ def resources_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:
 
 
 def is_misnamed(name: str) -> bool:
-    """Whether a resource is called wrongly, so that nothing else needs to be said of it."""
+    """Whether a resource has a wrong name. Other rules then need not report the resource."""
     return bool(_refused(name) or _meant(name))
 
 
@@ -122,8 +122,8 @@ def _name(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
 
 
 def _refused(name: str) -> str:
-    """Why an API server refuses it; empty where it does not. Follows ``ValidateContainerResourceName`` of Kubernetes
-    1.35 (pkg/apis/core/validation).
+    """Returns why an API server refuses a name; empty if the name is valid. Follows ``ValidateContainerResourceName``
+    of Kubernetes 1.35 (pkg/apis/core/validation).
     """
     if name.startswith((_HUGE_PAGES, _CLAIMED)):
         return ""
@@ -140,7 +140,7 @@ def _refused(name: str) -> str:
 
 
 def _meant(name: str) -> str:
-    """The resource that a name is a slip of; empty where there is none."""
+    """Returns the resource that a name misspells; empty if there is no such resource."""
     domain, slash, last = name.rpartition("/")
     if domain.startswith("requests.") and gpus.is_counted(name.removeprefix("requests.")):
         return name.removeprefix("requests.")
@@ -167,27 +167,27 @@ def _meant(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """A pod template, and where its parts stand."""
+    """A pod template, and the places of its parts."""
 
     origin: Origin
     spec: PodSpec
     path: KeyPath
-    """Of its spec."""
+    """Path of the PodSpec."""
     annotations: Mapping[str, str]
     notes: KeyPath
-    """Of its annotations."""
+    """Path of the annotations."""
     count: int = 1
-    """How many are made of it."""
+    """Number of pods that the template makes."""
     made_of: KeyPath | None = None
-    """Where its kind has fields of its own instead of a PodSpec, those."""
+    """Path of the kind's own fields, if the kind has no PodSpec."""
 
     def note(self, name: str) -> Location:
-        """Where an annotation stands."""
+        """Returns the place of an annotation."""
         return self.origin.locate((*self.notes, name), key=True)
 
 
 def check_gpu_requests(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Pod templates of workloads and PodCliqueSets. What OSMO's tasks ask for themselves is always whole GPUs."""
+    """Checks pod templates of workloads and PodCliqueSets. Tasks of OSMO always ask for whole GPUs."""
     for group in fleet.pod_groups:
         for pod in pods_of(group):
             yield from _unknown_number(pod, _channels(fleet, group.backend, group.namespace))
@@ -205,7 +205,7 @@ def check_gpu_requests(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _channels(fleet: Fleet, backend: FleetBackend, namespace: str) -> Collection[str]:
-    """The claim templates of the ComputeDomains of a namespace: their claims give no GPUs."""
+    """Returns the claim templates of ComputeDomains in a namespace, whose claims give no GPUs."""
     domains = fleet.compute_domains
     return (
         [name for cluster, space, name in domains if (cluster, space) == (backend.name, namespace)] if domains else ()
@@ -213,14 +213,14 @@ def _channels(fleet: Fleet, backend: FleetBackend, namespace: str) -> Collection
 
 
 def check_pod_gpus(origin: Origin, spec: PodSpec, annotations: Mapping[str, str]) -> Iterator[Diagnostic]:
-    """A Pod that is made here."""
+    """Checks a Pod that kubectl-tas makes."""
     pod = Pod(origin, spec, ("spec",), annotations, ROOT)
     yield from _unknown_number(pod)
     yield from _refused_notes(pod)
 
 
 def pods_of(item: object) -> Iterator[Pod]:
-    """The pod templates of a workload or a PodCliqueSet, and the Pods of a hand-written PodGroup; of others none."""
+    """Yields pod templates of a workload or PodCliqueSet, or the Pods of a hand-written PodGroup; else nothing."""
     if isinstance(item, FleetPodGroup):
         for member in item.pods:
             yield Pod(member.origin, member.spec.spec, ("spec",), member.spec.metadata.annotations, ROOT)
@@ -243,7 +243,7 @@ def pods_of(item: object) -> Iterator[Pod]:
 
 
 def _unread(item: Submission, pods: Sequence[Pod]) -> Iterator[Diagnostic]:
-    """Annotations that stand above the pod templates, which no controller copies to pods."""
+    """Reports annotations above the pod templates, which no controller copies to pods."""
     if not isinstance(item, FleetWorkload | SubmittedSet):
         return
     origin = item.declared.origin
@@ -262,7 +262,7 @@ def _unread(item: Submission, pods: Sequence[Pod]) -> Iterator[Diagnostic]:
 
 
 def _unknown_number(pod: Pod, channels: Collection[str] = ()) -> Iterator[Diagnostic]:
-    """``channels`` are claim templates of which the claims give no GPUs."""
+    """Reports GPUs whose number no file says. The claims of the claim templates ``channels`` give no GPUs."""
     if gpus.has_memory(pod.annotations):
         message = f"the share of a GPU that {gpus.MEMORY} {pod.annotations[gpus.MEMORY]} asks for depends on the node"
         hint = f"kubectl-tas counts it as a hundredth of a GPU; use {gpus.FRACTION} if the quota must hold."
@@ -286,7 +286,7 @@ def _unknown_number(pod: Pod, channels: Collection[str] = ()) -> Iterator[Diagno
 
 
 def _place_of(origin: Origin, path: KeyPath, name: str) -> Location:
-    """Where a resource is named below a path, as a key or as a value."""
+    """Returns the first place below a path that names a resource, as a key or as a value."""
     waiting = [path]
     while waiting:
         path = waiting.pop()
@@ -302,7 +302,7 @@ def _place_of(origin: Origin, path: KeyPath, name: str) -> Location:
 
 
 def _uncounted(origin: Origin, holder: KeyPath) -> Iterator[Diagnostic]:
-    """Accelerators in the resources of a container, of a pod, or of the nodes of a TrainJob."""
+    """Reports accelerators in the resources of a container, of a pod, or of the nodes of a TrainJob."""
     key = "resourcesPerNode" if origin.value((*holder, "resourcesPerNode")) is not None else "resources"
     written = origin.value((*holder, key))
     if not isinstance(written, dict):
@@ -325,7 +325,7 @@ def _not_charged(name: str, place: Location) -> Iterator[Diagnostic]:
 
 
 def _refused_notes(pod: Pod) -> Iterator[Diagnostic]:
-    """Follows KAI 0.17's ``gpu_request_validator.go``."""
+    """Checks annotations for parts of a GPU. Follows ``gpu_request_validator.go`` of KAI 0.17."""
     notes = pod.annotations
     for name, is_right, wanted in (
         (gpus.FRACTION, gpus.is_fraction, "a number between 0 and 1, such as 0.5"),

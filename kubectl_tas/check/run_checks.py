@@ -1,4 +1,4 @@
-"""A source in, the fleet and all that is wrong with it out: what every command that judges a repository does."""
+"""Loads, resolves and checks a repository, for every command that judges one, and applies rule settings and waivers."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ OFF = "off"
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A repository that was read and checked."""
+    """A repository after loading and checking."""
 
     fleet: Fleet
     found: tuple[Diagnostic, ...]
-    """All findings, as the rules have them."""
+    """All findings, with the severities of their rules."""
     complete: bool
-    """False where a document could not be read: what seems to be missing may stand in it."""
+    """False if a document could not be read. Seemingly missing objects may be in that document."""
     refused: tuple[str, ...]
-    """What is wrong with the settings of templates that the command line gives."""
+    """Errors in the template settings of the command line."""
 
 
 def judge(
@@ -56,8 +56,8 @@ def judge(
     settings: Sequence[Setting] = (),
     adjust: Callable[[Repository], Repository] | None = None,
 ) -> Judged:
-    """Loads, resolves and checks what ``source`` holds, changed by ``adjust``; ``tick`` and ``settings`` are those of
-    ``load_repository``. Raises TasError where it cannot be read.
+    """Loads, resolves and checks the repository in ``source``, changed by ``adjust``. ``load_repository`` explains
+    ``tick`` and ``settings``. Raises TasError if the source cannot be read.
     """
     loaded = load_repository(source, tick, settings)
     if loaded.refused:
@@ -70,7 +70,7 @@ def judge(
 def settled(
     found: Iterable[Diagnostic], fleet: Fleet, base: Base | None, *, complete: bool
 ) -> tuple[tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
-    """The findings that count, as the repository has them, in order; and those that comments waive."""
+    """Returns the findings that count, with the severities of the Config and in order, and the waived findings."""
     all_ = settle(found, fleet, base, complete=complete)
     secret = {(x.location.path, x.location.line) for x in all_ if x.rule == SECRET_IN_CLEAR and x.location}
     if secret:
@@ -79,7 +79,7 @@ def settled(
 
 
 def _without_source(item: Diagnostic, secret: set[tuple[str, int]]) -> Diagnostic:
-    """A finding that does not show a line with a secret."""
+    """Returns a finding without the text of its line, if that line holds a secret."""
     place = item.location
     is_secret = place is not None and (place.path, place.line) in secret
     return replace(item, location=replace(place, source="")) if place and is_secret else item
@@ -87,17 +87,17 @@ def _without_source(item: Diagnostic, secret: set[tuple[str, int]]) -> Diagnosti
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """What is compared with: its settings decide of rules that protect others."""
+    """The revision that a change is compared with. Its settings apply to rules that protect others."""
 
     revision: str
     rules: Mapping[str, str]
 
 
 def settle(found: Iterable[Diagnostic], fleet: Fleet, base: Base | None, *, complete: bool) -> tuple[Diagnostic, ...]:
-    """Findings with the severity that the Config gives them, without those that it puts off, in order.
+    """Returns the findings in order, with the severity that the Config sets. Omits findings that the Config turns off.
 
-    Those that a comment waives name it. Where loading was not ``complete``, a comment may wait for a rule that could
-    not be asked yet, so none is called unused.
+    A waived finding names its comment. If loading was not ``complete``, some rules could not run, so no comment is
+    reported as unused.
     """
     rules, waivers = fleet.config.rules, fleet.repository.waivers
     if not rules and not waivers and not (base and base.rules) and fleet.repository.refused_config is None:
@@ -120,7 +120,7 @@ def settle(found: Iterable[Diagnostic], fleet: Fleet, base: Base | None, *, comp
 
 
 def _unread_declarations(refused: Origin | None) -> set[str]:
-    """What is said of kinds that a Config with errors adds: with the errors mended they are known."""
+    """Returns the messages about kinds that a faulty Config declares. A corrected Config makes the kinds known."""
     config = refused.value(()) if refused is not None else None
     specs = mappings(list(config.values())) if isinstance(config, dict) else ()  # the key "spec" may be the error
     items = (item for spec in specs for field in ("kinds", "companions") for item in mappings(spec.get(field)))
@@ -128,7 +128,7 @@ def _unread_declarations(refused: Origin | None) -> set[str]:
 
 
 def _set(diagnostic: Diagnostic, rules: Mapping[str, str], base: Base | None) -> Iterator[Diagnostic]:
-    """A finding as it is set; nothing where it is put off."""
+    """Yields a finding with the severity that ``rules`` sets; nothing if the rule is off."""
     rule = diagnostic.rule
     if rule.waiving is Waiving.NOBODY:
         yield diagnostic
@@ -144,7 +144,7 @@ def _set(diagnostic: Diagnostic, rules: Mapping[str, str], base: Base | None) ->
 
 
 def _settings(fleet: Fleet) -> Iterator[Diagnostic]:
-    """What is wrong with ``spec.rules``, of a Config that has other errors too."""
+    """Checks ``spec.rules``, even of a Config with other errors."""
     config = fleet.repository.config
     origin = config.origin if config else fleet.repository.refused_config
     written = origin.value(("spec", "rules")) if origin else None

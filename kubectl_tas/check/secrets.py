@@ -1,4 +1,4 @@
-"""Secrets that stand in a file: in variables, words of a command line, files of tasks and ConfigMaps."""
+"""Finds secrets in clear text: in variables, command lines, files of tasks, and ConfigMaps."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FILE = "Put it into a Secret, and mount that."
 
 
 def secrets_of(origin: Origin, part: Part, but: Collection[str] = ()) -> Iterator[Diagnostic]:
-    """Those in the variables and on the command line of a container, but for the variables and words in ``but``."""
+    """Finds secrets in a container's variables and command line, except for the variables and words in ``but``."""
     what, path, container = part
     if what != "container":
         return
@@ -47,7 +47,7 @@ def secrets_of(origin: Origin, part: Part, but: Collection[str] = ()) -> Iterato
 
 
 def _may_hold(names: Iterable[object], *texts: Iterable[object]) -> bool:
-    """Whether a closer look is worth its time: one look at all names, and one at all texts."""
+    """Whether a detailed search is worth its time. Searches all names at once, and all texts at once."""
     said = "\n".join([name for name in names if isinstance(name, str)]).upper()
     if "TOKEN" in said or "KEY" in said or "PASS" in said or "SECRET" in said:
         return True
@@ -55,7 +55,7 @@ def _may_hold(names: Iterable[object], *texts: Iterable[object]) -> bool:
 
 
 def check_secrets(fleet: Fleet) -> Iterator[Diagnostic]:
-    """What tasks of workflows and ConfigMaps hold; workloads are walked by check.keys."""
+    """Finds secrets in tasks of workflows and in ConfigMaps; check.keys covers workloads."""
     for workflow in fleet.workflows:
         tasks = [item for group in workflow.groups for item in group.tasks]
         names: list[object] = []
@@ -94,6 +94,6 @@ def _of_task(origin: Origin, path: KeyPath, task: Task) -> Iterator[Diagnostic]:
 
 
 def _found(what: str, kind: str, place: Location, hint: str) -> Diagnostic:
-    """The finding; its place has no text, which would show the secret."""
+    """Returns the finding. Its place has no text, because the text would show the secret."""
     shown = replace(place, source="", length=1, source_column=1)
     return Diagnostic(SECRET_IN_CLEAR, f"{what} holds {kind} in clear", shown, hint=hint)

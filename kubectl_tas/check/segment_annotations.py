@@ -1,4 +1,4 @@
-"""Segments of workloads: their sizes can be used, they say something, and the release makes them."""
+"""Checks segments of workloads: valid sizes, useful levels, and support by the KAI release."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ SEGMENT_PREVIEW = Rule(
 
 
 def check_segment_sizes(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every replica type whose template says something about segments, and how a kind itself divides its pods."""
+    """Checks every replica type whose template configures segments, and kinds that divide their pods themselves."""
     for workload in fleet.workloads:
         for item in workload.templates:
             if item.template is not None and (item.is_divided or workload.declared.spec.divided is None):
@@ -113,7 +113,7 @@ def check_segment_sizes(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _own_division(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
-    """What a LeaderWorkerSet's own webhook demands of a subGroupPolicy."""
+    """Checks a subGroupPolicy as LeaderWorkerSet's own webhook does."""
     division = workload.declared.spec.own_division
     if division is None or division.size is None or not item.is_divided:
         return
@@ -129,7 +129,7 @@ def _own_division(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagno
 
 
 def _unplaced(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
-    """Segments that KAI makes because the kind itself divides its pods, and that nothing places."""
+    """Reports segments that KAI makes because the kind divides its pods, but that nothing places."""
     division, segments = workload.declared.spec.own_division, item.segments
     if segments is None or division is None or not makes_segments(workload, item):
         return
@@ -140,7 +140,7 @@ def _unplaced(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic
 
 
 def _made(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
-    """What is wrong with segments that KAI makes, where their size is right."""
+    """Reports errors in segments with a valid size that KAI makes."""
     found = never_runs(workload, item)
     if found is None or item.segments is None:
         yield from _unplaced(workload, item)
@@ -151,7 +151,7 @@ def _made(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
 
 
 def _index_label(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
-    """Where KAI makes the segments itself it reads another label, which _index says."""
+    """Checks the name of the index label. If KAI makes the segments itself, see ``_index`` instead."""
     label = item.annotations.get(labels.POD_INDEX_LABEL)
     if label is not None and not makes_segments(workload, item) and not re.fullmatch(QUALIFIED_NAME, label):
         message = f'{labels.POD_INDEX_LABEL} must be a label such as {labels.JOB_INDEX}, not "{label}"'
@@ -160,7 +160,7 @@ def _index_label(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnos
 
 
 def _sizes(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
-    """The sizes that annotations have: usable, and all the same."""
+    """Checks that the sizes in annotations are valid and equal."""
     most, sizes, division = _pods(workload, item), segment_sizes(workload.declared.spec, item), None
     if workload.declared.spec.own_division is not None:
         division = workload.declared.spec.own_division.path
@@ -182,14 +182,14 @@ def _sizes(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
 
 
 def _pods(workload: FleetWorkload, item: ReplicaType) -> int:
-    """The most pods that a segment can have; the leader may be in the first one."""
+    """Returns the maximum number of pods in a segment. The first segment may include the leader."""
     division = workload.declared.spec.own_division
     leads = item.is_divided and row(workload).leads_segments
     return item.replicas + int(leads and not (division and division.leader_excluded))
 
 
 def _pods_of(workload: FleetWorkload, item: ReplicaType) -> str:
-    """The pods that a segment is part of, in words."""
+    """Returns words for the pods that a segment is part of."""
     pods = _pods(workload, item)
     if pods > item.replicas:
         return f"{pods} pod{'' if pods == 1 else 's'} of a group"
@@ -199,7 +199,7 @@ def _pods_of(workload: FleetWorkload, item: ReplicaType) -> str:
 
 
 def check_segments(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every workload that asks for segments."""
+    """Checks every workload that asks for segments."""
     for workload in fleet.workloads:
         yield from _on_root(workload)
         divided = next((item for item in workload.replicas if item.is_divided), None)
@@ -222,7 +222,7 @@ def check_segments(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _on_root(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """KAI reads most annotations about segments on pod templates alone."""
+    """Reports segment annotations on a workload. KAI reads most of them only on pod templates."""
     for name in labels.SEGMENT_ANNOTATIONS:
         if name not in workload.declared.spec.root_annotations and name in workload.declared.spec.metadata.annotations:
             message = f"{name} is ignored on the workload: segments belong to the pods of one template"
@@ -231,7 +231,7 @@ def _on_root(workload: FleetWorkload) -> Iterator[Diagnostic]:
 
 
 def _differs(workload: FleetWorkload, item: ReplicaType, divided: ReplicaType) -> Iterator[Diagnostic]:
-    """What pytorch_grouper.go and lws_grouper.go read of the pod at hand, and only else of the workers' template."""
+    """Reports templates that differ: KAI reads the current pod's first (pytorch_grouper.go and lws_grouper.go)."""
     size = () if podgrouper.row(workload).leads_segments else (labels.SEGMENT_SIZE,)
     is_made = divided.segments or any(name in item.annotations for name in size)
     if item.path == divided.path or not (is_made and podgrouper.makes_segments(workload, divided)):
@@ -247,7 +247,7 @@ def _differs(workload: FleetWorkload, item: ReplicaType, divided: ReplicaType) -
 
 
 def _same(divided: ReplicaType, name: str) -> tuple[str, ...]:
-    """What says the same as an annotation of the pods that are divided."""
+    """Returns the values that mean the same as an annotation of the divided pods."""
     placement, own = divided.segments.placement if divided.segments else None, divided.annotations.get(name)
     if name == labels.TOPOLOGY and placement is not None:
         return placement.topology, placement.known.name if placement.known else placement.topology
@@ -268,7 +268,7 @@ def _ignored(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]
 
 
 def _why(workload: FleetWorkload, ignored: Ignored) -> tuple[str, str]:
-    """Why annotations about segments are ignored, and what to do about it."""
+    """Returns why KAI ignores annotations about segments, and what to do instead."""
     kind, pool, row = workload.kind, workload.pool, podgrouper.row(workload)
     match ignored:
         case Ignored.NO_KAI:
@@ -320,7 +320,7 @@ def _incomplete(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnost
 
 
 def _index(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
-    """The podgrouper of no release up to 0.17.0 reads which label holds the index: it knows those of its kinds."""
+    """Reports an index label that KAI ignores: up to 0.17.0 the podgrouper uses a fixed label for each kind."""
     label, name = item.annotations.get(labels.POD_INDEX_LABEL), labels.POD_INDEX_LABEL
     if item.segments and label not in (None, item.segments.index_label):
         message = f"{name} is ignored: of a {workload.kind} KAI reads the label {item.segments.index_label}"
@@ -329,7 +329,7 @@ def _index(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
 
 
 def _whole(workload: FleetWorkload) -> str:
-    """That whole segments are waited for, where those are more pods than the workload needs."""
+    """Returns words that KAI waits for whole segments, if these have more pods than the workload needs."""
     asked, waited = sum(podgrouper.minimums(workload)), sum(podgrouper.needed(workload))
     return f", but KAI waits for whole ones: {waited} pods, not {asked}" if waited > asked else ""
 
@@ -351,7 +351,7 @@ def _unsupported(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnos
 
 
 def _levels(workload: FleetWorkload, item: ReplicaType, segments: Placement) -> Iterator[Diagnostic]:
-    """Levels of segments against what their replica type, or else the workload, requires."""
+    """Checks levels of segments against the level that their replica type or the workload requires."""
     own = item.placement if podgrouper.has_sub_group(workload, item) else None
     above = own if own and own.required else workload.placement
     if above is None or above.required is None or above.known is None or above.topology != segments.topology:
@@ -376,7 +376,7 @@ def _levels(workload: FleetWorkload, item: ReplicaType, segments: Placement) -> 
 
 
 def _elastic(workload: FleetWorkload, item: ReplicaType, minimum: int, waited: int) -> Iterator[Diagnostic]:
-    """Pods that a release waits for, and a newer one would not."""
+    """Reports pods that the release of KAI waits for, but a newer release does not."""
     release = workload.pool.backend.release
     if release is None or not podgrouper.makes_sub_groups(workload) or podgrouper.is_refused(workload, item):
         return

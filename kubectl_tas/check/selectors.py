@@ -1,4 +1,4 @@
-"""Objects that select pods select some, of their own work, with the ports that they name."""
+"""Checks objects that select pods: whether they select any, only pods of their own work, and with existing ports."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _BY_CONTROLLERS = frozenset(
         *(f"app.kubernetes.io/{name}" for name in ("created-by", "managed-by", "part-of")),
     }
 )
-"""Labels, and domains of labels, that Kubernetes, operators and this tool give to pods beside those of templates."""
+"""Labels, and domains of labels, that Kubernetes, operators or kubectl-tas add to pods. Templates lack these labels."""
 _NAMES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("batch.kubernetes.io/job-name", "job-name"), ("Job",)),
     "jobset.sigs.k8s.io/jobset-name": ("JobSet", "TrainJob"),
@@ -59,22 +59,22 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "ray.io/cluster": ("RayCluster",),
     "training.kubeflow.org/job-name": ("JAXJob", "MPIJob", "PyTorchJob", "TFJob", "XGBoostJob"),
 }
-"""Labels among these whose value is the name of the work, and the kinds of that."""
+"""Labels whose value is the name of work, with the kinds of that work."""
 _WITHOUT = ("NotIn", "DoesNotExist")
-"""Conditions that pods without any label fulfil."""
+"""Operators of conditions that pods without any label fulfil."""
 _PLAIN = ("CronJob", "Deployment", "Job", "Pod", "StatefulSet")
-"""Kinds to whose containers nobody adds ports."""
+"""Kinds whose containers have only the ports in their templates."""
 _SELECTORS = {
     "PodDisruptionBudget": "selector",
     "NetworkPolicy": "podSelector",
     "CiliumNetworkPolicy": "endpointSelector",
 }
 _Carried = dict[Space, dict[str, dict[str, list[Pods]]]]
-"""Pods by their spaces, and by the keys and the values of their labels."""
+"""Pods by space, label key and label value."""
 
 
 def check_selectors(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every such object; one without the field selects nothing, or an API server refuses it."""
+    """Checks network policies and PodDisruptionBudgets. An object without a selector selects nothing or is refused."""
     for item in fleet.companions:
         field = _SELECTORS.get(item.kind)
         selector = item.declared.origin.value(("spec", field)) if field is not None else None
@@ -92,7 +92,7 @@ def check_selectors(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every selector that demands a label, against the pods of its namespace."""
+    """Compares every selector that requires a label with the pods of its namespace."""
     selections = [(part, item) for part in fleet.mentions for item in part.selections]
     if not selections:
         return
@@ -130,7 +130,7 @@ def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _of_work(called: Mapping[tuple[Space, str], set[str]], locate: Finder, item: Selection) -> Diagnostic | None:
-    """The finding of a label with the name of work that is a slip of another; work may come from elsewhere, too."""
+    """Returns a finding if a label misspells the name of work. Other unknown names may belong to work elsewhere."""
     for key, value in _demands(item.selector)[0].items():
         kinds = _NAMES.get(key, ())
         known = {name for kind in kinds for name in called.get((item.space, kind), ())}
@@ -148,7 +148,7 @@ def _labels(item: Selection) -> KeyPath:
 def _near(
     there: Mapping[str, Mapping[str, list[Pods]]], wanted: Mapping[str, str], conditions: Iterable[dict[str, Any]]
 ) -> Iterator[Pods]:
-    """The pods that fulfil the first demand of a selector."""
+    """Yields the pods that fulfil the first requirement of a selector."""
     for key, value in wanted.items():
         yield from there.get(key, {}).get(value, ())
         return
@@ -158,21 +158,21 @@ def _near(
 
 
 def _wanted(selector: Mapping[str, Any]) -> tuple[dict[str, str], list[dict[str, Any]]]:
-    """The labels and the conditions on labels of a selector, without those of labels that controllers write."""
+    """Returns a selector's labels and conditions on labels, without those for labels that controllers write."""
     pairs, conditions = _demands(selector)
     labels_ = {str(key): str(value) for key, value in pairs.items() if _is_written(key)}
     return labels_, [part for part in conditions if _is_written(part.get("key"))]
 
 
 def _demands(selector: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The labels and the conditions on labels of a selector."""
+    """Returns a selector's labels and conditions on labels."""
     pairs = selector.get("matchLabels")
     conditions = [part for part in listed(selector.get("matchExpressions")) if isinstance(part, dict)]
     return pairs if isinstance(pairs, dict) else {}, conditions
 
 
 def _is_written(key: object) -> bool:
-    """Whether nobody but the author of a pod template writes a label."""
+    """Whether only the author of a pod template writes a label."""
     name = str(key)
     return name not in _BY_CONTROLLERS and name.rpartition("/")[0] not in _BY_CONTROLLERS
 
@@ -185,7 +185,7 @@ def _selects(wanted: Mapping[str, str], conditions: Iterable[dict[str, Any]], ca
 def _nothing(
     locate: Finder, item: Selection, wanted: Mapping[str, str], there: Mapping[str, Mapping[str, object]]
 ) -> Diagnostic:
-    """The finding at the first label that no pod of the namespace has, else at the selector."""
+    """Returns a finding at the first label that no pod of the namespace has, else at the selector."""
     path, hint, is_key = item.path, f"Select labels that pod templates in namespace {item.space[1]} have.", False
     said = "its labels"
     for key, value in wanted.items():
@@ -200,7 +200,7 @@ def _nothing(
 
 
 def _ports(locate: Finder, item: Selection, found: Sequence[Pods]) -> Iterator[Diagnostic]:
-    """The ports of pods that a Service names, and that none of them has."""
+    """Reports named ports of a Service that none of the selected pods has."""
     known = sorted({port for pods in found for port in pods.ports})
     is_known = all(pods.kind in _PLAIN for pods in found)
     for index, port in item.ports if found else ():
@@ -214,14 +214,14 @@ def _ports(locate: Finder, item: Selection, found: Sequence[Pods]) -> Iterator[D
 
 
 def _is_own(selector: Mapping[str, Any]) -> bool:
-    """Whether it demands a label; not one that all pods of this tool have."""
+    """Whether a selector requires a label that distinguishes pods, so not the one that all pods of kubectl-tas have."""
     pairs, conditions = _demands(selector)
     keys = [*pairs, *(part.get("key") for part in conditions if part.get("operator") not in _WITHOUT)]
     return any(key != labels.MANAGED_BY for key in keys)
 
 
 def _sharing(fleet: Fleet, item: FleetCompanion) -> tuple[str, ...]:
-    """The pools and subpools whose work runs in the namespace of an object."""
+    """Returns the pools and subpools whose work runs in the namespace of a companion."""
     places = fleet.namespaces(item.backend)
     leaves = fleet.leaf_queues(item.backend)
     return tuple(sorted(target for queue, target in leaves.items() if item.namespace in places.get(queue, ())))

@@ -1,4 +1,4 @@
-"""The settings fit together: those of the Config, and those of Grove's operator."""
+"""Checks the settings of the Config and of Grove's operator."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ CONTEXT_SHARED = Rule(
     "for work, declare one backend, and list the namespaces in spec.namespaces of its pools.",
 )
 OWN = {"kai": "kai-scheduler", "default": "default-scheduler"}
-"""What the schedulers of each type are called."""
+"""Name of the scheduler of each type."""
 OTHERS = {"kai": OWN["default"], "default": OWN["kai"]}
 _BYPASS = {
     "kai": "pods would be placed by kube-scheduler, without a quota",
     "default": "KAI would have to place pods without a queue",
 }
 MOST_OBJECTS = 1000
-"""Objects that kustomize builds in a second or a few."""
+"""Maximum number of objects that kustomize builds within a few seconds."""
 LAYOUT_LARGE = Rule(
     "layout-large",
     Severity.WARNING,
@@ -97,7 +97,7 @@ HOST_LABEL = Rule(
 
 
 def check_config(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Versions, folders and priority classes of the Config."""
+    """Checks versions, scheduler names, contexts, folders and priority classes of the Config."""
     config = fleet.repository.config
     if config is None:
         return
@@ -130,7 +130,7 @@ def check_config(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _scheduler_name(config: Declared[Config], backend: FleetBackend) -> Iterator[Diagnostic]:
-    """kube-scheduler answers to default-scheduler, and KAI to kai-scheduler where its chart says nothing else."""
+    """Checks scheduler.name: kube-scheduler answers to default-scheduler, KAI by default to kai-scheduler."""
     name, kind = backend.scheduler_name, backend.spec.scheduler.type
     place = config.at("spec", "backends", backend.index, "scheduler", "name")
     if name == OTHERS[kind]:
@@ -152,14 +152,14 @@ def _context(config: Declared[Config], before: Iterable[FleetBackend], backend: 
 
 
 def newer(what: str, version: str, newest: str, place: Location) -> Diagnostic:
-    """That a ``version`` of KAI or Grove is read as the ``newest`` known one."""
+    """Returns a finding that ``version`` of KAI or Grove is treated as ``newest``, the newest known one."""
     message = f"kubectl-tas does not know {what} {version} yet, and checks for {newest}"
     hint = "Update kubectl-tas, or look at the release notes for what changed."
     return Diagnostic(VERSION_NEWER, message, place, hint=hint)
 
 
 def check_operator(fleet: Fleet) -> Iterator[Diagnostic]:
-    """The one configuration that counts."""
+    """Checks the OperatorConfiguration that applies."""
     grove = fleet.grove
     if grove is None or grove.operator is None or grove.is_disabled:
         return
@@ -177,7 +177,7 @@ def check_operator(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def check_admin_sources(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every such document; the setting is their cause where the Config has one."""
+    """Reports documents outside the admin folders. The cause is the setting, if the Config has one."""
     config, folders = fleet.repository.config, fleet.config.adminSources
     is_set = config is not None and "adminSources" in config.spec.spec.model_fields_set
     cause = config.at("spec", "adminSources") if config is not None and is_set else None
@@ -186,7 +186,7 @@ def check_admin_sources(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def check_layout(fleet: Fleet) -> Iterator[Diagnostic]:
-    """What has a folder with a kustomization of its own. Objects that are counted are there at least."""
+    """Checks the size of every folder with a kustomization. Counts only objects that are certain."""
     config, is_sharded = fleet.repository.config, fleet.config.layout == "sharded"
     units: dict[tuple[str, str], list[tuple[int, Declared[Any]]]] = {}
     for backend, pool, declared, objects in _objects(fleet):
@@ -205,7 +205,7 @@ def check_layout(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _objects(fleet: Fleet) -> Iterator[tuple[FleetBackend, FleetPool | None, Declared[Any], int]]:
-    """How many objects each document becomes, where; the pool is that of work alone."""
+    """Yields the number of objects for each document, with its backend, and for work with its pool."""
     for pool in fleet.pools:
         yield pool.backend, None, pool.declared, 2 + len(pool.subpools)
     for sent in fleet.submissions:

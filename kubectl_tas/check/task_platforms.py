@@ -1,4 +1,4 @@
-"""Platforms of pools: tasks ask for what their platform allows, and pod templates make pods that a cluster accepts."""
+"""Checks that tasks ask only for what their platform allows, and that pods from pod templates are valid."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ _COMPARED = {
     "LE": (operator.le, "at most "),
     "EQ": (operator.eq, ""),
 }
-"""How operands are compared, and what is said of one that fails."""
+"""The comparison of each operator, and words for the message if the comparison fails."""
 _RESERVED_PREFIXES = ("kai.scheduler/", labels.OWN_PREFIX)
 _RESERVED = {
     "labels": {labels.MANAGED_BY, *LABELS},
@@ -102,7 +102,7 @@ _RESERVED = {
 _RESERVED_FIELDS = ("schedulerName", "priorityClassName", "restartPolicy", "hostname", "subdomain")
 _LABEL_VALUE: TypeAdapter[str] = TypeAdapter(LabelValue, config=ConfigDict(defer_build=True))
 _FIELDS = {"USER_CPU": "cpu", "USER_GPU": "gpu", "USER_MEMORY": "memory", "USER_STORAGE": "storage"}
-"""The field of a resource that a token is filled in from."""
+"""The field of a resource that fills in a token."""
 _UNITS = {
     "": Fraction(1),
     "m": Fraction(1, 1000),
@@ -112,12 +112,12 @@ _UNITS = {
     **{f"{letter}iB": Fraction(1024) ** power for power, letter in enumerate("KMGTPE")},
     **{letter: Fraction(1000) ** power / 1024 for power, letter in enumerate("kMGTPE", start=1)},
 }
-"""What a number is multiplied by: bytes are counted in KiB, as in OSMO, and a bare number beside them is such."""
+"""Factor of each unit. As in OSMO, bytes are counted in KiB, and a number without a unit compares as KiB."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """The pod of a task as a document, of which each part stands where a pod template says it, else at the task."""
+    """The pod of a task as a document. Each part has its place in the pod template that sets it, else at the task."""
 
     pod: Merged
     declared: Declared[Any]
@@ -130,15 +130,15 @@ class _Made:
 
     @property
     def data(self) -> Any:
-        """The pod."""
+        """Returns the pod."""
         return self.pod.data
 
     def locate(self, path: KeyPath, *, key: bool = False) -> Location:
-        """The place of what is at ``path``."""
+        """Returns the place of the value at ``path``."""
         return self.pod.locate(path, key=key) or self.declared.at(*self.otherwise)
 
     def value(self, path: KeyPath) -> object:
-        """What is at ``path``; None where there is nothing."""
+        """Returns the value at ``path``; None if there is no value."""
         found: Any = self.pod.data
         for step in path:
             if isinstance(found, dict):
@@ -148,17 +148,17 @@ class _Made:
         return found
 
     def source_text(self, path: KeyPath) -> str | None:
-        """Nothing of it is written as it is."""
+        """Returns None: no file contains the text of the whole pod."""
         return None
 
 
 def check_platforms(fleet: Fleet) -> Iterator[Diagnostic]:
-    """The workflows of a pool with platforms or pod templates. What several tasks show is one finding."""
+    """Checks workflows in pools with platforms or pod templates. Reports a finding of several tasks once."""
     yield from _once(_of_workflows(fleet))
 
 
 def check_unused_platforms(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Platforms and pod templates that no workflow uses, each by a task that stands for all."""
+    """Checks platforms and pod templates that no workflow uses, each with one sample task."""
     yield from _once((*_of_pools(fleet), *_of_nodes(fleet)))
 
 
@@ -204,7 +204,7 @@ def _named(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]:
 
 
 def _allowed(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]:
-    """Follows ``validate_privilege_host_mount`` of OSMO (src/utils/job/task.py)."""
+    """Checks a task's access to its node. Follows ``validate_privilege_host_mount`` of OSMO (src/utils/job/task.py)."""
     platform, spec = task.platform, task.platform.spec
     if not platform.name:
         return
@@ -241,7 +241,7 @@ def _reserved(templates: Iterable[Template]) -> Iterator[Diagnostic]:
 
 
 def reserved_in(metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """The paths in a pod template of what kubectl-tas sets."""
+    """Yields the paths in a pod template that kubectl-tas itself sets."""
     for kind, reserved in _RESERVED.items():
         found = metadata.get(kind)
         for key in found if isinstance(found, Mapping) else ():
@@ -255,7 +255,7 @@ def reserved_in(metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterato
 def _pod(
     fleet: Fleet, pool: FleetPool, task: FleetTask, declared: Declared[Any], where: KeyPath, judged: set[str]
 ) -> Iterator[Diagnostic]:
-    """The pod of a task, or of one that stands for all that may come; each kind of pod once."""
+    """Checks the pod of a task, or of a sample task. Each distinct pod is checked once."""
     for problem in task.template.problems:
         yield Diagnostic(POD_TEMPLATE_TOKEN, problem.message, problem.place, hint=problem.hint)
     priority = fleet.config.priorityClasses.NORMAL
@@ -274,8 +274,8 @@ def _pod(
 
 
 def _hidden(pod: Merged, task: FleetTask, declared: Declared[Any]) -> Iterator[Diagnostic]:
-    """Files of a task that stand where its platform mounts something, for which an API server refuses the pod. What the
-    task mounts itself is for check.mounts.
+    """Reports files of a task at a path where its platform mounts something: an API server refuses the pod.
+    check.mounts covers the task's own mounts.
     """
     if not task.spec.files or not is_pod(pod.data["spec"]):
         return
@@ -297,7 +297,7 @@ def _hidden(pod: Merged, task: FleetTask, declared: Declared[Any]) -> Iterator[D
 
 
 def _without(pod: dict[str, Any], task: FleetTask) -> dict[str, Any]:
-    """A pod without what tasks differ in, and what has been checked of them."""
+    """Returns a pod without the fields that differ between tasks. Other rules have checked those."""
     containers = pod["spec"].get("containers")
     if not is_pod(pod["spec"]):
         return pod
@@ -306,7 +306,7 @@ def _without(pod: dict[str, Any], task: FleetTask) -> dict[str, Any]:
 
 
 def _faults(origin: _Made, pool: FleetPool, said: Collection[str]) -> Iterator[Diagnostic]:
-    """What is wrong with a pod; ``said`` is what the task says itself, which is judged there."""
+    """Yields the errors in a pod. Other rules check the values in ``said``, which the task itself sets."""
     notes = origin.data.get("metadata", {})
     for key, value in notes.get("labels", {}).items():
         try:
@@ -337,7 +337,7 @@ def _faults(origin: _Made, pool: FleetPool, said: Collection[str]) -> Iterator[D
 
 
 def _unsound(origin: _Made, error: ValidationError) -> Diagnostic:
-    """What cannot be counted: GPUs that are no whole number, and the like."""
+    """Returns a finding for a value that cannot be counted, for example half a GPU in limits."""
     first = error.errors()[0]
     path = ("spec", *(step for step in first["loc"]))
     message = f'"{first["input"]}" cannot be what a pod asks for'
@@ -345,8 +345,8 @@ def _unsound(origin: _Made, error: ValidationError) -> Diagnostic:
 
 
 def _validated(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]:
-    """Follows ``ResourceAssertion.evaluate`` of OSMO (src/utils/connectors/postgres.py). A validation of which a token
-    has no value holds.
+    """Checks a task against resource validations. Follows ``ResourceAssertion.evaluate`` of OSMO
+    (src/utils/connectors/postgres.py). Skips a validation if one of its tokens has no value.
     """
     for validation in task.platform.validations:
         rule, texts = validation.rule, dict[str, str | None]()
@@ -375,7 +375,7 @@ def _validated(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]
 
 
 def _told(validation: Validation, task: FleetTask) -> str:
-    """The message of a validation; with its tokens in it where one of them has no value."""
+    """Returns the message of a validation, with unfilled tokens if one of them has no value."""
     written = validation.rule.assert_message
     try:
         return filled(written, task.values) or written
@@ -384,13 +384,13 @@ def _told(validation: Validation, task: FleetTask) -> str:
 
 
 def _measured(text: str) -> Fraction | str:
-    """A number, bytes in KiB, or a text."""
+    """Returns a number, with bytes in KiB; or the text itself if it is not an amount."""
     found = AMOUNT.fullmatch(text.strip())
     return Fraction(found[1]) * _UNITS[found[2]] if found is not None and found[2] in _UNITS else text
 
 
 def _place(workflow: FleetWorkflow, task: FleetTask, validation: Validation) -> Location:
-    """Where a resource says what a validation is about; the resource where it does not."""
+    """Returns the place of the resource field that a validation is about, else the place of the resource."""
     used, resource = _used(validation), task.resource
     for token, name in _FIELDS.items():
         if token in used and name in resource.spec.model_fields_set:
@@ -403,12 +403,12 @@ def _used(validation: Validation) -> frozenset[str]:
 
 
 def _node_tokens(validation: Validation) -> list[str]:
-    """Those that say what a node has."""
+    """Returns the tokens for the capacity of a node."""
     return [name for name in NODE_TOKENS if name in _used(validation)]
 
 
 def _of_nodes(fleet: Fleet) -> Iterator[Diagnostic]:
-    """One finding for all such validations, at the first."""
+    """Reports one finding for all validations that compare with nodes, at the first one."""
     found: dict[Location, list[str]] = {}
     for pool in fleet.pools:
         for platform in (pool.platforms.base, *pool.platforms.by_name.values()):

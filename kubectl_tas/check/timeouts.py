@@ -1,4 +1,4 @@
-"""How long work may run, what its exit codes do, and how long its pods may take to end."""
+"""Checks timeouts of work, actions on exit codes, and how long pods of LOW work may take to end."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _GRACE = "terminationGracePeriodSeconds"
 
 
 def check_lifetimes(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Timeouts of the workflows whose pool is known, and exit actions of their tasks."""
+    """Checks timeouts of workflows with a known pool, and exit actions of their tasks."""
     for workflow in fleet.workflows:
         yield from _timeout(workflow)
         for group in workflow.groups:
@@ -55,7 +55,7 @@ def check_lifetimes(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def check_default_lifetimes(fleet: Fleet) -> Iterator[Diagnostic]:
-    """What pools say of timeouts and exit actions."""
+    """Checks the default timeouts and exit actions of pools."""
     for pool in fleet.pools:
         yield from _defaults(pool.declared)
         ranges = code_ranges(pool.declared.spec.spec.default_exit_actions)
@@ -104,7 +104,7 @@ def _codes(declared: Declared[Any], path: KeyPath, ranges: Sequence[CodeRange]) 
 
 
 def check_evictions(fleet: Fleet) -> Iterator[Diagnostic]:
-    """All pods of LOW work, each pod template of a platform once."""
+    """Checks all pods of LOW work, and each pod template of a platform once."""
     most = fleet.config.grace_seconds
     seen: set[Location] = set()
     for item in fleet.submissions:

@@ -1,4 +1,4 @@
-"""No two things have one name."""
+"""Checks that no two objects share a name."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ NAME_COLLISION = Rule(
     "alone: two with one name in different namespaces of a cluster are one gang to KAI, charged to either queue.",
 )
 _Generated = Iterator[tuple[tuple[str, ...], object, "_Named"]]
-"""Identity, source and place of every generated object whose name could meet another's."""
+"""The identity, source, name and place of each generated object that could collide with another one."""
 
 
 def check_unique(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Names of what is shared, within their kind, and among the objects that it becomes."""
+    """Checks names of shared documents, within their kind and among the generated objects."""
     repository = fleet.repository
     config = repository.config
     if config is not None:
@@ -69,7 +69,7 @@ def check_unique(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def check_unique_work(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Names of work, within its kind, within a workflow or workload, and among the objects that it becomes."""
+    """Checks names of work, within its kind, within a workflow or workload, and among the generated objects."""
     repository = fleet.repository
     for cluster in fleet.backends:
         own = [item for item in fleet.pod_clique_sets if item.backend == cluster]
@@ -93,14 +93,14 @@ def check_unique_work(fleet: Fleet) -> Iterator[Diagnostic]:
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """A name and where it stands; the place is looked up when it is needed."""
+    """A name in a document. Its place is computed only when needed."""
 
     name: str
     declared: Declared[Any]
     path: KeyPath = ("metadata", "name")
     is_key: bool = False
     namespace: str = ""
-    """Of a PodGroup, which has its name to itself in all namespaces of its cluster."""
+    """Namespace of a PodGroup. The name of a PodGroup must be unique in all namespaces of its cluster."""
 
     @property
     def place(self) -> Location:
@@ -119,7 +119,7 @@ def _repeated(what: str, named: Iterable[_Named]) -> Iterator[Diagnostic]:
 
 
 def _folded(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
-    """Groups, tasks, resources, and topology groups that are spelled in two ways."""
+    """Finds groups, tasks, resources and topology groups with two spellings of one name."""
     seen: dict[tuple[str, str], tuple[str, str, KeyPath]] = {}
     for named in workflow_names(declared.spec):
         what, name, _ = named
@@ -138,7 +138,7 @@ def _folded(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
 
 
 def _parts(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
-    """Replica types, replicated jobs or worker groups that are there twice."""
+    """Finds repeated replica types, replicated jobs and worker groups."""
     seen: dict[str, _Named] = {}
     for name in (item.written for item in declared.spec.pod_sets):
         if name is not None:
@@ -159,7 +159,7 @@ def _two_names(what: str, first: _Named, item: _Named) -> Diagnostic:
 
 
 def _collisions(generated: _Generated) -> Iterator[Diagnostic]:
-    """Generated names that meet although their sources differ; of two PodCliqueSets once, however many meet."""
+    """Finds equal names of generated objects with different sources. Reports two PodCliqueSets only once."""
     seen: dict[tuple[str, ...], tuple[object, _Named]] = {}
     met: set[tuple[int, int]] = set()
     for identity, source, item in generated:
@@ -227,7 +227,7 @@ def _generated_of_work(fleet: Fleet) -> _Generated:
 
 
 def _queues(fleet: Fleet) -> _Generated:
-    """Every queue: names that the scheme gives never meet, those that are written may be any."""
+    """Yields every queue. Generated queue names never collide, but names in files may."""
     config = fleet.repository.config
     for backend in fleet.backends:
         root = backend.root_queue(fleet.config.queuePrefix)
@@ -246,14 +246,14 @@ def _queues(fleet: Fleet) -> _Generated:
 
 
 def _queue(name: str, declared: Declared[Any], field: str) -> _Named:
-    """A queue at the place where its name is written, or made from."""
+    """Returns a queue, placed at its written name or at the name that it is made from."""
     path: KeyPath = ("spec", field, "name")
     return _Named(name, declared, path if declared.origin.value(path) else ("metadata", "name"))
 
 
 def _groups_that_could_meet(fleet: Fleet) -> Iterator[tuple[FleetWorkflow, list[FleetGroup]]]:
-    """By workflow, the groups whose gangs could be called like another one's, or their pods: the name of a gang is
-    that of its workflow and its group, then a hash. Making all gangs would take as long as reading the files.
+    """Yields, by workflow, the groups whose gangs or pods could share a name with others. A gang is named after its
+    workflow and group, plus a hash. Making all gangs would take as long as reading the files.
     """
     every = [
         (f"{workflow.name}-{group.name}-", workflow, group) for workflow in fleet.workflows for group in workflow.groups
@@ -273,7 +273,7 @@ def _groups_that_could_meet(fleet: Fleet) -> Iterator[tuple[FleetWorkflow, list[
 
 
 def _sub_groups(item: FleetPodCliqueSet) -> _Generated:
-    """What becomes a SubGroup: PodCliques, and replicas of scaling groups that have a constraint."""
+    """Yields the parts that become SubGroups: PodCliques, and replicas of scaling groups with a constraint."""
     where = ("SubGroup", item.backend.name if item.backend else "", item.namespace)
     for name, clique in item.pod_cliques:
         source = (item.name, "clique", clique.name)

@@ -1,4 +1,4 @@
-"""Nothing is asked of a KAI release that it cannot express."""
+"""Checks that documents use only features that the KAI release of their backend has."""
 
 from __future__ import annotations
 
@@ -25,11 +25,10 @@ VERSION_UNSUPPORTED = Rule(
     "scheduler.version with it, or leave out what the message names.",
 )
 _FAILURE_POLICY = 26
-"""The minor release of Kubernetes from which Jobs have a podFailurePolicy; before, a server drops it."""
+"""Minor release of Kubernetes that introduced podFailurePolicy of Jobs. Earlier API servers drop the field."""
 _POLICIES = 30
-"""The minor release of Kubernetes from which it has ValidatingAdmissionPolicies in ``v1``, and the CEL functions that
-the guard uses. 1.28 and 1.29 have them in ``v1beta1`` alone, which is off unless somebody turns it on, and without
-``format``.
+"""Minor release of Kubernetes that introduced ValidatingAdmissionPolicies in ``v1``, and the CEL functions of the
+guard. 1.28 and 1.29 have only ``v1beta1``, which is off by default and lacks ``format``.
 """
 _POD_GROUP_FIELDS = {
     "preemptibility": Feature.PREEMPTIBILITY,
@@ -47,7 +46,7 @@ _SUB_GROUP_FIELDS = {
 
 
 def check_versions(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Pools and topologies, and how workflows are rendered, against the release of their backend."""
+    """Checks pools, topologies and the form of rendered workflows against the release of their backend."""
     yield from _jobs(fleet)
     for pool in fleet.pools:
         if pool.topology and _lacks(pool.backend, Feature.TOPOLOGY):
@@ -65,7 +64,7 @@ def check_versions(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def check_work_versions(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Gangs, placements and hand-written PodGroups against the release of their backend."""
+    """Checks gangs, placements and hand-written PodGroups against the release of their backend."""
     for workflow in fleet.workflows:
         for group in workflow.groups:
             if _needs_subgroups(group) and _lacks(workflow.pool.backend, Feature.SUBGROUP_TREE):
@@ -86,8 +85,8 @@ def check_work_versions(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _jobs(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Jobs of workflows: before 0.15 the podgrouper leaves only pods alone that nothing owns, and puts all others into
-    a PodGroup of its own (pod_controller.go, assignPodToGroup).
+    """Checks Jobs of workflows. Before 0.15 the podgrouper skips only pods without an owner, and makes its own PodGroup
+    for all other pods (pod_controller.go, assignPodToGroup).
     """
     config = fleet.repository.config
     if config is None or fleet.config.workflowsAs == "pods":
@@ -110,7 +109,7 @@ def _jobs(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def check_guard(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Backends that would get the guard, whose Kubernetes cannot take it."""
+    """Reports backends with a guard whose Kubernetes is too old for it."""
     config = fleet.repository.config
     for backend in fleet.backends:
         release = backend.spec.kubernetes
@@ -123,7 +122,7 @@ def check_guard(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _podgrouper(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """What the podgrouper of the release does not make of a workload, or KAI's own webhook refuses."""
+    """Reports features of a workload that the podgrouper of the release lacks, or that KAI's webhook refuses."""
     backend, missing = workload.pool.backend, podgrouper.missing_gang(workload)
     minimum = podgrouper.minimum_path(workload)
     if minimum is not None and missing is not None:
@@ -136,7 +135,7 @@ def _podgrouper(workload: FleetWorkload) -> Iterator[Diagnostic]:
 
 
 def _placements(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """The placement of a workload itself, and of its templates where anything reads those (check.placement_rules)."""
+    """Checks the placement of a workload, and of its templates if KAI reads those (check.placement_rules)."""
     is_known = not _lacks(workload.pool.backend, Feature.TOPOLOGY)
     needed = (podgrouper.missing_gang(workload) if is_known else None) or Feature.TOPOLOGY
     is_read = _lacks(workload.pool.backend, needed) or not podgrouper.is_made_by_kai(workload)
@@ -148,7 +147,7 @@ def _placements(workload: FleetWorkload) -> Iterator[Diagnostic]:
 
 
 def _waits(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """Annotations that say how long a gang waits, and that older releases do not read."""
+    """Reports annotations for a gang's waiting time that older releases do not read."""
     for name, feature in (
         (labels.PREEMPTION_DELAY, Feature.PREEMPTION_DELAY),
         (labels.STALENESS_GRACE, Feature.STALENESS_GRACE),
@@ -170,7 +169,7 @@ def _placement(
 
 
 def needs_kai(backend: FleetBackend, what: str) -> str:
-    """That ``what`` needs another scheduler than the backend has."""
+    """Returns the message that ``what`` needs KAI Scheduler."""
     scheduler = backend.spec.scheduler.type
     return f'{what} needs KAI Scheduler, but backend {backend.name} has scheduler type "{scheduler}"'
 
@@ -182,12 +181,12 @@ def _needs_kai(backend: FleetBackend, what: str, place: Location) -> Diagnostic:
 
 
 def _lacks(backend: FleetBackend, feature: Feature) -> bool:
-    """Whether the backend's release is known and without ``feature``."""
+    """Whether the backend's release is known and lacks ``feature``."""
     return backend.release is not None and not backend.has(feature)
 
 
 def _needs_subgroups(group: FleetGroup) -> bool:
-    """Tasks that are not all placed alike make a tree of SubGroups."""
+    """Whether a group needs a tree of SubGroups, because its tasks have different placements."""
     placed = {tuple((r.level, r.group) for r in resource.requirements) for resource in group.resources}
     return len(placed) > 1
 
@@ -226,7 +225,7 @@ def _pod_group(item: FleetPodGroup) -> Iterator[Diagnostic]:
 def unsupported(
     backend: FleetBackend, feature: Feature, what: str, place: Location, instead: str = "leave it out"
 ) -> Diagnostic:
-    """That the backend's release lacks what ``what`` needs; ``instead`` is what else would help."""
+    """Returns a finding that ``what`` needs a feature of a later KAI release. ``instead`` is an alternative."""
     first = kai.first_with(feature, backend.release)
     message = f"{what} needs KAI {first} or later; backend {backend.name} runs {backend.spec.scheduler.version}"
     hint = f"Update KAI there to {first} or later, or {instead}."

@@ -1,9 +1,9 @@
-"""What makes the container runtime of a node give a container GPUs that no scheduler gave it.
+"""Finds ways by which a container gets GPUs that no scheduler gave it.
 
 Follows internal/config/image/cuda_image.go of NVIDIA/nvidia-container-toolkit 1.20: the runtime takes devices from CDI
-annotations, from mounts of /dev/null and from NVIDIA_VISIBLE_DEVICES. Kubelet puts variables of the container behind
-those of the device plugin, so the variable also replaces what a container with GPUs was given. KAI 0.17 refuses the
-same, where it runs with ``--block-nvidia-visible-devices`` (pkg/admission/webhook/v1alpha2/deviceaccess).
+annotations, mounts of /dev/null and NVIDIA_VISIBLE_DEVICES. A container's own variable overrides the one that the
+device plugin sets for its GPUs. With ``--block-nvidia-visible-devices``, KAI 0.17 refuses the same
+(pkg/admission/webhook/v1alpha2/deviceaccess).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ GPU_BYPASS = Rule(
     protects=Waiving.CONFIG,
 )
 ConfigMaps = Mapping[tuple[str, str], FleetCompanion]
-"""Those that set such a variable in a container, by namespace and name."""
+"""ConfigMaps that set NVIDIA_VISIBLE_DEVICES, by namespace and name."""
 _NOTHING = ("", "none", "void")
 """Values that give no device."""
 _MOUNTS = "/var/run/nvidia-container-devices"
@@ -41,7 +41,7 @@ _HINT = "Remove it; a container that needs GPUs asks for them in its resources."
 
 
 def config_maps(fleet: Fleet) -> ConfigMaps:
-    """The ConfigMaps of the repository in which a key ends the name of the variable."""
+    """Returns the ConfigMaps with a key that ends the variable's name, because envFrom may add a prefix."""
     found = {}
     for item in fleet.companions:
         data = item.declared.origin.value(("data",)) if item.kind == "ConfigMap" else None
@@ -53,7 +53,7 @@ def config_maps(fleet: Fleet) -> ConfigMaps:
 def devices_of(
     origin: Origin, part: Part, maps: ConfigMaps, namespace: str = "", but: Collection[str] = ()
 ) -> Iterator[Diagnostic]:
-    """What a container or an annotation takes, but for the variables and mount paths in ``but``."""
+    """Finds devices that a container or an annotation takes, except for the variables and mount paths in ``but``."""
     what, path, written = part
     if what == "annotations":
         for name in written:
@@ -90,30 +90,30 @@ def _variables(of: Fields, maps: ConfigMaps, namespace: str, but: Collection[str
 
 
 def sees(value: object) -> bool:
-    """Whether a value of the variable gives devices. What stands for another variable may be anything."""
+    """Whether a value of NVIDIA_VISIBLE_DEVICES gives devices. A reference to another variable may give some."""
     return any(word.strip() not in _NOTHING for word in str("" if value is None else value).split(","))
 
 
 def seen(value: object, place: Location, related: tuple[Related, ...] = ()) -> Diagnostic:
-    """The finding of the variable; with no value one is taken from elsewhere."""
+    """Returns a finding for NVIDIA_VISIBLE_DEVICES. ``value`` is None if it comes from another object."""
     given = f'is "{value}": the container sees' if value is not None else "comes from elsewhere: the container may see"
     message = f"{VISIBLE_DEVICES} {given} GPUs that no queue is charged for"
     return Diagnostic(GPU_BYPASS, message, place, related, hint=f"{_HINT} To hide all GPUs, write void.")
 
 
 def takes_devices(mount_path: str) -> bool:
-    """Whether the runtime takes a mount for a device."""
+    """Whether the container runtime treats a mount as a device."""
     return mount_path.startswith(_MOUNTS)
 
 
 def mounted(target: str, place: Location) -> Diagnostic:
-    """The finding of such a mount."""
+    """Returns a finding for a mount that gives devices."""
     message = f"the mount {target} gives the container devices of its node that no queue is charged for"
     return Diagnostic(GPU_BYPASS, message, place, hint=_HINT)
 
 
 def said_by(task: Task) -> set[str]:
-    """The variables, the mount paths and the words of the command line that a task says itself."""
+    """Returns the variables, mount paths and command-line words that a task itself sets."""
     keys = (keys for keys in task.credentials.values() if isinstance(keys, dict))
     mounts = (mount.rpartition(":")[2] for mount in task.volumeMounts)
     return {
@@ -125,7 +125,7 @@ def said_by(task: Task) -> set[str]:
 
 
 def check_visible_devices(fleet: Fleet) -> Iterator[Diagnostic]:
-    """What tasks of workflows say themselves; what pod templates say is for check.task_platforms."""
+    """Checks the tasks of workflows themselves; check.task_platforms covers pod templates."""
     for workflow in fleet.workflows:
         for task in (task for group in workflow.groups for task in group.tasks):
             spec, path, origin = task.spec, task.path, workflow.declared.origin

@@ -1,4 +1,4 @@
-"""A workflow makes sense by itself."""
+"""Checks workflows by themselves: tasks, resources, labels, data and privileges."""
 
 from __future__ import annotations
 
@@ -88,13 +88,13 @@ _PRIVILEGES = {
     "hostNetwork": "shares the network of its node",
     "volumeMounts": "mounts paths of its node: {}",
 }
-"""What a task may do to its node by each field."""
+"""Effect of each field on the node of a task."""
 _RESERVED_PREFIXES = ("kai.scheduler/", "kubectl-tas/")
 _RESERVED_LABELS = (MANAGED_BY, *BACKDOOR_LABELS)
 
 
 def check_workflows(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every workflow, whether its pool exists or not."""
+    """Checks every workflow, whether its pool exists or not."""
     on_platforms = {id(item.declared) for item in fleet.workflows if item.pool.platforms.by_name}
     for declared in fleet.repository.workflows:
         yield from _tasks(declared)
@@ -163,7 +163,7 @@ def _labels(declared: Declared[Workflow], settings: LabelsConfig) -> Iterator[Di
 
 
 def _unnamed(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
-    """Tasks that use the default resource, where there are resources without it: at the one that nobody uses."""
+    """Reports tasks that use the resource default if only others exist. The place is an unused resource, if any."""
     spec = declared.spec
     if "resources" not in spec.model_fields_set | spec.workflow.model_fields_set:
         return

@@ -1,4 +1,4 @@
-"""Workloads: their labels make sense, and nothing in them contradicts what their pool demands."""
+"""Checks the labels of workloads, and that no field of a workload contradicts its pool."""
 
 from __future__ import annotations
 
@@ -93,11 +93,11 @@ _Sent: TypeAlias = "Declared[AnyWorkload] | Declared[PodCliqueSet]"
 _Labelled: TypeAlias = "_Sent | Declared[Companion]"
 _READ = (labels.POOL, labels.PRIORITY, labels.OWNED, labels.GANG, labels.REPLACE)
 _READ_OF_SETS = (labels.POOL, labels.PRIORITY)
-"""Grove makes the gangs of a PodCliqueSet."""
+"""Labels that are read on a PodCliqueSet, whose gangs Grove makes."""
 
 
 def check_workloads(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every workload, whether its pool exists or not."""
+    """Checks every workload, whether its pool exists or not."""
     for declared in fleet.repository.workloads:
         if id(declared) not in fleet.joined:
             yield from _pool(declared)
@@ -148,7 +148,7 @@ def _says_pool(metadata: Meta) -> bool:
 
 
 def own_labels(declared: _Labelled, read: tuple[str, ...]) -> Iterator[Diagnostic]:
-    """Labels of this tool's that are none, or say nothing that it knows; ``read`` are those that it reads there."""
+    """Reports labels of kubectl-tas with an unknown name or value. ``read`` are the labels that count in this place."""
     metadata = declared.spec.metadata
     for name in metadata.annotations:
         if name in read:
@@ -178,8 +178,8 @@ def _label(declared: _Labelled, where: str, name: str, message: str, hint: str =
 
 
 def _on_templates(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
-    """Labels that would choose a pool, a priority or a gang for some pods of a workload alone; a copy of the
-    workload's own is no harm.
+    """Reports labels that would choose a pool, priority or gang for only some pods of a workload. A copy of the
+    workload's own label is harmless.
     """
     kind = declared.spec.kind
     pod_sets = [item for item in declared.spec.pod_sets if item.template is not None]
@@ -199,7 +199,7 @@ def _on_templates(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
 
 
 def check_demands(origin: Origin, wanted: tuple[Demand, ...]) -> Iterator[Diagnostic]:
-    """Values that contradict a demand."""
+    """Reports values that contradict a demand."""
     for demand in wanted:
         present = origin.value(demand.path)
         if present is not None and present != demand.value and demand.mode is Mode.ADD:
@@ -214,7 +214,7 @@ def check_demands(origin: Origin, wanted: tuple[Demand, ...]) -> Iterator[Diagno
 
 
 def _choices(item: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:
-    """Nodes that pods choose, of which the pool has none by what it says of its nodes and platforms."""
+    """Reports pods that select nodes which the pool lacks, by the labels of the pool's nodes and platforms."""
     pool = item.pool
     for pod in pods_of(item) if pool.node_labels else ():
         spec = pod.spec.model_extra
@@ -230,13 +230,13 @@ def _choices(item: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:
 
 
 def conflict(origin: Origin, path: KeyPath, value: object, why: str) -> Diagnostic:
-    """Something at ``path`` that is not ``value``, which follows from ``why``."""
+    """Returns a finding for the value at ``path``, because ``why`` demands ``value``."""
     message = f'{_name(path)} is "{origin.value(path)}", but {why} is "{value}"'
     return Diagnostic(WORKLOAD_CONFLICT, message, origin.locate(path), hint=f"Remove it, or write {value}.")
 
 
 def _name(path: KeyPath) -> str:
-    """The last part of a path that says something."""
+    """Returns the last step of a path that is a text."""
     return next((str(step) for step in reversed(path) if isinstance(step, str)), "the document")
 
 
@@ -262,7 +262,7 @@ def _minimum(workload: FleetWorkload) -> Iterator[Diagnostic]:
 
 
 def _minimum_of_parts(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """What a Karta makes of the numbers of a workload (constructSubgroup of KAI 0.17's plugin)."""
+    """Checks the pod counts that KAI reads by a Karta (constructSubgroup of KAI 0.17's plugin)."""
     kind = workload.kind
     for item, least in zip(workload.replicas, podgrouper.minimums(workload), strict=True):
         place = workload.declared.at(*item.path)

@@ -1,4 +1,4 @@
-"""PodGroups that are written by hand: their SubGroups are a tree that KAI accepts."""
+"""Checks hand-written PodGroups: SubGroups, minimums, queue, priority, namespace, topology and Pods."""
 
 from __future__ import annotations
 
@@ -117,13 +117,13 @@ PODGROUP_SHORT = Rule(
     protects=Waiving.ANYBODY,
 )
 COMMON_CLASSES = PRIORITY_CLASSES
-"""PriorityClasses that every cluster with KAI has: of KAI's chart (0.6 to 0.17)."""
+"""PriorityClasses of KAI's chart (0.6 to 0.17), which every cluster with KAI has."""
 _SYSTEM = "system-"
-"""Before the names of Kubernetes' own PriorityClasses, of about 2,000,000,000."""
+"""Prefix of Kubernetes' own PriorityClasses, whose values are about 2,000,000,000."""
 
 
 def check_pod_groups(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every hand-written PodGroup."""
+    """Checks every hand-written PodGroup."""
     for item in fleet.pod_groups:
         yield from _spelling(item)
         yield from _names(item)
@@ -184,7 +184,7 @@ def _parents(item: FleetPodGroup) -> Iterator[Diagnostic]:
 
 
 def _cycles(by_name: dict[str, SubGroup]) -> Iterator[list[str]]:
-    """Each ring of SubGroups along parents, once, from any of them on."""
+    """Yields each circle of SubGroup parents once."""
     seen: set[str] = set()
     for start in by_name:
         walk: dict[str, None] = {}
@@ -259,7 +259,7 @@ def _queue(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
 
 
 def _priority(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
-    """KAI: ``getPodGroupPriority`` of pkg/scheduler/cache/cluster_info/cluster_info.go, 0.17."""
+    """Checks the PriorityClass (0.17: ``getPodGroupPriority`` of pkg/scheduler/cache/cluster_info/cluster_info.go)."""
     name = item.declared.spec.spec.priorityClassName
     known = (*dict(fleet.config.priorityClasses).values(), *COMMON_CLASSES)
     place = item.declared.at("spec", "priorityClassName")
@@ -283,7 +283,7 @@ def _namespace(item: FleetPodGroup) -> Iterator[Diagnostic]:
 
 
 def _pods(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
-    """The Pods that join a PodGroup: where they say they belong, and whether they are enough."""
+    """Checks the Pods that join a PodGroup: their queue and SubGroup, and whether there are enough Pods."""
     minimums = minimums_of(item)
     there = Counter(sub_group_of(pod) for pod in item.pods)
     for pod in item.pods:
@@ -304,7 +304,7 @@ def _pods(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
 
 
 def _starts(item: FleetPodGroup, name: str | None, minimums: Mapping[str, int], there: Mapping[str, int]) -> bool:
-    """Whether a SubGroup, or the PodGroup as a whole (None), has the pods that it needs."""
+    """Whether a SubGroup, or with None the whole PodGroup, has the pods that it needs."""
     if name is not None and name in minimums:
         return there[name] >= minimums[name]
     spec = item.declared.spec.spec
@@ -347,7 +347,7 @@ def _no_leaf(item: FleetPodGroup, pod: Declared[BarePod], minimums: Mapping[str,
 
 
 def _pool(fleet: Fleet, item: FleetPodGroup, pod: Declared[BarePod]) -> Iterator[Diagnostic]:
-    """The pool that a Pod names is that of its PodGroup's queue."""
+    """Checks that a Pod names the same pool as the queue of its PodGroup."""
     written = pod.spec.metadata.labels.get(labels.POOL)
     target = fleet.leaf_queues(item.backend).get(item.declared.spec.spec.queue, "another repository's")
     if written is not None and names.fold(written) != target:

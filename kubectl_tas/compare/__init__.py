@@ -1,1 +1,1 @@
-"""Two fleets, or a fleet and a cluster: what changes that must not, and what differs."""
+"""Compares two fleets, or a fleet and a cluster, and finds differences and forbidden changes."""

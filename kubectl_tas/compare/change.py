@@ -1,4 +1,4 @@
-"""Two fleets, an earlier one and what follows it, and what is known of the clusters that they are for."""
+"""Holds an earlier and a later fleet, and the known state of their clusters, for comparison."""
 
 from __future__ import annotations
 
@@ -20,47 +20,47 @@ class Earlier:
     fleet: Fleet
     revision: str
     unreadable: tuple[str, ...] = ()
-    """Places there that could not be read."""
+    """Places in the revision that could not be read."""
     elsewhere: tuple[str, ...] = ()
-    """Where there was no file: other folders with a repository at that revision, which is there no more."""
+    """Other folders with a repository at the revision but not now. Set only if this folder had no file then."""
     kept: Mapping[str, bytes] = field(default_factory=dict)
-    """The contents of the files that ``outputKeeps`` of its Config names."""
+    """Contents of the files that ``outputKeeps`` of the revision's Config names."""
 
     @property
     def whole(self) -> Fleet | None:
-        """The fleet; None where not all of it could be read, or nothing was there: what is missing may not be new."""
+        """The fleet; None if parts were unreadable or no file existed, so that seemingly new objects may be old."""
         return self.fleet if self.fleet.repository.files and not self.unreadable else None
 
 
 @dataclass(frozen=True)
 class Change:
-    """What is compared."""
+    """The two fleets to compare, with the state of their clusters."""
 
     before: Fleet
     after: Fleet
     revision: str
-    """Where ``before`` comes from, for messages."""
+    """Revision of ``before``, for messages."""
     complete: bool = True
-    """False where documents of ``after`` could not be read: what seems to be gone may stand in them."""
+    """False if documents of ``after`` could not be read. Seemingly removed objects may be in these documents."""
     states: Mapping[str, GroveState] = field(default_factory=dict)
-    """What is known of Grove in the clusters, by backend."""
+    """Known state of Grove in the clusters, by backend."""
     queues: Mapping[tuple[str, str], bool] = field(default_factory=dict)
-    """Whether anything runs in a queue, by backend and name, as far as that is known."""
+    """Whether work runs in a queue, by backend and name of the queue, if known."""
     unreadable: tuple[str, ...] = ()
     """Places at ``revision`` that could not be read."""
     elsewhere: tuple[str, ...] = ()
-    """Other folders that had a repository at ``revision``, where this one had no file."""
+    """Other folders with a repository at ``revision``, if this folder had no file then."""
 
     @cached_property
     def uses(self) -> Counter[SetKey]:
-        """How many clusters a set is declared for."""
+        """Number of clusters for which a set is declared."""
         return Counter(item.key for item in self.after.pod_clique_sets)
 
 
 def kept_sets(change: Change) -> Iterator[tuple[FleetPodCliqueSet, FleetPodCliqueSet]]:
-    """The sets that are there before and after, each in its cluster.
+    """Yields each set that exists before and after, as a pair of its two states in one cluster.
 
-    Where there is one set of a name before and after, it is the same: a backend may have been renamed.
+    If only one set has a name before and after, both are the same set, because a backend may have a new name.
     """
     earlier = Counter(item.key for item in change.before.pod_clique_sets)
     after = {(_cluster(item), item.key): item for item in change.after.pod_clique_sets}
@@ -77,12 +77,12 @@ def _cluster(item: FleetPodCliqueSet) -> str | None:
 
 
 def state_of(change: Change, item: FleetPodCliqueSet) -> GroveState | None:
-    """What is known of Grove in the cluster of a set."""
+    """Returns the known state of Grove in the cluster of a set."""
     return change.states.get(item.backend.name) if item.backend else None
 
 
 def is_deployed(change: Change, item: FleetPodCliqueSet) -> bool | None:
-    """Whether its cluster has a set; None where that is not known."""
+    """Whether the cluster has the set; None if unknown."""
     state = state_of(change, item)
     if state is None or state.sets is None or state.namespace not in (None, item.key[0]):
         return None
@@ -90,7 +90,7 @@ def is_deployed(change: Change, item: FleetPodCliqueSet) -> bool | None:
 
 
 def scheduled_pods(change: Change, item: FleetPodCliqueSet) -> int | None:
-    """Pods of a set that have a node; None where that is not known."""
+    """Returns the number of pods of a set that have a node; None if unknown."""
     state = state_of(change, item)
     if state is None or (state.sets is not None and is_deployed(change, item) is None):
         return None

@@ -1,7 +1,7 @@
-"""Nodes of a cluster against the repository: which are outside of a topology, and whether pools have enough of them.
+"""Compares the nodes of a cluster with the repository: nodes outside of topologies, and pools with too few nodes.
 
-A node that lacks the label of any level is outside of the whole Topology, for preferred levels too: KAI's
-``isNodePartOfTopology`` of pkg/scheduler/plugins/topology/common.go, 0.12 to 0.17.
+A node without the label of any one level is outside of the whole Topology, even for preferred levels
+(``isNodePartOfTopology`` of pkg/scheduler/plugins/topology/common.go, KAI 0.12 to 0.17).
 """
 
 from __future__ import annotations
@@ -70,26 +70,26 @@ LEVELS_NOT_NESTED = Rule(
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The nodes that a topology can use, and what the others lack."""
+    """The nodes that a topology can use, and the labels that other nodes lack."""
 
     topology: str
     nodes: int
-    """Nodes of the cluster."""
+    """Number of nodes in the cluster."""
     outside: tuple[str, ...]
-    """Names of those that no gang placed by the topology can use, sorted."""
+    """Sorted names of nodes that are unusable for gangs placed by the topology."""
     missing: tuple[tuple[Level, tuple[str, ...]], ...]
-    """The levels that nodes lack, and which nodes, from the coarsest level."""
+    """Levels whose label is missing on some nodes, coarsest first, with the names of these nodes."""
     backend: str | None = None
-    """The cluster, where there are several."""
+    """The cluster, if the fleet has several."""
 
     @property
     def full_name(self) -> str:
-        """Cluster, where there are several, and topology."""
+        """Name of the topology, with its cluster if the fleet has several."""
         return f"{self.backend}/{self.topology}" if self.backend else self.topology
 
 
 def coverage(fleet: Fleet, backend: str, nodes: Sequence[Node]) -> list[Coverage]:
-    """For each topology of the fleet that is for a backend."""
+    """Returns the coverage of each topology of the fleet that is for a backend."""
     found = []
     cluster = backend if len(fleet.backends) > 1 else None
     for topology in fleet.topologies:
@@ -103,7 +103,7 @@ def coverage(fleet: Fleet, backend: str, nodes: Sequence[Node]) -> list[Coverage
 
 
 def check_nodes(fleet: Fleet, backend: FleetBackend, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
-    """Guarantees, selectors and topologies of a backend that its nodes do not live up to."""
+    """Reports guarantees, selectors and topologies of a backend that its nodes cannot satisfy."""
     if not backend.is_kai:
         return
     usable: dict[str, frozenset[str]] = {}
@@ -126,13 +126,13 @@ def check_nodes(fleet: Fleet, backend: FleetBackend, nodes: Sequence[Node]) -> I
 
 
 def may_use(pool: FleetPool, has: Mapping[str, str]) -> bool:
-    """Whether pods of a pool may run on a node with these labels: those of the selector, and of the same shard."""
+    """Whether pods of a pool may run on a node with these labels, by the pool's node selector and shard."""
     is_of_shard = has.get(labels.NODE_POOL) == pool.shard
     return is_of_shard and all(has.get(key) == value for key, value in pool.nodes.selector.items())
 
 
 def _guaranteed(pool: FleetPool) -> int:
-    """GPUs, of a pool that is guaranteed a number of them, without those of its child pools, which count there."""
+    """Returns the guaranteed GPUs of a pool with a finite guarantee, without the quotas of its child pools."""
     return max(0, int(pool.guarantee.gpu) - sum(int(child.quota.gpu) for child in pool.children))
 
 
@@ -153,7 +153,7 @@ def _selects_none(pool: FleetPool) -> Diagnostic:
 
 
 def _platforms(pool: FleetPool, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
-    """Platforms of which the pods choose none of a pool's nodes."""
+    """Reports platforms whose pods match none of the pool's nodes."""
     for platform in pool.platforms.by_name.values() if nodes else ():
         wanted = pool.nodes.selector | platform.chosen
         if not any(wanted.items() <= node.labels.items() for node in nodes):
@@ -164,7 +164,7 @@ def _platforms(pool: FleetPool, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
 
 
 def _chosen(item: FleetWorkload | SubmittedSet, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
-    """The first label by which pods choose that leaves them no node; with other labels alone there is one."""
+    """Reports the first label in the node choice of pods that, with the labels before, leaves no node."""
     origin, pool = item.declared.origin, item.pool
     if isinstance(item, FleetWorkload):
         paths = [(*part.path, "spec") for part in item.templates if part.template is not None]
@@ -192,7 +192,7 @@ def _chosen(item: FleetWorkload | SubmittedSet, nodes: Sequence[Node]) -> Iterat
 def _exceeded(
     backend: FleetBackend, pools: Sequence[FleetPool], usable: dict[str, frozenset[str]], nodes: Sequence[Node]
 ) -> Iterator[Diagnostic]:
-    """For each set of nodes, from the smallest: the pools that can use no others, but those already reported."""
+    """Reports sets of nodes, smallest first, with too few GPUs for the pools that can use no other nodes."""
     reported: set[str] = set()
     spent: frozenset[str] = frozenset()
     for within in sorted({usable[pool.name] for pool in pools}, key=lambda names: (len(names), sorted(names))):
@@ -229,7 +229,7 @@ def _exceeds(backend: FleetBackend, pools: Sequence[FleetPool], nodes: Sequence[
 
 
 def _is_used(fleet: Fleet, topology: FleetTopology, backend: FleetBackend) -> bool:
-    """Whether a topology is for a backend; where there are several, a cluster topology that anything there uses."""
+    """Whether a topology is for a backend. With several backends, work there must use a cluster topology."""
     if topology.backend is not None or len(fleet.backends) == 1:
         return topology.backend in (None, backend)
     sets = (item for item in fleet.pod_clique_sets if item.backend == backend)
@@ -241,8 +241,8 @@ def _is_used(fleet: Fleet, topology: FleetTopology, backend: FleetBackend) -> bo
 
 
 def _split(topology: FleetTopology, backend: FleetBackend, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
-    """The first domain of each level that lies in several of the level above, among the nodes of the topology. KAI
-    makes a domain of all labels down to its level: ``calcDomainId`` of pkg/scheduler/plugins/topology, 0.12 to 0.17.
+    """Reports the first domain of each level that lies in several domains of the level above. For KAI a domain is
+    defined by all labels down to its level (``calcDomainId`` of pkg/scheduler/plugins/topology, 0.12 to 0.17).
     """
     labels_ = [level.label for level in topology.levels]
     own = [node for node in nodes if all(label in node.labels for label in labels_)]
@@ -288,21 +288,21 @@ REQUIRED_ABOVE_COMMON_DOMAIN = Rule(
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The finest level of a constraint: the preferred one, or where there is none the required one."""
+    """The finest level of a constraint: the preferred level, or else the required one."""
 
     work: str
     topology: str
-    """What the Topology object is called."""
+    """Name of the Topology object."""
     label: str
-    """Of the nodes."""
+    """Node label of the level."""
     is_preferred: bool
     shard: str | None
-    """Of KAI's scheduler, that places it."""
+    """Shard of KAI's scheduler that places the work."""
     place: Location
 
 
 def check_domains(fleet: Fleet, backend: FleetBackend, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
-    """Work of a backend that KAI never places on these nodes, however empty they are."""
+    """Reports work of a backend that KAI never places on these nodes, even if all nodes are empty."""
     if not backend.has(Feature.TOPOLOGY):
         return
     known = {item.name_on(backend): item for item in fleet.topologies if item.backend in (None, backend)}
@@ -331,7 +331,7 @@ def check_domains(fleet: Fleet, backend: FleetBackend, nodes: Sequence[Node]) ->
 
 
 def _shared_levels(topology: FleetTopology, nodes: Sequence[Node]) -> int:
-    """How many levels, from the coarsest, all nodes have the same value of; 0 where there are no nodes."""
+    """Returns how many levels, from the coarsest, have one common value on all nodes; 0 without nodes."""
     for depth, level in enumerate(topology.levels):
         if len({node.labels[level.label] for node in nodes}) != 1:
             return depth
@@ -371,7 +371,7 @@ def _asked(fleet: Fleet, backend: FleetBackend) -> Iterator[_Asked]:
 
 
 def _of_gang(gang: Gang) -> Iterator[tuple[str, str, bool]]:
-    """Of each constraint of a gang: topology, the label of the finest level, and whether that is a preferred one."""
+    """Yields for each constraint of a gang: topology, label of the finest level, and whether the level is preferred."""
     for part in (gang, *gang.parts):
         asked = part.constraint
         finest = asked and (asked.preferred or asked.required)

@@ -1,4 +1,4 @@
-"""Cluster topologies and PodCliqueSets that change while something uses them, as Grove's webhooks refuse it."""
+"""Finds changes of cluster topologies and PodCliqueSets in use that Grove's webhooks refuse."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TOPOLOGY_LEVELS_CHANGED = Rule(
 
 
 def removed_topologies(change: Change) -> Iterator[Diagnostic]:
-    """What uses a cluster topology that is gone."""
+    """Reports users of a removed cluster topology."""
     if not change.complete:
         return
     after = change.after.cluster_topologies
@@ -55,7 +55,7 @@ def removed_topologies(change: Change) -> Iterator[Diagnostic]:
 
 
 def _users(change: Change, topology: FleetTopology) -> Iterator[tuple[str, Location | None]]:
-    """What uses a cluster topology once the change is made, with the place; and sets that only the cluster has."""
+    """Yields the users of a cluster topology after the change, with places, and sets that only the cluster has."""
     name = topology.name
     for pool in change.after.pools:
         if pool.declared.spec.spec.topology == name:
@@ -73,7 +73,7 @@ def _users(change: Change, topology: FleetTopology) -> Iterator[tuple[str, Locat
 
 
 def changed_levels(change: Change) -> Iterator[Diagnostic]:
-    """Cluster topologies whose levels change while pods are, or may be, placed by them."""
+    """Reports changed levels of topologies while these place pods, or may place them."""
     after = {topology.name: topology for topology in change.after.topologies}
     for topology in change.before.topologies:
         name, current = topology.name, after.get(topology.name)
@@ -101,12 +101,12 @@ def changed_levels(change: Change) -> Iterator[Diagnostic]:
 
 
 def is_recreated(before: Sequence[Level], after: Sequence[Level]) -> bool:
-    """Whether a Topology can only be made anew: its node labels are fixed, the names of its levels are not."""
+    """Whether a changed Topology must be recreated: its node labels cannot change, but the names of its levels can."""
     return [level.label for level in before] != [level.label for level in after]
 
 
 def _placed_by(change: Change, name: str) -> list[str]:
-    """The sets that have, or may have, pods placed by a topology. What the cluster says of one counts."""
+    """Returns the sets with pods that a topology placed or may have placed. The cluster's state takes precedence."""
     found = set()
     for before, after in kept_sets(change):
         state = state_of(change, after)
@@ -122,7 +122,7 @@ def _placed_by(change: Change, name: str) -> list[str]:
 
 
 def _only_added(before: FleetTopology, after: FleetTopology) -> bool:
-    """Whether all levels are there still, in their order."""
+    """Whether the new topology still has all old levels in their order."""
     rest = iter(after.levels)
     return all(level in rest for level in before.levels)
 
@@ -160,7 +160,7 @@ Domains = tuple[str | None, str | None]
 
 
 def changed_constraints(change: Change) -> Iterator[Diagnostic]:
-    """Sets that are, or may be, deployed and ask for other domains than before."""
+    """Reports sets that are, or may be, deployed and whose domains change."""
     for before, after in kept_sets(change):
         if is_deployed(change, after) is False:
             continue
@@ -176,7 +176,7 @@ def changed_constraints(change: Change) -> Iterator[Diagnostic]:
 def _differences(
     before: FleetPodCliqueSet, after: FleetPodCliqueSet
 ) -> Iterator[tuple[str, Domains, Domains, Location]]:
-    """What is there before and after, and placed in another way: what, the domains before and now, and the place."""
+    """Yields the parts of a set with changed placement: the part, its old and new domains, and the place."""
     earlier, later = _owners(before), _owners(after)
     for owner, (constraint, path) in later.items():
         if owner in earlier and _domains(earlier[owner][0]) != _domains(constraint):
@@ -192,7 +192,7 @@ def _differences(
 
 
 def _constraint_place(item: FleetPodCliqueSet, constraint: PackConstraint | None, path: KeyPath) -> Location:
-    """Where a domain stands, or would stand."""
+    """Returns the place of a domain, or the place for a missing one."""
     where: KeyPath = (*path, "topologyConstraint")
     if constraint is not None and constraint.required is not None:
         where = (*where, *constraint.required_at)
@@ -200,12 +200,12 @@ def _constraint_place(item: FleetPodCliqueSet, constraint: PackConstraint | None
 
 
 def _group(item: FleetPodCliqueSet, clique: str) -> FleetScalingGroup | None:
-    """The scaling group of the clique of that name."""
+    """Returns the scaling group of a clique."""
     return next((group for group in item.groups if clique in group.spec.cliqueNames), None)
 
 
 def _owners(item: FleetPodCliqueSet) -> dict[tuple[str, str], tuple[PackConstraint | None, KeyPath]]:
-    """What may have a constraint, by kind and name, with its place."""
+    """Returns the parts of a set that may have a constraint, by kind and name: their constraint and path."""
     found: dict[tuple[str, str], tuple[PackConstraint | None, KeyPath]] = {
         ("PodCliqueSet", item.name): (item.spec.spec.template.topologyConstraint, TEMPLATE)
     }
@@ -217,7 +217,7 @@ def _owners(item: FleetPodCliqueSet) -> dict[tuple[str, str], tuple[PackConstrai
 
 
 def _domains(constraint: PackConstraint | None) -> Domains:
-    """The required and the preferred domain; whichever spelling says it."""
+    """Returns the required and the preferred domain, in either spelling."""
     return (constraint.required, constraint.preferred) if constraint else (None, None)
 
 
@@ -228,7 +228,7 @@ def _words(asked: Domains) -> str:
 
 
 def changed_references(change: Change) -> Iterator[Diagnostic]:
-    """Sets that use another cluster topology than before."""
+    """Reports sets that change to another cluster topology."""
     for before, after in kept_sets(change):
         old, new = before.topology_name, after.topology_name
         if old is None or new is None or old == new:

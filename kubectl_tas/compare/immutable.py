@@ -1,9 +1,9 @@
-"""What cannot be changed in an object once it is there, by its kind, and what a changed pod template comes to.
+"""Lists by kind the fields that cannot change in an existing object, and the effects of a changed pod template.
 
-The API server's own kinds follow Kubernetes 1.35: ValidateJobSpecUpdate (pkg/apis/batch/validation/validation.go),
+Kubernetes' kinds follow release 1.35: ValidateJobSpecUpdate (pkg/apis/batch/validation/validation.go),
 ValidateStatefulSetUpdate and ValidateDeploymentUpdate (pkg/apis/apps/validation), ValidatePodUpdate,
-ValidatePersistentVolumeClaimUpdate, ValidateServiceUpdate and ValidateConfigMapUpdate (pkg/apis/core/validation). Those
-of operators are in their webhooks, or in rules of their CRDs: ValidateUpdate of jobset_webhook.go (JobSet 0.12) and of
+ValidatePersistentVolumeClaimUpdate, ValidateServiceUpdate and ValidateConfigMapUpdate (pkg/apis/core/validation). Kinds
+of operators follow webhooks or CRD rules: ValidateUpdate of jobset_webhook.go (JobSet 0.12) and of
 leaderworkerset_webhook.go (LWS 0.10), trainjob_types.go (Trainer 2.3).
 """
 
@@ -19,44 +19,44 @@ from kubectl_tas.records import dataclass
 
 
 class Effect(Enum):
-    """What a changed field comes to."""
+    """Effect of a changed field."""
 
     REFUSED = "refused"
-    """The change cannot be applied."""
+    """The API server or a webhook refuses the change."""
     KEPT = "kept"
-    """It is applied, and what runs stays as it was made."""
+    """The change is applied, but running pods stay unchanged."""
     RESTARTED = "restarted"
-    """Pods that run are replaced."""
+    """Running pods are replaced."""
 
 
 Holds = Callable[[Mapping[str, Any], Mapping[str, Any]], bool]
-"""Whether something holds of an object before and after."""
+"""A condition on an object before and after the change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """Fields of a kind. In paths ``*`` stands for any key or item."""
+    """Fields of a kind that share an effect. In paths, ``*`` stands for any key or item."""
 
     effect: Effect
     paths: tuple[KeyPath, ...]
     by: str
-    """Who refuses the change, or leaves what runs as it is."""
+    """The component that refuses the change, or leaves running pods unchanged."""
     but: tuple[KeyPath, ...] = ()
-    """What is below the paths and may be changed."""
+    """Paths below ``paths`` that may change."""
     only: Holds | None = None
-    """When the row counts; None: always."""
+    """Condition for the row; None: always."""
     filled: Mapping[KeyPath, Any] | None = None
-    """What is filled in where it is left out."""
+    """Defaults of omitted fields."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A field that changes in an object that is there already."""
+    """A changed field in an existing object."""
 
     row: Fixed
     path: KeyPath
     old: Any
-    """None: it is not there."""
+    """Old value; None if absent."""
     new: Any
 
 
@@ -77,12 +77,12 @@ def _not(condition: Holds) -> Holds:
 
 
 def _suspended(*path: str) -> Holds:
-    """Whether a field that suspends is on before."""
+    """Returns a condition: a field suspends the object before the change."""
     return lambda before, _after: bool(_at(before, *path))
 
 
 def _becomes(value: str, *path: str) -> Holds:
-    """Whether a field has a value after."""
+    """Returns a condition: a field has ``value`` after the change."""
     return lambda _before, after: bool(_at(after, *path) == value)
 
 
@@ -91,36 +91,36 @@ def _either_suspended(before: Mapping[str, Any], after: Mapping[str, Any]) -> bo
 
 
 def _is_completed_in_tandem(_before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    """Whether the completions of an Indexed job are its parallelism: both may then change together."""
+    """Whether an Indexed Job has as many completions as parallelism. Both may then change together."""
     spec = _at(after, "spec")
     return bool(_at(spec, "completionMode") == "Indexed" and _at(spec, "completions") == _at(spec, "parallelism"))
 
 
 def _has_own_address(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    """Whether a Service names an address and has one already; of one that is left out the old one stays."""
+    """Whether a Service names its address and is not of type ExternalName. Without a name the old address stays."""
     types = {_at(before, "spec", "type"), _at(after, "spec", "type")}
     return "ExternalName" not in types and _at(after, "spec", "clusterIP") is not None
 
 
 def _shrinks(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    """Whether a volume is to become smaller."""
+    """Whether the change requests a smaller volume."""
     old, new = (parse(_at(item, "spec", "resources", "requests", "storage")) for item in (before, after))
     return old is not None and new is not None and new < old
 
 
 def _names_a_class(before: Mapping[str, Any], _after: Mapping[str, Any]) -> bool:
-    """Whether the class of a volume is known; where none was named, one may be while the cluster has no default."""
+    """Whether a volume has a class. A volume without one may still get a class if the cluster has no default."""
     return _at(before, "spec", "storageClassName") is not None
 
 
 def _loses_tolerations(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    """Whether a toleration goes or changes; further ones may come."""
+    """Whether a toleration is removed or changed. New ones are allowed."""
     old, new = (_at(item, "spec", "tolerations") or [] for item in (before, after))
     return any(item not in new for item in old)
 
 
 def _paths(*fields: str, below: str = "") -> tuple[KeyPath, ...]:
-    """Key paths, written with a dot between two steps."""
+    """Returns key paths from texts with dots between the steps."""
     return tuple(tuple(f"{below}.{field}".strip(".").split(".")) for field in fields)
 
 
@@ -130,7 +130,7 @@ _SCHEDULING = (
     *("metadata.labels", "metadata.annotations"),
     *("spec.nodeSelector", "spec.tolerations", "spec.schedulingGates"),
 )
-"""What may be changed of the pod template of a job that is suspended."""
+"""Fields of a pod template that may change in a suspended job."""
 _RAY = "KubeRay"
 _RAY_PODS = (
     *("headGroupSpec.template", "headGroupSpec.rayStartParams"),
@@ -143,8 +143,8 @@ _LWS_SIZE = _paths("spec.leaderWorkerTemplate.subGroupPolicy.subGroupSize")
 
 
 def _kubeflow(field: str) -> tuple[Fixed, ...]:
-    """The training operator makes pods that are missing, and compares no others (ReconcilePods of
-    pkg/controller.v1/common/pod.go, 1.9); so does the MPI operator (getOrCreateWorker, 0.8).
+    """Returns the row of a Kubeflow kind. The operators only make missing pods, and compare no existing ones: training
+    operator (ReconcilePods of pkg/controller.v1/common/pod.go, 1.9) and MPI operator (getOrCreateWorker, 0.8).
     """
     runs = _not(_suspended("spec", "runPolicy", "suspend"))
     return (Fixed(Effect.KEPT, _paths(f"spec.{field}.*.template"), "its operator", only=runs),)
@@ -339,7 +339,7 @@ TABLE: dict[tuple[str, str], tuple[Fixed, ...]] = {
         ),
     ),
 }
-"""By group and kind. Of kinds that are not here everything can be changed in place."""
+"""Rows by group and kind. All fields of other kinds can change in place."""
 
 DEFAULTS: dict[str, Any] = {
     "dnsPolicy": "ClusterFirst",
@@ -349,11 +349,11 @@ DEFAULTS: dict[str, Any] = {
     "protocol": "TCP",
     "enableServiceLinks": True,
 }
-"""What an API server fills in, wherever the key stands: to write it out changes nothing."""
+"""Defaults of the API server, at any depth. Writing a default explicitly changes nothing."""
 
 
 def changed_fields(group: str, kind: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Changed]:
-    """The fields of an object that change, of those that cannot, or not without a restart; each once."""
+    """Yields each changed field of an object that cannot change, or not without a restart."""
     for row in TABLE.get((group, kind), ()):
         if row.only is None or row.only(before, after):
             filled = row.filled or {}
@@ -366,7 +366,7 @@ def changed_fields(group: str, kind: str, before: Mapping[str, Any], after: Mapp
 
 
 def _differences(old: Any, new: Any, path: KeyPath, done: KeyPath = ()) -> Iterator[KeyPath]:
-    """The places at and below ``path`` where two objects say something else."""
+    """Yields the paths at and below ``path`` where two objects differ."""
     if path and path[0] != "*":
         step = path[0]
         yield from _differences(_child(old, step), _child(new, step), path[1:], (*done, step))
@@ -386,7 +386,7 @@ def _keys(value: Any) -> Iterator[str | int]:
 
 
 def _covers(pattern: KeyPath, path: KeyPath) -> bool:
-    """Whether a path is that of the pattern, or below it."""
+    """Whether a path matches the pattern, or is below a match."""
     near = zip(pattern, path, strict=False)
     return len(pattern) <= len(path) and all(wanted in ("*", step) for wanted, step in near)
 
@@ -402,5 +402,5 @@ def _is_same(path: KeyPath, old: Any, new: Any) -> bool:
 
 
 def _said(value: Any, default: Any) -> Any:
-    """A value, or what is filled in; what is empty says nothing."""
+    """Returns a value, or the default if the value is empty."""
     return default if value is None or value in ({}, []) else value

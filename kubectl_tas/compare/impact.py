@@ -1,4 +1,4 @@
-"""Two fleets in, what the change from one to the other means out: the one picture that all formats of ``diff`` show."""
+"""Computes the effects of a change between two fleets, which all formats of ``diff`` show."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
     from kubectl_tas.model.artifact import Artifact
 
 ChangeKind = Literal["made", "changed", "dropped", "recreated"]
-"""What becomes of something."""
+"""Kind of a change."""
 Risk = Literal["none", "low", "medium", "high"]
 
 
 @dataclass(frozen=True, slots=True)
 class QueueState:
-    """A queue at one of the two times."""
+    """A queue before or after the change."""
 
     target: str
-    """The pool or pool--subpool whose work it takes; of the container of a pool, the pool."""
+    """The pool or pool--subpool of the queue's work; for a parent queue, its pool."""
     parent: str | None
-    """The queue above it; None: that of the cluster, or none."""
+    """The parent queue; None: the cluster's root queue, or no parent."""
     quota: Amounts
     limit: Amounts
     weight: Amounts
@@ -52,12 +52,12 @@ class QueueState:
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
     is_container: bool = False
-    """Whether it is above other queues, and takes no work itself."""
+    """Whether the queue has child queues, and takes no work itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueChange:
-    """A queue that is another one, new, or gone."""
+    """A changed, new or removed queue."""
 
     backend: str
     name: str
@@ -66,36 +66,36 @@ class QueueChange:
 
     @property
     def kind(self) -> ChangeKind:
-        """What becomes of it."""
+        """Kind of the change to the queue."""
         return _kind(self.before, self.after)
 
     @property
     def state(self) -> QueueState:
-        """How it is; of one that is gone, how it was."""
+        """The queue after the change; if removed, before it."""
         found = self.after or self.before
         assert found is not None
         return found
 
     @property
     def moves(self) -> bool:
-        """Whether its quota is another one."""
+        """Whether the quota of the queue changes."""
         return self.before is None or self.after is None or self.before.quota != self.after.quota
 
 
 @dataclass(frozen=True, slots=True)
 class SubpoolStep:
-    """A subpool that goes from one state to another."""
+    """A subpool that changes its state."""
 
     name: str
     before: str | None
-    """None: it is new."""
+    """State before; None if the subpool is new."""
     after: str | None
-    """None: its document is gone."""
+    """State after; None if the document is removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopologyChange:
-    """A topology that is another one, new, or gone."""
+    """A changed, new or removed topology."""
 
     name: str
     before: tuple[Level, ...] | None
@@ -105,7 +105,7 @@ class TopologyChange:
 
 @dataclass(frozen=True, slots=True)
 class WorkState:
-    """What is said of a workflow or a workload at one of the two times."""
+    """A workflow or a workload before or after the change."""
 
     target: str
     queue: str
@@ -116,7 +116,7 @@ class WorkState:
 
 @dataclass(frozen=True, slots=True)
 class WorkChange:
-    """A workflow or a workload that is new, gone, or answered otherwise."""
+    """A workflow or a workload that is new, removed, or judged differently."""
 
     backend: str
     work_kind: str
@@ -126,42 +126,42 @@ class WorkChange:
 
     @property
     def kind(self) -> ChangeKind:
-        """What becomes of it."""
+        """Kind of the change to the work."""
         return _kind(self.before, self.after)
 
     @property
     def is_worse(self) -> bool:
-        """Whether it was admitted, or is new, and is not admitted now."""
+        """Whether the work was admitted or is new, but is not admitted now."""
         was = self.before is None or self.before.verdict.outcome == "admitted"
         return was and self.after is not None and self.after.verdict.outcome not in ("admitted", "draining")
 
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """What runs of it ends and starts again."""
+    """Running work that ends and starts again."""
 
     kind: str
-    """PodGroup, or the kind of a workload."""
+    """Either PodGroup or the kind of a workload."""
     name: str
-    """At the earlier time."""
+    """Name before the change."""
     successor: str
-    """Its name now."""
+    """Name after the change."""
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class SettingChange:
-    """A setting that decides what is read, or what is applied."""
+    """A changed setting that decides which files are read, or which objects are applied."""
 
     path: str
-    """``output``, or ``backends.prod.namespace``."""
+    """For example ``output`` or ``backends.prod.namespace``."""
     before: str
     after: str
 
 
 @dataclass(frozen=True, slots=True)
 class RuleChange:
-    """A rule that counts for something else; None: as the rule itself says."""
+    """A rule with a new severity."""
 
     code: str
     before: str
@@ -171,18 +171,18 @@ class RuleChange:
 
 @dataclass(frozen=True, slots=True)
 class PolicyChange:
-    """An admission policy of the guard."""
+    """A changed admission policy of the guard."""
 
     backend: str
     name: str
     kind: ChangeKind
     what: tuple[str, ...]
-    """What of it changes: variables, conditions, validations, actions."""
+    """Changed parts: variables, conditions, validations, actions."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectCount:
-    """How many objects of a kind are written otherwise."""
+    """Numbers of changed objects of a kind."""
 
     kind: str
     made: int
@@ -192,38 +192,38 @@ class ObjectCount:
 
 @dataclass(frozen=True)
 class Impact:
-    """What a change means."""
+    """All effects of a change."""
 
     revision: str
     queues: tuple[QueueChange, ...]
-    """By cluster, then from the top down."""
+    """By cluster, then parents before children."""
     subpools: tuple[SubpoolStep, ...]
     topologies: tuple[TopologyChange, ...]
     work: tuple[WorkChange, ...]
     restarts: tuple[Restart, ...]
     rules: tuple[RuleChange, ...]
     guard: tuple[str, str] | None
-    """How the guard answers, before and after; None: as before."""
+    """Mode of the guard before and after; None if unchanged."""
     policies: tuple[PolicyChange, ...]
     objects: tuple[ObjectCount, ...]
     findings: tuple[Diagnostic, ...]
-    """What must not change, cannot be applied, or wants to be known."""
+    """Changes that are forbidden, cannot be applied, or need attention."""
     unread: tuple[str, ...] = ()
-    """What could not be compared, and why."""
+    """Parts that could not be compared, with the reasons."""
     settings: tuple[SettingChange, ...] = ()
     beside: tuple[FileBeside, ...] = ()
     listed: tuple[str, ...] = ()
-    """What overQuota of a pool or subpool lists anew, or with more."""
+    """Work that overQuota of a pool or subpool lists anew, or with larger amounts."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing changes, as far as all of it could be compared."""
+        """Whether nothing changes and everything could be compared."""
         parts = (self.queues, self.subpools, self.topologies, self.work, self.restarts, self.rules, self.policies)
         return not any((*parts, self.guard, self.objects, self.unread, self.settings, self.beside, self.listed))
 
     @property
     def risk(self) -> tuple[Risk, tuple[str, ...]]:
-        """How much can go wrong, and the reasons for that."""
+        """Level of risk, and its reasons."""
         high, medium = list(self._high()), list(self._medium())
         if high:
             return "high", (*high, *medium)
@@ -279,12 +279,12 @@ class Impact:
 
     @property
     def losers(self) -> tuple[QueueChange, ...]:
-        """Queues that take work, stay, and are guaranteed less of something."""
+        """Leaf queues that stay, with less quota of any resource."""
         return tuple(item for item in self.queues if _loses(item))
 
     @property
     def gains(self) -> Iterator[tuple[str, str, tuple[tuple[str, Amounts, Amounts], ...]]]:
-        """For each pool of which quotas move: its cluster, its name, and each of its leaf queues with both quotas."""
+        """For each pool with changed quotas: its cluster, its name, and its leaf queues with both quotas."""
         found: dict[tuple[str, str], list[tuple[str, Amounts, Amounts]]] = {}
         for item in self.queues:
             if item.moves and not item.state.is_container:
@@ -303,8 +303,8 @@ def impact(
     after: Sequence[Artifact],
     beside: Sequence[FileBeside] = (),
 ) -> Impact:
-    """What a change means. ``findings`` are those of the comparison; ``before`` and ``after`` the objects; None where
-    the earlier fleet has errors, so that nobody knows what it was rendered to. ``beside`` are files beside them.
+    """Returns the effects of a change. ``findings`` come from the comparison, ``before`` and ``after`` are the rendered
+    objects, ``beside`` other changed files. ``before`` is None if the earlier fleet has errors and cannot be rendered.
     """
     unread = [f"{place} at {change.revision} cannot be read" for place in change.unreadable]
     lacks_config = any(place.startswith(f"{CONFIG_FILE}:") for place in change.unreadable)
@@ -342,7 +342,7 @@ _State = TypeVar("_State")
 def _pairs(
     before: Mapping[_Key, _State], after: Mapping[_Key, _State]
 ) -> Iterator[tuple[_Key, _State | None, _State | None]]:
-    """What there is before or after, by its key, that is not the same; first what there is after."""
+    """Yields the differing entries of two mappings by key: first those in ``after``, then removed ones."""
     for key in dict.fromkeys((*after, *before)):
         old, new = before.get(key), after.get(key)
         if old != new:
@@ -350,12 +350,12 @@ def _pairs(
 
 
 def _certain(change: Change, found: Iterator[_Item]) -> tuple[_Item, ...]:
-    """Without what is new, where documents of the revision that may declare it could not be read."""
+    """Returns the items without new ones, if unreadable documents of the revision may have declared these."""
     return tuple(item for item in found if item.before is not None or not change.unreadable)
 
 
 _DECIDING = ("output", "outputKeeps", "layout", "sources")
-"""Settings, beside the backends, that decide which files are read, which are written, and what is applied of them."""
+"""Settings other than backends that decide which files are read, written and applied."""
 
 
 def _settings(before: ConfigSpec, after: ConfigSpec) -> Iterator[SettingChange]:
@@ -401,7 +401,7 @@ def _queues(change: Change) -> Iterator[QueueChange]:
 
 
 def _queue_states(fleet: Fleet) -> dict[tuple[str, str], QueueState]:
-    """Every queue of a pool on KAI's clusters, each after that above it."""
+    """Returns every queue of pools on KAI's clusters, each after its parent queue."""
     found: dict[tuple[str, str], QueueState] = {}
     for pool in sorted(
         fleet.pools, key=lambda pool: (pool.backend.index, [item.name for item in reversed(pool.chain)])
@@ -488,7 +488,7 @@ def _by_identity(fleet: Fleet) -> dict[tuple[str, str, str, str], Submission]:
 
 
 def _asked(item: Submission) -> object:
-    """What of work that is admitted counts as a change."""
+    """Returns the properties of admitted work that count as a change."""
     return item.target, item.priority, item.asks, item.is_draining
 
 
@@ -499,12 +499,12 @@ def _state(item: Submission | None, admission: Admission) -> WorkState | None:
 
 
 def _told(state: WorkState | None) -> object:
-    """What of an answer counts as another one; its arithmetic does not."""
+    """Returns the properties of a judgement that count as a change. Its arithmetic does not."""
     return state and (state.target, state.priority, state.asks, state.verdict.outcome)
 
 
 def _restarts(change: Change) -> Iterator[Restart]:
-    """PodGroups of workflows that get another name, work of another namespace, then workloads that are replaced."""
+    """Yields renamed PodGroups of workflows, then work with a new namespace, then replaced workloads."""
     later = {(item.name, item.pool.backend.name): item for item in change.after.workflows}
     for before in change.before.workflows:
         after = later.get((before.name, before.pool.backend.name))
@@ -532,13 +532,13 @@ def _restarts(change: Change) -> Iterator[Restart]:
 
 
 def _names(fleet: Fleet, workflow: FleetWorkflow) -> dict[str, str]:
-    """The PodGroup of each group."""
+    """Returns the name of the PodGroup of each group."""
     gangs = gangs_of_workflow(fleet, workflow)
     return {group.name: gang.name for group, gang in zip(workflow.groups, gangs, strict=True)}
 
 
 def _reason(before: Submission, after: Submission) -> str:
-    """What makes the pods of a workflow others, as far as it can be named."""
+    """Returns why the pods of a workflow change, as exactly as known."""
     if before.target != after.target:
         return f"it goes from {before.target} to {after.target}"
     if before.queue != after.queue:
@@ -556,7 +556,7 @@ _ORDER = ("off", "info", "warning", "error")
 
 
 def _rules(change: Change) -> Iterator[RuleChange]:
-    """Rules that count for something else than before."""
+    """Yields rules whose severity changes."""
     known, own = all_rules(), (change.before.config.rules, change.after.config.rules)
     for code in sorted({*own[0], *own[1]}):
         default = known[code].severity.value if code in known else "off"
@@ -579,7 +579,7 @@ def _policies(before: Sequence[Artifact], after: Sequence[Artifact]) -> Iterator
 
 
 def _specs(artifacts: Sequence[Artifact]) -> dict[tuple[str, str], dict[str, object]]:
-    """By cluster and name, the parts of each policy with what they say; expressions by their names."""
+    """Returns the parts of each policy with their content, by cluster and name; expressions by their names."""
     found: dict[tuple[str, str], dict[str, object]] = {}
     for artifact in artifacts:
         manifest = artifact.manifest
@@ -602,6 +602,6 @@ def _objects(before: Sequence[Artifact], after: Sequence[Artifact]) -> Iterator[
 
 
 def _by_name(artifacts: Sequence[Artifact]) -> Mapping[tuple[str, ...], object]:
-    """The objects that are applied, by cluster, kind, API, namespace and name."""
+    """Returns the applied objects, by cluster, kind, API, namespace and name."""
     made = ((item.backend, item.manifest) for item in artifacts if item.apply)
     return {(where, x.kind, x.apiVersion, x.metadata.namespace or "", x.metadata.name): x for where, x in made}

@@ -1,4 +1,4 @@
-"""Nodes of a cluster in, the levels of a topology out: which labels they have, and in which order these nest."""
+"""Suggests the levels of a topology from the labels of nodes, in the order in which their domains nest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kubectl_tas.words import shortened
 
 _SHOWN = 5
 _MOST_OUTSIDE = 0.1
-"""The part of all nodes that may lack a label which is proposed: they are outside of the topology then."""
+"""Fraction of nodes that may lack a suggested label. These nodes are then outside of the topology."""
 
 
 @dataclass(frozen=True)
@@ -22,51 +22,51 @@ class Domains:
 
     label: str
     key: str
-    """What the level is called."""
+    """Name of the level."""
     maker: str
-    """Who sets the label; '' where nobody is known."""
+    """The tool that sets the label; empty if unknown."""
     nodes: Mapping[str, tuple[Node, ...]]
-    """By the value of the label."""
+    """Nodes by the value of the label."""
     lacking: tuple[str, ...]
-    """Names of nodes without the label, sorted."""
+    """Sorted names of nodes without the label."""
 
     @cached_property
     def sizes(self) -> tuple[int, int]:
-        """Nodes of the smallest domain, and of the largest."""
+        """Numbers of nodes in the smallest and in the largest domain."""
         found = [len(nodes) for nodes in self.nodes.values()]
         return min(found), max(found)
 
     @cached_property
     def gpus(self) -> tuple[int, int]:
-        """GPUs of the domain with the fewest, and of the one with the most."""
+        """Fewest and most GPUs of a domain."""
         found = [sum(node.gpus for node in nodes) for nodes in self.nodes.values()]
         return min(found), max(found)
 
     def split(self, coarser: Domains) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """The domains of which nodes are in several domains of ``coarser``, each with these."""
+        """Yields the domains with nodes in several domains of ``coarser``, each with these coarser domains."""
         return split(self.nodes, coarser.label)
 
     def nests_in(self, coarser: Domains) -> bool:
-        """Whether each domain lies in one of ``coarser``."""
+        """Whether each domain lies within one domain of ``coarser``."""
         return next(self.split(coarser), None) is None
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """What topology some nodes could have."""
+    """A suggested topology for some nodes."""
 
     considered: int
-    """Nodes that count: those with GPUs, or all where none has any."""
+    """Number of considered nodes: nodes with GPUs, or all nodes if none has GPUs."""
     others: int
-    """Nodes without GPUs, which do not count."""
+    """Number of other nodes, which have no GPUs."""
     levels: tuple[Domains, ...]
-    """From the coarsest to the finest."""
+    """Levels from the coarsest to the finest."""
     left_out: tuple[tuple[Domains, str], ...]
     """The other labels, each with the reason."""
 
 
 def split(domains: Mapping[str, Sequence[Node]], coarser: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The domains of which nodes have several values of the label ``coarser``, each with these."""
+    """Yields the domains with several values of the label ``coarser``, each with these values."""
     for name in sorted(domains):
         above = {node.labels[coarser] for node in domains[name] if coarser in node.labels}
         if len(above) > 1:
@@ -74,7 +74,7 @@ def split(domains: Mapping[str, Sequence[Node]], coarser: str) -> Iterator[tuple
 
 
 def domains_of(nodes: Sequence[Node], label: str) -> dict[str, tuple[Node, ...]]:
-    """The nodes that have a label, by its value."""
+    """Returns the nodes that have a label, by its value."""
     found: dict[str, list[Node]] = defaultdict(list)
     for node in nodes:
         if label in node.labels:
@@ -83,9 +83,8 @@ def domains_of(nodes: Sequence[Node], label: str) -> dict[str, tuple[Node, ...]]
 
 
 def suggest(nodes: Sequence[Node], labels: Sequence[str] = ()) -> Suggestion:
-    """The levels that nodes could have: of labels that are known to tell places, or of ``labels`` alone.
-
-    Where labels do not nest, those stay that join GPUs, then the zone, then the coarser.
+    """Suggests levels for nodes, from labels that are known to name places, or only from ``labels``. If labels do not
+    nest, labels that join GPUs take precedence, then zones, then coarser labels.
     """
     considered = [node for node in nodes if node.gpus] or list(nodes)
     named = {label for node in considered for label in node.labels if place_of(label)} if not labels else set(labels)
@@ -112,13 +111,13 @@ def _domains(nodes: Sequence[Node], label: str) -> Domains:
 
 
 def _worth(item: Domains) -> tuple[bool, bool, int]:
-    """Which of two labels stays where they do not nest: the lesser of these."""
+    """Returns a sort key. Of two labels that do not nest, the one with the smaller key stays."""
     place = place_of(item.label)
     return not (place and place.joins_gpus), item.key not in ("zone", "host"), rank(item.label)
 
 
 def _unfit(item: Domains, nodes: int, *, several: bool) -> str:
-    """Why a label makes no level, whatever others do; '' where it may."""
+    """Returns why a label by itself makes no level; empty if it may."""
     if len(item.lacking) > nodes * _MOST_OUTSIDE:
         return f"{len(item.lacking)} of {nodes} nodes lack it"
     if several and len(item.nodes) == 1:
@@ -127,7 +126,7 @@ def _unfit(item: Domains, nodes: int, *, several: bool) -> str:
 
 
 def _against(item: Domains, kept: Sequence[Domains]) -> str:
-    """Why a label makes no level beside others; '' where it may."""
+    """Returns why a label makes no level together with the kept ones; empty if it may."""
     for other in kept:
         if item.nests_in(other) and other.nests_in(item):
             return f"its domains are those of {other.key}"
@@ -138,7 +137,7 @@ def _against(item: Domains, kept: Sequence[Domains]) -> str:
 
 
 def _named_apart(levels: Sequence[Domains]) -> Iterator[Domains]:
-    """The same with keys of which no two are alike."""
+    """Yields the levels with unique keys."""
     taken: set[str] = set()
     for item in levels:
         key, number = item.key, 2

@@ -1,4 +1,4 @@
-"""Objects that their authors write, before and after: what of a change cannot be applied, or reaches nothing there."""
+"""Finds changes of objects in files that cannot be applied, or that do not reach running pods."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ REPLACE_LEFT = Rule(
     protects=Waiving.CONFIG,
 )
 MAX_SHOWN = 60
-"""Characters of a value that a message shows."""
+"""Maximum length of a value in a message."""
 TOOLS = {"argocd": "Argo CD", "flux": "Flux"}
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """An object in the words of its author, with what its pool demands."""
+    """An object as its author wrote it, with the demands of its pool."""
 
     backend: str
     namespace: str
@@ -77,40 +77,40 @@ class Written:
     origin: Origin
     wanted: tuple[Demand, ...]
     place: Location
-    """Where its pool, or what else it follows from, stands."""
+    """Place of the object's pool, or of another source of its demands."""
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """What it shares with its other states, in one cluster."""
+        """The properties that identify the object within a cluster, before and after the change."""
         return group_of(self.api_version), self.kind, self.namespace, self.name
 
     @property
     def is_replaced(self) -> bool:
-        """Whether its label asks for that."""
+        """Whether the label of the object asks to replace it."""
         return is_replaced(self.origin)
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectChange:
-    """An object that is there before and after."""
+    """An object that exists before and after the change."""
 
     before: Written
     after: Written
     fields: tuple[Changed, ...]
-    """Those that cannot change in place, or not without a restart; none where the object stays as it is."""
+    """Changed fields that cannot change in place, or not without a restart."""
 
     def of(self, effect: Effect) -> tuple[Changed, ...]:
-        """The fields of which the change comes to ``effect``."""
+        """Returns the changed fields with ``effect``."""
         return tuple(item for item in self.fields if item.row.effect is effect)
 
     def is_replaced(self, gitops: str) -> bool:
-        """Whether the GitOps tool makes it anew: Flux where the change is refused, Argo CD in any case."""
+        """Whether the GitOps tool replaces the object. Flux only replaces after a refusal, Argo CD always."""
         needed = self.of(Effect.REFUSED) or (gitops == "argocd" and self.of(Effect.KEPT))
         return gitops != "none" and self.after.is_replaced and bool(needed)
 
 
 def written_objects(fleet: Fleet) -> Iterator[Written]:
-    """Workloads, Pods of hand-written PodGroups, and companions."""
+    """Yields workloads, Pods of hand-written PodGroups, and companions."""
     for item in fleet.workloads:
         found = demands(fleet, item)
         yield _written(item.declared, (item.pool.backend, item.namespace), found, item.place)
@@ -135,9 +135,9 @@ def _written(
 
 
 def object_changes(change: Change) -> Iterator[ObjectChange]:
-    """Every object that is there before and after.
+    """Yields every object that exists before and after the change.
 
-    Where there is one of an identity before and after, it is the same: a backend may have been renamed.
+    If only one object has an identity before and after, both are the same: a backend may have a new name.
     """
     earlier = _by_identity(change.before)
     for identity, there in _by_identity(change.after).items():
@@ -161,7 +161,7 @@ def _by_identity(fleet: Fleet) -> dict[tuple[str, ...], list[Written]]:
 
 
 def unappliable_changes(change: Change) -> Iterator[Diagnostic]:
-    """What the rules above find, one finding for each object."""
+    """Reports the findings of the rules above, one for each object."""
     gitops = change.after.config.gitops
     for item in object_changes(change):
         refused, kept = item.of(Effect.REFUSED), item.of(Effect.KEPT)
@@ -214,7 +214,7 @@ def _finding(change: Change, item: ObjectChange, fields: Sequence[Changed], rule
 
 
 def _place(item: Written, path: KeyPath) -> tuple[Location, str]:
-    """Where a field stands; of what the author did not write, where it comes from, and why it is there."""
+    """Returns the place of a field; for an added field the place of its source, and the reason."""
     if item.origin.value(path) is None:
         for demand in item.wanted:
             if demand.path == path[: len(demand.path)]:
@@ -223,13 +223,13 @@ def _place(item: Written, path: KeyPath) -> tuple[Location, str]:
 
 
 def path_text(path: KeyPath) -> str:
-    """``spec.template.spec.containers[0].image``."""
+    """Returns a path as text: ``spec.template.spec.containers[0].image``."""
     steps = (f"[{step}]" if isinstance(step, int) or not step.isidentifier() else f".{step}" for step in path)
     return "".join(steps).removeprefix(".")
 
 
 def shown(value: Any) -> str:
-    """A value in a message; a long one is cut."""
+    """Returns a value for a message, cut if too long."""
     if value is None:
         return "nothing"
     text = json.dumps(value, ensure_ascii=False, default=str)
@@ -250,7 +250,7 @@ _Key = tuple[str, str, str]
 
 
 def changed_namespaces(change: Change) -> Iterator[Diagnostic]:
-    """What ``moved`` finds, told."""
+    """Reports the work that ``moved`` finds."""
     for old, new in moved(change):
         message = (
             f"{new.kind} {new.name} goes from namespace {old.namespace} to {new.namespace} since "
@@ -263,7 +263,7 @@ def changed_namespaces(change: Change) -> Iterator[Diagnostic]:
 
 
 def moved(change: Change) -> Iterator[tuple[Submission, Submission]]:
-    """Work that had one namespace in a cluster before and has another one after, unless nothing runs in its queue."""
+    """Yields work whose namespace in a cluster changes, unless its queue is known to be idle."""
     before, after = _by_name(change.before), _by_name(change.after)
     for key, there in after.items():
         earlier = before.get(key, [])
@@ -274,7 +274,7 @@ def moved(change: Change) -> Iterator[tuple[Submission, Submission]]:
 
 
 def _by_name(fleet: Fleet) -> dict[_Key, list[Submission]]:
-    """By cluster, kind and name: one name may be there in several namespaces."""
+    """Returns work by cluster, kind and name. Several namespaces may have work with one name."""
     found: dict[_Key, list[Submission]] = {}
     for item in fleet.submissions:
         found.setdefault((item.pool.backend.name, item.kind, item.name), []).append(item)

@@ -1,4 +1,4 @@
-"""Pools and subpools before and after: gone, renamed or moved ones, and states that may not follow each other."""
+"""Finds removed, renamed and moved pools, and forbidden changes of a subpool's state."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ MEANING = (
     "Pods that run keep the old queue and their GPUs, but count for no pool once it is pruned; those that wait there "
     "never run. Best where nothing runs: let work end first."
 )
-"""What it means for running work that its queue is gone, by KAI 0.17. pkg/scheduler/cache/cluster_info/cluster_info.go
-(validatePodgroupQueue) notes QueueDoesNotExist for its PodGroup. pkg/scheduler/actions/utils/input_jobs.go leaves it
-out of what is started and of what is reclaimed or preempted. pkg/scheduler/plugins/proportion/proportion.go
-(updateQueuesCurrentResourceUsage) adds what it holds to queues that exist, so to none; its nodes stay taken. 0.12
-leaves such PodGroups out as well.
+"""Effect of a removed queue on running work, in KAI 0.17. pkg/scheduler/cache/cluster_info/cluster_info.go
+(validatePodgroupQueue) records QueueDoesNotExist for the PodGroup. pkg/scheduler/actions/utils/input_jobs.go excludes
+the PodGroup from starting, reclaiming and preempting. pkg/scheduler/plugins/proportion/proportion.go
+(updateQueuesCurrentResourceUsage) charges usage only to existing queues, but nodes stay occupied. 0.12 excludes such
+PodGroups too.
 """
 
 
 def renamed(change: Change) -> Mapping[str, FleetPool]:
-    """The pools that seem to have another name now, by their old one: same spec, same subpools."""
+    """Returns the pools that probably have a new name, by old name: their spec and subpools are the same."""
     new = [pool for pool in change.after.pools if pool.name not in change.before.pool_by_name]
     found: dict[str, FleetPool] = {}
     for pool in _gone(change):
@@ -66,7 +66,7 @@ def renamed(change: Change) -> Mapping[str, FleetPool]:
 
 
 def gone_pools(change: Change) -> Iterator[Diagnostic]:
-    """Every pool of before that has another name, or none."""
+    """Reports every removed or renamed pool."""
     successors = renamed(change)
     for pool in _gone(change):
         new, queues = successors.get(pool.name), pool.queues
@@ -91,9 +91,9 @@ def gone_pools(change: Change) -> Iterator[Diagnostic]:
 
 
 def moved_pools(change: Change) -> Iterator[Diagnostic]:
-    """Every pool with another parent than before. KAI's webhook compares no parents (``queue_validator.go`` of
-    pkg/admission/webhook/queuehooks, 0.17; ``queue_webhook.go``, 0.13), its controller counts the children of both anew
-    (``queue_controller.go``), and its scheduler reads the tree in each cycle.
+    """Reports every pool with a new parent. KAI's webhook does not compare parents (``queue_validator.go`` of
+    pkg/admission/webhook/queuehooks, 0.17; ``queue_webhook.go``, 0.13). KAI's controller recounts the children of both
+    parents (``queue_controller.go``), and the scheduler reads the tree in each cycle.
     """
     successors = renamed(change)
     for before in change.before.pools:
@@ -144,7 +144,7 @@ SUBPOOL_REMOVED = Rule(
 
 
 def _subpools(fleet: Fleet) -> dict[tuple[str, str], Declared[Subpool]]:
-    """By parent and name; of two with one name the first counts."""
+    """Returns subpools by parent and name. Of two with one name, the first counts."""
     found: dict[tuple[str, str], Declared[Subpool]] = {}
     for item in fleet.repository.subpools:
         found.setdefault((item.spec.spec.parent, item.spec.metadata.name), item)
@@ -152,7 +152,7 @@ def _subpools(fleet: Fleet) -> dict[tuple[str, str], Declared[Subpool]]:
 
 
 def changed_subpools(change: Change) -> Iterator[Diagnostic]:
-    """Every subpool of before, where its pool is called now."""
+    """Checks every earlier subpool against the current one, also in a renamed pool."""
     after, successors = _subpools(change.after), renamed(change)
     parents = {pool.spec.metadata.name: pool for pool in change.after.repository.pools}
     for key, before in _subpools(change.before).items():
@@ -200,7 +200,7 @@ def _changed_subpool(
 
 
 def _let_finish(change: Change, name: str, before: Sequence[str], after: Declared[Subpool]) -> Iterator[Diagnostic]:
-    """What is listed as draining, or is there because it is, and was not there at the revision."""
+    """Reports draining entries that were not there at the revision, and new work under a draining name."""
     there = set(_work(change.before, name))
     known = there | {work_name(*item.split("/")) for item in before}
     now = names.SEPARATOR.join((after.spec.spec.parent, after.spec.metadata.name))
@@ -220,7 +220,7 @@ def _let_finish(change: Change, name: str, before: Sequence[str], after: Declare
 
 
 def _runs(change: Change, canonical: str) -> bool:
-    """Whether it is known that something runs in a subpool of before, whatever its backend is called by now."""
+    """Whether work is known to run in an earlier subpool, even if its backend has a new name."""
     for pool in change.before.pools:
         queues = [item.queue for item in pool.subpools if item.canonical == canonical]
         same = change.after.pool_by_name.get(pool.name, pool)
@@ -231,15 +231,15 @@ def _runs(change: Change, canonical: str) -> bool:
 
 
 def _work(fleet: Fleet, canonical: str) -> dict[str, Declared[Any]]:
-    """What is declared for a subpool."""
+    """Returns the work declared for a subpool."""
     found = (item for pool in fleet.pools for item in pool.subpools if item.canonical == canonical)
     return next((fleet.work_in(item.pool, item.queue) for item in found), {})
 
 
 def after_rename(before: Fleet, after: Fleet) -> Iterator[str]:
-    """What becomes of the work that stays under its name while its queue has another one: a sentence for each fate.
+    """Yields sentences about work that keeps its name while its queue gets a new one, one for each effect.
 
-    The podgrouper leaves a PodGroup that has pods in its queue (KAI 0.17), so a Pod with another label stays there.
+    The podgrouper leaves a PodGroup with pods in its queue (KAI 0.17), so a Pod with a new queue label stays there.
     """
     by_fate: dict[str, list[str]] = {}
     gitops = after.config.gitops

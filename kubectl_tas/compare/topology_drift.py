@@ -1,4 +1,4 @@
-"""Topologies that have moved away from the sets that use them, in the repository or in a cluster."""
+"""Finds PodCliqueSets whose topology has changed or is missing, in the repository or in a cluster."""
 
 from __future__ import annotations
 
@@ -51,26 +51,26 @@ TOPOLOGY_UNDEPLOYED = Rule(
 
 
 class PlacedSet(Protocol):
-    """A set, of a file or of a cluster."""
+    """A PodCliqueSet in a file or in a cluster."""
 
     @property
     def topology_name(self) -> str | None:
-        """The cluster topology that it uses; None: no topology applies."""
+        """The cluster topology of the set; None: no topology applies."""
 
     @property
     def domains(self) -> tuple[str, ...]:
-        """The domains that it asks for."""
+        """The domains that the set asks for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What Grove reports about the levels that a set uses."""
+    """Grove's report about the levels that a set uses."""
 
     status: Literal["True", "False", "Unknown"]
-    """True: levels are unavailable."""
+    """True means: levels are unavailable."""
     reason: str
     missing: tuple[str, ...] = ()
-    """The domains that are asked for and not there."""
+    """Requested domains that are missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +79,16 @@ class Drift:
 
     name: str
     declared: Levels | None
-    """None: no file has it."""
+    """Levels in the file; None if no file declares the topology."""
     live: Levels | None
-    """None: the cluster does not have it."""
+    """Levels in the cluster; None if the cluster has no such topology."""
     topology: FleetTopology | None
     backend: str | None = None
-    """The cluster, where there are several."""
+    """The cluster, if the fleet has several."""
 
     @property
     def full_name(self) -> str:
-        """Cluster, where there are several, and name."""
+        """Name of the topology, with its cluster if the fleet has several."""
         return f"{self.backend}/{self.name}" if self.backend else self.name
 
 
@@ -99,37 +99,37 @@ class Use:
     namespace: str
     name: str
     topology: str | None
-    """None: no topology applies, since it asks for no placement."""
+    """The topology; None if the set asks for no placement."""
     is_default: bool
     """Whether the topology is the default, which the set does not name."""
     condition: Condition | None
-    """None where no topology applies, and where the topologies are not known."""
+    """The condition; None if no topology applies, or if the topologies are unknown."""
     backend: str | None = None
-    """The cluster that it is for, where there are several."""
+    """The cluster of the set, if the fleet has several."""
 
     @property
     def label(self) -> str:
-        """The topology as the overview has it."""
+        """The topology as shown in the overview."""
         return f"{self.topology} (default)" if self.is_default else self.topology or "-"
 
     @property
     def is_unavailable(self) -> bool:
-        """Whether levels that it uses are not there."""
+        """Whether levels that the set uses are unavailable."""
         return self.condition is not None and self.condition.status != "False"
 
     @property
     def full_name(self) -> str:
-        """Cluster, where there are several, namespace and name."""
+        """Namespace and name of the set, with its cluster if the fleet has several."""
         return full_name(self.backend, self.namespace, self.name)
 
 
 def full_name(backend: str | None, namespace: str, name: str) -> str:
-    """What a set is called; ``backend`` is None where there is one cluster."""
+    """Returns the name of a set; ``backend`` is None if the fleet has one cluster."""
     return "/".join(part for part in (backend, namespace, name) if part is not None)
 
 
 def declared_uses(fleet: Fleet) -> list[Use]:
-    """What each set of the repository uses, judged by the topologies of the repository."""
+    """Returns the use of each set in the repository, judged by the topologies of the repository."""
     known = domains(declared_levels(fleet))
     return [
         _use(item.key, item.spec, known, is_named=bool(item.named), backend=cluster_of(fleet, item))
@@ -138,9 +138,8 @@ def declared_uses(fleet: Fleet) -> list[Use]:
 
 
 def live_uses(state: GroveState, *, check: bool, backend: str | None = None) -> list[Use]:
-    """What each set of the cluster uses, judged by the topologies of the cluster; ``backend`` where there are several.
-
-    Raises TasError where the sets are not known, and where their topologies are not although ``check`` needs them.
+    """Returns the use of each set in a cluster, judged by the topologies of the cluster. ``backend`` is set if the
+    fleet has several. Raises TasError if the sets are unknown, or if ``check`` is set and the topologies are unknown.
     """
     hint = "Add what `kubectl get podcliquesets,clustertopologies -A -o json` prints."
     if state.sets is None:
@@ -164,17 +163,17 @@ def _use(
 
 
 def the_cluster(fleet: Fleet, backend: str) -> str:
-    """The cluster of a backend, for messages."""
+    """Returns words for the cluster of a backend."""
     return f"the cluster {backend}" if len(fleet.backends) > 1 else "the cluster"
 
 
 def cluster_of(fleet: Fleet, item: FleetPodCliqueSet) -> str | None:
-    """The cluster of a set, where there are several."""
+    """Returns the cluster of a set, if the fleet has several."""
     return item.backend.name if item.backend and len(fleet.backends) > 1 else None
 
 
 def condition(item: PlacedSet, topologies: Mapping[str, Collection[str]]) -> Condition | None:
-    """The condition of a set, where ``topologies`` are the domains by name; None where no topology applies to it."""
+    """Returns the condition of a set; None if no topology applies. ``topologies`` has the domains by name."""
     name = item.topology_name
     if name is None:
         return None
@@ -187,7 +186,7 @@ def condition(item: PlacedSet, topologies: Mapping[str, Collection[str]]) -> Con
 
 
 def declared_levels(fleet: Fleet) -> dict[str, Levels]:
-    """The levels of every cluster topology of the repository."""
+    """Returns the levels of every cluster topology in the repository."""
     return {
         name: tuple((level.key, level.label) for level in topology.levels)
         for name, topology in fleet.cluster_topologies.items()
@@ -195,15 +194,13 @@ def declared_levels(fleet: Fleet) -> dict[str, Levels]:
 
 
 def domains(levels: Mapping[str, Levels]) -> dict[str, tuple[str, ...]]:
-    """The domains of every topology."""
+    """Returns the domains of every topology."""
     return {name: tuple(domain for domain, _ in found) for name, found in levels.items()}
 
 
 def drifts(fleet: Fleet, state: GroveState, backend: str | None = None) -> tuple[Drift, ...]:
-    """Cluster topologies that are not the same in the repository and in the cluster, sorted by name. ``backend`` is
-    the cluster, where there are several.
-
-    Nothing where nothing is known of those of the cluster.
+    """Returns the cluster topologies that differ between repository and cluster, sorted by name; none if those of the
+    cluster are unknown. ``backend`` is the cluster, if the fleet has several.
     """
     if state.topologies is None:
         return ()
@@ -216,7 +213,7 @@ def drifts(fleet: Fleet, state: GroveState, backend: str | None = None) -> tuple
 
 
 def check_drift(fleet: Fleet, backend: str, state: GroveState) -> Iterator[Diagnostic]:
-    """The sets of the cluster of a backend whose levels are unavailable there, and topologies that are not the same."""
+    """Reports sets of a cluster with unavailable levels, and topologies that differ from the repository."""
     if state.sets is not None and state.topologies is not None:
         yield from _unavailable(fleet, backend, state.sets, domains(state.topologies))
     has_operator = fleet.grove is not None and fleet.grove.operator is not None
@@ -266,7 +263,7 @@ def _difference(drift: Drift, cluster: str) -> Diagnostic:
 
 
 def _apply(drift: Drift) -> str:
-    """How a topology gets into the cluster."""
+    """Returns how to bring a topology into the cluster."""
     if drift.name == DEFAULT_TOPOLOGY:
         return "Start Grove's operator with this configuration."
     return "Apply the file."

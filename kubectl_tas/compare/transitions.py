@@ -1,6 +1,6 @@
-"""A fleet in, and an earlier one or clusters; the changes that must not be made, and what differs, out.
+"""Compares a fleet with an earlier one or with clusters, and finds differences and forbidden changes.
 
-What Grove guards by webhooks and finalizers, the life of subpools, and the values of PriorityClasses.
+Grove's webhooks and finalizers, states of subpools, and values of PriorityClasses forbid changes.
 """
 
 from __future__ import annotations
@@ -75,31 +75,31 @@ NODES_UNREAD = Rule(
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What a comparison needs of a cluster."""
+    """The state of a cluster that a comparison needs."""
 
     grove: GroveState | None
-    """None: there is nothing of Grove to compare."""
+    """State of Grove; None if nothing of Grove needs comparison."""
     queues: Mapping[str, bool]
-    """Whether anything runs in each queue, as far as it says so."""
+    """Whether work runs in each queue, if known."""
     nodes: Sequence[Node] | None
     hidden: str = ""
-    """Why its nodes could not be read."""
+    """Why the nodes could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What a comparison found."""
+    """Result of a comparison."""
 
     found: list[Diagnostic]
     unread: frozenset[str]
-    """The backends of which the cluster, or its nodes, could not be read."""
+    """Backends whose cluster, or its nodes, could not be read."""
 
 
 def compare(fleet: Fleet, before: Earlier | None, clusters: Clusters | None, *, complete: bool = True) -> Compared:
-    """What differs from the clusters, and what must not have changed since ``before``; None leaves one out.
+    """Compares ``fleet`` with ``clusters`` and with ``before``; None skips either. Reads only the necessary parts of a
+    cluster. Raises TasError if the only cluster cannot be read.
 
-    A cluster is asked for no more than the comparison needs; raises TasError where the only one cannot be read. Where
-    loading was not ``complete``, what seems to be gone may stand in a document that could not be read.
+    If loading was not ``complete``, seemingly removed objects may be in an unread document.
     """
     seen: dict[str, _Seen] = {}
     found: list[Diagnostic] = []
@@ -142,7 +142,7 @@ def _unread(fleet: Fleet, name: str, error: TasError) -> Diagnostic:
 
 
 def _look(cluster: Cluster, fleet: Fleet, before: Fleet | None) -> _Seen:
-    """Raises TasError where something that is needed cannot be read."""
+    """Returns the state of a cluster. Raises TasError if a necessary part cannot be read."""
     grove = _grove(cluster, *((fleet, before) if before else (fleet,)))
     queues = _queues(cluster, before, fleet) if before else {}
     try:
@@ -155,7 +155,7 @@ def _look(cluster: Cluster, fleet: Fleet, before: Fleet | None) -> _Seen:
 
 
 def _grove(cluster: Cluster, *fleets: Fleet) -> GroveState | None:
-    """Grove's objects; None where there is nothing to compare. For topologies alone, Grove need not be installed."""
+    """Returns Grove's objects; None if nothing needs comparison. Topologies alone do not require Grove."""
     repositories = [fleet.repository for fleet in fleets]
     needs_grove = any(item.pod_clique_sets or item.operators for item in repositories)
     if not needs_grove and not any(item.topologies for item in repositories):
@@ -169,7 +169,7 @@ def _grove(cluster: Cluster, *fleets: Fleet) -> GroveState | None:
 
 
 def _queues(cluster: Cluster, before: Fleet, after: Fleet) -> Mapping[str, bool]:
-    """Whether anything runs in each queue of the cluster, as far as it says so; nothing without a reason to ask."""
+    """Returns whether work runs in each queue of the cluster, if known; empty if no comparison needs this."""
     topologies = before.repository.topologies or before.repository.operators
     work = after.workflows or after.workloads or after.pod_groups
     if not before.pools and not (topologies and work):
@@ -205,7 +205,7 @@ _PATH = ("spec", "priorityClasses")
 
 
 def changed_classes(change: Change) -> Iterator[Diagnostic]:
-    """The names of PriorityClasses that went from one priority to another."""
+    """Reports names of PriorityClasses that change from one priority to another."""
     config, earlier = change.after.repository.config, change.before.repository.config
     is_unreadable = (earlier is None and bool(change.unreadable)) or (config is None and not change.complete)
     if change.before.repository.is_empty or is_unreadable:  # the defaults may stand in for a Config
@@ -226,15 +226,15 @@ def changed_classes(change: Change) -> Iterator[Diagnostic]:
 
 
 def _priorities(fleet: Fleet) -> dict[str, str]:
-    """The priority of each PriorityClass by its name."""
+    """Returns the priority of each PriorityClass by name."""
     return {name: priority for priority, name in fleet.config.priorityClasses.model_dump().items()}
 
 
 def new_rights(change: Change) -> Iterator[Diagnostic]:
-    """What is new or changed and would not count at the revision: nobody gives themselves the right to decide.
+    """Reports new or changed documents outside the admin folders of the revision: nobody may grant themselves the right
+    to decide.
 
-    What says the same at the same place as before may be declared in its folder at any time, and where there was no
-    repository, nobody had a right to be taken.
+    A document that is unchanged at its place is allowed, and so is everything if the revision had no repository.
     """
     before, after = change.before, change.after
     if not before.repository.files:
@@ -266,4 +266,4 @@ CHECKS: tuple[Callable[[Change], Iterator[Diagnostic]], ...] = (
     unappliable_changes,
     _unreadable,
 )
-"""In the order in which they run."""
+"""The checks, in the order in which they run."""

@@ -1,4 +1,4 @@
-"""A fleet in, the objects to apply out: an ordered tuple of plain functions, each for one kind."""
+"""Compiles a fleet to the objects to apply, with an ordered tuple of functions, one for each kind of object."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FLEET_PASSES: tuple[Pass, ...] = (
     compile_bindings,
     compile_queues,
 )
-"""What is shared."""
+"""Functions that make the objects that all work shares."""
 WORK_PASSES: tuple[Pass, ...] = (
     compile_companions,
     compile_workflows,
@@ -48,35 +48,35 @@ WORK_PASSES: tuple[Pass, ...] = (
     preview_pod_gangs,
     preview_set_pod_groups,
 )
-"""The work of some files in its context."""
+"""Functions that make the objects of work in some files. The rest of the fleet serves only as context."""
 
 
 def compile_fleet(fleet: Fleet) -> tuple[Artifact, ...]:
-    """All objects of a fleet without errors, by backend, in the order of application; nothing of an empty one."""
+    """Returns all objects of a fleet without errors, by backend and in order of application; none if it is empty."""
     if fleet.repository.is_empty:
         return ()
     return in_order_of_application(fleet, (*compile_shared(fleet), *compile_work(fleet)))
 
 
 def compile_shared(fleet: Fleet) -> Iterator[Artifact]:
-    """What all work shares: queues, topologies and what is above them."""
+    """Yields the objects that all work shares, for example queues and topologies."""
     return (artifact for run in FLEET_PASSES for artifact in run(fleet))
 
 
 def compile_work(fleet: Fleet) -> Iterator[Artifact]:
-    """What the work of a fleet becomes."""
+    """Yields the objects of the fleet's work."""
     return (artifact for run in WORK_PASSES for artifact in run(fleet))
 
 
 def in_order_of_application(fleet: Fleet, made: Sequence[P]) -> tuple[P, ...]:
-    """Objects by backend and then in the order in which they are applied, no two in one file."""
+    """Sorts objects by backend and then in the order of application. Gives each object its own file."""
     backends = {backend.name: backend.index for backend in fleet.backends}
     ordered = sorted(_in_own_files(made), key=attrgetter("order"))
     return tuple(sorted(ordered, key=lambda item: backends[item.backend]))
 
 
 def _in_own_files(made: Sequence[P]) -> Iterable[P]:
-    """The objects, no two in one file: a namespace and a name may join to what another two join to."""
+    """Gives each object its own file: two pairs of namespace and name may join to one file name."""
     places = attrgetter("backend", "folder", "file")
     if len({hash(places(item)) for item in made}) == len(made):  # takes a third of the memory of the places themselves
         return made

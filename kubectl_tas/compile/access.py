@@ -1,5 +1,5 @@
-"""Who may send work to pools and look at it: Roles of the namespaces where it runs, bound to the groups of each pool;
-and the policy of the guard that lets those alone use its queues.
+"""Makes the Roles and RoleBindings that let the groups of a pool send and view work in its namespaces. Also makes the
+guard's policy that opens the queues of the pool only to these groups.
 """
 
 from __future__ import annotations
@@ -49,26 +49,26 @@ CONTROLLERS = (
     "system:serviceaccount:kubeflow:notebook-controller-service-account",
     "system:serviceaccount:kubeflow:training-operator",
 )
-"""Users and groups that make pods of what others have sent: Kubernetes' controllers, KAI, and the operators of the
-kinds that are read, where their own manifests install them. What they make pods of is judged when it is sent.
+"""Users and groups that make pods for the work of others: Kubernetes' controllers, KAI, and the operators of known
+kinds with the names in their own manifests. The guard judges such work when its author sends it.
 """
 _FOLDER = "access"
 _NAMED = r'queue": ?"[-.\w]+'
-"""A regular expression of a key that ends with "queue" and its value in the text of an object. Quotes in values are
-escaped there, so what follows "queue" without a backslash is the quote that ends a key, and free text is no match.
+"""A regular expression for a key that ends with "queue" and its value, in the text of an object. Quotes in values are
+escaped there. So a quote directly after "queue" ends a key, and free text never matches.
 """
 _NAMED_UNQUOTED = r'queue"?: ?"?[-.\w]+'
-"""The same for an API server whose text of objects has no quotes. Then free text may be taken for a key."""
+"""Like ``_NAMED``, for an API server whose text of objects has no quotes. There, free text may look like a key."""
 _QUOTE = '"'
 _QUOTED = '["a"]'
-"""A list of one text, as an API server writes it that has quotes."""
+"""A list of one text, as written by an API server that uses quotes."""
 _MOST_NAMED = 1000
-"""How often an object may name a queue: an API server takes a minute for some thousands."""
+"""Maximum number of queue names in an object. An API server needs a minute for a few thousand."""
 _RoleName = Literal["submit", "view"]
 _READ: tuple[Verb, ...] = ("get", "list", "watch")
 _WRITE: tuple[Verb, ...] = ("create", "delete", "get", "list", "patch", "update", "watch")
 _WITH_WORK = ("configmaps", "persistentvolumeclaims", "services")
-"""What work cannot run without, of what stands beside it."""
+"""Companions that work needs to run."""
 _PODS = (
     "pods",
     "pods/ephemeralcontainers",
@@ -76,14 +76,14 @@ _PODS = (
     "replicationcontrollers",
     "replicationcontrollers/status",
 )
-"""What of the core group is pods, or becomes some. A status may change labels; that of pods is for the guard."""
+"""Resources of the core group that are pods or make pods. A status may change labels; the guard covers pods' status."""
 _OF_PODS = ("events", "pods/log")
-"""What tells of pods, and nobody writes."""
+"""Read-only resources about pods."""
 _WORKLOADS = tuple((kind, group_of(version)) for kind, (_, versions) in WORKLOADS.items() for version in versions)
 _SETS = (("PodCliqueSet", group_of(GROVE)), ("PodGroup", group_of(POD_GROUPS)))
-"""Kinds that are read, each with its group."""
+"""Known kinds, each with its group."""
 _GANGS = "scheduler.grove.io"
-"""The group of PodGangs."""
+"""The API group of PodGangs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class _Grant:
     """Groups that get a Role in some namespaces."""
 
     name: str
-    """Of the RoleBindings."""
+    """Name of the RoleBindings."""
     role: _RoleName
     groups: tuple[str, ...]
     namespaces: tuple[str, ...]
@@ -99,7 +99,7 @@ class _Grant:
 
 
 def compile_access(fleet: Fleet) -> Iterator[Artifact]:
-    """In each namespace the Roles that any pool gives there, and for each pool and subpool who gets them."""
+    """Yields the Roles for each namespace, and RoleBindings to the groups of each pool and subpool."""
     for backend in fleet.backends:
         grants = tuple(_grants(fleet, backend))
         given = {(namespace, grant.role) for grant in grants for namespace in grant.namespaces}
@@ -125,7 +125,7 @@ def compile_access(fleet: Fleet) -> Iterator[Artifact]:
 
 
 def _queue_readers(fleet: Fleet, backend: FleetBackend, grants: tuple[_Grant, ...]) -> Iterator[Artifact]:
-    """The ClusterRole that reads Queues, which are in no namespace, for all groups that any pool names."""
+    """Yields the ClusterRole that reads Queues, which have no namespace, and binds it to all groups of all pools."""
     name = names.shorten(f"{fleet.config.queuePrefix}-access-{backend.namespace}-queues", names.MAX_NAME)
     about, where = metadata(fleet, name, Phase.GUARD), _FOLDER
     rule = PolicyRule(apiGroups=("scheduling.run.ai",), resources=("queues",), verbs=_READ)
@@ -145,7 +145,7 @@ def _role(fleet: Fleet, backend: FleetBackend, role: _RoleName) -> str:
 
 
 def _grants(fleet: Fleet, backend: FleetBackend) -> Iterator[_Grant]:
-    """What pools and subpools give. A subpool gives only what its pool does not: its namespaces are the pool's, too."""
+    """Yields the grants. A subpool grants only what its pool does not, because its namespaces are the pool's too."""
     prefix = fleet.config.queuePrefix
     for pool in (pool for pool in fleet.pools if pool.backend == backend):
         yield from _given(names.pool_queue(prefix, backend.namespace, pool.name), access_to(pool), Allowed(), pool)
@@ -155,7 +155,7 @@ def _grants(fleet: Fleet, backend: FleetBackend) -> Iterator[_Grant]:
 
 
 def _given(name: str, access: Allowed, above: Allowed, item: FleetPool | FleetSubpool) -> Iterator[_Grant]:
-    """What ``access`` has that ``above`` does not."""
+    """Yields the grants in ``access`` that ``above`` lacks."""
     submit = tuple(group for group in access.submit if group not in above.submit)
     view = tuple(group for group in access.view if group not in above.view)
     parts: tuple[tuple[_RoleName, tuple[str, ...]], ...] = (("submit", submit), ("view", view))
@@ -166,7 +166,7 @@ def _given(name: str, access: Allowed, above: Allowed, item: FleetPool | FleetSu
 
 
 def _rules(kinds: Sequence[DeclaredKind], backend: FleetBackend, role: _RoleName) -> Iterator[PolicyRule]:
-    """The kinds that are read, by group, with what they need; Secrets and what decides about others' work never."""
+    """Yields rules for the known kinds by group; never for Secrets or for objects that decide about others' work."""
     resources: dict[str, set[str]] = {"": {*_WITH_WORK}}
     for kind, group in (*_WORKLOADS, *(_SETS if backend.is_kai else ())):
         resources.setdefault(group, set()).add(f"{kind.lower()}s")
@@ -180,11 +180,11 @@ def _rules(kinds: Sequence[DeclaredKind], backend: FleetBackend, role: _RoleName
 
 
 def access_policy(fleet: Fleet, backend: FleetBackend, namespaces: tuple[str, ...], name: str) -> PolicySpec | None:
-    """Whoever names a queue for which groups are listed, in ``namespaces``, is in one of them, may change the policy of
-    this ``name`` itself, or is a controller. None where no queue has any.
+    """Returns the policy ``name`` for ``namespaces``; None if no queue lists groups. Whoever names a queue with groups
+    must be in one of these groups, be allowed to update this policy, or be a controller.
 
-    A queue counts as named wherever it stands in the labels or the spec of an object: operators read the labels of pods
-    in many places. All kinds are looked at of which a controller that is let through makes pods.
+    A queue counts as named anywhere in the labels or the spec of an object, because operators read pod labels in many
+    places. The policy covers all kinds from which a trusted controller makes pods.
     """
     submitters = _submitters(fleet, backend)
     if not submitters:
@@ -235,7 +235,7 @@ def access_policy(fleet: Fleet, backend: FleetBackend, namespaces: tuple[str, ..
 
 
 def _submitters(fleet: Fleet, backend: FleetBackend) -> dict[str, tuple[str, ...]]:
-    """The leaf queues that are for some groups alone, sorted, with these."""
+    """Returns the leaf queues that only some groups may use, sorted, with these groups."""
     found: dict[str, tuple[str, ...]] = {}
     for pool in (pool for pool in fleet.pools if pool.backend == backend):
         found[pool.shared_queue] = access_to(pool).submit
@@ -245,7 +245,7 @@ def _submitters(fleet: Fleet, backend: FleetBackend) -> dict[str, tuple[str, ...
 
 
 def _all_work(kinds: Sequence[DeclaredKind], namespaces: tuple[str, ...]) -> MatchConstraints:
-    """All kinds of the groups that are read, and what Kubernetes' own controllers make pods of."""
+    """Returns rules for all kinds in known API groups, and for kinds from which Kubernetes' controllers make pods."""
 
     def rule(groups: tuple[str, ...], versions: tuple[str, ...], resources: tuple[str, ...]) -> ResourceRule:
         return ResourceRule(
@@ -272,7 +272,7 @@ def _is_no_controller(fleet: Fleet) -> str:
 
 
 def _is_new_or_changed() -> str:
-    """Who changes the spec of what runs in a queue uses that queue, too."""
+    """Returns CEL for a new or changed object: whoever changes the spec of work in a queue also uses the queue."""
     note = (f"({value(item, 'annotations', labels.QUEUE)})" for item in ("object", "oldObject"))
     specs = (_spec(item) for item in ("object", "oldObject"))
     parts = (any_label_changed(), " != ".join(note), " != ".join(specs))
@@ -280,10 +280,10 @@ def _is_new_or_changed() -> str:
 
 
 def _named() -> str:
-    """The queues that labels and spec name, and the annotation that Grove reads: what stands behind each key that ends
-    with "queue", in their text. What the values of other keys hold can neither hide one nor look like one, since quotes
-    in them are escaped: ``format`` of cel-go's ext/formatting.go, which Kubernetes has from 1.30 on. Another version of
-    it there (formatting_v2.go) has no quotes, so the policy looks which one it is.
+    """Returns CEL for the queues that labels, spec and Grove's annotation name: all values of keys ending in "queue".
+    The CEL searches the object's text. Other values cannot hide or imitate a key, because ``format`` (cel-go's
+    ext/formatting.go, Kubernetes 1.30 and later) escapes their quotes. Another version (formatting_v2.go) writes no
+    quotes, so the policy tests which version runs.
     """
     own = "has(object.metadata.labels) ? object.metadata.labels : {}"
     note = value("object", "annotations", labels.QUEUE)

@@ -1,4 +1,4 @@
-"""CEL for the guard: tables of what the repository declares, what a Pod or PodGroup says, and what a Pod asks for."""
+"""Writes CEL for the guard: tables of declared queues, fields of a Pod or PodGroup, and the resources of a Pod."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from kubectl_tas.model.policies import Expression, Validation
 from kubectl_tas.quantities import ResourceName
 
 MAX_ENTRIES, MAX_CHARACTERS = 500, 80_000
-"""Queues in one CEL expression, and its length; 500 names of 63 characters are 37,000 characters, and an API server
-takes 100,000.
+"""Maximum number of queues and of characters in one CEL expression. 500 names of 63 characters are 37,000 characters;
+an API server accepts 100,000.
 """
 JUDGED_LABELS = tuple(item.key for item in BACKDOORS if item.on_pods)
-"""Labels of a pod that say where it is counted, and as what."""
+"""Labels that say where and how KAI counts a pod."""
 RESIZED = "has(request.subResource) && request.subResource == 'resize'"
-"""Whether the request changes cpu or memory of a pod that runs."""
+"""CEL: whether the request changes cpu or memory of a running pod."""
 _UNITS = {"cpu": 1000, "memory": 1}
-"""What a quantity is multiplied by to be millicores or bytes."""
+"""Factors that turn a quantity into millicores or bytes."""
 _MOST = "9.0e18"
-"""More than anybody has of a resource, and still an int in CEL."""
+"""An amount that no resource reaches, and that still is an int in CEL."""
 _MEBIBYTE, _GIBIBYTE = 2**20, 2**30
 _NAMED = "variables.queue"
 
 
 def let(name: str, expression: str) -> Expression:
-    """A variable, or a condition with its name."""
+    """Returns a variable, or a named condition."""
     return Expression(name=name, expression=expression)
 
 
 def refuse_unless(expression: str, message: str) -> Validation:
-    """What must hold, and in CEL what is said where it does not."""
+    """Returns a validation: a condition, and the message in CEL if the condition is false."""
     return Validation(expression=expression, messageExpression=message, reason="Forbidden")
 
 
 def tables(name: str, entries: list[str], brackets: str) -> tuple[Expression, ...]:
-    """Entries as one CEL literal, or as several where they are many: an expression has its maximal length."""
+    """Returns the entries as CEL literals, in several variables if one expression would be too long."""
     parts: list[list[str]] = [[]]
     length = 0
     for entry in entries:
@@ -54,41 +54,41 @@ def tables(name: str, entries: list[str], brackets: str) -> tuple[Expression, ..
 
 
 def looked_up(tables: Iterable[Expression], otherwise: str, part: str = "", *, key: str = _NAMED) -> str:
-    """What tables have for the queue that is named, or for another ``key``, or a part of that."""
+    """Returns CEL for the value of the named queue, or of another ``key``, in tables; or ``part`` of that value."""
     found = (f"{holds(table, key)} ? variables.{table.name}[{key}]{part}" for table in tables)
     return " : ".join((*found, otherwise))
 
 
 def holds(table: Expression, key: str = _NAMED) -> str:
-    """Whether a table has the queue that is named, or another ``key``."""
+    """Returns CEL for: the table has the named queue, or another ``key``."""
     return f"{key} in variables.{table.name}"
 
 
 def group_field(group: str, name: str) -> str:
-    """A field of the spec of a PodGroup; '' where it is absent."""
+    """Returns CEL for a field in the spec of a PodGroup; '' if absent."""
     return f"has({group}.spec) && has({group}.spec.{name}) ? string({group}.spec.{name}) : ''"
 
 
 def label(pod: str, name: str) -> str:
-    """A label; '' where it is absent."""
+    """Returns CEL for a label; '' if absent."""
     return value(pod, "labels", name)
 
 
 def value(pod: str, part: str, name: str) -> str:
-    """A label or an annotation; '' where it is absent."""
+    """Returns CEL for a label or an annotation; '' if absent."""
     where = f"{pod}.metadata.{part}"
     return f"has({where}) && {text(name)} in {where} ? string({where}[{text(name)}]) : ''"
 
 
 def any_label_changed() -> str:
-    """Whether a label was added, changed or removed that says where a pod is counted, or as what."""
+    """Returns CEL for: the request adds, changes or removes a label that says where or how KAI counts a pod."""
     new, old = (f"(has({pod}.metadata.labels) && k in {pod}.metadata.labels ? {pod}.metadata.labels[k] : '')"
                 for pod in ("object", "oldObject"))  # fmt: skip
     return f"{listed(JUDGED_LABELS)}.exists(k, {new} != {old})"
 
 
 def gpu_notes_changed() -> str:
-    """Whether an annotation in which KAI reads GPUs was added, changed or removed."""
+    """Returns CEL for: the request adds, changes or removes an annotation in which KAI reads GPUs."""
     is_read = f"({_is_gpu_note()})"
     new, old = (f"(has({pod}.metadata.annotations) ? {pod}.metadata.annotations : {{}})"
                 for pod in ("object", "oldObject"))  # fmt: skip
@@ -97,29 +97,29 @@ def gpu_notes_changed() -> str:
 
 
 def _is_gpu_note() -> str:
-    """Whether ``k`` is an annotation in which KAI reads GPUs."""
+    """Returns CEL for: ``k`` is an annotation in which KAI reads GPUs."""
     return f"k in {listed(gpus.ANNOTATIONS)} || k.matches({text(gpus.MIG)})"
 
 
 def joins_another() -> str:
-    """Whether the PodGroup that a pod names was added, changed or removed."""
+    """Returns CEL for: the request adds, changes or removes the PodGroup that a pod names."""
     new, old = (f"({value(pod, 'annotations', labels.POD_GROUP)})" for pod in ("object", "oldObject"))
     return f"{new} != {old}"
 
 
 def counts() -> str:
-    """Whether an object has a label or an annotation that KAI counts a pod by."""
+    """Returns CEL for: an object has a label or an annotation by which KAI counts a pod."""
     own = "has(object.metadata.{0}) && object.metadata.{0}.exists(k, {1})"
     notes = f"{_is_gpu_note()} || k == {text(labels.POD_GROUP)}"
     return f"{own.format('labels', f'k in {listed(JUDGED_LABELS)}')} || {own.format('annotations', notes)}"
 
 
 def amount_variables(resource: ResourceName) -> Iterator[Expression]:
-    """What the pod that is ``object`` asks for of cpu in millicores or of memory in bytes, as ``PodSpec.asks_with`` has
-    it: the last of these variables, which stand after those of ``gpus.cel_variables``.
+    """Yields variables for the cpu (millicores) or memory (bytes) that the pod ``object`` requests, as
+    ``PodSpec.asks_with`` does. The last variable is the result. All must follow those of ``gpus.cel_variables``.
 
-    CEL has no sum of quantities, so they are added as doubles, which is exact for bytes up to 2^53, and then rounded to
-    the nearest unit: an API server has rounded cpu up to millicores before any policy sees it.
+    CEL cannot add quantities, so the variables add doubles (exact for bytes up to 2^53) and round to the nearest unit.
+    An API server rounds cpu up to millicores before any policy runs.
     """
 
     def asked(container: str) -> str:
@@ -140,7 +140,7 @@ def _number(amounts: str, resource: ResourceName) -> str:
 
 
 def shown(resource: ResourceName, amount: str) -> str:
-    """An amount as text, for people."""
+    """Returns CEL for an amount as text for people."""
     match resource:
         case "gpu":
             return _decimal(amount, 100)
@@ -157,10 +157,10 @@ def _decimal(amount: str, parts: int) -> str:
 
 
 def listed(values: Iterable[str]) -> str:
-    """Strings as a list in CEL."""
+    """Returns strings as a list in CEL."""
     return f"[{', '.join(map(text, values))}]"
 
 
 def text(value: str) -> str:
-    """A string as CEL has it."""
+    """Returns a string as a CEL literal."""
     return "'" + json.dumps(value)[1:-1].replace("'", "\\'") + "'"

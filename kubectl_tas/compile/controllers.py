@@ -1,8 +1,8 @@
-"""What KAI's scheduler would see of a fleet once it is applied: what is rendered, and the Pods and PodGroups that
-controllers make of that.
+"""Predicts the objects that KAI's scheduler sees of an applied fleet: rendered objects, and Pods and PodGroups that
+controllers make.
 
-The names that controllers make up end in a UID or in random letters. Here they are made of the work's own names, so
-that the same repository gives the same objects.
+Real names of controllers end in a UID or in random letters. This module derives names from the work, so that one
+repository always gives the same objects.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ _RENDERED: tuple[Callable[[Fleet], Iterable[Artifact]], ...] = (
 
 @dataclass
 class Seen:
-    """What the scheduler sees."""
+    """Objects that the scheduler sees."""
 
     objects: list[Object] = field(default_factory=list)
-    """The pods of each SubGroup in the order of the file."""
+    """Rendered objects, and objects that controllers make. Pods of each SubGroup follow the file's order."""
     elsewhere: list[Object] = field(default_factory=list)
-    """What is declared here, and made by others if it is not there."""
+    """Topologies that are declared here, and that Grove or another tool makes if they are missing."""
     left_out: dict[str, str] = field(default_factory=dict)
-    """Work of which nobody knows what it becomes, as ``Kind/name``, and why."""
+    """Work whose pods are unknown, as ``Kind/name``, with the reason."""
 
 
 def seen(whole: Fleet, backend: FleetBackend) -> Seen:
-    """Everything that is for a backend with KAI in a fleet without errors."""
+    """Returns all objects of a backend with KAI, in a fleet without errors."""
     fleet = whole.of_backend(backend.name)
     found = Seen(elsewhere=[_dumped(item) for item in topologies_elsewhere(fleet, backend)])
     for made in _RENDERED:
@@ -81,7 +81,7 @@ def seen(whole: Fleet, backend: FleetBackend) -> Seen:
 
 
 def _data(artifact: Artifact) -> Iterator[Object]:
-    """The data of one object, as a client would send it."""
+    """Yields the data of an artifact, as a client would send it."""
     manifest = artifact.manifest
     if isinstance(manifest, PassThrough):
         documents, problems = parse("manifests", manifest.text)
@@ -96,7 +96,7 @@ def _dumped(manifest: Model) -> Object:
 
 
 def _pod_of(made: Object) -> Object:
-    """The pod of a Job of one; any other object as it is."""
+    """Returns the pod of a Job, or any other object unchanged."""
     if made["kind"] != "Job":
         return made
     template = made["spec"]["template"]
@@ -109,7 +109,7 @@ def _pod(about: Object, spec: Object) -> Object:
 
 
 def _unknown(workload: FleetWorkload) -> str:
-    """Why nobody knows which pods a workload has, and in which PodGroup; empty where that is known."""
+    """Returns why the pods of a workload, or their PodGroup, are unknown; empty if both are known."""
     if any(item.template is None for item in workload.replicas):
         return "its pod templates are in another object"
     if not podgrouper.is_predicted(workload):
@@ -122,7 +122,7 @@ def _unknown(workload: FleetWorkload) -> str:
 
 
 def _owned(fleet: Fleet, workload: FleetWorkload) -> Iterator[Object]:
-    """The pods of a workload whose PodGroup is rendered: its templates say which that is."""
+    """Yields the pods of a workload whose PodGroup ``render`` writes. Its templates name the PodGroup."""
     data = demanded(workload.declared.origin, demands(fleet, workload))
     for item in workload.replicas:
         template = _Template(workload, item, data)
@@ -130,7 +130,7 @@ def _owned(fleet: Fleet, workload: FleetWorkload) -> Iterator[Object]:
 
 
 def _made(fleet: Fleet, workload: FleetWorkload) -> Iterator[Object]:
-    """The PodGroups that KAI makes of a workload, each with its pods."""
+    """Yields the PodGroups that KAI makes of a workload, each with its pods."""
     data = demanded(workload.declared.origin, demands(fleet, workload))
     uid = names.digest(f"{workload.kind}/{workload.namespace}/{workload.name}")
     for item, gang, spec in predicted(fleet, workload):
@@ -150,7 +150,7 @@ def _made(fleet: Fleet, workload: FleetWorkload) -> Iterator[Object]:
 
 
 def _sets(fleet: Fleet) -> Iterator[Object]:
-    """The PodGroups of PodCliqueSets, each with the pods of its cliques."""
+    """Yields the PodGroups of PodCliqueSets, each with the pods of its cliques."""
     gangs = [(submitted, gang) for submitted, gang in previewed_gangs(fleet) if submitted.pool.backend.is_kai]
     for (submitted, gang), artifact in zip(gangs, preview_set_pod_groups(fleet), strict=True):
         data, cliques = demanded(submitted.declared.origin, demands(fleet, submitted)), dict(submitted.set.pod_cliques)
@@ -169,15 +169,15 @@ def _sets(fleet: Fleet) -> Iterator[Object]:
 
 @dataclass(frozen=True)
 class _Template:
-    """What equal pods of a workload are made from."""
+    """The source of equal pods of a workload."""
 
     workload: FleetWorkload
     item: ReplicaType
     data: Any
-    """Of the workload, as it is rendered."""
+    """Data of the rendered workload."""
 
     def pod(self, ordinal: str, pod_group: str | None = None, sub_group: str | None = None) -> Object:
-        """One of them; what its template does not say of its gang is given."""
+        """Returns one pod. The arguments give its gang if the template does not."""
         written = _at(self.data, self.item.metadata_path) or {}
         about = {
             "name": f"{self.workload.file_name}-{self.item.name}-{ordinal}",

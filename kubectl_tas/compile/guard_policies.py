@@ -1,9 +1,8 @@
-"""The guard: admission policies that refuse work which bypasses the repository.
+"""Makes the guard: admission policies that refuse work which bypasses the repository.
 
-KAI checks neither that a queue is a leaf of a declared pool, nor that its subpool still takes work, nor who joins a
-gang; and work that can never run it leaves Pending without a word. A Pod or PodGroup sent straight to the API server
-would get around all rules. A PodGroup does not say what it asks for, so quotas are checked on Pods: when they are
-created or resized, and when they join a PodGroup. What is refused, and what cannot be seen, is in docs/guard.md.
+KAI checks neither that a queue is a leaf of a declared pool, nor that a subpool still takes work, nor who joins a gang.
+It leaves work that can never run Pending, without a message. A PodGroup does not say what it requests. So the policies
+check quotas on Pods that are created, resized or join a PodGroup. docs/guard.md lists what the guard refuses.
 """
 
 from __future__ import annotations
@@ -45,42 +44,42 @@ _POD_GROUPS = ("scheduling.run.ai", "v2alpha2", "PodGroup")
 _FOLDER = "guard"
 _NAMESPACE = "kubernetes.io/metadata.name"
 _POD_GROUP = cel.value("object", "annotations", labels.POD_GROUP)
-"""The PodGroup that a pod names."""
+"""CEL for the PodGroup that a pod names."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Guarded:
-    """A cluster, and what its policies have in common."""
+    """A cluster, and the parts that its policies share."""
 
     fleet: Fleet
     backend: FleetBackend
     namespaces: tuple[str, ...]
-    """Where work of its pools may run."""
+    """Namespaces in which work of its pools may run."""
     places: tuple[Expression, ...]
-    """Tables of all leaves, each with the namespaces that its work may run in; none where all have the same."""
+    """Tables of leaf queues with the namespaces of their work. Empty if all leaf queues have the same namespaces."""
     classes: dict[str, int]
-    """PriorityClasses that are known, with their values."""
+    """Known PriorityClasses, with their values."""
     leaves: tuple[Expression, ...]
-    """Tables of the leaves that take work, each with its quota in GPUs; where ``others`` have quotas, too, with a list
-    of all. -1: no limit.
+    """Tables of the leaf queues that take work, with their quota in GPUs, or a list with the quotas of ``others`` too.
+    -1 means no limit.
     """
     others: tuple[ResourceName, ...]
-    """Of cpu, in millicores, and memory, in bytes, those of which any leaf has a quota."""
+    """Of cpu (in millicores) and memory (in bytes), the resources for which a leaf queue has a quota."""
     draining: tuple[Expression, ...]
-    """Lists of the leaves that are being emptied."""
+    """Lists of the draining leaf queues."""
     over_quota: tuple[Expression, ...]
-    """Tables of the leaves of which overQuota lists work: what begins the names of that, as ``_owners`` has them, with
-    amounts as ``leaves`` has quotas. None where nothing is listed.
+    """Tables of the leaf queues with work in overQuota. Keys are the beginnings of names as in ``_owners``; values are
+    amounts in the form of ``leaves``. Empty if nothing is listed.
     """
 
     @property
     def failure_policy(self) -> Literal["Fail", "Ignore"]:
-        """What cannot be judged is refused, but not where nothing is to be refused."""
+        """Returns Fail, so that work that cannot be judged is refused; Ignore if the guard only warns."""
         return "Ignore" if self.fleet.config.guard == "warn" else "Fail"
 
 
 def compile_guards(fleet: Fleet) -> Iterator[Artifact]:
-    """The policies with their bindings, on every KAI backend that has pools."""
+    """Yields the policies and their bindings for every KAI backend with pools."""
     if not fleet.config.guard:
         return
     for backend in fleet.backends:
@@ -135,10 +134,10 @@ def _name(guarded: _Guarded, what: str) -> str:
 
 
 def _pods(guarded: _Guarded) -> PolicySpec:
-    """Pods that name a queue or a PodGroup, are placed by KAI, or ask for GPUs; others are none of our business.
+    """Returns the policy for Pods that name a queue or a PodGroup, use KAI, or request GPUs; other Pods pass.
 
-    Each is judged when it is created, and when what it was judged by changes. What it asks for by annotations may
-    not change at all: KAI would count less, or more, than what runs.
+    It judges a Pod on creation, and when a judged field changes. Annotations that request GPUs may never change: KAI
+    would count more or less than what runs.
     """
     queue, scheduler = cel.label("object", labels.QUEUE), guarded.backend.scheduler_name
     return PolicySpec(
@@ -189,13 +188,13 @@ def _pods(guarded: _Guarded) -> PolicySpec:
 
 
 def _subresources(guarded: _Guarded) -> PolicySpec:
-    """What else can change the labels and annotations of a pod: its status (Kubernetes' podStatusStrategy, in
-    strategy.go of pods, keeps the old spec and owners alone), and a Binding, from which an API server copies them into
-    the pod (setPodNodeAndMetadata in its storage.go; labels from 1.35). Kubelets and KAI have no need to change those
-    by which a pod counts, so nobody may; ``pods/resize`` and ``pods/ephemeralcontainers`` cannot.
+    """Returns the policy for two other ways to change labels and annotations of a pod: its status, and a Binding.
 
-    Kubelets write the status of every pod of the cluster many times, so one condition decides, and what follows is only
-    reached by what is refused.
+    An update of the status keeps only the old spec and owners (Kubernetes' podStatusStrategy, in strategy.go of pods).
+    From a Binding an API server copies annotations, and labels from 1.35, into the pod (setPodNodeAndMetadata in
+    storage.go). Nobody may change those by which KAI counts a pod; ``pods/resize`` and ``pods/ephemeralcontainers``
+    cannot. Kubelets often write the status of every pod, so one condition decides, and only refused requests go
+    further.
     """
     changed = f"{cel.any_label_changed()} || {cel.joins_another()} || {cel.gpu_notes_changed()}"
     reach = f"{_inside(guarded)} || {_may_be_ours(guarded, cel.label('object', labels.QUEUE))}"
@@ -218,14 +217,12 @@ def _subresources(guarded: _Guarded) -> PolicySpec:
 
 
 def _members(guarded: _Guarded) -> PolicySpec:
-    """Pods that join a PodGroup, compared with it.
+    """Returns the policy that compares a Pod with the PodGroup that it joins.
 
-    KAI charges the queue of the PodGroup, whatever the pod names, and takes the pod for as preemptible as that is:
-    also where KAI made it, from labels on the pod's owner.
-
-    An API server evaluates such a policy once for each PodGroup of the namespace, messages of what is not refused
-    included. So its one condition, and that first, is whether the PodGroup is the one that the pod names; and pods
-    without a queue, which those of ``_pods`` refuse to join any, never reach it.
+    KAI charges the PodGroup's queue, and applies the PodGroup's preemptibility to the pod, even if KAI made the
+    PodGroup from labels of the pod's owner. An API server evaluates the policy once for each PodGroup in the namespace,
+    including unused messages. So the only condition tests first whether the pod names the PodGroup. Pods without a
+    queue skip this policy; the policy of ``_pods`` refuses them.
     """
     within = LabelSelector(matchExpressions=(LabelRequirement(key=_NAMESPACE, values=guarded.namespaces),))
     queued = LabelSelector(matchExpressions=(LabelRequirement(key=labels.QUEUE, operator="Exists"),))
@@ -261,8 +258,8 @@ def _members(guarded: _Guarded) -> PolicySpec:
 
 
 def _pod_groups(guarded: _Guarded) -> PolicySpec:
-    """PodGroups when they are created, or change what they were judged by: those of a draining queue may still be
-    updated. One that becomes non-preemptible, or takes that to another queue, would bring pods that nobody judged.
+    """Returns the policy for PodGroups on creation or a change of judged fields; a draining queue allows other updates.
+    A PodGroup may not become non-preemptible, or move as such to another queue: nobody judged its pods for that.
     """
     queue = cel.group_field("object", "queue")
     changed = " || ".join(
@@ -297,7 +294,7 @@ def _pod_groups(guarded: _Guarded) -> PolicySpec:
 
 
 def _within_quotas(guarded: _Guarded, unless: str, because: str) -> Iterator[Validation]:
-    """What cannot be preempted stays within its queue's quota; ``because`` joins amount, with its unit, and queue."""
+    """Yields validations that non-preemptible work stays within quota. ``because`` joins the amount and the queue."""
     listed = "" if not guarded.over_quota else " || variables.kept.exists(k, {} <= variables.overQuotaHere[k]{})"
     parts = ["", ""] if not guarded.others else [f"[{place}]" for place in range(1 + len(guarded.others))]
     yield cel.refuse_unless(
@@ -316,7 +313,7 @@ def _within_quotas(guarded: _Guarded, unless: str, because: str) -> Iterator[Val
 
 
 def _amounts(guarded: _Guarded) -> Iterator[Expression]:
-    """What the pod asks for; of cpu and memory where they have quotas, with what its queue is guaranteed."""
+    """Yields variables for the pod's requests; for cpu and memory, if any queue has quotas of both, the quotas too."""
     yield from (cel.let(name, expression) for name, expression in gpus.cel_variables())
     for place, name in enumerate(guarded.others, 1):
         yield from cel.amount_variables(name)
@@ -324,7 +321,7 @@ def _amounts(guarded: _Guarded) -> Iterator[Expression]:
 
 
 def _pod_resources(guarded: _Guarded) -> tuple[str, ...]:
-    """Where a pod says what it asks for. Of a pod that runs, cpu and memory alone can change (Kubernetes 1.33)."""
+    """Returns the resources where pods request amounts. A running pod can only change cpu and memory (1.33)."""
     return ("pods", "pods/resize") if guarded.others else ("pods",)
 
 
@@ -352,14 +349,14 @@ def _inside(guarded: _Guarded) -> str:
 
 
 def _may_be_ours(guarded: _Guarded, queue: str) -> str:
-    """Whether a queue could be a leaf here, by its name: what is cheap to know of every pod of the cluster."""
+    """Returns CEL for: by its name a queue may be a leaf queue here. The test is cheap enough for every pod."""
     prefix = names.pool_queue(guarded.fleet.config.queuePrefix, guarded.backend.namespace, "")
     others = tuple(sorted(x for x in guarded.fleet.leaf_queues(guarded.backend) if not x.startswith(prefix)))
     return f"({queue}).startsWith({cel.text(prefix)})" + (f" || ({queue}) in {cel.listed(others)}" if others else "")
 
 
 def _queues(guarded: _Guarded, queue: str) -> Iterator[Expression]:
-    """The queue that is named, all leaves, whether it takes work or is emptied, and its quota; -1: it is no leaf."""
+    """Yields variables: all leaf queues, and state and quota of the named queue (-1: no leaf queue, or no limit)."""
     yield cel.let("queue", queue)
     yield from guarded.leaves
     yield from guarded.draining
@@ -378,7 +375,7 @@ def _queues(guarded: _Guarded, queue: str) -> Iterator[Expression]:
 
 
 def _guaranteed(fleet: Fleet, backend: FleetBackend) -> dict[str, Amounts]:
-    """The leaves that take work, each with what it is guaranteed."""
+    """Returns the leaf queues that take work, each with its quota."""
     found: dict[str, Amounts] = {}
     for pool in fleet.pools:
         if pool.backend == backend:
@@ -387,14 +384,14 @@ def _guaranteed(fleet: Fleet, backend: FleetBackend) -> dict[str, Amounts]:
 
 
 def _quotas(quota: Amounts, others: Sequence[ResourceName]) -> str:
-    """What a leaf is guaranteed, as its table has it."""
+    """Returns the quota of a leaf queue as an entry of its table."""
     gpu, *rest = (-1 if quota.of(name) == NO_LIMIT else int(quota.of(name)) for name in ("gpu", *others))
     return str([gpu, *rest] if rest else gpu)
 
 
 def _owners() -> str:
-    """What a pod may belong to: its workflow, and the names of the pod and of what made it, which begin with that of
-    the work. A name that only begins alike is no way in: KAI leaves what is over its quota Pending.
+    """Returns CEL for the possible owners of a pod: its workflow, and names that begin with the name of the work. The
+    names are those of the pod and of its owners. Other work with such a name gains nothing: KAI leaves it Pending.
     """
     made = "has(object.metadata.ownerReferences) ? object.metadata.ownerReferences.map(o, string(o.name) + '-') : []"
     own = "has(object.metadata.name) ? [string(object.metadata.name) + '-'] : []"
@@ -414,7 +411,7 @@ def _over_quota(fleet: Fleet, backend: FleetBackend, others: Sequence[ResourceNa
 
 
 def _begins(listed: str) -> str:
-    """How ``_owners`` begins for work that is listed as Kind/name."""
+    """Returns the beginning that ``_owners`` gives for work listed as Kind/name."""
     kind, name = listed.split("/")
     return f"Workflow/{names.shorten(names.fold(name))}/" if kind == "Workflow" else f"{name}-"
 
@@ -433,7 +430,7 @@ def _draining(fleet: Fleet, backend: FleetBackend) -> tuple[Expression, ...]:
 
 
 def _leaf_only(guarded: _Guarded, unless: str) -> tuple[Validation, ...]:
-    """The queue is a leaf that takes work, and the namespace one where its work may run."""
+    """Returns validations: the queue is a leaf queue that takes work, and its work may run in the namespace."""
     where, allowed = cel.text(", ".join(guarded.namespaces)), _inside(guarded)
     if guarded.places:
         where = "variables.namespaces.join(', ')"
@@ -455,11 +452,11 @@ def _leaf_only(guarded: _Guarded, unless: str) -> tuple[Validation, ...]:
 
 
 def _priority_of_pod(guarded: _Guarded) -> Iterator[Expression]:
-    """The PriorityClass that a pod names (KAI reads the label first), its priority, and whether KAI takes it for
-    non-preemptible.
+    """Yields variables for the PriorityClass of a pod (KAI reads the label first), for its priority, and for whether
+    KAI treats the pod as non-preemptible.
 
-    Where no class is named, KAI gives ``inference`` to Deployments (whose pods are made by a ReplicaSet and carry its
-    hash) and ``build`` to notebooks, both non-preemptible, and ``train`` to all else.
+    Without a class, KAI gives ``inference`` to Deployments (their pods have a ReplicaSet as owner and its hash) and
+    ``build`` to notebooks, both non-preemptible, and ``train`` to all other work.
     """
     owned = "has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(o, o.kind == {})"
     deployment = f"{owned.format(cel.text('ReplicaSet'))} && ({cel.label('object', 'pod-template-hash')}) != ''"
@@ -484,20 +481,20 @@ def _priority_of_pod(guarded: _Guarded) -> Iterator[Expression]:
 
 
 def _priority_of_group(guarded: _Guarded, group: str) -> Iterator[Expression]:
-    """The class of a PodGroup, and whether KAI takes it for non-preemptible."""
+    """Yields variables for the class of a PodGroup, and for whether KAI treats the PodGroup as non-preemptible."""
     yield _classes(guarded)
     yield cel.let("className", cel.group_field(group, "priorityClassName"))
     yield cel.let("nonPreemptible", _non_preemptible_group(group))
 
 
 def _classes(guarded: _Guarded) -> Expression:
-    """The classes that are known, with their values."""
+    """Returns a variable with the known PriorityClasses and their values."""
     known = ", ".join(f"{cel.text(name)}: {value}" for name, value in guarded.classes.items())
     return cel.let("classes", f"{{{known}}}")
 
 
 def _non_preemptible_group(group: str) -> str:
-    """A PodGroup without a class that is known counts as 50."""
+    """Returns CEL for: a PodGroup is non-preemptible. Without a known class its priority is 50."""
     own, name = cel.group_field(group, "preemptibility"), cel.group_field(group, "priorityClassName")
     high = f"({name}) in variables.classes && variables.classes[{name}] >= {NON_PREEMPTIBLE_FROM}"
     return f"(({own}) == 'non-preemptible' || ({own}) != 'preemptible' && {high})"

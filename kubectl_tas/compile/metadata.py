@@ -1,4 +1,4 @@
-"""The metadata that every emitted object carries."""
+"""Makes the metadata of all emitted objects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _KEEP = {
     "flux": {"kustomize.toolkit.fluxcd.io/prune": "disabled"},
     "none": {},
 }
-"""What makes each GitOps tool leave an object in the cluster that is no longer in the repository."""
+"""Annotations that make each GitOps tool keep an object in the cluster after its removal from the repository."""
 
 
 def metadata(
@@ -26,7 +26,7 @@ def metadata(
     recreate: bool = False,
     keep: bool = False,
 ) -> Metadata:
-    """Metadata with the tool's own label and the annotations of the GitOps tool, keys sorted."""
+    """Returns metadata with the label of kubectl-tas and the annotations of the GitOps tool, with sorted keys."""
     gitops = fleet.config.gitops
     notes = dict(annotations or {})
     if gitops == "argocd":
@@ -47,5 +47,5 @@ def metadata(
 
 
 def folder(base: str, backend: FleetBackend, namespace: str) -> str:
-    """The folder of a namespace, as two may have objects of one name; ``base`` itself for the backend's own."""
+    """Returns the folder of a namespace: ``base`` itself for the backend's own, else a folder below ``base``."""
     return base if namespace == backend.namespace else f"{base}/{namespace}"

@@ -1,4 +1,4 @@
-"""Objects that authors write: the same text with what their pool demands. Nothing that the user wrote is lost."""
+"""Passes on the objects that authors write: the same text, plus the fields that the pool demands."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 
 def compile_workloads(fleet: Fleet) -> Iterator[Artifact]:
-    """Every workload of the fleet."""
+    """Yields every workload of the fleet."""
     for item in fleet.workloads:
         text = with_demands(item.declared.origin, demands(fleet, item))
         yield _passed(item.declared, (item.pool.backend, item.namespace), item.target, text)
 
 
 def compile_members(fleet: Fleet) -> Iterator[Artifact]:
-    """The Pods that join PodGroups which are written by hand."""
+    """Yields the Pods that join hand-written PodGroups."""
     for group in fleet.pod_groups:
         for pod in group.pods:
             text = with_demands(pod.origin, member_demands(fleet, group, pod.origin))
@@ -44,14 +44,14 @@ def compile_members(fleet: Fleet) -> Iterator[Artifact]:
 
 
 def compile_sets(fleet: Fleet) -> Iterator[Artifact]:
-    """Every PodCliqueSet whose pool is known, in the words of the cluster's Grove."""
+    """Yields every PodCliqueSet with a known pool, in the spelling of the cluster's Grove."""
     for item in fleet.submitted_sets:
         text = with_demands(item.declared.origin, demands(fleet, item), tuple(_respelled(item)))
         yield _passed(item.declared, (item.pool.backend, item.namespace), item.target, text)
 
 
 def compile_companions(fleet: Fleet) -> Iterator[Artifact]:
-    """Every companion of the fleet. Its pool is the one that its label names, else that of all the work in its file."""
+    """Yields every companion. The pool is the one that its label names, else the one of all work in its file."""
     pools = _pools_of_files(fleet) if fleet.companions else {}
     for item in fleet.companions:
         named = fleet.target(item.declared.spec.metadata.labels.get(POOL, ""))
@@ -64,7 +64,7 @@ def compile_companions(fleet: Fleet) -> Iterator[Artifact]:
 def _passed(
     declared: Declared[Any], place: Place, target: str | None, text: str, *, phase: Phase = Phase.POD
 ) -> Artifact:
-    """An object for the pool or subpool ``target``, as far as that is known."""
+    """Returns an object for the pool or subpool ``target``, which is None if unknown."""
     spec, (backend, namespace), name = declared.spec, place, declared.spec.metadata.name
     about = Metadata(name=name, namespace=namespace)
     kind = declared.origin.data["kind"]
@@ -75,11 +75,11 @@ def _passed(
 
 
 def with_demands(origin: Origin, wanted: Sequence[Demand], further: Sequence[Entry] = ()) -> str:
-    """The text of a document in which ``wanted`` holds, after which ``further`` entries are changed.
+    """Returns the text of a document that meets the demands ``wanted``, with ``further`` entries changed after that.
 
-    It is the author's own with lines added, where all readers of YAML take that for the data that was checked. Else,
-    as behind an anchor, and where it was written as JSON, that data is written anew, without comments. Expects that
-    nothing there contradicts the demands (check.workload_labels); raises TasError otherwise.
+    The text is the author's with added lines, if all YAML readers then read the checked data. Otherwise, for example
+    after an anchor or in JSON, the function writes the data anew, without comments. No value may contradict a demand
+    (check.workload_labels); else it raises TasError.
     """
     entries = [*entries_of(origin, wanted), *further]
     if not origin.path.endswith(".json"):
@@ -91,7 +91,7 @@ def with_demands(origin: Origin, wanted: Sequence[Demand], further: Sequence[Ent
 
 
 def _pools_of_files(fleet: Fleet) -> dict[str, set[str]]:
-    """The pools of the work in each file."""
+    """Returns the pools of the work in each file."""
     found: dict[str, set[str]] = {}
     for sent in fleet.submissions:
         found.setdefault(sent.declared.origin.path, set()).add(sent.pool.name)
@@ -102,10 +102,10 @@ def _pools_of_files(fleet: Fleet) -> dict[str, set[str]]:
 
 
 def _respelled(submitted: SubmittedSet) -> Iterator[Entry]:
-    """What makes a set one that the API server of its cluster takes, and that means the same: the numbers and roles
-    of cliques, which no release may lack, and the constraints in the words of the release.
+    """Yields changes that adapt a set to its cluster's release of Grove, without changing the meaning. The changes add
+    numbers and roles of cliques, which every release requires, and spell constraints as the release does.
 
-    Expects that the release can say what they say (check.grove_api).
+    The release must be able to express the constraints (check.grove_api).
     """
     item, release = submitted.set, submitted.pool.backend.grove_release
     written = item.declared.origin.value(TEMPLATE)

@@ -1,4 +1,4 @@
-"""PodGroups: the one writer of them, those of workloads that own one, those written by hand; previews, and PodGangs."""
+"""Makes the PodGroups of gangs: owned by workloads, hand-written, or as previews. Also makes previews of PodGangs."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.pools import Submission
 
 WORKFLOWS, WORKLOADS, PREVIEW = "workflows", "workloads", "preview"
-"""Folders of what is made from workflows, of workloads, and of what is to be read and not applied."""
+"""Folders of objects from workflows, of workloads, and of previews, which nobody applies."""
 NOTE = "kubectl-tas/preview"
-"""Annotation that says what a preview is."""
+"""Annotation that explains a preview."""
 PODS = "pods.kubectl-tas/"
-"""Prefix of the annotations that say which indices a SubGroup has."""
+"""Prefix of annotations with the pod indices of a SubGroup."""
 INDEX = "index.kubectl-tas/"
-"""Prefix of the annotations that say which label holds the indices of a replica type."""
+"""Prefix of annotations with the label that holds the indices of a replica type."""
 _PHASE = Phase.POD_GROUP
 _PREEMPTIBILITY: dict[bool, Literal["preemptible", "non-preemptible"]] = {True: "preemptible", False: "non-preemptible"}
 
 
 def pass_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
-    """Hand-written PodGroups, with the tool's labels added."""
+    """Yields hand-written PodGroups, with the labels of kubectl-tas added."""
     for item in fleet.pod_groups:
         written = item.declared.spec
         labels = {**written.metadata.labels, **dict.fromkeys(item.backend.queue_labels, written.spec.queue)}
@@ -64,7 +64,7 @@ def pass_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
 
 
 def compile_owned(fleet: Fleet) -> Iterator[Artifact]:
-    """One PodGroup for each workload that the tool owns the PodGroup of, and for each gang of several."""
+    """Yields one PodGroup for each workload whose PodGroup ``render`` writes, and for each gang of several."""
     owned = [item for item in fleet.workloads if item.is_owned and item.pool.backend.is_kai]
     gangs: dict[int, list[FleetWorkload]] = {}
     for workload in owned:
@@ -77,7 +77,7 @@ def compile_owned(fleet: Fleet) -> Iterator[Artifact]:
 
 
 def _owned(fleet: Fleet, members: Sequence[FleetWorkload], gang: Gang) -> Artifact:
-    """Queue and priority are those of the first member; all have the same."""
+    """Returns a PodGroup. The first member gives queue and priority, which all members share."""
     workload = members[0]
     backend = workload.pool.backend
     labels = {**workload.kai_labels, POOL: workload.target}
@@ -89,14 +89,14 @@ def _owned(fleet: Fleet, members: Sequence[FleetWorkload], gang: Gang) -> Artifa
 
 
 def preview_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
-    """One for each workload whose PodGroup KAI makes, as far as it is known; where it makes no segments, with them."""
+    """Yields a preview of each PodGroup that KAI makes of a workload, if predictable; always with its segments."""
     for workload in fleet.workloads:
         for item, gang, spec in predicted(fleet, workload):
             yield _preview_of_workload(item, workload, gang, spec)
 
 
 def predicted(fleet: Fleet, workload: FleetWorkload) -> Iterator[tuple[FleetWorkload, Gang, PodGroupSpec]]:
-    """The PodGroups that KAI makes of a workload, with their pods; none where they are unknown, or too large."""
+    """Yields the PodGroups that KAI makes of a workload, with their pods; none if unknown or too large."""
     is_made = podgrouper.is_made_by_kai(workload) and podgrouper.lists_parts(workload)
     if not (is_made and podgrouper.is_predicted(workload) and workload.pods):
         return
@@ -108,7 +108,7 @@ def predicted(fleet: Fleet, workload: FleetWorkload) -> Iterator[tuple[FleetWork
 
 
 def _preview_of_workload(item: FleetWorkload, workload: FleetWorkload, gang: Gang, spec: PodGroupSpec) -> Artifact:
-    """One PodGroup of a workload, with the pods of ``item``, all of them or a part."""
+    """Returns the preview of one PodGroup of a workload. ``item`` has all or some of the workload's pods."""
     indexed: dict[str, str] = {}
     if spec.subGroups:
         indexed = {f"{INDEX}{part.name}": part.segments.index_label for part in item.replicas if part.segments}
@@ -126,11 +126,11 @@ def _preview_of_workload(item: FleetWorkload, workload: FleetWorkload, gang: Gan
 
 
 def preview_set_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
-    """The PodGroup of every gang of the PodCliqueSets whose pool and topology are known.
+    """Yields the preview of every PodGroup of PodCliqueSets with a known pool and topology.
 
-    KAI's podgrouper makes it (plugins/grove of KAI 0.13 to 0.17), and calls it ``pg-``, the PodGang and its UID; from
-    Grove 0.1.0-alpha.12 it is Grove that writes it (scheduler/kai/backend.go), and calls it as the PodGang. Both
-    write the sum of all minimums beside the SubGroups.
+    KAI's podgrouper makes the PodGroup (plugins/grove of KAI 0.13 to 0.17) with the name ``pg-``, the PodGang and its
+    UID. From 0.1.0-alpha.12 Grove writes the PodGroup itself (scheduler/kai/backend.go), with the name of the PodGang.
+    Both write SubGroups, and minMember with the sum of all minimums.
     """
     for submitted, gang in previewed_gangs(fleet):
         backend = submitted.pool.backend
@@ -159,11 +159,11 @@ def _preview(item: Submission, where: str, stem: str, manifest: PodGroup | PodGa
 def pod_group_spec(
     fleet: Fleet, item: Submission, gang: Gang, *, is_owned: bool = False, above: bool = False
 ) -> PodGroupSpec:
-    """The spec of a gang's PodGroup; queue and priority are those of ``item``, which is in the gang.
+    """Returns the spec of a gang's PodGroup. ``item``, which is in the gang, gives queue and priority.
 
-    SubGroups are left out where the release has no tree of them. KAI's podgrouper leaves preemptibility to the
-    priority class, and writes the pods that are needed in all beside SubGroups too; a PodGroup that the tool owns
-    says the first, and of the second only what the parts need. ``above``: minMember also above other SubGroups.
+    A release without a tree of SubGroups gets no SubGroups. KAI's podgrouper writes no preemptibility, and minMember
+    even with SubGroups. A PodGroup that ``render`` owns has preemptibility, and minMember only without SubGroups.
+    ``above``: SubGroups with children have minMember too.
     """
     backend = item.pool.backend
     parts = gang.parts if backend.has(Feature.SUBGROUP_TREE) else ()
@@ -196,7 +196,7 @@ def _wait(item: Submission, name: str, feature: Feature) -> str | None:
 
 
 def _min_member(part: Part, backend: FleetBackend) -> int | None:
-    """The minimum of a leaf; before KAI 0.15 the API refuses 0, and the scheduler takes an absent one for 1."""
+    """Returns the minimum of a leaf. Before KAI 0.15 the API refuses 0, and the scheduler takes no minimum for 1."""
     return part.minimum if part.minimum or backend.has(Feature.ZERO_MIN_MEMBER) else None
 
 
@@ -216,12 +216,12 @@ def _constraint(constraint: Constraint | None) -> TopologyConstraint | None:
 
 
 TOPOLOGY_NAME = "grove.io/topology-name"
-"""Annotation of a PodGang: the Topology that its levels belong to."""
+"""Annotation of a PodGang with the Topology of its levels."""
 PART_OF = "app.kubernetes.io/part-of"
 
 
 def preview_pod_gangs(fleet: Fleet) -> Iterator[Artifact]:
-    """The PodGang of every gang of the sets whose pool and topology are known."""
+    """Yields the preview of every PodGang of PodCliqueSets with a known pool and topology."""
     for submitted, gang in previewed_gangs(fleet):
         stem = f"podgang-{submitted.set.namespace}-{gang.name}"
         yield _preview(submitted, PREVIEW, stem, _pod_gang(fleet, submitted, gang))

@@ -1,4 +1,4 @@
-"""Queues: the root above all pools, a container for each pool below that of its parent, the leaves that take work; the
+"""Makes Queues: a root above all pools, a parent queue for each pool, and leaf queues that take work. Also makes
 PriorityClasses, and the namespaces of pools.
 """
 
@@ -24,30 +24,30 @@ from kubectl_tas.resolve.pools import FleetPool, FleetSubpool
 
 _FOLDER = "queues"
 _EVEN = Amounts(1, 1, 1)
-"""Weights of what competes with nothing."""
+"""Weights of a queue without competitors."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """What a queue is to hold, and its place among others."""
+    """Settings of a queue."""
 
     meta: QueueMeta
     display: str
-    """What users see where ``meta`` does not say it."""
+    """Display name, if ``meta`` has none."""
     quota: Amounts = UNLIMITED
     maximum: Amounts = UNLIMITED
     weight: Amounts = _EVEN
     priority: int | None = None
     preempt: str | None = None
-    """How long its work runs before it may be preempted."""
+    """Minimum time that the queue's work runs before KAI may preempt it."""
     reclaim: str | None = None
-    """How long its work runs before it may be reclaimed."""
+    """Minimum time that the queue's work runs before KAI may reclaim its resources."""
     sums: Mapping[str, str] = field(default_factory=dict)
-    """How its quota comes about."""
+    """Comments that explain the quota, by resource."""
 
 
 def compile_queues(fleet: Fleet) -> Iterator[Artifact]:
-    """The queues of every KAI backend that has pools."""
+    """Yields the queues of every KAI backend with pools."""
     for backend in fleet.backends:
         pools = [pool for pool in fleet.pools if pool.backend == backend]
         if not backend.is_kai or not pools:
@@ -67,7 +67,7 @@ def compile_queues(fleet: Fleet) -> Iterator[Artifact]:
 
 
 def _heights(pools: Iterable[FleetPool]) -> dict[str, int]:
-    """How many levels of pools lie below each."""
+    """Returns the number of levels of pools below each pool."""
     found: dict[str, int] = {}
     for pool in pools:
         for height, above in enumerate(pool.chain):
@@ -76,10 +76,10 @@ def _heights(pools: Iterable[FleetPool]) -> dict[str, int]:
 
 
 def _pool(fleet: Fleet, pool: FleetPool, parent: str | None, phase: int) -> Iterator[Artifact]:
-    """The container of a pool, its shadow queue, and a leaf for each subpool that is not ARCHIVED.
+    """Yields the parent queue of a pool, its shared leaf queue, and a leaf queue for each subpool that is not ARCHIVED.
 
-    The least runtimes stand on the container alone: KAI looks for that of preemption from the leaf up, and for that of
-    reclaiming from below the nearest queue above both up (``resolver.go`` of its minruntime plugin, 0.6 to 0.17).
+    Only the parent queue has minimum runtimes. KAI looks for that of preemption from the leaf queue upwards, and for
+    that of reclaim from below the nearest common queue upwards (``resolver.go`` of the minruntime plugin, 0.6 to 0.17).
     """
     source, spec, backend = pool.declared.origin.path, pool.declared.spec.spec, pool.backend
     labels = {POOL: pool.name, **pool.shard_labels}
@@ -113,9 +113,9 @@ def _leaf(pool: FleetPool, subpool: FleetSubpool) -> _Shape:
 
 
 def _sums(pool: FleetPool) -> dict[str, str]:
-    """What subpools and child pools leave to a pool, as a sum: 64 - research 16 - serving 24 = 24.
+    """Returns the rest of a pool after subpools and child pools, as a sum: 64 - research 16 - serving 24 = 24.
 
-    It stands behind the quota, so that two branches which spend the same rest cannot be merged without a conflict.
+    The sum is a comment after the quota. So git reports a conflict if two branches spend the same rest.
     """
     return {
         name: f"{quantities.show(name, pool.guarantee.of(name))}"
@@ -134,7 +134,7 @@ def _queue(
     labels: dict[str, str],
     source: str,
 ) -> Artifact:
-    """The queue at ``place``: its name, and that of its parent."""
+    """Returns the queue at ``place``, which has the names of the queue and of its parent."""
     name, parent = place
     gpu, cpu, memory = (_share(shape, resource) for resource in quantities.RESOURCES)
     manifest = Queue(
@@ -169,7 +169,7 @@ _DESCRIPTIONS = {
 
 
 def compile_priority_classes(fleet: Fleet) -> Iterator[Artifact]:
-    """One for each priority on each backend."""
+    """Yields a PriorityClass for each priority on each backend."""
     for backend in fleet.backends:
         for priority, name in fleet.config.priorityClasses.model_dump().items():
             manifest = PriorityClass(
@@ -182,11 +182,11 @@ def compile_priority_classes(fleet: Fleet) -> Iterator[Artifact]:
 
 
 ALWAYS_THERE = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})
-"""Namespaces that an API server makes itself, and does not let anybody delete."""
+"""Namespaces that an API server makes, and that nobody can delete."""
 
 
 def compile_namespaces(fleet: Fleet) -> Iterator[Artifact]:
-    """Those of pools, if the Config asks for it. A GitOps tool never removes one: all that is in it would go too."""
+    """Yields the namespaces of pools if the Config asks for them. GitOps tools keep each one because of its content."""
     if not fleet.config.createNamespaces:
         return
     for backend in fleet.backends:

@@ -1,4 +1,4 @@
-"""Topologies: the pools' own, one for each cluster topology, and what Grove reads of those that sets use."""
+"""Makes Topologies of pools and cluster topologies, and the ClusterTopologyBindings that Grove reads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from kubectl_tas.resolve.topologies import FleetTopology, Level
 
 
 def compile_topologies(fleet: Fleet) -> Iterator[Artifact]:
-    """Each topology on each backend that it is for."""
+    """Yields each topology on each of its backends."""
     for topology in fleet.topologies:
         for backend in (topology.backend,) if topology.backend else fleet.backends:
             if backend.has(Feature.TOPOLOGY) and topology.is_created_on(backend):
@@ -35,7 +35,7 @@ def compile_topologies(fleet: Fleet) -> Iterator[Artifact]:
 
 
 def topologies_elsewhere(fleet: Fleet, backend: FleetBackend) -> Iterator[Topology]:
-    """The Topologies of a backend that are declared here, and that Grove or somebody else makes, by their names."""
+    """Yields the Topologies of a backend that are declared here, but that Grove or another tool makes."""
     for topology in fleet.topologies if backend.has(Feature.TOPOLOGY) else ():
         if topology.backend is None and not topology.is_created_on(backend):
             made = _topology(fleet, topology, backend).manifest
@@ -44,11 +44,11 @@ def topologies_elsewhere(fleet: Fleet, backend: FleetBackend) -> Iterator[Topolo
 
 
 def compile_bindings(fleet: Fleet) -> Iterator[Artifact]:
-    """A ClusterTopologyBinding for each cluster topology that the sets of a backend use, from Grove 0.1.0-alpha.9.
+    """Yields a ClusterTopologyBinding for each cluster topology that sets of a backend use (Grove 0.1.0-alpha.9 and
+    later).
 
-    Grove refuses a set whose topology has none. It is bound to the Topology that is rendered beside it: Grove makes
-    one itself where nothing is bound, and its operator ends at its start when there is one of that name already
-    (scheduler/kai/topology.go, SyncTopology).
+    Grove refuses a set without a binding. The binding names the rendered Topology: without it Grove makes a Topology,
+    and its operator exits at its start if one with the same name exists (scheduler/kai/topology.go, SyncTopology).
     """
     for backend in fleet.backends:
         used = {
@@ -92,7 +92,7 @@ def _topology(fleet: Fleet, topology: FleetTopology, backend: FleetBackend) -> A
 
 
 def _level(level: Level, labelled: set[str], *, aliases: bool) -> TopologyLevel:
-    """The level with its key as alias, unless KAI refuses that: it is a label already, or ends as none does."""
+    """Returns a level with its key as alias. KAI refuses an alias that is already a label or not a valid name."""
     is_alias = aliases and level.key not in labelled and re.fullmatch(QUALIFIED_NAME, level.key)
     alias = level.key if is_alias else None
     return TopologyLevel(nodeLabel=level.label, alias=alias)

@@ -1,4 +1,4 @@
-"""Workflows: a PodGroup for each group, what its pods find when they start, and a Pod or a Job for each task."""
+"""Makes the objects of workflows: PodGroups for groups, ConfigMaps and Services, and a Pod or a Job for each task."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow
 from kubectl_tas.yaml import block
 
 _SERVER_SIDE = {"argocd.argoproj.io/sync-options": "ServerSideApply=true"}
-"""What makes Argo CD apply an object that is too large for the annotation in which it would keep all of it."""
+"""Annotation for objects that are too large for Argo CD's annotation with the whole object."""
 
 
 def compile_workflows(fleet: Fleet) -> Iterator[Artifact]:
-    """The PodGroups of all workflows, where their scheduler is KAI, and their pods."""
+    """Yields the objects of all workflows; PodGroups only if the scheduler is KAI."""
     for workflow in fleet.workflows:
         backend, source = workflow.pool.backend, workflow.declared.origin.path
         where = f"{folder(WORKFLOWS, backend, workflow.namespace)}/{names.shorten(workflow.name)}"
@@ -50,7 +50,7 @@ def _pod_group(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: G
 
 
 def _beside(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang) -> Iterator[ConfigMap | Service]:
-    """What the pods of a gang find when they start: their files, and each other."""
+    """Yields the ConfigMaps with files for the pods of a gang, and the Service by which the pods find each other."""
     labels, space = _labels(workflow, group), workflow.namespace
     for files in gang.files:
         is_large = fleet.config.gitops == "argocd" and not all(map(fits_annotation, files.files.values()))
@@ -96,7 +96,7 @@ def _pods(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang) 
 
 
 def _job(about: Metadata, template: TemplateMetadata, member: Member) -> Job | PassThrough:
-    """The Job of a pod with the metadata of ``template``; what the GitOps tool is told stands on the Job alone."""
+    """Returns the Job of a pod with the metadata of ``template``. Only the Job has annotations for the GitOps tool."""
     notes = {name: value for name, value in about.annotations.items() if name not in template.annotations}
     about = about.model_copy(update={"annotations": notes})
     if member.is_open:
@@ -107,7 +107,7 @@ def _job(about: Metadata, template: TemplateMetadata, member: Member) -> Job | P
 
 
 def _open(kind: type[Pod | Job], about: Metadata, spec: dict[str, Any]) -> PassThrough:
-    """A pod, or its Job, of which pod templates say a part: any field of Kubernetes' may be in it."""
+    """Returns a Pod or Job with parts from pod templates, which may contain any field of Kubernetes."""
     version, name = kind.model_fields["apiVersion"].default, kind.model_fields["kind"].default
     data = {"apiVersion": version, "kind": name, "metadata": about.model_dump(exclude_defaults=True), "spec": spec}
     where = Metadata(name=about.name, namespace=about.namespace)
@@ -115,5 +115,5 @@ def _open(kind: type[Pod | Job], about: Metadata, spec: dict[str, Any]) -> PassT
 
 
 def _labels(workflow: FleetWorkflow, group: FleetGroup) -> dict[str, str]:
-    """The labels of all that a group becomes."""
+    """Returns the labels of all objects of a group."""
     return {**workflow.labels, GROUP: names.shorten(group.written)}

@@ -1,1 +1,1 @@
-"""Edits of the files themselves: text is spliced at the parser's marks, every other byte stays."""
+"""Edits files in place: replaces text at the parser's marks, and keeps every other byte."""

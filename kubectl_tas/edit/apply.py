@@ -1,4 +1,4 @@
-"""Edits in, files on disk out: checked as a whole first, then written all or none; two at once lose nothing."""
+"""Checks edits as a whole and writes them to disk, all or none. Two concurrent commands lose no edit."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from kubectl_tas.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FileEdit:
-    """One file before and after."""
+    """The contents of one file before and after an edit."""
 
     path: str
     before: bytes | None
-    """None: the file is new."""
+    """Content before; None if the file is new."""
     after: bytes | None
-    """None: the file goes."""
+    """Content after; None: remove the file."""
 
     @property
     def difference(self) -> tuple[str, str | None, str | None]:
@@ -43,10 +43,10 @@ def _shown(content: bytes | None) -> str | None:
 
 
 def spliced(root: Path, edits: Sequence[Edit]) -> tuple[FileEdit, ...]:
-    """The files that ``edits`` change, as they are and as they would be, in the order of the edits.
+    """Returns the files that ``edits`` change, before and after, in the order of the edits.
 
-    Raises TasError where a file cannot be edited or does not say any more what the edits were planned on, where
-    a new one exists already, and where a link leads out of the repository.
+    Raises TasError if a file cannot be edited or has changed since planning, if a new file already exists, or if a link
+    leads out of the repository.
     """
     files: dict[str, FileEdit] = {}
     with Disk(root.resolve()) as disk:
@@ -68,18 +68,18 @@ def spliced(root: Path, edits: Sequence[Edit]) -> tuple[FileEdit, ...]:
 
 
 def applied(edit: SetValues, content: bytes) -> bytes:
-    """A file with one edit. Raises TasError where it is a template, or is not what the edit was planned on."""
+    """Returns the content of a file after one edit. Raises TasError for a template, or if the file has changed."""
     _check_unchanged(edit, content)
     return _edited(edit, content).encode()
 
 
 def _last_documents_first(edit: Edit) -> int:
-    """Documents go after all else is done in their file, the last one first: that leaves the numbers of the others."""
+    """Returns a sort key: removals of documents come last, from the last document on, to keep other numbers valid."""
     return -edit.origin.index if isinstance(edit, RemoveDocument) else -MAX_NODES
 
 
 def as_edited(root: Path, files: Sequence[FileEdit]) -> OverlaySource:
-    """The repository as it would be; git keeps no folder of which all files are gone."""
+    """Returns the repository after the edits. As in git, a folder without files does not exist."""
     removed = {file.path for file in files if file.after is None}
     folders = {folder.as_posix() for path in removed for folder in PurePosixPath(path).parents[:-1]}
     gone = [folder for folder in folders if _files_below(root, folder) <= removed]
@@ -94,7 +94,7 @@ def _files_below(root: Path, folder: str) -> set[str]:
 def new_errors(
     before: Sequence[Diagnostic], after: Sequence[Diagnostic], said: Callable[[str], str] = str
 ) -> tuple[Diagnostic, ...]:
-    """The errors that an edit would bring; ``said`` makes of a message of before what it says after a rename."""
+    """Returns the errors that an edit adds. ``said`` updates an earlier message after a rename."""
     known = {_identity(item, said(item.message)) for item in before}
     return tuple(
         item for item in after if item.severity is Severity.ERROR and _identity(item, item.message) not in known
@@ -102,7 +102,7 @@ def new_errors(
 
 
 def _identity(diagnostic: Diagnostic, message: str) -> tuple[str, str, str]:
-    """What tells a finding from others, wherever it stands in its file: an edit moves lines."""
+    """Returns the identity of a finding without its line, because an edit moves lines."""
     path = diagnostic.location.path if diagnostic.location else ""
     return path, diagnostic.rule.code, message
 
@@ -136,12 +136,10 @@ def _changed(path: str) -> TasError:
 
 
 def write(root: Path, files: Sequence[FileEdit]) -> None:
-    """Writes or removes all of them in their order, or none; a file keeps its mode, and a link within the repository
-    stays a link.
+    """Writes or removes all files in order, or none. A file keeps its mode, and a link within the repository stays.
 
-    Raises TasError where a file is no longer what it was when it was read, and where it cannot be written: what was
-    written before it is then as it was. Only whoever kills the process can leave some written and some not; the
-    command can then be run again.
+    Raises TasError if a file has changed since reading or cannot be written. The files written before are then
+    restored. Only a killed process can leave some files written and others not. Then run the command again.
     """
     with Disk(root.resolve()) as disk:
         modes: dict[str, int | None] = {}
@@ -172,7 +170,7 @@ def _mode(disk: Disk, root: Path, path: str) -> int | None:
 
 
 def _put(disk: Disk, root: Path, path: str, content: bytes | None, mode: int | None) -> None:
-    """Writes a file, or removes it where it has no content."""
+    """Writes a file, or removes it if ``content`` is None."""
     real = inside(root, path)
     try:
         disk.remove_leftovers(real.rpartition("/")[0])
@@ -186,7 +184,7 @@ def _put(disk: Disk, root: Path, path: str, content: bytes | None, mode: int | N
 
 @contextmanager
 def lock(root: Path) -> Iterator[None]:
-    """Keeps other edits of the same repository waiting. Leaves no file behind, not even when it is killed."""
+    """Makes other edits of the same repository wait. Leaves no file behind, even after a kill."""
     try:
         import fcntl
     except ImportError:  # no such locks on Windows: the comparison before each write still holds

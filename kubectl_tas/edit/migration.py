@@ -1,4 +1,4 @@
-"""Scripts, CI jobs and pages of a repository in; the same with the names that commands and options have now."""
+"""Replaces old names of commands and options in the scripts, CI jobs and pages of a repository."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from kubectl_tas.folders import MEBIBYTE, read_plain
 from kubectl_tas.records import dataclass
 
 MAX_FILES = 20_000
-"""Files of a repository that are looked at."""
+"""Maximum number of files to read."""
 _LEFT_OUT = (".git", ".schemas", ".venv", "node_modules", "__pycache__")
 _HISTORY = re.compile(r"changelog|changes|history|news", re.IGNORECASE)
-"""Files that tell what was."""
+"""Names of files about earlier versions."""
 _CALL = re.compile(r"\bkubectl[ -]tas(?=[ \t\\])")
 _BLANK = r"(?:[ \t]|\\\n)+"
 _WORD = re.compile(rf"{_BLANK}((?:\"[^\"\n]*\"|'[^'\n]*'|[^\s|;&()<>`\"'\\])+)")
-"""A word of a command line, which goes on behind a backslash."""
+"""A word of a command line, which may continue after a backslash."""
 _WITH_VALUE = ("-C", "--context", "--kubeconfig")
-"""Options in front of a command that have a value."""
+"""Options before a command that take a value."""
 _OUTPUT = re.compile(r"(-o|--output)(=?)(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What was renamed."""
+    """The renamed commands and options."""
 
     commands: Mapping[str, str]
-    """The new name of a command by its old one, without ``kubectl tas``."""
+    """The new name of each command by its old one, without ``kubectl tas``."""
     options: Mapping[str, Mapping[str, str]]
-    """The new names of options by their old ones, by command. ``--output`` is a long spelling of ``-o``."""
+    """The new names of options by command and old name. ``--output`` is the long form of ``-o``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Renamed:
-    """One name that changes."""
+    """A replaced name."""
 
     line: int
     old: str
@@ -46,7 +46,7 @@ class Renamed:
 
 
 def migrated(text: str, names: Names) -> tuple[str, tuple[Renamed, ...]]:
-    """A text with the new names, and what changes; every other byte is as it was."""
+    """Returns a text with the new names, and the replacements. Every other byte stays."""
     changes: list[tuple[int, int, str]] = []
     for call in _CALL.finditer(text):
         changes += _of_call(text, call.end(), names)
@@ -57,7 +57,7 @@ def migrated(text: str, names: Names) -> tuple[str, tuple[Renamed, ...]]:
 
 
 def _of_call(text: str, at: int, names: Names) -> Iterator[tuple[int, int, str]]:
-    """What changes in the command line behind ``kubectl tas``: from where to where, and what stands there instead."""
+    """Yields the replacements in the command line after ``kubectl tas``: start, end and new text."""
     words = list(_words(text, at))
     while words and words[0][2].startswith("-"):
         words = words[2 if words[0][2] in _WITH_VALUE else 1 :]
@@ -74,7 +74,7 @@ def _of_call(text: str, at: int, names: Names) -> Iterator[tuple[int, int, str]]
 
 
 def _words(text: str, at: int) -> Iterator[tuple[int, int, str]]:
-    """The words of a command line with their places; the first one that ends it is left out."""
+    """Yields the words of a command line with their places, up to the end of the command."""
     while found := _WORD.match(text, at):
         if found[1].startswith("#"):
             return
@@ -83,8 +83,8 @@ def _words(text: str, at: int) -> Iterator[tuple[int, int, str]]:
 
 
 def migrations(top: Path, skipped: Collection[Path], names: Names) -> Iterator[tuple[FileEdit, tuple[Renamed, ...]]]:
-    """The files below a folder in which something changes, sorted. Files that are large or no text are left alone, as
-    are those below ``skipped`` and those that tell of earlier versions. Raises TasError where there are too many.
+    """Yields the changed files below a folder, sorted. Skips large and binary files, files below ``skipped``, and files
+    about earlier versions. Raises TasError if there are too many files.
     """
     for path in sorted(_files(top, skipped), key=lambda path: path.relative_to(top).as_posix()):
         content = read_plain(str(path), MEBIBYTE, hint="Check permissions.") if path.stat().st_size <= MEBIBYTE else b""

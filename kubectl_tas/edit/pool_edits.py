@@ -1,4 +1,4 @@
-"""A fleet and a pool, or a level, in, the edits of all files that name it out, or the diagnostic that refuses them."""
+"""Plans the edits of all files that rename or remove a pool, or rename a level; or returns the reason to refuse."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ POOL_IN_USE = Rule(
 
 @dataclass(frozen=True, slots=True)
 class _Renaming:
-    """What the names of a pool become."""
+    """The old and new names of a pool and its objects."""
 
     old: str
     new: str
     generated: dict[str, str]
-    """Those of its queues, and of its own Topology."""
+    """New names of the pool's queues and its own Topology, by old name."""
 
     def target(self, written: str) -> str | None:
-        """A pool or pool--subpool with the new name, the rest as it is written; None where it names another pool."""
+        """Returns a pool or pool--subpool with the new name and an unchanged rest; None if it names another pool."""
         rest = written[len(self.old) :]
         is_meant = names.fold(written[: len(self.old)]) == self.old and names.fold(rest).startswith(names.SEPARATOR)
         return f"{self.new}{rest}" if is_meant or names.fold(written) == self.old else None
 
     def made(self, written: str) -> str | None:
-        """The new name of a queue or Topology; None where it is another one."""
+        """Returns the new name of a queue or Topology; None if it belongs to another pool."""
         return self.generated.get(written)
 
 
@@ -63,8 +63,8 @@ FIELDS: tuple[tuple[Callable[[Repository], Iterable[Declared[Any]]], KeyPath, _N
     (lambda found: found.workflows, ("workflow", "pool"), _Renaming.target),
     (lambda found: found.pools, ("metadata", "name"), _Renaming.target),
 )
-"""Documents of which a field names a pool; the pool's own comes last, so that a command which was killed halfway still
-finds the pool, and can be run again.
+"""Documents with a field that names a pool. The pool's own name comes last: after a kill halfway, a second run still
+finds the pool.
 """
 KEYS: dict[str, _New] = {
     labels.POOL: _Renaming.target,
@@ -73,11 +73,11 @@ KEYS: dict[str, _New] = {
     "topologyName": _Renaming.made,
     **{door.key: _Renaming.made for door in BACKDOORS if door.decides is Decides.QUEUE},
 }
-"""Keys of workloads, PodCliqueSets and PodGroups of which the value names a pool, wherever they stand."""
+"""Keys of workloads, PodCliqueSets and PodGroups, at any depth, whose value names a pool."""
 
 
 def rename(fleet: Fleet, old: str, new: str) -> list[Edit] | Diagnostic:
-    """Another name for a pool, in every document that names it. Its files keep their names."""
+    """Renames a pool in every document that names it. Its files keep their names."""
     pool = fleet.pool_by_name.get(old)
     if pool is None:
         return _no_pool(fleet, old, "A subpool keeps its name. Create another one, send its work there, then use:")
@@ -97,7 +97,7 @@ def rename(fleet: Fleet, old: str, new: str) -> list[Edit] | Diagnostic:
 
 
 def rename_subpool(fleet: Fleet, old: str, new: str) -> list[SetValues] | Diagnostic:
-    """Another name for the subpool pool--subpool, in every document that names it: its queue is another one then."""
+    """Renames the subpool pool--subpool in every document that names it. Its queue gets a new name too."""
     pool, subpool = fleet.target(old) or (None, None)
     if pool is None or subpool is None:
         return unknown_pool(fleet, old)
@@ -114,7 +114,7 @@ def rename_subpool(fleet: Fleet, old: str, new: str) -> list[SetValues] | Diagno
 
 
 def set_in_documents(found: Iterable[tuple[Declared[Any], KeyPath, str]], old: str, new: str) -> list[SetValues]:
-    """An edit of each document in which a name is another one, with all its places there."""
+    """Returns one edit for each document that names the renamed object, with all places in the document."""
     values: dict[tuple[str, int], tuple[Declared[Any], list[tuple[KeyPath, Value, str | None]]]] = {}
     for declared, path, text in found:
         _, own = values.setdefault((declared.origin.path, declared.origin.index), (declared, []))
@@ -126,7 +126,7 @@ def set_in_documents(found: Iterable[tuple[Declared[Any], KeyPath, str]], old: s
 
 
 def _no_pool(fleet: Fleet, name: str, hint: str) -> Diagnostic:
-    """What is said of a name that no pool has; ``hint`` goes before the command that retires a subpool."""
+    """Returns the diagnostic for an unknown pool. ``hint`` comes before the command that retires a subpool."""
     _, item = fleet.target(name) or (None, None)
     if item is None:
         return unknown_pool(fleet, name)
@@ -137,7 +137,7 @@ def _no_pool(fleet: Fleet, name: str, hint: str) -> Diagnostic:
 
 
 def remove(fleet: Fleet, name: str) -> list[Edit] | Diagnostic:
-    """A pool goes, with those of its subpools that are not ARCHIVED; the others stay for the record."""
+    """Removes a pool and its subpools, except for ARCHIVED ones, which stay as a record."""
     pool = fleet.pool_by_name.get(name)
     if pool is None:
         return _no_pool(fleet, name, "Use:")
@@ -160,13 +160,13 @@ def remove(fleet: Fleet, name: str) -> list[Edit] | Diagnostic:
 
 
 def in_messages(old: str, new: str) -> Callable[[str], str]:
-    """What makes of the message of a finding what it says once a pool has another name."""
+    """Returns a function that replaces the old name of a pool in a message."""
     name = re.compile(rf"(?<![a-z0-9]){re.escape(old)}(?!-?[a-z0-9])")
     return lambda message: name.sub(new, message)
 
 
 def _generated(fleet: Fleet, pool: FleetPool, name: str) -> Iterator[str]:
-    """The names of what is made of a pool, if it were called ``name``."""
+    """Yields the names of a pool's generated objects, if the pool were called ``name``."""
     where = (fleet.config.queuePrefix, pool.backend.namespace, name)
     yield names.pool_queue(*where)
     yield names.pool_topology(*where)
@@ -175,7 +175,7 @@ def _generated(fleet: Fleet, pool: FleetPool, name: str) -> Iterator[str]:
 
 
 def _named(repository: Repository, renaming: _Renaming) -> Iterator[tuple[Declared[Any], KeyPath, str]]:
-    """Every place that names the pool, and what it is to say."""
+    """Yields every place that names the pool, with the new value."""
     marked: tuple[Declared[Any], ...] = (
         *repository.workloads,
         *repository.pod_clique_sets,
@@ -195,7 +195,7 @@ def _named(repository: Repository, renaming: _Renaming) -> Iterator[tuple[Declar
 
 
 def strings(data: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
-    """Every text in a document, with its path."""
+    """Yields every text in a document, with its path."""
     if isinstance(data, str):
         yield path, data
     elif isinstance(data, dict | list):
@@ -218,11 +218,11 @@ def _shown(declared: Declared[Any]) -> str:
 
 
 _OF_SETS = ("packDomain", "required", "preferred")
-"""Fields of a topologyConstraint of Grove that name a level."""
+"""Fields of Grove's topologyConstraint that name a level."""
 
 
 def rename_level(fleet: Fleet, topology: FleetTopology, level: Level, new: str) -> list[SetValues]:
-    """Another key for a level, in every document that names it. Node labels stay as they are."""
+    """Renames the key of a level in every document that names it. Node labels stay."""
     found = [(declared, path, new) for declared, path in _naming_level(fleet, topology, level.key)]
     key = "domain" if topology.pool is None else "key"
     place: KeyPath = (*topology.path, topology.levels.index(level), key)

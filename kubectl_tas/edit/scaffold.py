@@ -1,6 +1,6 @@
-"""What ``init`` writes: a small repository, a CI job, and what Argo CD or Flux need to know of it.
+"""Makes the files that ``init`` writes: a small repository, a CI job, and the settings of Argo CD or Flux.
 
-Also where this kubectl-tas came from, as a requirement that gives everybody the same one: PEP 610, and git.
+Also finds a requirement that gives everybody this same version of kubectl-tas: PEP 610, and git.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from kubectl_tas.resources import read_resource, resource_root
 from kubectl_tas.yaml import scalar
 
 _DIGEST = re.compile(r"kubectl-tas @ (git\+(https|ssh)://[^\s#]+@[0-9a-f]{40}|https://[^\s#]+#sha256=[0-9a-f]{64})")
-"""The requirements that CI installs without further hashes; the jobs of ``templates/init/ci`` have the same words."""
+"""Requirements that CI installs without further hashes. The jobs in ``templates/init/ci`` use the same pattern."""
 _SCP = re.compile(r"(?P<host>[^/:\s]+@[^/:\s]+):(?P<path>[^/\s].*)")
-"""How git writes SSH addresses: git@github.com:team/gpu-pools.git."""
+"""SSH address in git's short form: git@github.com:team/gpu-pools.git."""
 _PACKED = ("kubectl_tas", "schemas", "templates")
-"""What a wheel has of a checkout."""
+"""Folders of a checkout that a wheel contains."""
 
 
 def is_requirement(text: str) -> bool:
@@ -38,12 +38,12 @@ def is_requirement(text: str) -> bool:
 
 
 def has_digest(requirement: str) -> bool:
-    """Whether a requirement means one content for all time: a full commit, or an archive with its SHA-256."""
+    """Whether a requirement always gives the same content: a full commit, or an archive with its SHA-256."""
     return _DIGEST.fullmatch(requirement) is not None
 
 
 def own_requirement() -> tuple[str, str]:
-    """What pip has to install to get this very version, always with a digest; or nothing, and why."""
+    """Returns the requirement for exactly this version, always with a digest; or an empty text and the reason."""
     try:
         told = distribution("kubectl-tas").read_text("direct_url.json")
     except PackageNotFoundError:  # a frozen program, or a checkout on the PYTHONPATH
@@ -64,7 +64,7 @@ def own_requirement() -> tuple[str, str]:
 
 
 def _of_folder(folder: Path) -> tuple[str, str]:
-    """The commit of a checkout, if others can get it and it has what is installed."""
+    """Returns the commit of a checkout, if others can fetch it and it equals the installed files."""
 
     def git(*arguments: str) -> str:
         done = process.run(["git", "-C", str(folder), *arguments])
@@ -87,7 +87,7 @@ def _of_folder(folder: Path) -> tuple[str, str]:
 
 
 def _is_installed(folder: Path) -> bool:
-    """Whether what runs has the same files as a checkout."""
+    """Whether the running program has the same files as a checkout."""
     for name in _PACKED:
         own = Path(kubectl_tas.__file__).parent if name == "kubectl_tas" else resource_root() / name
         if own.resolve() != (folder / name).resolve() and dict(_content(own)) != dict(_content(folder / name)):
@@ -96,7 +96,7 @@ def _is_installed(folder: Path) -> bool:
 
 
 def _content(root: Path) -> Iterator[tuple[str, bytes]]:
-    """The files below a folder of _PACKED; a package that is installed has the other folders inside."""
+    """Yields the files below a folder of _PACKED. An installed package contains the other folders."""
     for path in root.rglob("*"):
         parts = path.relative_to(root).parts
         if path.is_file() and "__pycache__" not in parts and parts[0] not in _PACKED:
@@ -104,7 +104,7 @@ def _content(root: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def without_secrets(url: str) -> str:
-    """``url`` without the user and password that a clone by HTTPS may have in it."""
+    """Returns ``url`` without the user and password that an HTTPS clone may contain."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or "@" not in parts.netloc:
         return url
@@ -112,58 +112,58 @@ def without_secrets(url: str) -> str:
 
 
 def as_url(address: str) -> str:
-    """An address of git as pip and Flux read it, which know no ``git@host:path``."""
+    """Returns a git address as a URL, because pip and Flux cannot read ``git@host:path``."""
     short = _SCP.fullmatch(address)
     return f"ssh://{short['host']}/{short['path']}" if short else address
 
 
 NO_REMOTE = "https://git.example.com/gpu-pools.git"
-"""What stands for the address of a repository that has none."""
+"""Placeholder for the address of a repository without a remote."""
 _SCHEMAS = ("all", "values")
-"""What the settings of editors name, and the samples."""
+"""Schemas that editor settings and samples name."""
 _SAMPLES = ("pools/", "subpools/", "workflows/")
 _AT_TOP = (".github/", ".gitlab/", ".gitlab-ci.yml", ".pre-commit-config.yaml")
-"""What is read at the top of a checkout alone."""
+"""Files that tools only read at the top of a checkout."""
 REQUIREMENTS = "requirements-tas.txt"
 OWNER = "@your-organization/gpu-admins"
-"""What stands for those who own a repository."""
+"""Placeholder for the owners of a repository."""
 OWNERS = {
     "github": (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"),
     "gitlab": ("CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"),
     "none": (),
 }
-"""Where GitHub and GitLab look for owners; the first file that is there counts, alone."""
+"""Paths where GitHub and GitLab look for owners. Only the first existing file counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """The git repository around a folder, as far as there is one."""
+    """The git repository around a folder, if any."""
 
     top: Path
-    """Where CI and pre-commit look for their files; without git the folder itself."""
+    """Folder where CI and pre-commit look for their files; without git the folder itself."""
     url: str
-    """Where others reach it, without a user's password or token; ``NO_REMOTE`` where it has no remote."""
+    """Address for others, without a user's password or token; ``NO_REMOTE`` if there is no remote."""
     branch: str
-    """The branch that is deployed."""
+    """The deployed branch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scaffold:
-    """What was chosen."""
+    """The choices of the user."""
 
     ci: str
-    """github, gitlab or none."""
+    """Either github, gitlab or none."""
     gitops: str
-    """argocd, flux or none."""
+    """Either argocd, flux or none."""
     source: str
-    """What pip installs, as a line of a requirements file; empty where nobody has said."""
+    """The line of a requirements file that pip installs; empty if nobody chose one."""
     owners: Sequence[str]
-    """Who must approve a change of what decides for others."""
+    """Owners who must approve changes of settings that affect others."""
     checkout: Checkout
-    """Where the files are committed."""
+    """The git repository for the files."""
 
     def files(self, root: Path) -> dict[str, bytes]:
-        """The files, by their path below the top of the checkout. A repository that has settings gets no example."""
+        """Returns the files by path below the top of the checkout. A repository with settings gets no examples."""
         folder = resource_root() / "templates" / "init"
         below = Path(os.path.relpath(root.resolve(), self.checkout.top)).as_posix()
         prefix = "" if below == "." else f"{below}/"
@@ -179,17 +179,17 @@ class Scaffold:
         return dict(sorted(found.items()))
 
     def owners_that_are_there(self) -> str | None:
-        """The file of owners that the checkout has, beside which another one would not count or be the only one."""
+        """Returns the checkout's existing file of owners: a second file would be ignored, or replace the first."""
         return next((name for name in OWNERS[self.ci] if os.path.lexists(self.checkout.top / name)), None)
 
     def _requirements(self) -> str:
-        """What pip installs: an archive with all that it depends on, by hashes; git's commits have no place for any."""
+        """Returns the requirements. An archive comes with hashes of all dependencies; git commits cannot."""
         if not has_digest(self.source) or "git+" in self.source:
             return self.source or "# kubectl-tas @ git+https://git.example.com/kubectl-tas.git@COMMIT"
         return f"{self.source}\n{read_resource('templates/init/requirements.lock').rstrip()}"
 
     def _filled(self, path: Path, prefix: str) -> bytes:
-        """The text of a template; ``prefix`` is the folder below the top of the checkout, with a slash."""
+        """Returns the text of a template. ``prefix`` is the folder below the top of the checkout, with a slash."""
         text = path.read_text(encoding="utf-8")
         for name, value in (
             ("folder", scalar(prefix.removesuffix("/") or ".")),
@@ -208,12 +208,12 @@ class Scaffold:
 
 
 def is_owner(text: str) -> bool:
-    """Whether GitHub and GitLab can read it as an owner: @user, @group/team, or an address of e-mail."""
+    """Whether GitHub and GitLab can read a text as an owner: @user, @group/team, or an e-mail address."""
     return re.fullmatch(r"@[\w.-]+(/[\w.-]+)*|[\w.+-]+@[\w.-]+", text) is not None
 
 
 def checkout_of(root: Path) -> Checkout:
-    """The repository that ``root`` is, or will be, in. Its branch: origin's default, else main, else HEAD's."""
+    """Returns the repository that will contain ``root``. Its branch: origin's default, else main, else HEAD's."""
     root = root.resolve()
     there = next(folder for folder in (root, *root.parents) if folder.is_dir())
 
@@ -236,11 +236,11 @@ def checkout_of(root: Path) -> Checkout:
 
 
 def _name(url: str) -> str:
-    """The repository's name, as an object of Kubernetes may be called."""
+    """Returns the repository's name in the form of a Kubernetes name."""
     last = re.split(r"[/:]", url.removesuffix("/").removesuffix(".git"))[-1]
     return names.shorten(re.sub(r"[^a-z0-9]+", "-", last.lower()).strip("-") or "gpu-pools")
 
 
 def _visible(name: str) -> str:
-    """Hidden files are packed without their dot, so that no packaging tool leaves them out."""
+    """Returns the name with its dot. Hidden files are packed without a dot, so that packaging tools include them."""
     return f".{name.removeprefix('dot-')}" if name.startswith("dot-") else name

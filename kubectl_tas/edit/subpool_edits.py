@@ -1,7 +1,7 @@
-"""A fleet and a request in, the edit of one file out, or the diagnostic that refuses it.
+"""Plans the edit of one file for a subpool command, or returns the diagnostic that refuses the command.
 
-The states follow OSMO's dynamic subpools: quota changes only while ACTIVE, DELETING is frozen, ARCHIVED can only
-be recreated, and no document is ever removed. A DELETING one lists the work that may finish in it.
+The states follow OSMO's dynamic subpools: quota changes only while ACTIVE, DELETING is frozen, ARCHIVED can only be
+recreated, and no document is ever removed. A DELETING subpool lists the work that may finish in it.
 """
 
 from __future__ import annotations
@@ -47,36 +47,36 @@ SUBPOOL_UNKNOWN = Rule(
     "Names are those of the files. `kubectl tas subpool list` shows all subpools, archived ones included.",
 )
 LISTS = ("draining", "overQuota")
-"""What a subpool lists of the work that was there before its state, or its quota, changed."""
+"""Lists in a subpool of work that existed before its state or its quota changed."""
 MAX_NAMED = 5
-"""Work that a message names."""
+"""Maximum number of work names in a message."""
 Quota = Mapping[str, int | str]
-"""What a subpool is to be guaranteed: ``gpu``, ``cpu`` and ``memory``, each an amount, or a share of the parent such as
-``33%``. A share of GPUs holds for what is not named too, as it does in the files.
+"""A quota: ``gpu``, ``cpu`` and ``memory``, each an amount or a share of the parent, for example ``33%``. As in files,
+a share of GPUs also applies to resources that are not named.
 """
 Values = tuple[tuple[KeyPath, Value | Appended, str | None], ...]
-"""Key path, new value, and the key behind which a missing one is added; without a value the key goes."""
+"""Key path, new value, and the key after which to add a missing one. The value None removes the key."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetValues:
-    """Values to be set in one document of a file."""
+    """New values for one document of a file."""
 
     origin: Origin
-    """The document as it was read."""
+    """The document as read."""
     values: Values
     summary: str
-    """What it does, in one line."""
+    """Description of the edit, in one line."""
 
     @property
     def path(self) -> str:
-        """The file."""
+        """Path of the file."""
         return self.origin.path
 
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """A file to be written."""
+    """A new file."""
 
     path: str
     text: str
@@ -85,15 +85,15 @@ class NewFile:
 
 @dataclass(frozen=True, slots=True)
 class RemoveDocument:
-    """A document to be taken out of its file, which goes with its last one."""
+    """The removal of a document from its file. The last document takes the file with it."""
 
     origin: Origin
-    """The document as it was read."""
+    """The document as read."""
     summary: str
 
     @property
     def path(self) -> str:
-        """The file."""
+        """Path of the file."""
         return self.origin.path
 
 
@@ -102,26 +102,26 @@ Edit = SetValues | NewFile | RemoveDocument
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What is known of whether anything runs in subpools."""
+    """Known state of running work in subpools."""
 
     told: int | None = None
-    """GPUs in use in each, as somebody said; None: what the cluster says counts."""
+    """GPUs in use in each subpool, as given by the user; None: ask the cluster."""
     queues: Mapping[str, QueueUsage] = field(default_factory=dict)
-    """What the clusters say, by pool--subpool."""
+    """State of each queue in its cluster, by pool--subpool."""
     running: Mapping[str, Sequence[RunningGroup]] = field(default_factory=dict)
-    """The PodGroups that run, by pool--subpool."""
+    """Running PodGroups, by pool--subpool."""
     failed: Mapping[str, TasError] = field(default_factory=dict)
-    """Why some of several clusters do not say it, by backend."""
+    """Errors of clusters that gave no answer, by backend."""
 
     def in_use(self, subpool: FleetSubpool) -> bool | None:
-        """Whether anything runs there; None where that is not known."""
+        """Whether work runs in a subpool; None if unknown."""
         if self.told is not None:
             return self.told > 0
         usage = self.queues.get(subpool.canonical)
         return usage.in_use if usage else None
 
     def must_be_known(self, subpool: FleetSubpool) -> bool:
-        """Whether anything runs there. Raises TasError where the cluster has not said so."""
+        """Whether work runs in a subpool. Raises TasError if the cluster did not tell."""
         found = self.in_use(subpool)
         if found is None and subpool.canonical in self.queues:
             raise _untold(self.queues[subpool.canonical].unknown(subpool.queue))
@@ -130,7 +130,7 @@ class Usage:
         return found
 
     def doubt(self, subpool: FleetSubpool) -> str:
-        """What is to be added about a subpool of which the cluster does not say what it holds."""
+        """Returns words to add if the cluster does not tell whether work runs in a subpool."""
         usage = self.queues.get(subpool.canonical)
         if usage is None or usage.in_use is not None:
             return ""
@@ -138,7 +138,7 @@ class Usage:
 
 
 def ask(fleet: Fleet, clusters: Clusters, subpools: Sequence[FleetSubpool]) -> Usage:
-    """What clusters say of these queues; none is asked about nothing. Raises TasError if the only one does not."""
+    """Asks the clusters of these subpools about running work. Raises TasError if the only cluster gives no answer."""
     if not subpools:
         return Usage()
     by_backend: dict[str, list[FleetSubpool]] = {}
@@ -173,7 +173,7 @@ def _untold(reason: str, hint: str = "") -> TasError:
 
 
 def create(fleet: Fleet, parent: str, name: str, quota: Quota) -> Edit | Diagnostic:
-    """A new ACTIVE subpool in a file of its own."""
+    """Plans a new ACTIVE subpool in its own file."""
     pool = fleet.pool_by_name.get(parent)
     if pool is None:
         return unknown_pool(fleet, parent)
@@ -192,7 +192,7 @@ def create(fleet: Fleet, parent: str, name: str, quota: Quota) -> Edit | Diagnos
 
 
 def update(fleet: Fleet, parent: str, name: str, quota: Quota) -> Edit | Diagnostic:
-    """Another quota for an ACTIVE subpool. A lower one ends nothing that runs: what is available goes below 0."""
+    """Plans a new quota for an ACTIVE subpool. A lower quota ends no running work; the free quota becomes negative."""
     subpool = find(fleet, parent, name)
     if isinstance(subpool, Diagnostic):
         return subpool
@@ -210,7 +210,7 @@ def update(fleet: Fleet, parent: str, name: str, quota: Quota) -> Edit | Diagnos
 
 
 def retire(fleet: Fleet, parent: str, name: str, usage: Usage) -> Edit | Diagnostic:
-    """ARCHIVED where nothing is declared and nothing runs, else DELETING. Raises TasError if nobody knows that."""
+    """Plans ARCHIVED if nothing is declared or runs, else DELETING. Raises TasError if running work is unknown."""
     subpool = find(fleet, parent, name)
     if isinstance(subpool, Diagnostic):
         return subpool
@@ -222,7 +222,7 @@ def retire(fleet: Fleet, parent: str, name: str, usage: Usage) -> Edit | Diagnos
 
 
 def recreate(fleet: Fleet, parent: str, name: str, quota: Quota | None) -> Edit | Diagnostic:
-    """An ARCHIVED subpool is ACTIVE again, with its old quota or another one."""
+    """Plans state ACTIVE for an ARCHIVED subpool, with its old quota or a new one."""
     subpool = find(fleet, parent, name)
     if isinstance(subpool, Diagnostic):
         return subpool
@@ -233,7 +233,7 @@ def recreate(fleet: Fleet, parent: str, name: str, quota: Quota | None) -> Edit 
 
 
 def in_doubt(fleet: Fleet, parent: str, name: str) -> list[FleetSubpool]:
-    """The subpool of that name, where its deletion depends on whether anything runs in it."""
+    """Returns the named subpool if ``retire`` needs to know whether work runs in it; else an empty list."""
     subpool = find(fleet, parent, name)
     if isinstance(subpool, Diagnostic) or subpool.state != "ACTIVE" or fleet.work_in(subpool.pool, subpool.queue):
         return []
@@ -241,27 +241,27 @@ def in_doubt(fleet: Fleet, parent: str, name: str) -> list[FleetSubpool]:
 
 
 def drain(fleet: Fleet, usage: Usage) -> tuple[SetValues, ...]:
-    """ARCHIVED for every DELETING subpool for which nothing is declared and in which nothing runs."""
+    """Plans state ARCHIVED for every DELETING subpool without declared or running work."""
     return tuple(_transition(subpool, "ARCHIVED") for subpool in idle(fleet, usage))
 
 
 def idle(fleet: Fleet, usage: Usage) -> tuple[FleetSubpool, ...]:
-    """The DELETING subpools that can be archived."""
+    """Returns the DELETING subpools that can be archived."""
     return tuple(subpool for subpool in empty(fleet) if usage.in_use(subpool) is False)
 
 
 def draining(fleet: Fleet) -> tuple[FleetSubpool, ...]:
-    """All DELETING subpools."""
+    """Returns all DELETING subpools."""
     return tuple(s for pool in fleet.pools for s in pool.subpools if s.state == "DELETING")
 
 
 def empty(fleet: Fleet) -> tuple[FleetSubpool, ...]:
-    """The DELETING subpools for which nothing is declared any more."""
+    """Returns the DELETING subpools without declared work."""
     return tuple(subpool for subpool in draining(fleet) if not fleet.work_in(subpool.pool, subpool.queue))
 
 
 def reason(fleet: Fleet, subpool: FleetSubpool, usage: Usage) -> str:
-    """Why a subpool is still DELETING."""
+    """Returns why a subpool is still DELETING."""
     declared = [f"{name} ({item.origin.path})" for name, item in fleet.work_in(subpool.pool, subpool.queue).items()]
     if declared:
         return f"; still declared: {listed(declared)}"
@@ -277,7 +277,7 @@ def reason(fleet: Fleet, subpool: FleetSubpool, usage: Usage) -> str:
 
 
 def find(fleet: Fleet, parent: str, name: str) -> FleetSubpool | Diagnostic:
-    """The subpool of that name, or why there is none."""
+    """Returns the named subpool, or the diagnostic for an unknown one."""
     pool = fleet.pool_by_name.get(parent)
     if pool is None:
         return unknown_pool(fleet, parent)
@@ -295,7 +295,7 @@ def _subpool(pool: FleetPool, name: str) -> FleetSubpool | None:
 
 
 def unknown_pool(fleet: Fleet, name: str) -> Diagnostic:
-    """What is said of a pool that does not exist."""
+    """Returns the diagnostic for an unknown pool."""
     known = list(fleet.pool_by_name)
     message = f'there is no pool "{name}"; there is {", ".join(known) or "none"}'
     hint = did_you_mean(name.partition(names.SEPARATOR)[0], known, quote="")
@@ -303,7 +303,7 @@ def unknown_pool(fleet: Fleet, name: str) -> Diagnostic:
 
 
 def _quota(pool: FleetPool, subpool: FleetSubpool, quota: Quota) -> Values:
-    """What is to be set for another quota: where the file names each resource those that change, else all of it."""
+    """Returns the values for a new quota: single resources if the file names them, else the whole quota."""
     if subpool.written is not None:
         named = {name: value for name in RESOURCES if (value := _full(pool, quota).get(name)) is not None}
         before = subpool.written.model_dump(exclude_unset=True)  # "600" stays in its quotes where it stays
@@ -315,7 +315,7 @@ def _quota(pool: FleetPool, subpool: FleetSubpool, quota: Quota) -> Values:
 
 
 def _written(pool: FleetPool, quota: Quota) -> Value:
-    """A quota as it is written: of GPUs alone a number, and a share of all that the pool is guaranteed."""
+    """Returns a quota in the form of files: one number for GPUs alone, or one share of all guaranteed resources."""
     full = _full(pool, quota)
     gpu = full.get("gpu")
     if gpu is not None and (full.keys() == {"gpu"} or (isinstance(gpu, str) and full == _full(pool, {"gpu": gpu}))):
@@ -324,7 +324,7 @@ def _written(pool: FleetPool, quota: Quota) -> Value:
 
 
 def _full(pool: FleetPool, quota: Quota) -> dict[str, int | str]:
-    """A quota with all resources that it means: a share of GPUs holds for the others that the pool can divide too."""
+    """Returns a quota with all its resources: a share of GPUs also applies to all others with a finite guarantee."""
     gpu = quota.get("gpu")
     wanted: dict[str, int | str] = dict.fromkeys(pool.finite, gpu) if isinstance(gpu, str) else {}
     wanted.update(quota)
@@ -350,7 +350,7 @@ def _transition(
 
 
 def listed(names_: Sequence[str]) -> str:
-    """Names in a message, the first few of many."""
+    """Returns names for a message; only the first few if there are many."""
     return shortened(names_, MAX_NAMED)
 
 
@@ -365,7 +365,7 @@ def _frozen(subpool: FleetSubpool, command: str) -> Diagnostic:
 
 
 def _folder(fleet: Fleet) -> PurePosixPath:
-    """Where new subpools go: the folder that is called so, else the last one that is read and in which they count."""
+    """Returns the folder for new subpools: the one named subpools, else the last source folder that admins control."""
     sources, admin = fleet.config.sources, fleet.config.adminSources
     counting = [folder for folder in sources if is_within(folder, admin)]
     counting += [folder for folder in admin if is_within(folder, sources) and folder not in counting]
@@ -387,11 +387,11 @@ def _document(parent: str, name: str, quota: Value) -> str:
 
 
 Entries = dict[str, Mapping[str, int | str] | None]
-"""Work, with what it asks for; None: it is listed no more."""
+"""Work with its amounts; None: remove the work from the list."""
 
 
 def lists(before: Fleet, after: Fleet, edits: Sequence[Edit]) -> list[SetValues]:
-    """What is to be listed beside ``edits``; of the documents that they edit, names go that are listed in vain."""
+    """Returns the overQuota lists to write in addition to ``edits``. Edited documents lose their unneeded entries."""
     admission = Admission(after, Past(before))
     found: dict[str, Entries] = {}
     edited = {_identity(item.origin) for item in edits if isinstance(item, SetValues)}
@@ -408,7 +408,7 @@ def lists(before: Fleet, after: Fleet, edits: Sequence[Edit]) -> list[SetValues]
 
 
 def _listing(leaf: Leaf, entries: Entries) -> SetValues:
-    """The edit of a list, of each of its entries by itself where some stay."""
+    """Returns the edit of a list, entry by entry if other entries stay."""
     origin = leaf.declared.origin
     stay = leaf.over_quota.keys() - {name for name, amounts in entries.items() if amounts is None}
     new = {name: amounts for name, amounts in entries.items() if amounts is not None}
@@ -421,7 +421,7 @@ def _listing(leaf: Leaf, entries: Entries) -> SetValues:
 
 
 def _entry(leaf: Leaf, name: str, amounts: Mapping[str, int | str] | None) -> Values:
-    """The edit of one entry: where it is there, of each amount by itself."""
+    """Returns the edit of one entry, amount by amount if the entry exists."""
     path = ("spec", "overQuota", name)
     if amounts is None or name not in leaf.over_quota:
         return ((path, amounts, None),)

@@ -1,1 +1,1 @@
-"""Objects in, text out, and the text into files: nothing half-written, nothing removed that is not ours."""
+"""Turns objects into text and writes files. Never leaves half-written files, nor removes files of other authors."""

@@ -1,4 +1,4 @@
-"""Files that are not there yet, or are ours: nothing of others is overwritten, and all of them are written or none."""
+"""Writes files that are new, or that kubectl-tas wrote: either all of them, or none."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from kubectl_tas.emit.disk import Disk
 from kubectl_tas.errors import TasError
 
 WRITTEN = "Written by kubectl-tas, which writes it anew where its schemas have changed."
-"""What every schema says of itself. A file that says so may be replaced."""
+"""Comment in every schema that kubectl-tas writes. A file with this comment may be replaced."""
 
 
 def write_new(root: Path, files: Mapping[str, bytes]) -> None:
-    """Writes files below ``root``, which is made where it is not there; paths have forward slashes.
+    """Writes files below ``root``, which is made if missing; paths have forward slashes.
 
-    Raises TasError, with nothing written, where something stands in the way or one of them cannot be written.
+    Raises TasError, with nothing written, if a path is taken or a file cannot be written.
     """
     taken = _taken(root, files)
     if taken:
@@ -42,14 +42,14 @@ def write_new(root: Path, files: Mapping[str, bytes]) -> None:
 
 
 def write_missing(root: Path, files: Mapping[str, bytes]) -> set[str]:
-    """Writes those of ``files`` that are not there, and returns the others. Raises TasError as ``write_new`` does."""
+    """Writes the missing ``files``, and returns the names of the others. Raises TasError as ``write_new`` does."""
     kept = {name for name in files if (root / name).exists() or (root / name).is_symlink()}
     write_new(root, {name: content for name, content in files.items() if name not in kept})
     return kept
 
 
 def standing(root: Path, names: Iterable[str]) -> dict[str, bytes]:
-    """The content of those files that are there already. Raises TasError where one cannot be read."""
+    """Returns the content of the existing files. Raises TasError if one cannot be read."""
     if not root.is_dir():
         return {}
     found = {}
@@ -66,7 +66,7 @@ def standing(root: Path, names: Iterable[str]) -> dict[str, bytes]:
 
 
 def _taken(root: Path, names: Iterable[str]) -> list[str]:
-    """What is there already: files of these names, and what is no folder where a folder must be."""
+    """Returns existing files with these names, and paths above that are not folders."""
     found = []
     for name in names:
         path = root / name
@@ -82,10 +82,10 @@ def _failed(path: Path, error: OSError) -> TasError:
 
 
 def write_schemas(root: Path, texts: Mapping[str, str]) -> list[str]:
-    """Writes what differs below ``root``, which is made where it is not there, and returns the names.
+    """Writes the schemas that differ below ``root``, which is made if missing, and returns their names.
 
-    A file that is there is ours where it is JSON that says so in its ``$comment``. Raises TasError, with nothing
-    written, where one is not, or where one cannot be written.
+    An existing file may be replaced if it is JSON with WRITTEN as its ``$comment``. Raises TasError, with nothing
+    written, if any other file is in the way, or if a file cannot be written.
     """
     try:
         there = {name: _content(root / name) for name in texts}
@@ -105,7 +105,7 @@ def write_schemas(root: Path, texts: Mapping[str, str]) -> list[str]:
 
 
 def _content(path: Path) -> bytes | None:
-    """What a file holds; None where there is none. A link is nothing of ours."""
+    """Returns the content of a file; None if missing. A link counts as a file of somebody else."""
     if path.is_symlink():
         return b""
     return path.read_bytes() if path.exists() else None

@@ -1,4 +1,4 @@
-"""What is to be on disk, against what is there: files to write, to keep and to remove; and writing them."""
+"""Compares the files to render with the files on disk, and writes or removes files accordingly."""
 
 from __future__ import annotations
 
@@ -20,64 +20,64 @@ from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.records import dataclass
 
 PLATFORM, POOLS = "platform", "pools"
-"""Folders of the sharded layout: what is of no one pool, and the work of each pool."""
+"""Folders of the sharded layout: shared objects, and the work of each pool."""
 
 P = TypeVar("P", bound=Placed)
 Tick = Callable[[int, int], None]
-"""Told how many of how many steps are done."""
+"""Callback with the numbers of finished and of all steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A file that is not as it should be."""
+    """A file to write or to remove."""
 
     path: str
-    """Relative to the repository root."""
+    """Path relative to the repository root."""
     before: str | None
-    """None: the file is not there."""
+    """Text on disk; None if the file is missing."""
     content: str | Deferred | None
-    """None: the file is to go."""
+    """Text to write; None: remove the file."""
 
     @property
     def after(self) -> str | None:
-        """The text that it is to have; None: the file is to go. A deferred text is read anew each time."""
+        """Text to write; None: remove the file. A deferred text is read again each time."""
         return None if self.content is None else manifest_text.whole(self.content)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What rendering would do."""
+    """The changes that rendering would make."""
 
     changes: tuple[FileChange, ...]
-    """Sorted by path."""
+    """Changes sorted by path."""
     same: tuple[str, ...]
-    """Files that are as they should be."""
+    """Files that stay unchanged."""
     output: str
-    """The output folder, or the part of it that is meant, with which all paths begin."""
+    """The output folder, or a folder in it, that starts all paths."""
     real: str
-    """Where that really lies, once links are followed."""
+    """Real path of ``output`` after resolving links."""
     settled: frozenset[str] = frozenset()
-    """Folders that hold nothing but files which are as they should be."""
+    """Folders that contain only unchanged files."""
 
     @property
     def counts(self) -> str:
-        """How many files are written, removed and unchanged."""
+        """The numbers of written, removed and unchanged files, as text."""
         removed = sum(change.content is None for change in self.changes)
         return f"{len(self.changes) - removed} written, {removed} removed, {len(self.same)} unchanged"
 
     def within(self, folder: str) -> Plan:
-        """What it would do in a folder, which is the output folder or lies below it."""
+        """Returns the part of the plan in the output folder, or in a folder below it."""
         changes = tuple(change for change in self.changes if change.path.startswith(f"{folder}/"))
         same = tuple(path for path in self.same if path.startswith(f"{folder}/"))
         return Plan(changes, same, folder, self.real + folder.removeprefix(self.output))
 
     def locate(self, change: FileChange) -> str:
-        """Where a file really lies, relative to what the root really is."""
+        """Returns the real path of a file, relative to the real root."""
         return self.real + change.path.removeprefix(self.output)
 
     @property
     def differences(self) -> tuple[tuple[str, str | None, str | None], ...]:
-        """The path, and the texts before and after, of all but what a killed process left."""
+        """The path, old text and new text of each change, except for half-written files."""
         changes = (change for change in self.changes if not is_leftover(change.path))
         return tuple((change.path, change.before, change.after) for change in changes)
 
@@ -90,11 +90,10 @@ def layout(
     *,
     read: Callable[[P], str | Deferred] = manifest_text.file_text,  # type: ignore[assignment]
 ) -> dict[str, str | Deferred]:
-    """The text of every file, by its path relative to the repository root; ``settings`` is what the Config comes from.
+    """Returns the text of every file, by its path relative to the repository root. ``settings`` names the source of the
+    Config. ``artifacts`` come by backend and in order of application; ``read`` returns the text of each.
 
-    ``artifacts`` come by backend and in the order of application; ``read`` gives the text of each. Several backends
-    have a folder each. Each artifact of an iterator is let go once its file is known: a large repository has as much
-    memory in the one as in the other.
+    Several backends get a folder each. Artifacts of an iterator are freed one by one to save memory.
     """
     files: dict[str, str | Deferred] = {}
     left = deque(artifacts)
@@ -122,7 +121,7 @@ def layout(
 
 
 def folder_of(backend: str, backends: Collection[str], output: str) -> str | None:
-    """The folder of a backend: its own where there are several that have objects; None where it has none."""
+    """Returns the folder of a backend: its own if several backends have objects; None if it has none."""
     if backend not in backends:
         return None
     return f"{output}/{backend}" if len(backends) > 1 else output
@@ -131,10 +130,10 @@ def folder_of(backend: str, backends: Collection[str], output: str) -> str | Non
 def plan(
     files: Mapping[str, str | Deferred], root: Path, output: str, sources: Sequence[str], stamps: Stamps | None = None
 ) -> Plan:
-    """Compares ``files`` with what lies below ``output``. Files that ``stamps`` tell of are not read.
+    """Compares ``files`` with the files below ``output``. Does not read files that ``stamps`` knows.
 
-    What the tool did not write there is left alone; where it stands in the way, or the output folder is one that
-    must not be written to, because it leads out of the repository or to one of ``sources``, TasError is raised.
+    Leaves files of others alone. Raises TasError if such a file is in the way, or if the output folder leads out of the
+    repository or into one of ``sources``.
     """
     real = real_output(root, output, sources)
     with Disk(root.resolve()) as disk:
@@ -143,14 +142,14 @@ def plan(
 
 @dataclass(frozen=True, slots=True)
 class FileKind:
-    """What the files of an output folder have in common."""
+    """Properties of the files in an output folder."""
 
     suffixes: tuple[str, ...]
-    """How the names of those end that the tool writes."""
+    """Name endings of files that kubectl-tas writes."""
     is_ours: Callable[[str], bool]
-    """Whether a text of such a file says that the tool wrote it."""
+    """Whether the text of a file says that kubectl-tas wrote it."""
     hint: str
-    """What to do where something else is in the way."""
+    """Hint if a file of somebody else is in the way."""
 
 
 _MANIFESTS = FileKind(
@@ -163,7 +162,7 @@ _MANIFESTS = FileKind(
 def compared(
     files: Mapping[str, str | Deferred], present: Present, kind: FileKind, stamps: Stamps | None = None
 ) -> Plan:
-    """Compares ``files`` with what is ``present``. Raises TasError where something else is in the way of one."""
+    """Compares ``files`` with ``present``. Raises TasError if a file of somebody else is in the way."""
     obstacle = present.obstacle(files)
     if obstacle is not None:
         raise _in_the_way(obstacle, kind)
@@ -195,10 +194,10 @@ def compared(
 
 
 def bereft(plan: Plan, absent: Sequence[str]) -> dict[str, int]:
-    """Which of ``absent`` had a part in manifests that would be removed, and in how many.
+    """Returns which of ``absent`` contributed to manifests that would be removed, and to how many.
 
-    ``absent`` are folders that should have been read but are not there, and the file of the settings where it is
-    not: without it, all that other folders held would go.
+    ``absent`` are missing source folders, and the missing file of the settings. Without the settings, everything from
+    other folders would be removed.
     """
     removed = [change for change in plan.changes if change.content is None]
     counts = dict.fromkeys(absent, 0)
@@ -215,20 +214,20 @@ def bereft(plan: Plan, absent: Sequence[str]) -> dict[str, int]:
 
 
 class Present:
-    """What lies below the output folder, relative to the root; links are not followed, hidden folders left out."""
+    """The files below the output folder. Does not follow links, and skips hidden folders."""
 
     def __init__(self, disk: Disk, output: str, real: str, *, stamps: bool = False) -> None:
-        """``stamps``: those of all files are taken too."""
+        """Scans the folder. With ``stamps``, also takes the stamp of each file."""
         self.files: set[str] = set()
-        """Plain files."""
+        """Paths of plain files."""
         self.stamps: dict[str, str] = {}
-        """Of plain files, before any was read."""
+        """Stamps of plain files, taken before any reading."""
         self.plain: set[str] = set()
-        """Folders that hold plain files alone."""
+        """Folders that contain only plain files."""
         self._stamps = stamps
         self._folders: set[str] = set()
         self._others: set[str] = set()
-        """Links, pipes and the like: never ours."""
+        """Links, pipes and so on, which kubectl-tas never writes."""
         self._disk = disk
         self.output, self.real = output, real
         try:
@@ -241,7 +240,7 @@ class Present:
             self._scan(output, depth=0)
 
     def obstacle(self, wanted: Collection[str]) -> str | None:
-        """What stands where a file is wanted and is none, or where a folder is needed and is none."""
+        """Returns a path that is not a file but must be, or is not a folder but must be; else None."""
         blocked = self._folders | self._others
         if not blocked.isdisjoint(wanted):
             return next(path for path in wanted if path in blocked)
@@ -253,11 +252,11 @@ class Present:
         return min(needed & (self.files | self._others), default=None)
 
     def read(self, path: str) -> str:
-        """The text of a file."""
+        """Returns the text of a file."""
         return manifest_text.text_of(self.content(path))
 
     def content(self, path: str) -> bytes:
-        """The bytes of a file."""
+        """Returns the bytes of a file."""
         try:
             content = self._disk.read(self._locate(path))
         except OSError as error:
@@ -299,7 +298,7 @@ def _in_the_way(path: str, kind: FileKind) -> TasError:
 
 
 def apply_plan(plan: Plan, root: Path, tick: Tick | None = None, *, above: Path | None = None) -> None:
-    """Carries out a plan below ``root``. Raises TasError that names a file, below ``above``, that cannot change."""
+    """Applies a plan below ``root``. Raises TasError with the path, below ``above``, of a file that cannot change."""
     with Disk(root.resolve()) as disk:
         for index, change in enumerate(sorted(plan.changes, key=_step)):
             try:
@@ -316,7 +315,7 @@ def apply_plan(plan: Plan, root: Path, tick: Tick | None = None, *, above: Path 
 
 
 def _step(change: FileChange) -> tuple[bool, bool, str]:
-    """What a kustomization lists is there at every moment: objects are written before it, and removed after it."""
+    """Returns a sort key: objects are written before the kustomization that lists them, and removed after it."""
     is_removed = change.content is None
     return (is_removed, change.path.endswith(f"/{KUSTOMIZATION}") != is_removed, change.path)
 
@@ -332,7 +331,7 @@ MANIFESTS_STALE = Rule(
 
 
 def stale(plan: Plan, command: str) -> list[Diagnostic]:
-    """A finding for each file that is missing, differs or has no source any more; ``command`` mends them."""
+    """Returns a finding for each file that is missing, differs or has no source. ``command`` fixes the files."""
     found = []
     for change in plan.changes:
         place, message = Location(change.path), "this manifest is missing"
@@ -346,7 +345,7 @@ def stale(plan: Plan, command: str) -> list[Diagnostic]:
 
 
 def _first_difference(change: FileChange) -> Location:
-    """The first line of the committed text that is not as it would be; its last line where lines are missing."""
+    """Returns the place of the first line that differs; of the last line if lines are missing."""
     old, new = (change.before or "").split("\n"), (change.after or "").split("\n")
     pairs = enumerate(zip_longest(old, new), 1)
     line = min(next(number for number, (one, other) in pairs if one != other), len(old))

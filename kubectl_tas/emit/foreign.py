@@ -1,9 +1,9 @@
-"""What lies in the output folder, or in the folders above it, that the tool did not write, as findings.
+"""Finds files in or above the output folder that kubectl-tas did not write and that GitOps tools may read.
 
-What GitOps tools read by its name was looked up in their sources: ``mergeSourceParameters``, ``manifestFile`` and
-``Discover`` of Argo CD 3.6 (``reposerver/repository/repository.go``, ``util/app/discovery/discovery.go``),
-``LoadIgnorePatterns`` and ``findOrGenerateKustomization`` of fluxcd/pkg (``sourceignore`` 0.9, ``kustomize``), which
-Flux's source-controller and kustomize-controller use, and ``RecognizedKustomizationFileNames`` of kustomize 5.8.
+File names come from the sources of these tools: ``mergeSourceParameters``, ``manifestFile`` and ``Discover`` of Argo CD
+3.6 (``reposerver/repository/repository.go``, ``util/app/discovery/discovery.go``); ``LoadIgnorePatterns`` and
+``findOrGenerateKustomization`` of fluxcd/pkg (``sourceignore`` 0.9, ``kustomize``), used by Flux's source-controller
+and kustomize-controller; and ``RecognizedKustomizationFileNames`` of kustomize 5.8.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ _READ = {
     _MODULES: "Argo CD fills a folder of the output from another repository",
     _ATTRIBUTES: "git checks a manifest out with other bytes than the commit has, and Flux reads the commit",
 }
-"""Names of files that GitOps tools read, and what comes of it."""
+"""Names of files that GitOps tools read, with the effect."""
 _MANIFEST = "a tool that applies all of the folder applies it too"
 _EXTRA = "it begins as one, but no kustomization that kubectl-tas wrote lists it"
 _PREVIEWS = late_pattern(r"preview/(?:[^/]+/)*pod(?:group|gang)-[^/]*\.yaml")
-"""What the tool writes beside what is applied."""
+"""Path of a preview, which kubectl-tas writes in addition to the applied manifests."""
 _UNKNOWN = "a plugin of Argo CD may read a file of this name"
 _HARMLESS_NAMES = frozenset(
     {
@@ -70,14 +70,14 @@ _HARMLESS_SUFFIXES = (
     *(".md", ".txt", ".rst", ".adoc", ".png", ".svg", ".jpg", ".jpeg", ".gif"),
     *("~", ".swp", ".orig", ".rej", ".bak", TEMPORARY),
 )
-"""What people and editors leave in folders, and no GitOps tool looks at."""
+"""Endings of files that people and editors leave in folders, and that no GitOps tool reads."""
 _MANIFESTS = (".yaml", ".yml", ".json")
 _MAX_SETTINGS = 1024 * 1024
 _MAX_LISTED = 5
 _CHANGING = late_pattern(r"ident|filter(=.*)?|working-tree-encoding(=.*)?")
-"""Attributes that have git change the bytes of a file. Flux reads commits by go-git, which knows none of them."""
+"""Attributes that make git change the bytes of a file. Flux reads commits with go-git, which ignores them."""
 _NOT_LISTED = ("/.", "\n- .", "ustomization", "Chart.yaml", ".yml", "sonnet")
-"""What no name has that a kustomization of the tool lists; where one has it, each file is looked at."""
+"""Texts that no name in a kustomization of kubectl-tas contains. If one is found, each file is checked."""
 _MODULE_PATH = late_pattern(r"\bpath\s*=([^\n#;]*)", re.IGNORECASE)
 _ENDING = late_pattern(r"\.([A-Za-z0-9_-]+)")
 _MARK = MARK.encode()
@@ -85,20 +85,20 @@ _MARK = MARK.encode()
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """A file that the tool did not write."""
+    """A file that kubectl-tas did not write."""
 
     path: str
-    """Relative to the repository root; it may begin with ``..``."""
+    """Path relative to the repository root. It may begin with ``..``."""
     effect: str
-    """What comes of it."""
+    """Effect of the file."""
     is_read: bool = True
-    """Whether a GitOps tool reads it by its name, or nobody knows that."""
+    """Whether a GitOps tool reads the file by its name, or might."""
 
 
 def foreign(root: Path, config: ConfigSpec, settled: Collection[str] = ()) -> tuple[Foreign, ...]:
-    """All that may do harm, by path; nothing for an output that is refused. Raises TasError if one is unreadable.
+    """Returns all files that may do harm, by path; nothing for a refused output. Raises TasError if one is unreadable.
 
-    ``settled`` are folders that were just seen to hold nothing but what the tool writes and a kustomization lists.
+    ``settled`` are folders that are known to contain only rendered files and files that a kustomization lists.
     """
     output = config.output
     if misspelled(output) or is_hidden(output) or any(_is_within(folder, output) for folder in (".", *config.sources)):
@@ -114,7 +114,7 @@ def foreign(root: Path, config: ConfigSpec, settled: Collection[str] = ()) -> tu
 def check_output(
     found: Iterable[Foreign], config: ConfigSpec, base: tuple[str, ConfigSpec] | None = None
 ) -> Iterator[Diagnostic]:
-    """A finding for each file that is not kept by the Config; by that of ``base``, a revision, where it is given."""
+    """Yields a finding for each file that the Config, or with ``base`` the Config of that revision, does not keep."""
     revision, deciding = base or ("", config)
     for item in found:
         if is_kept(item, deciding.outputKeeps):
@@ -128,14 +128,14 @@ def check_output(
 
 
 def is_kept(item: Foreign, keeps: Sequence[str]) -> bool:
-    """Whether a Config keeps a file: by its full path, or by a pattern where no tool reads that name."""
+    """Whether a Config keeps a file: by its full path, or by a pattern if no tool reads the name."""
     return item.path in keeps or (not item.is_read and is_matched(item.path, keeps))
 
 
 def left_behind(
     root: Path, before: ConfigSpec, config: ConfigSpec, place: Location | None, revision: str
 ) -> Iterator[Diagnostic]:
-    """One finding at ``place`` where the output is another folder than at a revision, and the old one has files."""
+    """Yields one finding at ``place`` if the output folder has changed since a revision, and the old one has files."""
     old, new = before.output, config.output
     if _is_within(old, new) or any(misspelled(folder) or is_hidden(folder) for folder in (old, new)):
         return
@@ -157,18 +157,18 @@ def left_behind(
 
 @dataclass(frozen=True, slots=True)
 class FileBeside:
-    """A file that the tool did not write, and that changes what is applied."""
+    """A file that kubectl-tas did not write, and that changes what is applied."""
 
     path: str
     kind: Literal["made", "changed", "dropped"] | None
-    """What became of one that the Config keeps; None: the Config does not keep it."""
+    """Change of a file that the Config keeps; None: the Config does not keep the file."""
     effect: str
 
 
 def kept_changes(
     root: Path, found: Iterable[Foreign], keeps: Sequence[str], before: Mapping[str, bytes]
 ) -> Iterator[FileBeside]:
-    """What became of the files that ``keeps`` names since ``before``. Raises TasError where one cannot be read."""
+    """Yields changes since ``before`` of files that ``keeps`` names. Raises TasError if one cannot be read."""
     kept = {item.path: item.effect for item in found if is_kept(item, keeps)}
     for path in sorted({*kept, *before}):
         name = path.rpartition("/")[2]
@@ -180,7 +180,7 @@ def kept_changes(
 
 
 def _content(path: Path) -> bytes:
-    """What a file holds; of a link, what it points at, as git has it; of anything else, nothing."""
+    """Returns the content of a file, the target of a link as in git, or nothing for anything else."""
     try:
         if path.is_symlink():
             return os.fsencode(path.readlink())
@@ -194,7 +194,7 @@ def _is_within(folder: str, other: str) -> bool:
 
 
 def _above(root: Path, real: str) -> Iterator[Foreign]:
-    """What stands in the folders above the output, up to that of the git repository, or else the root."""
+    """Yields files in the folders above the output, up to the git repository's folder, or else up to ``root``."""
     real_root = os.path.realpath(root)
     for folder in Path(real).parents:
         below = Path(real).relative_to(folder).parts
@@ -207,7 +207,7 @@ def _above(root: Path, real: str) -> Iterator[Foreign]:
 
 
 def checkout_of(real_root: str) -> Path:
-    """The folder of the git repository around the root. A submodule, whose .git is a file, lies in another one."""
+    """Returns the folder of the git repository around the root. A submodule (.git is a file) lies in another one."""
     found = Path(real_root)
     for folder in (found, *found.parents):
         if os.path.lexists(folder / ".git"):
@@ -220,9 +220,9 @@ def checkout_of(real_root: str) -> Path:
 def _files(
     real: str, output: str, *, listed: bool, settled: Collection[str] = ()
 ) -> Iterator[tuple[str, os.DirEntry[str], bool]]:
-    """All that is no plain folder, in hidden folders too, with its path from the repository root, and whether it is
-    extra: a kustomization of the tool, in its folder or above, does not list it. Without ``listed`` nothing that such a
-    kustomization lists: ``check`` compares that. Folders that are ``settled`` are passed over below one that does.
+    """Yields everything except plain folders, also from hidden folders: the path from the repository root, the entry,
+    and whether it is extra. A file is extra if no kustomization of kubectl-tas in its folder or above lists it. Without
+    ``listed``, skips files in such a kustomization, which ``check`` compares, and ``settled`` folders below it.
     """
     listing: frozenset[str] | None = None
     waiting = [(real, 0, len(real) + 1, frozenset[str](), listing)]
@@ -258,12 +258,12 @@ def _files(
 
 
 def _in_output(path: str, real: str, output: str) -> str:
-    """A path in the output folder, which really is ``real``, from the repository root."""
+    """Returns a path in the output folder, whose real path is ``real``, as seen from the repository root."""
     return output + path[len(real) :].replace(os.sep, "/")
 
 
 def _resources(entry: os.DirEntry[str]) -> tuple[frozenset[str], frozenset[str] | None]:
-    """What a kustomization lists, without names that a tool reads; and all that it lists, None where it is not ours."""
+    """Returns listed files to skip (none if a tool reads one by name), and all listed files (None if not generated)."""
     text = os.fsdecode(_content(Path(entry.path)))
     body = f"\n{text.partition('resources:')[2].strip()}"
     if not text.startswith(MARK):
@@ -273,7 +273,7 @@ def _resources(entry: os.DirEntry[str]) -> tuple[frozenset[str], frozenset[str] 
 
 
 def _judged(path: str, entry: os.DirEntry[str], *, is_extra: bool) -> Foreign | None:
-    """What to say of a file, which ``is_extra`` if our kustomization does not list it; None: ours, or harmless."""
+    """Returns the finding for a file; None if generated or harmless. ``is_extra``: no kustomization lists the file."""
     name = entry.name
     if is_git(name):
         return Foreign(path, "its folder is another repository, which git and Argo CD may fill with other content")
@@ -305,7 +305,7 @@ def _is_harmless(name: str) -> bool:
 
 
 def _is_ours(file: str, path: str) -> bool:
-    """Whether a file begins as those do that the tool writes; whether it is as rendered is what ``check`` says."""
+    """Whether a file begins like files of kubectl-tas. ``check`` tests whether it is as rendered."""
     try:
         number = os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
         try:
@@ -317,7 +317,7 @@ def _is_ours(file: str, path: str) -> bool:
 
 
 def _settings_of_git(file: Path) -> str | None:
-    """The text of a small plain file; None for anything else."""
+    """Returns the text of a small plain file; None for anything else."""
     if file.is_symlink() or not file.is_file():
         return None
     try:
@@ -329,7 +329,7 @@ def _settings_of_git(file: Path) -> str | None:
 
 
 def _fills_output(file: Path, below: Sequence[str]) -> bool:
-    """Whether a ``.gitmodules`` names a folder in the output, or the output, which ``below`` leads to."""
+    """Whether a ``.gitmodules`` names the output folder, reached by ``below``, or a folder in it."""
     text = _settings_of_git(file)
     if text is None:
         return True
@@ -339,7 +339,7 @@ def _fills_output(file: Path, below: Sequence[str]) -> bool:
 
 
 def _changes_manifests(file: Path, below: Sequence[str]) -> bool:
-    """Whether a ``.gitattributes`` may have git change manifests, in the folders ``below`` it."""
+    """Whether a ``.gitattributes`` may make git change manifests in the folders ``below``."""
     text = _settings_of_git(file)
     if text is None:
         return True
@@ -357,7 +357,7 @@ def _changes_manifests(file: Path, below: Sequence[str]) -> bool:
 
 
 def _may_mean_manifests(pattern: str, below: Sequence[str]) -> bool:
-    """Whether a pattern may match a manifest; it may where it is not plain that it does not."""
+    """Whether a pattern may match a manifest, in doubt yes."""
     ending = _ENDING.fullmatch(Path(pattern).suffix)
     if ending and f".{ending[1]}" not in _MANIFESTS and not pattern.startswith('"'):
         return False
@@ -376,4 +376,4 @@ _ABOVE: dict[str, Callable[[Path, Sequence[str]], bool]] = {
     _ATTRIBUTES: _changes_manifests,
     _MODULES: _fills_output,
 }
-"""Files in the folders above the output, and whether they matter to it."""
+"""Files in folders above the output, with a test whether they affect the output."""

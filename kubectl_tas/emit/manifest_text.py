@@ -1,4 +1,4 @@
-"""One object in, its YAML text out: a template for each kind."""
+"""Turns one object into its YAML text, with a template for each kind."""
 
 from __future__ import annotations
 
@@ -16,58 +16,58 @@ from kubectl_tas.resources import resource_root
 from kubectl_tas.yaml import comment, literal, scalar
 
 _MACROS = {"metadata": "_metadata.j2", "pod_spec": "_podspec.j2", "selector": "_selector.j2"}
-"""Macros that are filters of all templates, each with its file: an import would be done again for each object."""
+"""Macros that are filters of all templates, with their files. A template's import would run once per object."""
 _ADVICE = "; edit that and run `kubectl tas render`."
 
 
 class Deferred(NamedTuple):
-    """A text that is only made where somebody needs more of it than its digest."""
+    """A text that is only made if more than its digest is needed."""
 
     digest: str
     source: str
-    """The file that it is made from."""
+    """The source file of the text."""
     place: tuple[int, int]
-    """Where it is among the texts of that file: the bytes before it, and its own."""
+    """Position of the text among the texts of its file: the bytes before it, and its length."""
     maker: Callable[[str, int, int], str]
-    """Makes it of the file and the place: all texts of a run share it."""
+    """Function that makes the text from the file and the position. All texts of a run share it."""
 
     def read(self) -> str:
-        """The text."""
+        """Returns the text."""
         return self.maker(self.source, *self.place)
 
 
 def digest_of(content: str) -> str:
-    """By which a text is known."""
+    """Returns the digest of a text."""
     return digest_of_bytes(content.encode("utf-8", "surrogateescape"))
 
 
 def digest_of_bytes(content: bytes) -> str:
-    """The same of the bytes of a text."""
+    """Returns the digest of a text's bytes."""
     return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 def is_same(before: bytes, after: str | Deferred) -> bool:
-    """Whether the content of a file is the text that it should be."""
+    """Whether the content of a file equals the wanted text."""
     return text_of(before) == after if isinstance(after, str) else digest_of_bytes(before) == after.digest
 
 
 def text_of(content: bytes) -> str:
-    """The text of a file; bytes that are no UTF-8 make it differ from anything that is rendered."""
+    """Returns the text of a file. Bytes that are not UTF-8 make the text differ from any rendered text."""
     return content.decode("utf-8", "surrogateescape")
 
 
 def digest(content: str | Deferred) -> str:
-    """By which the text is known."""
+    """Returns the digest of a text, deferred or not."""
     return digest_of(content) if isinstance(content, str) else content.digest
 
 
 def whole(content: str | Deferred) -> str:
-    """The text."""
+    """Returns the text, deferred or not."""
     return content if isinstance(content, str) else content.read()
 
 
 def document(artifact: Artifact) -> str:
-    """The YAML text of one object, without the mark."""
+    """Returns the YAML text of one object, without the mark."""
     manifest = artifact.manifest
     if isinstance(manifest, PassThrough):
         return manifest.text
@@ -75,27 +75,27 @@ def document(artifact: Artifact) -> str:
 
 
 def file_text(artifact: Artifact) -> str:
-    """The text of an object's file."""
+    """Returns the text of an object's file."""
     return f"{_header(artifact.source)}{document(artifact)}"
 
 
 def stream(artifacts: Sequence[Artifact]) -> str:
-    """All objects to apply as one multi-document YAML stream."""
+    """Returns all objects to apply as one multi-document YAML stream."""
     return "".join(piece(file_text(artifact)) for artifact in artifacts if artifact.apply)
 
 
 def piece(content: str) -> str:
-    """The object of a file as a part of such a stream."""
+    """Returns the object of a file as a part of a stream."""
     return f"---\n{content.partition(chr(10))[2]}"
 
 
 def kustomization(resources: Sequence[str], settings: str) -> str:
-    """The text of a ``kustomization.yaml`` that lists ``resources`` in the order given."""
+    """Returns the text of a ``kustomization.yaml`` that lists ``resources`` in the given order."""
     return f"{_header(settings)}{_template('kustomization').render(resources=resources)}"
 
 
 def sources(content: str) -> tuple[str, ...]:
-    """The files that a manifest says it was compiled from; none where the tool did not write it."""
+    """Returns the sources that a manifest names; none if kubectl-tas did not write the manifest."""
     first = content.partition("\n")[0]
     if not first.startswith(MARK):
         return ()
@@ -112,33 +112,33 @@ def _template(kind: str) -> Template:
 
 
 class _Environment(Environment):
-    """Jinja's, without what it does for each object so that templates may come from anywhere."""
+    """Jinja's environment, without its precautions for untrusted templates, which cost time for each object."""
 
     getattr = staticmethod(getattr)  # type: ignore[assignment]
-    """Templates name fields of models alone, all of which are there."""
+    """Templates only name fields of models, which all exist."""
 
     def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
         return {**self.globals, **(d or {})}
 
 
 def entries(values: Mapping[str, object], indent: str) -> str:
-    """The lines of a mapping of scalars, each behind a line break."""
+    """Returns the lines of a mapping of scalars, each after a line break."""
     return "".join([_line(key, value, indent) for key, value in values.items()])
 
 
 def _elements(values: Iterable[object], indent: str) -> str:
-    """The lines of a list of scalars, each behind a line break."""
+    """Returns the lines of a list of scalars, each after a line break."""
     return "".join([f"\n{indent}- {scalar(value)}" for value in values])
 
 
 def _fields(model: Model, indent: str, *names: str) -> str:
-    """The same of those of a model's fields that have a value."""
+    """Returns the lines of a model's fields that have a value."""
     return "".join([_line(name, value, indent) for name in names if (value := getattr(model, name)) is not None])
 
 
 @lru_cache(maxsize=4096, typed=True)
 def _line(key: object, value: object, indent: str) -> str:
-    """The line of a scalar, behind a line break: many manifests share it. Typed, since True is not written as 1."""
+    """Returns the line of a scalar, after a line break. The cache is typed, because True is not written as 1."""
     return f"\n{indent}{scalar(key)}: {scalar(value)}"
 
 
@@ -165,5 +165,5 @@ def _call(name: str, *values: object) -> str:
 
 @cache
 def _macro(name: str) -> Callable[..., str]:
-    """One of ``_MACROS``; a repository without pods does not wait for those of pods."""
+    """Returns one of ``_MACROS``. Macros are loaded on first use, so a repository without pods loads none of theirs."""
     return getattr(_environment().get_template(_MACROS[name]).module, name)  # type: ignore[no-any-return]
