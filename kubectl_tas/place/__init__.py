@@ -1,1 +1,1 @@
-"""Where gangs would run: nodes of a cluster, or made ones, and what KAI's scheduler does with them. Pure."""
+"""Predicts where KAI places gangs on real or invented nodes. Pure: the package does no input or output."""
