@@ -105,9 +105,7 @@ def _variables(task: Task) -> Iterator[dict[str, Any]]:
 
 
 def _hiding(task: Task, resource: Resource) -> Iterator[dict[str, Any]]:
-    """Yields the variable that hides GPUs from a task without any: ``to_pod_container`` of OSMO
-    (src/utils/job/task.py).
-    """
+    """Yields a variable that hides GPUs from CPU tasks (``to_pod_container``, OSMO's src/utils/job/task.py)."""
     own = (name for keys in task.credentials.values() if isinstance(keys, dict) for name in keys)
     if not resource.asks.gpu and VISIBLE_DEVICES not in (*task.environment, *own):
         yield {"name": VISIBLE_DEVICES, "value": ""}
