@@ -80,7 +80,7 @@ class Part:
     needed_parts: int | None = None
     """Number of parts directly below that are needed, if it is known and may be less than all."""
     indices: tuple[int, int] | None = None
-    """Lowest and highest index of the pods, if the part is known by its indices."""
+    """Lowest and highest index of the pods, if indices define the part."""
     members: tuple[Member, ...] = ()
     """Pods that are in no part below, if the pods are known by name."""
 

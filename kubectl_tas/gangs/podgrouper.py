@@ -38,7 +38,7 @@ WORKER = "worker"
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """Gangs that KAI's podgrouper makes for one kind."""
+    """Row of the table: how KAI's podgrouper groups the pods of one kind."""
 
     minimums: Callable[[FleetWorkload], list[int]]
     """Number of pods of each replica type that are needed before any pod of the gang starts."""
@@ -275,9 +275,9 @@ def _row(spec: AnyWorkload) -> Grouping:
 
 @cache
 def _plain(kind: PodKind) -> Grouping:
-    """Returns the row of a kind without a plugin in KAI. KAI makes one PodGroup for the highest owner of the pods that
-    KAI may read, and starts it with one pod (default_grouper.go). Each pod gets its own PodGroup if the owner is the
-    pod itself, a Deployment, or Argo's Workflow, which KAI skips (skiptopowner.go, podjob.go).
+    """Returns the row of a kind without a plugin in KAI. KAI makes one PodGroup for the highest owner that it may read,
+    and starts the PodGroup with one pod (default_grouper.go). Each pod gets its own PodGroup if the owner is the pod
+    itself, a Deployment, or Argo's Workflow, which KAI skips (skiptopowner.go, podjob.go).
     """
     return Grouping(
         {"all": _all, "least": _least}.get(str(kind.minimum)) or partial(_some, kind.minimum),
@@ -499,7 +499,7 @@ def is_refused(workload: FleetWorkload, item: ReplicaType) -> bool:
 
 
 def mandatory(workload: FleetWorkload, item: ReplicaType, minimum: int) -> int:
-    """Returns how many of the first pods have needed segments: ``minimum``, or all without elastic segments."""
+    """Returns how many first pods have mandatory segments: ``minimum``, or all in releases without elastic ones."""
     is_elastic = not makes_segments(workload, item) or workload.pool.backend.has(Feature.ELASTIC_SEGMENTS)
     return minimum if is_elastic else item.indices
 
@@ -541,7 +541,7 @@ def has_sub_group(workload: FleetWorkload, item: ReplicaType) -> bool:
 
 
 def needed(workload: FleetWorkload) -> list[int]:
-    """Returns the pods of each replica type that KAI waits for; of segments that KAI makes, whole ones.
+    """Returns the pods of each replica type that KAI waits for; segments that KAI makes count as a whole.
 
     A SubGroup that needs no pod counts as 1 if the release cannot express 0.
     """

@@ -16,7 +16,7 @@ from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a submission, and all submissions that share its gang, ask of a queue."""
+    """The request of a submission and all submissions that share its gang."""
 
     asks: Amounts = NOTHING
     """Requests of all pods that run at a time."""
@@ -53,7 +53,7 @@ def sent(item: Submission, request: Request) -> Sent:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is kept of a document: its file, and one location."""
+    """The rest of a released document: its file, and one location."""
 
     path: str
     place: Location

@@ -180,7 +180,7 @@ class FileMaps:
     """Index of the ConfigMap of each file, and its key there, by the end of the file's path and its content."""
 
     def mounted(self, spec: dict[str, Any], files: Sequence[TaskFile]) -> dict[str, Any]:
-        """Returns the spec of a pod with these files, each with its own mount, so that the image's folder stays."""
+        """Returns the spec of a pod with these files, each mounted alone, so that the image's other files stay."""
         volumes: dict[str, dict[str, Any]] = {}
         mounts = []
         for file in files:

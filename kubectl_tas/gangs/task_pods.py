@@ -105,7 +105,7 @@ def _variables(task: Task) -> Iterator[dict[str, Any]]:
 
 
 def _hiding(task: Task, resource: Resource) -> Iterator[dict[str, Any]]:
-    """Yields a variable that hides GPUs from CPU tasks (``to_pod_container``, OSMO's src/utils/job/task.py)."""
+    """Yields a variable that hides GPUs from tasks without any (``to_pod_container``, OSMO's src/utils/job/task.py)."""
     own = (name for keys in task.credentials.values() if isinstance(keys, dict) for name in keys)
     if not resource.asks.gpu and VISIBLE_DEVICES not in (*task.environment, *own):
         yield {"name": VISIBLE_DEVICES, "value": ""}
@@ -276,7 +276,7 @@ def seconds(duration: str | int | float) -> int:
 
 
 def deadline(timeout: Timeout, pool: PoolSpec) -> dict[str, int]:
-    """Returns the field that ends a pod after its workflow's time, else its pool's default up to the pool's maximum."""
+    """Returns what ends a pod after its workflow's time, else its pool's default, at most its maximum; 0: nothing."""
     most = seconds(pool.max_exec_timeout or 0) or MAX_COUNT
     limit = seconds(timeout.exec_timeout or 0) or min(seconds(pool.default_exec_timeout or 0) or most, most)
     return {} if limit >= MAX_COUNT else {"activeDeadlineSeconds": limit}
@@ -295,7 +295,7 @@ class CodeRange:
 
     @property
     def does(self) -> str:
-        """COMPLETE, FAIL or RESCHEDULE."""
+        """The action in capitals: COMPLETE, FAIL or RESCHEDULE."""
         return self.action.upper()
 
 

@@ -86,7 +86,8 @@ def gangs_of_workflow(
     is written for the gang and cannot change while the gang runs.
 
     The hash is computed before tokens are filled in, since some values contain the name. All groups of a workflow share
-    an id, computed from the contents of all groups, so that data below the id is from one version only.
+    an id, computed from the contents of all groups. So a task that writes below the id finds nothing of another
+    version.
     """
     drafts = [_draft(fleet, workflow, group) for group in (workflow.groups if groups is None else groups)]
     run = ""
@@ -200,7 +201,7 @@ def _elsewhere(workflow: FleetWorkflow) -> dict[str, str]:
 
 
 def _identity(queue: str, gang: Gang) -> object:
-    """Returns what identifies a gang. Other fields of a PodGroup may change while it runs, as by a new KAI release."""
+    """Returns what identifies a gang. The rest of a PodGroup may change while it runs, e.g. by a newer KAI release."""
 
     def labels(constraint: Constraint | None) -> object:
         return None if constraint is None or constraint.topology is None else [constraint.topology, *constraint.labels]

@@ -192,7 +192,7 @@ def segments_of_pod(workload: FleetWorkload, index: int) -> Iterator[PodSegment]
 
 
 def _segment_name(workload: FleetWorkload, item: ReplicaType, number: int) -> str:
-    """Returns the SubGroup of a segment, or its name-to-be if the segments are too many to be listed."""
+    """Returns the SubGroup of a segment; if segments are too many to list, the name that the SubGroup would have."""
     leads = podgrouper.row(workload).leads_segments
     if not workload.lists_segments:
         return f"segment-{number}" if leads else names.as_label(f"{item.name}-{number}")

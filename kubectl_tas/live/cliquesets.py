@@ -135,7 +135,7 @@ def _key(item: Mapping[str, Any], name: object) -> SetKey:
 
 
 def _scheduled(clique: Mapping[str, Any]) -> int | None:
-    """Returns the pods of a PodClique with a node; None if Grove has not reported yet. Raises ValueError."""
+    """Returns the pods of a PodClique with a node; None if Grove reports none yet. Raises ValueError if invalid."""
     status = clique.get("status")
     if status is None:
         return None

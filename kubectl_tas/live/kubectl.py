@@ -1,4 +1,4 @@
-"""Runs kubectl for all of this package, parses its JSON objects, and reports failures in one plain sentence."""
+"""Calls kubectl, as the only module that does, parses the JSON objects, and reports failures in one plain sentence."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ForbiddenError(TasError):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The cluster to read. kubectl passes none of its own flags to plugins, so every command has these flags."""
+    """The cluster to read. kubectl passes none of its own flags to plugins, so every command defines them again."""
 
     context: str | None = None
     kubeconfig: str | None = None
@@ -101,7 +101,7 @@ class Given(str):
 
 
 def read_file(path: str) -> list[dict[str, Any]]:
-    """Returns the objects in a file: one JSON list or object, or several in a row. Raises TasError."""
+    """Returns the objects in a file: one JSON list or object, or several in a row. Raises TasError for others."""
     if isinstance(path, Given):
         return list(parse(path.content, path))
     return list(parse(read_plain(path, MAX_STATE, hint="Name a file with JSON."), path))

@@ -1,7 +1,7 @@
 """Reads a workload's own object, and the objects between it and its pods: which kinds are read, and what they say.
 
-What each controller makes: Kubernetes (pkg/controller/{deployment,cronjob}), JobSet, LeaderWorkerSet, KubeRay, the
-trainer and the MPI operator of Kubeflow, and Grove's operator. The training operator makes pods itself.
+What each controller makes follows Kubernetes (pkg/controller/{deployment,cronjob}), JobSet, LeaderWorkerSet, KubeRay,
+the trainer and the MPI operator of Kubeflow, and Grove's operator. The training operator makes pods itself.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Controller:
     deleted: str
     """Time at which somebody deleted the object; empty if nobody has."""
     finalizers: tuple[str, ...]
-    """Tasks that must be done before the object goes."""
+    """Finalizers, which must be removed before the object goes."""
     is_suspended: bool
     """Whether the object is told to make no pods for now."""
     is_scaled_down: bool

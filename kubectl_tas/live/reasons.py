@@ -89,7 +89,7 @@ class LivePod:
     deleted: str = ""
     """Time at which somebody deleted the pod; empty if nobody has."""
     finalizers: tuple[str, ...] = ()
-    """Tasks that must be done before the pod goes."""
+    """Finalizers, which must be removed before the pod goes."""
     gates: tuple[str, ...] = ()
     """Scheduling gates that keep schedulers from the pod."""
     labels: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -122,7 +122,7 @@ class LiveGroup:
     deleted: str = ""
     """Time at which somebody deleted the PodGroup; empty if nobody has."""
     finalizers: tuple[str, ...] = ()
-    """Tasks that must be done before the PodGroup goes."""
+    """Finalizers, which must be removed before the PodGroup goes."""
     minimum: int | None = None
     """Number of pods that the PodGroup itself starts with; None if it does not say."""
     sub_groups: Mapping[str, int | None] | None = field(default=None, hash=False)

@@ -1,1 +1,1 @@
-"""Predicts where KAI places gangs on real or invented nodes. Pure: the package does no input or output."""
+"""Predicts where gangs would run, on nodes of a cluster or on invented nodes, and what KAI's scheduler does. Pure."""

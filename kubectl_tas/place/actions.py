@@ -24,7 +24,8 @@ from kubectl_tas.quantities import Amount, Amounts
 from kubectl_tas.records import dataclass
 
 MAX_MOVED = 17
-"""Most gangs that KAI tries to move for another gang (maxNumberConsolidationPreemptees is 16). Of more, KAI takes any.
+"""Most gangs that KAI tries to move for another gang (maxNumberConsolidationPreemptees is 16). If more gangs could
+move, KAI takes any of them.
 """
 
 

@@ -151,9 +151,9 @@ def _answer(item: Unplaced, nodes: tuple[Node, ...], running: Sequence[int]) -> 
 
 
 def _above_all(room: Room, unit: Unit) -> int | None:
-    """Returns the depth of a level that a gang, or a SubGroup of a gang without a level, requires in vain; None if none
-    is. KAI tries no domain above the smallest one that holds all nodes of the topology (``lowestCommonDomainID`` of
-    common.go in the plugin topology, release 0.17). Ignores units that also prefer a level.
+    """Returns the depth of a level that a gang requires (and prefers none) but KAI never tries; None if KAI tries every
+    level. For a gang without a level, looks at its SubGroups. KAI tries no domain above the smallest one that holds all
+    nodes of the topology (``lowestCommonDomainID`` of common.go in the plugin topology, release 0.17).
     """
     if not unit.is_constrained:
         return next((depth for item in unit.below if (depth := _above_all(room, item)) is not None), None)

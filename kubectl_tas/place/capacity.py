@@ -60,7 +60,7 @@ class Capacity:
     outside: Mapping[str, int]
     """Number of usable nodes that only gangs without a level can use, by the label that the nodes lack."""
     pod_gpus: int
-    """GPUs that each pod asks for, and the pod asks for nothing else; 0 if no usable node has GPUs."""
+    """GPUs that each pod asks for, as its only request; 0 if no usable node has GPUs."""
     levels: tuple[LevelRoom, ...]
     """Room on all nodes, then at each level of the pool's topology, coarsest first."""
 

@@ -69,7 +69,7 @@ class Rest:
     """Resources left to siblings of one priority, after every sibling has its guarantee."""
 
     whole: Amounts
-    """Rest for all priorities; less than 0 if the siblings are guaranteed more than there is to divide."""
+    """Rest for all priorities; less than 0 if the guarantees exceed the resources."""
     left: Amounts
     """The part of ``whole`` that higher priorities leave."""
     weights: Amounts

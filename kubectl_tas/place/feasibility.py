@@ -1,9 +1,9 @@
 """Answers exactly whether a placement exists, and if not, names the first constraint that fails, from the gang down.
 
-A placement has domains for all required levels and nodes for all pods. Domains are nested, so pods of one shape fit if
-no chosen domain gets more pods than it has room for, and a search over domains is exact for a gang of equal pods. With
-several shapes the search can only rule a placement out; then OR-Tools' solver answers, if installed. As in KAI, nodes
-outside of the topology count only for units without a level.
+A placement has domains for all required levels and nodes for all pods. Since domains are nested, pods of one shape fit
+if no chosen domain gets more pods than it has room for. So a search over domains is exact for a gang of equal pods.
+With several shapes the search can only rule a placement out; then OR-Tools' solver answers, if installed. As in KAI,
+nodes outside of the topology count only for units without a level.
 """
 
 from __future__ import annotations

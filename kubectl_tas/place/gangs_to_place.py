@@ -65,7 +65,7 @@ class Unplaced:
     """Levels of the gang's topology, coarsest first."""
     needed: Needed
     named: re.Pattern[str]
-    """Pattern of the name of the gang's PodGroup, with the UID at its end."""
+    """Pattern of the name of the gang's PodGroup, including a UID if KAI adds one."""
     group: FleetGroup | None = None
     """Group of a workflow that the gang is for."""
     copies: int = 1
@@ -137,7 +137,7 @@ def unplaced(fleet: Fleet, items: Iterable[Submission]) -> Iterator[Unplaced | L
 
 
 class _Unknown(Exception):  # noqa: N818 - it ends one answer, and is no failure
-    """Reason why a submission has no answer."""
+    """Raised with the reason why a submission has no answer."""
 
     def __init__(self, reason: str, orders: tuple[Unplaced, ...] = ()) -> None:
         super().__init__(reason)

@@ -29,7 +29,7 @@ from kubectl_tas.resolve.topologies import Level
 MAX_PLACED = 500
 """Most gangs placed while searching for a smaller number of racks that is enough if all exist from the start."""
 MAX_MORE = 8
-"""Fewest larger numbers of racks to try: with more racks, KAI may choose other domains and fail."""
+"""Least number of further rack counts to try: with more racks, KAI may choose other domains and fail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ def _fits_with(nodes: tuple[Node, ...], item: Unplaced, wanted: Wanted, space: S
 
 
 def _added(item: Unplaced, wanted: Wanted, space: Space, racks: Iterable[tuple[Node, ...]]) -> int | None:
-    """Adds racks until KAI places a gang, and returns their number; None, and removes them, if all are not enough."""
+    """Adds racks until KAI places a gang, and returns their number. If all fail, removes them and returns None."""
     added: list[Node] = []
     for count, nodes in enumerate(racks, start=1):
         space.add(nodes)

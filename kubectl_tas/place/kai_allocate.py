@@ -101,7 +101,7 @@ def place(
     room: Room, unit: Unit, kept: Kept = MappingProxyType({}), among: Container[str] | None = None
 ) -> tuple[Bound, ...] | None:
     """Returns the node of each pod in the order of placement; None if KAI finds no placement. ``among`` holds the nodes
-    that KAI considers if other work goes for the gang; KAI does not always consider all.
+    that KAI considers, not all nodes if KAI evicts work for the gang; None means all nodes.
     """
     search = _Search(room, kept)
     if not room.release.has(Feature.MIXED_SUBGROUPS) and any(map(_is_mixed, unit.units)):

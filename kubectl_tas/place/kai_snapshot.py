@@ -151,7 +151,7 @@ def snapshot(scheduler: Scheduler, there: Iterable[Object], rendered: Iterable[O
 
 
 def _doubts(objects: Iterable[Object]) -> Doubts:
-    """Returns the objects that PodGroups and pods refer to and that are missing."""
+    """Returns the missing objects that PodGroups and pods refer to."""
     by_kind: dict[str, list[Object]] = {}
     for item in objects:
         by_kind.setdefault(item["kind"], []).append(item)

@@ -94,8 +94,8 @@ def _without_pods(node: Node) -> Node:
 def enough(
     wanted: Wanted, nodes: tuple[Node, ...], mended: tuple[Node, ...], labels: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Returns the names of the fewest nodes that make a placement possible once they are as in ``mended``, or of more
-    nodes if KAI finds none with the fewest. Returns none if no nodes are enough, or no solver is installed. Cached,
+    """Returns the names of the fewest nodes that make a placement possible once they are as in ``mended``. If KAI finds
+    no placement with these, returns more nodes. Returns none if no nodes are enough, or no solver is installed. Cached,
     since equal gangs get the same answer.
     """
     room, then = room_for(wanted, nodes, labels), room_for(wanted, mended, labels)
@@ -119,7 +119,7 @@ def enough(
 
 
 def _spared(mends: Mapping[str, Mended], helps: Callable[[Collection[str]], bool]) -> tuple[str, ...]:
-    """Returns nodes that are enough for KAI, and all needed, for the case that the fewest are not enough for KAI."""
+    """Returns enough nodes for KAI, all of them needed, in case KAI finds no placement with the fewest."""
     names = sorted(mends, key=lambda name: (-mends[name].cost, name))
     if len(names) > MAX_SPARED or not helps(names):
         return ()

@@ -468,7 +468,7 @@ class _Question:
 
     @property
     def _shard_place(self) -> Location:
-        """Location of the pool's nodePool in the files; if the pool has none, of the name of the pool in the work."""
+        """Location of the pool's nodePool in the files; without one, of the work's reference to the pool."""
         pool = self.sent.pool.declared
         return pool.at("spec", "nodePool") if pool.spec.spec.nodePool else self.sent.place
 

@@ -39,8 +39,8 @@ def trees(rendered: Iterable[manifest.Queue], there: Iterable[Mapping[str, Any]]
     """Returns a queue tree for each shard of a cluster's scheduler, which sees no queues of other shards (0.12 to 0.17:
     pkg/scheduler/cache/cluster_info/data_lister/kubernetes_lister.go).
 
-    The queues are those ``rendered``, and all others ``there`` in the cluster, as kubectl prints its Queues. The
-    cluster tells when each was created. Raises TasError if a Queue cannot be read.
+    The queues are those ``rendered``, and all others ``there`` in the cluster, as kubectl prints its Queues. Creation
+    times come from the cluster. Raises TasError if a Queue cannot be read.
     """
     objects = {_name(item): item for item in there}
     found: dict[Shard, list[Queue]] = defaultdict(list)

@@ -3,8 +3,8 @@ and places these pods and the gang anew.
 
 Follows release 0.17: ``job_solver.go``, ``by_pod_solver.go``, ``pod_scenario_builder.go`` and
 ``sub_scenario_emitter.go`` of pkg/scheduler/actions/common/solvers, and the plugins nodelocalgreedy and multinodegang.
-KAI seeks room for one pod of the gang, then for two, four and so on up to all, and keeps what it took for fewer pods. A
-pod that finds room on its old node stays there.
+KAI seeks room for one pod of the gang, then for two, four and so on up to all. What KAI took for fewer pods, it takes
+for more. A pod that finds room on its old node stays there.
 """
 
 from __future__ import annotations

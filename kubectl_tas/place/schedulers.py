@@ -71,8 +71,8 @@ def schedulers(backend: FleetBackend, gangs: Sequence[Unplaced], seen: Seen) -> 
 def _running(
     held: Iterable[Held], gangs: Sequence[Unplaced], nodes: Collection[str]
 ) -> tuple[list[Work], dict[int, list[str]]]:
-    """Returns the work that runs on these nodes, with what the repository knows of it, and for each of the repository's
-    gangs, by index, its PodGroups.
+    """Returns the work that runs on these nodes, with what the repository knows of it. Also returns the PodGroups of
+    each of the repository's gangs, by index.
     """
     exact: dict[tuple[str, str], int] = {}
     others: dict[str, list[int]] = {}

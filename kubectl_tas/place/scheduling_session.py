@@ -79,7 +79,7 @@ class Work:
         return tuple(pod for pod in self.pods if pod.node is not None)
 
     def next_pods(self) -> tuple[Pod, ...]:
-        """Returns the pods that KAI starts next: all that the minimum lacks, or else one."""
+        """Returns the pods that KAI starts next: all that the minimum lacks, none if too few exist, or else one."""
         has = Counter(pod.unit for pod in self.active)
         waiting = [pod for pod in self.pods if pod.node is None and not pod.is_gone]
         missing = {name: least - has[name] for name, least in sorted(self.least.items()) if has[name] < least}

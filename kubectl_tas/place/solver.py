@@ -64,8 +64,9 @@ class Mended:
 
 
 def fewest_nodes(room: Room, unit: Unit, mended: Mapping[str, Mended]) -> Iterator[tuple[str, ...]]:
-    """Yields the names of the fewest nodes that make a placement possible once they are mended, then further sets of
-    the same size with other domains or unequal nodes. Yields nothing if no set is enough, or if the answer is unknown.
+    """Yields the names of the fewest nodes that make a placement possible once they are mended. Then yields further
+    sets of the same size, with other domains or unequal nodes. Yields nothing if no set is enough, or if the answer is
+    unknown.
     """
     model = _model(room, unit, mended)
     if model is None or not model.mends:

@@ -70,7 +70,7 @@ class Question:
         return self.changed or self.item.wanted
 
     def finds(self, wanted: Wanted, nodes: tuple[Node, ...] | None = None) -> bool:
-        """Whether KAI places something else, or on other nodes."""
+        """Whether KAI places ``wanted`` on ``nodes``, or else on the nodes of the question."""
         room = room_for(wanted, self.nodes if nodes is None else nodes, self.item.labels)
         return (
             shortage_of(room, wanted.unit, self.item.levels) is None

@@ -64,7 +64,7 @@ class Uncharged:
 
 @dataclass(frozen=True)
 class Holdings:
-    """GPUs of a cluster by who can use them."""
+    """Uncharged and free GPUs of a cluster."""
 
     uncharged: tuple[Uncharged, ...]
     """Work whose GPUs no queue is charged for, by cause, then the largest first."""
@@ -153,8 +153,8 @@ def _why(
     *,
     is_whole: bool,
 ) -> tuple[str, bool] | None:
-    """Returns why no queue is charged for a pod on a node, and whether KAI placed the pod. Returns None if a queue is
-    charged for the pod, or nobody knows.
+    """Returns why no queue is charged for a pod on a node, and whether KAI placed the pod; None if a queue is charged
+    for the pod, or nobody knows.
     """
     if held_by_others(pod, scheduler) is not None:
         return f"by pods of the scheduler {pod['spec'].get('schedulerName') or 'default-scheduler'}", False
