@@ -1,1 +1,1 @@
-"""Submissions in, gangs out: the PodGroups that pods will be in, and whether their queues can hold them."""
+"""Computes the gangs of submissions: the PodGroups that pods will be in, and whether their queues can hold them."""

@@ -1,4 +1,4 @@
-"""What a submission would be answered: its gangs against the quota of its queue, and what others hold of it."""
+"""Computes the verdict on submissions: whether the quota of the queue has room for their gangs beside other work."""
 
 from __future__ import annotations
 
@@ -82,11 +82,11 @@ QUOTA_SHARED = Rule(
     protects=Waiving.CONFIG,
 )
 VERDICTS = frozenset({SUBPOOL_CLOSED, OVER_SHARED_QUOTA, OVER_QUOTA})
-"""Errors that are the verdict itself."""
+"""Rules whose errors are the verdict itself."""
 SENT_TWICE = frozenset({"name-duplicate", "name-collision"})
-"""Errors that a file beside the repository may cause: a workflow is submitted once more."""
+"""Errors that a file outside of the repository may cause, because the file submits a workflow once more."""
 MAX_SUGGESTED = 3
-"""Queues with room that a refusal names."""
+"""Most queues with room that a refusal names."""
 Outcome = Literal["admitted", "pending", "draining", "unschedulable", "rejected"]
 
 
@@ -99,43 +99,43 @@ class Verdict:
     text: str
     """The arithmetic in words."""
     in_quota: Amounts
-    """What the quota covers."""
+    """Resources that the quota covers."""
     over_quota: Amounts
-    """What only a LOW workflow can have, until somebody else claims it."""
+    """Resources that only a LOW workflow can have, until other work claims them."""
     hint: str = ""
     short: ResourceName = "gpu"
-    """What there is too little of, where it can never run."""
+    """The resource that is too scarce, if the work can never run."""
     unlisted: tuple[ResourceName, ...] = ()
-    """What it has too much of, where it may run on although no overQuota lists it."""
+    """Resources beyond the quota or limit, if the work may run on although no overQuota lists them."""
 
 
 class QueueUsage(Protocol):
-    """What a cluster says of a queue."""
+    """Usage of a queue, as a cluster reports it."""
 
     @property
     def used(self) -> Amounts | None:
-        """What work holds that cannot be preempted; None where that is not known."""
+        """Resources that non-preemptible work holds; None if unknown."""
 
     @property
     def running(self) -> int | None:
-        """Workflows that run; None where that is not known."""
+        """Number of running workflows; None if unknown."""
 
     def unknown(self, queue: str) -> str:
-        """The sentence that says so."""
+        """Returns the sentence that says that the usage of a queue is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is said of one submission of a file."""
+    """The answer to one submission of a file."""
 
     item: Submission
     verdict: Verdict
     used: Amounts
-    """What others of its queue use: as told, as the cluster says, or as declared."""
+    """Resources that other work of the queue uses: as the user says, as the cluster says, or as declared."""
 
 
 class Admission:
-    """The verdicts on all that a fleet sends to its queues."""
+    """The verdicts on everything that a fleet sends to its queues."""
 
     def __init__(self, fleet: Fleet, past: Past | None = None) -> None:
         self._fleet = fleet
@@ -151,34 +151,34 @@ class Admission:
         return {name: by_queue(filter(self._takes, items)) for name, items in found.items()}
 
     def declared(self, item: Submission) -> dict[str, Amounts]:
-        """What the HIGH and NORMAL work that can run asks for on the cluster of a submission, by leaf queue."""
+        """Returns what HIGH and NORMAL work that can run asks for on a submission's cluster, by leaf queue."""
         return self._declared.get(item.pool.backend.name) or defaultdict(Amounts)
 
     def _takes(self, item: Submission) -> bool:
-        """Whether a submission takes quota from others: KAI plans nothing for what can be preempted or never runs."""
+        """Whether a submission takes quota from others: preemptible work and work that never runs take none."""
         if item.is_preemptible:
             return False
         over = self._excess(item)
         return not over or self._refusal(item, self.request(item), over) is None
 
     def _excess(self, item: Submission) -> tuple[_Excess, ...]:
-        """Of what a submission asks for too much, worked out once."""
+        """Returns all that a submission asks for beyond its quota or limit. Cached."""
         if id(item) not in self._over:
             self._over[id(item)] = tuple(_over(item, self.request(item)))
         return self._over[id(item)]
 
     def excess(self, item: Submission) -> tuple[ResourceName, ...]:
-        """The resources of which a submission asks for more than its queue may hold, whatever overQuota says."""
+        """Returns the resources that a submission asks for beyond what its queue may hold, whatever overQuota says."""
         return tuple(dict.fromkeys(over.resource for over in self._excess(item)))
 
     def to_be_listed(self, item: Submission) -> Amounts:
-        """What overQuota must list for a submission: what all of that kind and name ask for, in whatever namespace."""
+        """Returns what overQuota must list for a submission: requests of that kind and name in all namespaces."""
         name, target = work_name(item.kind, item.name), item.target
         same = (other for other in self._fleet.submissions if (other.name, other.target) == (item.name, target))
         return total(self.request(other).asks for other in same if work_name(other.kind, other.name) == name)
 
     def _refusal(self, item: Submission, request: Request, excess: Iterable[_Excess]) -> _Excess | None:
-        """Why a submission can never run, whatever others do; None where it can, or may run on."""
+        """Returns why a submission can never run, whatever others do; None if it can run, or may run on."""
         for over in excess:
             if over.rule is SUBPOOL_CLOSED:
                 return over
@@ -189,9 +189,9 @@ class Admission:
         return None
 
     def _may_run_on(self, item: Submission, request: Request, over: _Excess) -> tuple[bool, str]:
-        """Whether its excess of a resource is listed in overQuota, and why it may run on with it; '' where it may not.
+        """Returns whether overQuota lists an excess, and why the submission may run on; '' if it may not run on.
 
-        What is listed counts where nobody knows better: with an earlier fleet the work must have been there.
+        The list decides only without an earlier fleet: with one, the work must have been part of that fleet.
         """
         most, past = _listed(item).of(over.resource), self._past
         is_listed = most > 0 and self.to_be_listed(item).of(over.resource) <= most
@@ -212,7 +212,7 @@ class Admission:
         return Admission(self._past.before) if self._past.before is not None else None
 
     def _running_on(self, item: Submission, request: Request, excess: Sequence[_Excess]) -> Verdict:
-        """The verdict on a submission that may run on with what it asks for too much."""
+        """Returns the verdict on a submission that may run on with its excess."""
         found = [(over, *self._may_run_on(item, request, over)) for over in excess]
         over, is_listed, why = min(found, key=lambda each: each[1])
         unlisted = () if is_listed else tuple(dict.fromkeys(over.resource for over in excess))
@@ -220,7 +220,7 @@ class Admission:
         return Verdict("draining", OVER_QUOTA_RUNNING, text, NOTHING, NOTHING, "", over.resource, unlisted)
 
     def request(self, item: Submission) -> Request:
-        """What a submission asks for, together with all that share its gang, queue and priority."""
+        """Returns what a submission asks for, together with all submissions that share its gang, queue and priority."""
         match item:
             case Summary():
                 return item.sent.request
@@ -243,26 +243,26 @@ class Admission:
                 raise TypeError(item)
 
     def others(self, item: Submission) -> Amounts:
-        """What others than a submission and its gang declare for its queue."""
+        """Returns what work other than a submission and its gang declares for the submission's queue."""
         return self.declared(item)[item.queue] - (self.request(item).asks if self._takes(item) else NOTHING)
 
     def is_admitted(self, item: Submission) -> bool:
-        """Whether a submission has room beside all else that the repository declares, which most have. It is admitted
-        or, where its subpool is DELETING, draining; of any other ``verdict`` says why.
+        """Whether a submission has room beside everything else that the repository declares, as most have. With room,
+        it is admitted, or draining in a DELETING subpool; without room, ``verdict`` says why.
         """
         if self._excess(item):
             return False
         return item.is_preemptible or not self.declared(item)[item.queue].exceeding(item.quota)
 
     def verdict(self, item: Submission) -> Verdict:
-        """The verdict beside all else that the repository declares."""
+        """Returns the verdict beside everything else that the repository declares."""
         request = self.request(item)
         return self.admit(item, request, self.others(item), self.declared(item), request.asks)
 
     def admit(
         self, item: Submission, request: Request, used: Amounts, elsewhere: Mapping[str, Amounts | None], new: Amounts
     ) -> Verdict:
-        """The verdict on a submission, of which ``admit`` says the rest."""
+        """Returns the verdict on a submission; the function ``admit`` describes the parameters."""
         over = self._excess(item)
         if not over:
             return admit(item, request, used, elsewhere, new)
@@ -275,12 +275,12 @@ class Admission:
 
 
 def asked(fleet: Fleet) -> dict[str, Amounts]:
-    """What all HIGH and NORMAL work of a fleet for one cluster asks for, by leaf queue, whether it can run or not."""
+    """Returns what all HIGH and NORMAL work of a fleet asks for, by leaf queue, whether the work can run or not."""
     return by_queue(item for item in fleet.submissions if not item.is_preemptible)
 
 
 def by_queue(items: Iterable[Submission]) -> dict[str, Amounts]:
-    """What submissions for one cluster ask for, by leaf queue."""
+    """Returns what submissions for one cluster ask for, by leaf queue."""
     used: dict[str, Amounts] = defaultdict(Amounts)
     for item in items:
         used[item.queue] += item.asks
@@ -288,7 +288,7 @@ def by_queue(items: Iterable[Submission]) -> dict[str, Amounts]:
 
 
 def sent_by(fleet: Fleet, path: str) -> list[Submission]:
-    """What the file at ``path`` sends to queues. Raises TasError where it cannot be known of all of it."""
+    """Returns what the file at ``path`` sends to queues. Raises TasError if errors hide a part of it."""
     declared = [item.origin.path for _, _, item in sent(fleet.repository)]
     found = [item for item in fleet.submissions if item.declared.origin.path == path]
     if len(found) < declared.count(path):
@@ -299,9 +299,10 @@ def sent_by(fleet: Fleet, path: str) -> list[Submission]:
 def split_findings(
     diagnostics: Sequence[Diagnostic], path: str, *, is_new: bool
 ) -> tuple[tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
-    """The findings that keep the file at ``path`` from being answered, and those that are no part of an answer.
+    """Returns the findings that prevent an answer to the file at ``path``, and the findings that are no part of an
+    answer.
 
-    A file that ``is_new`` lies beside the repository, and may send what is there already.
+    A file that ``is_new`` is outside of the repository, and may send work again.
     """
     verdicts = {rule.code for rule in VERDICTS}
     expected = verdicts | SENT_TWICE if is_new else verdicts
@@ -318,11 +319,11 @@ def answers(
     *,
     is_new: bool = False,
 ) -> list[Answer]:
-    """The answers to what is sent together. ``queues`` say what others use in the queue of each; where they are None
-    it is the other work of the repository. ``used`` are the GPUs of others, as told, instead of either. What
-    overQuota lists counts for nothing that ``is_new``.
+    """Returns the answers to submissions that are sent together. ``queues`` say what others use in each queue; None
+    means that the other work of the repository counts. ``used`` replaces both: the GPUs that others use, as the user
+    says. overQuota does not help submissions that are ``is_new``.
 
-    Raises TasError where the cluster does not have a queue, or does not say what the queue holds.
+    Raises TasError if the cluster does not have a queue, or does not say what the queue holds.
     """
     admission = Admission(fleet, Past(fleet.without(items)) if is_new else None)
     return [_answer(admission, item, items, used, queues) for item in items]
@@ -335,10 +336,10 @@ def _answer(
     used: int | None,
     queues: Mapping[str, QueueUsage] | None,
 ) -> Answer:
-    """The answer to one submission.
+    """Returns the answer to one submission.
 
-    Where usage is told, or read from a cluster, members of its gang that run are in it already. So of the gang only
-    the ``items``, which are submitted with it, count as new.
+    Usage from the user or from a cluster includes running members of the submission's gang. So of the gang, only the
+    ``items``, which are submitted together, count as new.
     """
     held: dict[str, Amounts | None]
     if queues is None:
@@ -364,7 +365,7 @@ def _answer(
 
 
 def _of_shared_gang(workloads: Sequence[FleetWorkload]) -> dict[tuple[str, Priority], Request]:
-    """What workloads that share a gang ask for, by queue and priority: those in another queue cannot be in it."""
+    """Returns the requests of workloads that share a gang, by queue and priority: a gang has only one queue."""
     found: dict[tuple[str, Priority], Request] = {}
     for item in workloads:
         sum_, own = found.get((item.queue, item.priority), Request()), _of_workload(item)
@@ -375,7 +376,7 @@ def _of_shared_gang(workloads: Sequence[FleetWorkload]) -> dict[tuple[str, Prior
 
 
 def _of_workload(item: FleetWorkload) -> Request:
-    """The pods of a workload itself, without those of others that share its gang."""
+    """Returns the request of a workload's own pods, without other workloads that share its gang."""
     needed = podgrouper.needed(item)
     largest = total(pods * part.asks for pods, part in zip(needed, item.replicas, strict=True))
     is_whole = all(pods == part.replicas for pods, part in zip(needed, item.replicas, strict=True))
@@ -383,7 +384,7 @@ def _of_workload(item: FleetWorkload) -> Request:
 
 
 def _of_set(item: FleetPodCliqueSet, asks: Amounts) -> Request:
-    """Its base gang starts first. It is the largest, or a replica of a scaling group that is a gang of its own."""
+    """Returns the request of a PodCliqueSet. The base gang starts first; it or a scaled gang is the largest."""
     base = total(map(_least, item.standalone))
     base += total(group.spec.minAvailable * total(map(_least, group.cliques)) for group in item.groups)
     scaled = (group for group in item.groups if group.spec.replicas > group.spec.minAvailable)
@@ -401,11 +402,11 @@ def _least(clique: FleetClique) -> Amounts:
 def admit(
     workflow: Submission, request: Request, used: Amounts, elsewhere: Mapping[str, Amounts | None], new: Amounts
 ) -> Verdict:
-    """The verdict on a submission that asks for no more than its queue may hold.
+    """Returns the verdict on a submission that asks for no more than its queue may hold.
 
-    ``used`` is what its queue already holds in quota, ``elsewhere`` what the other queues do, which are suggested where
-    they have room; None where it is not known. A gang of several workloads is one PodGroup, so each of them is answered
-    for all. ``new`` is what of the request is not in ``used`` yet: of a gang of 8, of which 6 run, 2.
+    ``used`` is what the queue already holds in quota. ``elsewhere`` is what other queues hold, None if unknown; queues
+    with room are suggested. A gang of several workloads is one PodGroup, so each is answered for all. ``new`` is the
+    part of the request that ``used`` does not include yet: 2 for a gang of 8 with 6 running.
     """
     quota, target, together = workflow.quota, workflow.target, request.asks
     by = f' for the gang "{workflow.gang}"' if workflow.gang else ""
@@ -453,18 +454,18 @@ def admit(
 
 @dataclass(frozen=True, slots=True)
 class _Excess:
-    """A resource of which a submission asks for more than its queue may hold."""
+    """A resource that a submission asks for beyond what its queue may hold."""
 
     rule: Rule
     resource: ResourceName
     text: str
-    """The arithmetic."""
+    """The arithmetic in words."""
     most: Amounts = NOTHING
-    """What the queue may hold."""
+    """The most that the queue may hold."""
 
 
 def _over(workflow: Submission, request: Request) -> Iterator[_Excess]:
-    """Of what a submission asks for too much, or that its subpool is closed."""
+    """Yields each excess of a submission, or a closed subpool."""
     quota, target, pool = workflow.quota, workflow.target, workflow.pool
     largest, asks, shared = request.largest, request.asks, workflow.gang and f'the gang "{workflow.gang}"'
     gang = shared or "a gang"
@@ -492,13 +493,13 @@ def _over(workflow: Submission, request: Request) -> Iterator[_Excess]:
 
 
 def _listed(item: Submission) -> Amounts:
-    """What overQuota lets a submission ask for."""
+    """Returns what overQuota allows a submission to ask for."""
     key = item.over_quota_key
     return NOTHING if key is None else item.over_quota.spec.spec.overQuota[key].amounts
 
 
 def needless(fleet: Fleet) -> Iterator[tuple[Leaf, str, str]]:
-    """What overQuota lists in vain: whose it is, the name as it stands there, and why."""
+    """Yields entries of overQuota that are needless: the pool or subpool, the name in the list, and the reason."""
     listing = [leaf for pool in fleet.pools for leaf in pool.leaves if leaf.over_quota]
     if not listing:
         return
@@ -518,7 +519,7 @@ def needless(fleet: Fleet) -> Iterator[tuple[Leaf, str, str]]:
 
 
 def kept(asks: Amounts, names: Iterable[ResourceName]) -> dict[str, int | str]:
-    """What a submission asks for of some resources, as overQuota has it: whole GPUs, cores, mebibytes."""
+    """Returns a submission's requests for some resources, as overQuota has them: whole GPUs, cores, mebibytes."""
     found: dict[str, int | str] = {}
     for name in names:
         unit = MEBIBYTE if name == "memory" else 1
@@ -528,7 +529,7 @@ def kept(asks: Amounts, names: Iterable[ResourceName]) -> dict[str, int | str]:
 
 
 def _not_covered(item: Submission, over: _Excess, *, is_listed: bool) -> str:
-    """Why what overQuota says of a submission does not help it."""
+    """Says why overQuota does not help a submission."""
     if is_listed:
         return "; overQuota lists it, but it is new or has changed"
     amount = _listed(item).of(over.resource)
@@ -536,7 +537,7 @@ def _not_covered(item: Submission, over: _Excess, *, is_listed: bool) -> str:
 
 
 def _remedy(workflow: Submission, request: Request, elsewhere: Mapping[str, Amounts | None], rule: Rule) -> str:
-    """What would let a submission run that ``rule`` says never does: all bounds at once, that none is met later."""
+    """Says what would let a submission run that ``rule`` refuses; names all bounds at once, so that none follows."""
     if rule is SUBPOOL_CLOSED:  # where there is room, else anywhere
         open_ = [*(subpool.canonical for subpool in workflow.pool.active), workflow.pool.name]
         return f"Use {_either(_roomy(workflow, request, elsewhere) or open_)}."
@@ -560,7 +561,7 @@ def _ask_less(workflow: Submission, request: Request, elsewhere: Mapping[str, Am
 
 
 def _less(workflow: Submission, asked: Amounts, most: Amounts) -> str:
-    """What to ask for where ``asked`` is more than ``most``; nothing where there is none of a resource."""
+    """Says what to ask for if ``asked`` is more than ``most``; empty if ``most`` has none of a resource."""
     over = asked.exceeding(most)
     if any(most.of(name) == 0 for name in over):
         return ""
@@ -569,7 +570,7 @@ def _less(workflow: Submission, asked: Amounts, most: Amounts) -> str:
 
 
 def _ways(workflow: Submission, request: Request, elsewhere: Mapping[str, Amounts | None], *first: str) -> str:
-    """What would help: ``first``, LOW priority, or a queue with room; a gang has one priority and one queue."""
+    """Says what would help: ``first``, LOW priority, or a queue with room. A gang has one priority and one queue."""
     roomy, whole = _roomy(workflow, request, elsewhere), " for all of the gang" if workflow.gang else ""
     ways = [*first, f"use priority LOW{whole}", *([f"use {_either(roomy)}{whole}"] if roomy else [])]
     return f"{_sentence(', or '.join((', '.join(ways[:-1]), ways[-1]) if len(ways) > 1 else ways))}."
@@ -580,13 +581,13 @@ def _sentence(text: str) -> str:
 
 
 def _either(names: Sequence[str]) -> str:
-    """``a``, ``a or b``, ``a, b or c``; of more than three only the first."""
+    """Returns ``a``, ``a or b``, or ``a, b or c``; uses only the first three names."""
     *others, last = names[:MAX_SUGGESTED]
     return f"{', '.join(others)} or {last}" if others else last
 
 
 def _roomy(workflow: Submission, request: Request, elsewhere: Mapping[str, Amounts | None]) -> list[str]:
-    """The queues of its pool with as much left as the work and its gang ask for; those with the most come first."""
+    """Returns the queues of the pool with room for the work and its gang, the most room first."""
     pool, asked = workflow.pool, request.asks
     places = [(item.canonical, item.queue, item.quota) for item in pool.active]
     places.append((pool.name, pool.shared_queue, pool.shared_quota))

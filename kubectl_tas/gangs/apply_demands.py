@@ -1,4 +1,4 @@
-"""What demands make of a document: the entries that are added to its text, or its data with them in it."""
+"""Applies demands to a document: as entries that change its text, or in its data."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _PLACES = {
     "priorityClassName": FIRST,
     "tolerations": FIRST,
 }
-"""What a new key is put behind; at the end of its mapping otherwise."""
+"""Key that a new key is put behind; other new keys go to the end of their mapping."""
 
 
 def demanded(origin: Origin, wanted: Sequence[Demand]) -> Any:
-    """The data of a document in which ``wanted`` holds. It may be a wrong one: what has no place in it is left out."""
+    """Returns the data of a document with ``wanted`` applied, as far as an invalid document has a place for it."""
     return merged(origin.data, entries_of(origin, [item for item in wanted if _fits(origin.data, item.path)]))
 
 
 def _fits(data: Any, path: KeyPath) -> bool:
-    """Whether a value can stand at ``path``: nothing but mappings and lists is above it."""
+    """Whether a value can be put at ``path``: only mappings and lists are above it."""
     for step in path:
         if data is None:
             return True
@@ -45,7 +45,7 @@ def _fits(data: Any, path: KeyPath) -> bool:
 
 
 def entries_of(origin: Origin, wanted: Sequence[Demand]) -> list[Entry]:
-    """What changes in a document so that ``wanted`` holds there, in the order in which it is done."""
+    """Returns the changes that make ``wanted`` hold in a document, in the order in which they must be made."""
     made: set[KeyPath] = set()
     needed = [demand for demand in wanted if changes(origin, demand)]
     entries = [_entry(origin, demand, made) for demand in needed if demand.mode is not Mode.REMOVE]
@@ -53,7 +53,7 @@ def entries_of(origin: Origin, wanted: Sequence[Demand]) -> list[Entry]:
 
 
 def _entry(origin: Origin, demand: Demand, made: set[KeyPath]) -> Entry:
-    """The value, and the place of the first part of its path that is neither written nor ``made`` before."""
+    """Returns the value, and the place for the first part of its path that is neither written nor in ``made``."""
     parts = [demand.path[: depth + 1] for depth in range(len(demand.path))]
     missing = [part for part in parts if part not in made and origin.value(part) is None]
     made.update(missing)
@@ -62,7 +62,7 @@ def _entry(origin: Origin, demand: Demand, made: set[KeyPath]) -> Entry:
 
 
 def _removals(origin: Origin, paths: Sequence[KeyPath], made: set[KeyPath]) -> list[Entry]:
-    """What is taken out; a mapping of which nothing is left goes as a whole."""
+    """Returns the removals; a mapping that would become empty is removed as a whole."""
     left: dict[KeyPath, set[str]] = {}
     for path in paths:
         written = origin.value(path[:-1])
@@ -72,7 +72,7 @@ def _removals(origin: Origin, paths: Sequence[KeyPath], made: set[KeyPath]) -> l
 
 
 def merged(data: Any, entries: Sequence[Entry]) -> Any:
-    """The data with the entries in it."""
+    """Returns the data with the entries applied."""
     merged = without_aliases(data)
     for path, value, after in entries:
         target = merged
@@ -91,7 +91,7 @@ def merged(data: Any, entries: Sequence[Entry]) -> Any:
 
 
 def _put(mapping: dict[KeyPath | str | int, Any], key: str | int, value: object, after: str | int | None) -> None:
-    """Adds a key behind ``after``, before all others where that is FIRST, else at the end."""
+    """Adds a key behind ``after``, before all others for FIRST, or else at the end."""
     mapping[key] = value
     if after is None:
         return

@@ -1,7 +1,7 @@
-"""The gangs of a PodCliqueSet: the PodGangs that Grove makes of it.
+"""Builds the gangs of a PodCliqueSet: the PodGangs that Grove makes.
 
-A replica of a set is one base gang, with the standalone cliques and the first minAvailable replicas of every
-scaling group, and one scaled gang for each further replica of a scaling group.
+A replica of a set has one base gang, with the standalone cliques and the first minAvailable replicas of every scaling
+group. A replica also has one scaled gang for each further replica of a scaling group.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def previewed_gangs(fleet: Fleet) -> Iterator[tuple[SubmittedSet, Gang]]:
-    """Every gang of the sets whose pool and topology are known, and whose gangs are few enough for people to read."""
+    """Yields every gang of sets with a known pool and topology, if the gangs are few enough for people to read."""
     for submitted in fleet.submitted_sets:
         item = submitted.set
         if item.is_previewed and (item.topology is not None or not item.asks):
@@ -28,7 +28,7 @@ def previewed_gangs(fleet: Fleet) -> Iterator[tuple[SubmittedSet, Gang]]:
 
 
 def gangs_of_set(item: FleetPodCliqueSet) -> Iterator[Gang]:
-    """The gangs of every replica: the base gang, then the scaled ones by scaling group."""
+    """Yields the gangs of every replica: the base gang, then the scaled gangs by scaling group."""
     for index in range(item.replicas):
         yield _base(item, index)
         for group in item.groups:
@@ -37,7 +37,7 @@ def gangs_of_set(item: FleetPodCliqueSet) -> Iterator[Gang]:
 
 
 def _base(item: FleetPodCliqueSet, index: int) -> Gang:
-    """Its SubGroups in Grove's order: the replicas of scaling groups that have a constraint, then all cliques."""
+    """Returns the base gang, with SubGroups in Grove's order: constrained replicas of scaling groups, then cliques."""
     name = names.base_gang(item.name, index)
     parents: list[SubGroup] = []
     cliques = [_clique(item, clique, name, None) for clique in item.standalone]
@@ -54,7 +54,7 @@ def _base(item: FleetPodCliqueSet, index: int) -> Gang:
 
 
 def _scaled(item: FleetPodCliqueSet, group: FleetScalingGroup, index: int, number: int) -> Gang:
-    """The gang of one replica of a scaling group. Without a constraint of its own it inherits the set's."""
+    """Returns the gang of one replica of a scaling group. Without its own constraint, the gang inherits the set's."""
     inherited = _constraint(item, item.spec.spec.template.topologyConstraint)
     constraint = _constraint(item, group.spec.topologyConstraint) or inherited
     replica = names.group_replica(item.name, index, group.name, group.spec.minAvailable + number)
@@ -76,7 +76,7 @@ def _gang(name: str, parts: list[SubGroup], constraint: Constraint | None) -> Ga
 
 
 def _replica(name: str, cliques: list[SubGroup], constraint: Constraint | None) -> SubGroup:
-    """A replica of a scaling group that has a constraint; without one its cliques stand alone."""
+    """Returns the SubGroup of a scaling group's replica with a constraint; without one, the cliques stand alone."""
     pods, gpus = sum(part.pods for part in cliques), sum(part.gpus for part in cliques)
     least = sum(part.minimum or 0 for part in cliques)
     return SubGroup(name, pods, least, gpus, constraint, needs_all_parts=True)
@@ -95,7 +95,7 @@ def _clique(item: FleetPodCliqueSet, clique: FleetClique, owner: str, parent: st
 
 
 def _constraint(item: FleetPodCliqueSet, asked: PackConstraint | None) -> Constraint | None:
-    """Domains as levels; those of a topology that is not declared stand for themselves. A constraint that only names a
+    """Converts domains to levels; domains of an undeclared topology stand for themselves. A constraint with only a
     topology constrains nothing. Whatever Topology is bound, Grove asks for the one with the cluster topology's name.
     """
     if asked is None or not asked.asks:

@@ -1,4 +1,4 @@
-"""A gang: pods that start together, in parts with minimums and levels. Whatever shows or writes one reads this."""
+"""Defines a gang: pods that start together, in parts with minimums and levels. All code reads gangs from this model."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ class Member:
     """A pod that is known by name."""
 
     name: str
-    """Of the task that it runs."""
+    """Name of the task that the pod runs."""
     gpus: Gpus
     spec: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
-    """The data of its ``PodSpec``."""
+    """Data of the pod's ``PodSpec``."""
     labels: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
-    """What pod templates of its platform add."""
+    """Labels that pod templates of the platform add."""
     annotations: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
-    """Likewise."""
+    """Annotations that pod templates of the platform add."""
     is_open: bool = False
-    """Whether the spec may have any field of Kubernetes', since pod templates say some of it."""
+    """Whether the spec may have any field of Kubernetes, because pod templates write a part of it."""
     job: dict[str, Any] | None = field(default=None, compare=False, repr=False)
-    """Where a Job makes it: the data of the ``JobSpec``, without the template."""
+    """Data of the ``JobSpec`` without its template, if a Job makes the pod."""
 
     @property
     def metadata(self) -> dict[str, dict[str, str]]:
-        """The labels and annotations, as far as there are any."""
+        """Labels and annotations, without the empty ones."""
         found = {"labels": self.labels, "annotations": self.annotations}
         return {name: part for name, part in found.items() if part}
 
@@ -42,47 +42,47 @@ class FileMap:
 
     name: str
     files: dict[str, bytes]
-    """Contents by key."""
+    """Contents of the files by key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """How close pods must run."""
+    """Rule for how close pods must run."""
 
     topology: str | None
-    """Name of the Topology that the levels are of; None where it is not known."""
+    """Name of the Topology that has the levels; None if unknown."""
     required: Level | None
-    """All pods run within one domain of this level, or none runs."""
+    """Level with one domain for all pods: all pods run within one such domain, or none runs."""
     preferred: Level | None
-    """The pods run within one domain of this level if possible."""
+    """Level with one domain for the pods if possible."""
 
     @property
     def labels(self) -> tuple[str | None, str | None]:
-        """The required and the preferred level by their node labels, which every KAI release understands."""
+        """Node labels of the required and the preferred level, which every KAI release understands."""
         return self.required.label if self.required else None, self.preferred.label if self.preferred else None
 
 
 @dataclass(frozen=True)
 class Part:
-    """What a gang and its SubGroups have in common."""
+    """Properties that a gang and its SubGroups have in common."""
 
     name: str
     pods: int
-    """Pods in it and in all below it."""
+    """Number of pods in the part and in all parts below."""
     minimum: int | None
-    """Those of them that are needed before any pod of the gang starts; None where that is not known."""
+    """Number of these pods that are needed before any pod of the gang starts; None if unknown."""
     gpus: Gpus
-    """GPUs of all its pods."""
+    """GPUs of all pods of the part."""
     constraint: Constraint | None = None
-    """How close its pods must run; None where it asks for nothing."""
+    """Rule for how close the pods must run; None if the part has no such rule."""
     needs_all_parts: bool = False
     """Whether each part directly below is needed, however few of its pods are."""
     needed_parts: int | None = None
-    """How many parts directly below are needed, where that is known and perhaps not all."""
+    """Number of parts directly below that are needed, if it is known and may be less than all."""
     indices: tuple[int, int] | None = None
-    """The lowest and the highest index of its pods, where it is known by them."""
+    """Lowest and highest index of the pods, if indices define the part."""
     members: tuple[Member, ...] = ()
-    """Its pods that are in no part below, where they are known by name."""
+    """Pods that are in no part below, if the pods are known by name."""
 
 
 @dataclass(frozen=True)
@@ -90,25 +90,25 @@ class SubGroup(Part):
     """A part of a gang."""
 
     parent: str | None = None
-    """The SubGroup that it is directly below; None: the gang itself."""
+    """Name of the SubGroup directly above; None if that is the gang itself."""
 
 
 @dataclass(frozen=True)
 class Gang(Part):
-    """A PodGroup, a PodGang, or the pods of a workload whose PodGroup is not known."""
+    """A PodGroup, a PodGang, or the pods of a workload whose PodGroup is unknown."""
 
     kind: str = "PodGroup"
     """PodGroup, PodGang, or the kind of the workload."""
     parts: tuple[SubGroup, ...] = ()
-    """SubGroups, each before those below it; no name is there twice."""
+    """SubGroups, parents before their children, each name once."""
     files: tuple[FileMap, ...] = ()
-    """What its tasks find in their containers."""
+    """ConfigMaps with files for the containers of the tasks."""
     hosts: str | None = None
-    """The headless Service below which its pods have DNS names, where they need them."""
+    """Headless Service below which the pods have DNS names, if the pods need such names."""
 
     @cached_property
     def by_parent(self) -> dict[str | None, tuple[SubGroup, ...]]:
-        """The SubGroups directly below each SubGroup that has any, and under None those at the top."""
+        """SubGroups directly below each SubGroup that has any; under None, the SubGroups at the top."""
         found: dict[str | None, list[SubGroup]] = {}
         for part in self.parts:
             found.setdefault(part.parent, []).append(part)
@@ -116,14 +116,14 @@ class Gang(Part):
 
     @property
     def leaves(self) -> tuple[SubGroup, ...]:
-        """The SubGroups with none below them."""
+        """SubGroups without SubGroups below."""
         return tuple(part for part in self.parts if part.name not in self.by_parent)
 
     @property
     def all_members(self) -> tuple[Member, ...]:
-        """All its pods that are known by name."""
+        """All pods of the gang that are known by name."""
         return (*self.members, *(member for part in self.leaves for member in part.members))
 
     def below(self, part: Part) -> tuple[SubGroup, ...]:
-        """The SubGroups directly below one of the gang's, or below the gang itself."""
+        """Returns the SubGroups directly below a SubGroup of the gang, or below the gang itself."""
         return self.by_parent.get(part.name if isinstance(part, SubGroup) else None, ())

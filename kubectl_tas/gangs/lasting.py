@@ -1,4 +1,4 @@
-"""Work that was there before: what an earlier fleet, or what runs in the clusters, says of it."""
+"""Tells which work existed before a change, from an earlier fleet or from the PodGroups that run in the clusters."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:  # most commands ask no cluster
 
 @dataclass(frozen=True)
 class Past:
-    """What is known of the time before a change."""
+    """Knowledge about the time before a change."""
 
     before: Fleet | None = None
-    """The fleet as it was; None: not known."""
+    """The earlier fleet; None if unknown."""
     running: Mapping[str, Sequence[RunningGroup]] = field(default_factory=dict)
-    """The PodGroups that run, by backend."""
+    """Running PodGroups, by backend."""
 
     @cached_property
     def _earlier(self) -> dict[tuple[str, str, str, str], Submission]:
         return {_identity(item): item for item in self.before.submissions} if self.before else {}
 
     def unchanged(self, fleet: Fleet, item: Submission) -> Submission | None:
-        """What a submission of ``fleet`` was before; None where it is new, or would have other pods or another queue.
+        """Returns the earlier version of a submission; None if it is new, or if its pods or its queue would differ.
 
-        Of what is the same before and after there may be summaries alone.
+        Work that is the same before and after may exist only as summaries.
         """
         old = self._earlier.get(_identity(item))
         if old is None or (old.queue, old.priority) != (item.queue, item.priority):
@@ -51,8 +51,8 @@ class Past:
         return old if old.declared.origin.data == item.declared.origin.data else None
 
     def runs(self, fleet: Fleet, item: Submission, resource: ResourceName, least: Amounts, more_than: Amounts) -> bool:
-        """Whether a submission runs with ``least`` of a resource. Of a workflow it is enough that the gangs run that
-        ask for ``more_than`` that: their names say that they have not changed.
+        """Whether a submission runs with ``least`` of a resource. Of a workflow, only the gangs that ask for more than
+        ``more_than`` must run: their names prove that these gangs have not changed.
         """
         own = [
             group
@@ -68,7 +68,7 @@ class Past:
 
 
 def _is_of(item: Submission, group: RunningGroup) -> bool:
-    """Whether a PodGroup is one of a submission that is no workflow."""
+    """Whether a PodGroup belongs to a submission that is not a workflow."""
     if isinstance(item, FleetWorkload) and item.is_owned:
         return group.name == pod_group_name(item)
     if item.kind == "PodGroup":

@@ -1,4 +1,4 @@
-"""The gang of a hand-written PodGroup: what its author says, whether KAI would accept it or not."""
+"""Builds the gang of a hand-written PodGroup as its author describes it, whether KAI would accept it or not."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 DEFAULT = "default"
-"""The SubGroup of a pod that names none."""
+"""SubGroup of a pod that names none."""
 
 
 def gang_of_pod_group(fleet: Fleet, item: FleetPodGroup) -> Gang:
-    """The gang that a PodGroup describes. Its pods are known by their minimum alone, their GPUs not at all."""
+    """Returns the gang that a PodGroup describes. Its minimums stand for its pods, and its GPUs are unknown."""
     spec = item.declared.spec.spec
     children = Counter(sub_group.parent for sub_group in spec.subGroups)
     parts = tuple(
@@ -52,10 +52,10 @@ def gang_of_pod_group(fleet: Fleet, item: FleetPodGroup) -> Gang:
 
 
 def least_of(item: FleetPodGroup) -> Amounts:
-    """What the Pods ask for that must start together: of each SubGroup as many as it needs, those that ask for most
+    """Returns the requests of the Pods that must start together: of each SubGroup as many as it needs, largest requests
     first.
 
-    Where fewer SubGroups are needed than there are, all are counted whose Pods are declared.
+    If fewer SubGroups are needed than exist, all SubGroups with declared Pods count.
     """
     asked: dict[str, list[Amounts]] = {}
     for pod in item.pods:
@@ -63,7 +63,7 @@ def least_of(item: FleetPodGroup) -> Amounts:
     minimums = minimums_of(item)
 
     def most(name: str) -> Amounts:
-        """Of each resource what those Pods of a SubGroup ask for that ask for most of it."""
+        """Adds up, for each resource, the largest requests of the needed number of Pods in a SubGroup."""
         pods = minimums.get(name, 0)
         return each(lambda resource: sum(sorted((x.of(resource) for x in asked[name]), reverse=True)[:pods]))
 
@@ -71,12 +71,12 @@ def least_of(item: FleetPodGroup) -> Amounts:
 
 
 def sub_group_of(pod: Declared[BarePod]) -> str:
-    """The SubGroup that a Pod joins (KAI 0.9 to 0.17, AddTaskInfo of pkg/scheduler/api/podgroup_info/job_info.go)."""
+    """Returns the SubGroup of a Pod (KAI 0.9 to 0.17, AddTaskInfo of pkg/scheduler/api/podgroup_info/job_info.go)."""
     return pod.spec.metadata.labels.get(labels.SUBGROUP) or DEFAULT
 
 
 def minimums_of(item: FleetPodGroup) -> dict[str, int]:
-    """The SubGroups that have pods, with how many each needs; without SubGroups the one that KAI makes itself."""
+    """Returns how many pods each SubGroup with pods needs; without SubGroups, uses the one that KAI makes itself."""
     spec = item.declared.spec.spec
     if not spec.subGroups:
         return {DEFAULT: spec.minMember or 1}
@@ -90,7 +90,7 @@ def minimums_of(item: FleetPodGroup) -> dict[str, int]:
 
 
 def _constraint(fleet: Fleet, item: FleetPodGroup, written: TopologyConstraint | None) -> Constraint | None:
-    """Levels by their label or alias; those of a Topology that is not declared here stand for themselves."""
+    """Finds levels by label or alias; levels of an undeclared Topology stand for themselves."""
     if written is None:
         return None
     named = (topology for topology in fleet.topologies if topology.name_on(item.backend) == written.topology)

@@ -1,7 +1,7 @@
-"""What KAI's podgrouper makes of each kind of workload: a table with a row a kind, and functions over it.
+"""Describes what KAI's podgrouper makes of each kind of workload: a table with a row per kind, and functions over it.
 
-Source: KAI's podgrouper, package pkg/podgrouper/podgrouper/plugins, of the releases that the version table has. Of
-kinds that the podgrouper makes no SubGroups of, a row says what seed and docs specify; checks say that KAI does not.
+Source: KAI's podgrouper, package pkg/podgrouper/podgrouper/plugins, of the releases in the version table. If the
+podgrouper makes no SubGroups of a kind, the row has what seed and docs specify; checks say that KAI does not.
 """
 
 from __future__ import annotations
@@ -31,53 +31,53 @@ if TYPE_CHECKING:
     from kubectl_tas.model.workload_kinds import AnyWorkload
 
 RAY_HEAD = "headgroup"
-"""The SubGroup of the head of a Ray cluster."""
+"""SubGroup of the head of a Ray cluster."""
 WORKER = "worker"
-"""The replica type of Kubeflow's jobs that a job can do with fewer of."""
+"""Replica type of Kubeflow's jobs that may have fewer pods than it asks for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """What KAI's podgrouper makes of one kind."""
+    """Row of the table: how KAI's podgrouper groups the pods of one kind."""
 
     minimums: Callable[[FleetWorkload], list[int]]
-    """The pods of each replica type that are needed before any pod of the gang starts."""
+    """Number of pods of each replica type that are needed before any pod of the gang starts."""
     minimum_path: Callable[[FleetWorkload], KeyPath | None] = lambda _: None
-    """Where the file itself says how many pods are needed at least; None where it does not, or KAI does not read it."""
+    """Path in the file of the needed number of pods; None if the file does not say it, or KAI does not read it."""
     starts_one_by_one: bool = False
-    """Whether one pod is enough, however many there are, unless the tool makes them a gang."""
+    """Whether the gang starts with one pod, however many it has, unless this tool makes the pods a gang."""
     one_pod_group: Feature | bool = True
-    """Whether all its pods are in one PodGroup, or what a release must have for that; else each has one of its own."""
+    """Whether all pods are in one PodGroup, or the feature that a release needs for that; else each pod has its own."""
     templates_elsewhere: bool = False
-    """Whether its pod templates are in another object, so that the file does not say what its PodGroup will be."""
+    """Whether the pod templates are in another object, so that the file does not say what the PodGroup will be."""
     unpredicted: str = ""
-    """Why the file does not say what its PodGroup will be, where its pod templates do stand in it."""
+    """Reason why the file does not say what the PodGroup will be, although the file has the pod templates."""
     named_by: tuple[str, str] = ("", "")
-    """What the name of its PodGroup begins with, and what that goes on with; empty: pg, its own name and a UID."""
+    """Prefix of the PodGroup's name, and what follows in words; empty for pg, the workload's name and a UID."""
     placed_at: KeyPath = ROOT
-    """The annotations that place the PodGroup."""
+    """Path of the annotations that place the PodGroup."""
     placed_parts: Feature | None = None
-    """What a release must have to read the annotations of each part's own template; None: none reads them."""
+    """Feature that a release needs to read the annotations of each part's template; None if no release reads them."""
     part_name: Callable[[ReplicaType], str] = lambda item: item.name
-    """The SubGroup of a replica type."""
+    """Function that returns the SubGroup of a replica type."""
     replica_types: tuple[str, ...] = ()
     """Replica types without which the podgrouper refuses the job."""
     sub_groups: Feature | None = None
-    """What a release must have to make a SubGroup of each replica type; None: none does."""
+    """Feature that a release needs to make a SubGroup of each replica type; None if no release does."""
     never_runs: Callable[[AnyWorkload, ReplicaType, Segments], tuple[str, str] | None] = lambda *_: None
-    """Why the podgrouper's segments of some pods never run, and what to do instead."""
+    """Function that says why the podgrouper's segments of some pods never run, and what to do instead."""
     one_each: str = ""
-    """What follows on the UID in the names of its PodGroups, where each copy has one of its own."""
+    """Text behind the UID in the names of the PodGroups, if each copy has its own PodGroup."""
     leads_segments: bool = False
-    """Whether its leader is in the first of its segments, which have no SubGroup above them."""
+    """Whether the leader is in the first segment, and segments have no SubGroup above."""
     not_owned: str = ""
-    """Why the tool cannot write its PodGroup; empty where it can."""
+    """Reason why this tool cannot write the PodGroup; empty if it can."""
     segment_template: str = "Move it to the pod template."
-    """How to mend segments that are asked for on the workload itself."""
+    """Hint for segments that the workload itself asks for."""
     ends_in: str = ""
-    """What follows on the UID in the name of its PodGroup, which then has no name before it."""
+    """Text behind the UID in the PodGroup's name; if set, the name does not contain the workload's name."""
     no_index: str = ""
-    """When its pods bear an index; empty where it is not known that they ever do."""
+    """Condition on which the pods have an index; empty if it is unknown whether they ever have one."""
 
 
 def _all(workload: FleetWorkload) -> list[int]:
@@ -89,7 +89,7 @@ def _one(workload: FleetWorkload) -> list[int]:
 
 
 def _batch(workload: FleetWorkload) -> list[int]:
-    """Pods that start one by one, unless the annotation batch-min-member says otherwise (job_grouper.go)."""
+    """Returns 1, since pods start one by one, or the annotation batch-min-member (job_grouper.go)."""
     asked = whole_number(workload.declared.spec.metadata.annotations.get(labels.BATCH_MIN_MEMBER, ""))
     return [min(asked or 1, item.replicas) for item in workload.replicas]
 
@@ -100,7 +100,7 @@ def _batch_path(workload: FleetWorkload) -> KeyPath | None:
 
 
 def _ray(workload: FleetWorkload) -> list[int]:
-    """The head, and minReplicas of each worker group, or all; who submits a job comes later (ray_grouper.go)."""
+    """Returns the head, and minReplicas or all of each worker group; the submitter comes later (ray_grouper.go)."""
     spec = workload.declared.spec
     assert is_ray(spec)
     groups = spec.cluster.workerGroupSpecs
@@ -109,7 +109,7 @@ def _ray(workload: FleetWorkload) -> list[int]:
 
 
 def job_minimums(workload: FleetWorkload) -> list[int]:
-    """The pods of each job of a JobSet that are needed, by its replicated jobs (jobset_grouper.go, from 0.16)."""
+    """Returns the needed pods of each job of a JobSet, by replicated job (jobset_grouper.go, from 0.16)."""
     spec = workload.declared.spec
     assert spec.kind == "JobSet"
     jobs = [job.template for job in spec.spec.replicatedJobs]
@@ -118,7 +118,7 @@ def job_minimums(workload: FleetWorkload) -> list[int]:
 
 
 def needed_jobs(workload: FleetWorkload) -> int:
-    """How many of its replicated jobs a JobSet needs: those that are made in order are not waited for."""
+    """Returns how many replicated jobs a JobSet needs; KAI does not wait for jobs that are made in order."""
     spec = workload.declared.spec
     assert spec.kind == "JobSet"
     count = len(workload.replicas)
@@ -127,7 +127,7 @@ def needed_jobs(workload: FleetWorkload) -> int:
 
 
 def _job_set(workload: FleetWorkload) -> list[int]:
-    """From 0.16 on each job needs all its pods; in 0.15 one pod is enough; before that all, and before 0.13 one."""
+    """Returns the needed pods of a JobSet: all of each job from 0.16, one in 0.15, all before that, one before 0.13."""
     spec, backend, types = workload.declared.spec, workload.pool.backend, workload.replicas
     assert spec.kind == "JobSet"
     if workload.is_owned:
@@ -155,7 +155,7 @@ def _job_set_path(workload: FleetWorkload) -> KeyPath | None:
 
 
 def _kubeflow(workload: FleetWorkload) -> list[int]:
-    """All pods, or the minimum that the job says, shared out among the types: workers come last."""
+    """Returns all pods, or the minimum in the job, shared out among the types: workers come last."""
     spec, types = workload.declared.spec, workload.replicas
     assert is_kubeflow(spec)
     asked, _ = spec.minimum
@@ -176,7 +176,7 @@ def _kubeflow_path(workload: FleetWorkload) -> KeyPath | None:
 
 
 def _leader_worker_segments(workload: AnyWorkload, workers: ReplicaType, segments: Segments) -> tuple[str, str] | None:
-    """What lws_grouper.go, 0.13 to 0.17.0, makes of a group that nothing can satisfy."""
+    """Says why a group that lws_grouper.go makes (0.13 to 0.17.0) never runs, and what to do instead."""
     whole = f"place the {workload.kind} itself"
     if workload.leader_first:
         why = "until its leader runs KAI counts one pod in a group, and refuses segments that are larger"
@@ -254,17 +254,17 @@ TABLE: dict[str, Grouping] = {
 
 
 def is_kubeflow(spec: AnyWorkload) -> TypeGuard[KubeflowJob]:
-    """Whether it is a workload of Kubeflow's training operator."""
+    """Whether a workload is of Kubeflow's training operator."""
     return spec.kind in KUBEFLOW
 
 
 def is_ray(spec: AnyWorkload) -> TypeGuard[RayWorkload]:
-    """Whether it is a workload of KubeRay."""
+    """Whether a workload is of KubeRay."""
     return spec.kind in RAY
 
 
 def row(workload: FleetWorkload) -> Grouping:
-    """The row of a workload's kind."""
+    """Returns the row of a workload's kind."""
     return _row(workload.declared.spec)
 
 
@@ -275,9 +275,9 @@ def _row(spec: AnyWorkload) -> Grouping:
 
 @cache
 def _plain(kind: PodKind) -> Grouping:
-    """What KAI makes of a kind without a plugin of its own: one PodGroup for the highest owner of the pods that it may
-    read, which starts with one pod (default_grouper.go); one for each pod where that is the pod itself or a Deployment,
-    and of Argo's Workflow, which it passes over (skiptopowner.go, podjob.go).
+    """Returns the row of a kind without a plugin in KAI. KAI makes one PodGroup for the highest owner that it may read,
+    and starts the PodGroup with one pod (default_grouper.go). Each pod gets its own PodGroup if the owner is the pod
+    itself, a Deployment, or Argo's Workflow, which KAI skips (skiptopowner.go, podjob.go).
     """
     return Grouping(
         {"all": _all, "least": _least}.get(str(kind.minimum)) or partial(_some, kind.minimum),
@@ -294,7 +294,7 @@ def _plain(kind: PodKind) -> Grouping:
 
 
 def _some(asked: int | str, workload: FleetWorkload) -> list[int]:
-    """The first pods, as many as start together; all in a PodGroup of the tool's own, where the object does not say."""
+    """Returns the first pods, as many as start together; for a PodGroup of this tool and a fixed number, all pods."""
     if workload.is_owned and isinstance(asked, int):
         return _all(workload)
     spec = cast("PlainWorkload", workload.declared.spec)
@@ -307,7 +307,7 @@ def _some(asked: int | str, workload: FleetWorkload) -> list[int]:
 
 
 def _least(workload: FleetWorkload) -> list[int]:
-    """As many of each part as its Karta says (CalculateSubtreeScale of Karta); one pod before KAI reads Kartas."""
+    """Returns the pods that each part needs by its Karta (CalculateSubtreeScale); 1 before KAI reads Kartas."""
     if not workload.is_owned and not workload.pool.backend.has(Feature.KARTA):
         return _some(1, workload)
     return cast("PlainWorkload", workload.declared.spec).least
@@ -321,9 +321,9 @@ def _some_path(asked: int | str, workload: FleetWorkload) -> KeyPath | None:
 
 
 def metadata_below(declared: Declared[AnyWorkload]) -> Iterator[KeyPath]:
-    """Where a workload without pod templates may label what is made from it.
+    """Yields the paths where a workload without pod templates may label the objects that are made from it.
 
-    Of a TrainJob that is ``spec.labels`` up to Kubeflow Trainer 2.1, which labels its JobSet alone;
+    For a TrainJob these are ``spec.labels`` up to Kubeflow Trainer 2.1, which only labels its JobSet;
     ``podTemplateOverrides`` in 2.1; and ``runtimePatches`` from 2.2 (trainjob_types.go of v2.0.0 to v2.3.0).
     """
     if _row(declared.spec).templates_elsewhere:
@@ -342,7 +342,7 @@ def _metadata_in(value: object, path: KeyPath) -> Iterator[KeyPath]:
 
 
 def minimums(workload: FleetWorkload) -> list[int]:
-    """The pods of each replica type that are needed before any pod of the gang starts."""
+    """Returns the pods of each replica type that are needed before any pod of the gang starts."""
     own = row(workload)
     if not workload.is_owned and (own.starts_one_by_one or not is_one_pod_group(workload)):
         return _one(workload)
@@ -350,25 +350,25 @@ def minimums(workload: FleetWorkload) -> list[int]:
 
 
 def minimum_path(workload: FleetWorkload) -> KeyPath | None:
-    """Where the file itself says how many pods are needed at least."""
+    """Returns the path in the file of the needed number of pods; None if the file does not say it."""
     return row(workload).minimum_path(workload)
 
 
 def is_one_pod_group(workload: FleetWorkload) -> bool:
-    """Whether all pods of a workload are in one PodGroup; else each has one of its own."""
+    """Whether all pods of a workload are in one PodGroup; otherwise each pod has its own."""
     grouped = row(workload).one_pod_group
     return not is_made_by_kai(workload) or (grouped is not False and missing_gang(workload) is None)
 
 
 def missing_gang(workload: FleetWorkload) -> Feature | None:
-    """What the backend's release lacks to make one PodGroup of all pods of this kind; None where no release would."""
+    """Returns the feature that the release lacks to make one PodGroup of all pods; None if nothing is lacking."""
     feature = row(workload).one_pod_group
     is_lacking = isinstance(feature, Feature) and not workload.pool.backend.has(feature)
     return feature if isinstance(feature, Feature) and is_lacking and is_made_by_kai(workload) else None
 
 
 def pod_group_name(workload: FleetWorkload) -> str:
-    """Name of a workload's PodGroup, or what the podgrouper lets it begin with."""
+    """Returns the name of a workload's PodGroup, or the prefix of the name that the podgrouper gives."""
     if workload.is_owned:
         name = workload.gang or workload.name
         kind = "gang" if workload.gang else workload.kind
@@ -379,12 +379,12 @@ def pod_group_name(workload: FleetWorkload) -> str:
 
 
 def _is_of_karta(workload: FleetWorkload) -> bool:
-    """Whether KAI names its PodGroup by a Karta (calcPodGroupName of its plugin)."""
+    """Whether KAI names the PodGroup by a Karta (calcPodGroupName of KAI's plugin)."""
     return bool(row(workload).ends_in) and workload.pool.backend.has(Feature.KARTA)
 
 
 def rest_of_name(workload: FleetWorkload) -> str:
-    """What the podgrouper adds to the name of a PodGroup, and for how many, in words."""
+    """Describes what the podgrouper adds to the name of a PodGroup, and for how many PodGroups."""
     spec, each = workload.declared.spec, row(workload).one_each
     if not is_one_pod_group(workload):
         return f"the name of the pod and its UID, one for each of {plural(workload.pods, 'pod')}"
@@ -405,7 +405,7 @@ def rest_of_name(workload: FleetWorkload) -> str:
 
 
 def note(workload: FleetWorkload, *, divided: bool) -> str:
-    """What is shown of a workload, with its SubGroups where it is ``divided``, in one line."""
+    """Returns a one-line note on the gang that is shown for a workload, with its SubGroups if it is ``divided``."""
     name, release = f"{workload.kind} {workload.name}", workload.pool.backend.release
     text = f"What KAI makes of {name}"
     if divided and asks_for_more(workload) and release:
@@ -414,20 +414,20 @@ def note(workload: FleetWorkload, *, divided: bool) -> str:
 
 
 def is_made_by_kai(workload: FleetWorkload) -> bool:
-    """Whether KAI's PodGrouper makes its PodGroup."""
+    """Whether KAI's podgrouper makes the PodGroup of a workload."""
     return workload.pool.backend.is_kai and not workload.is_owned
 
 
 def names_its_own(workload: FleetWorkload, item: ReplicaType) -> bool:
-    """Whether these pods say themselves which PodGroup they are in, or that KAI's PodGrouper makes them none."""
+    """Whether these pods name their PodGroup themselves, or make KAI's podgrouper skip them."""
     return is_made_by_kai(workload) and (item.pod_group is not None or skipping(workload, item) is not None)
 
 
 def skipping(workload: FleetWorkload, item: ReplicaType) -> KeyPath | None:
-    """The annotation by which KAI's PodGrouper leaves these pods alone; None where there is none.
+    """Returns the annotation that makes KAI's podgrouper skip these pods; None if there is no such annotation.
 
-    It reads that of pods and of all their owners (pod_controller.go, shouldSkipAnyOwner, 0.15.0 to 0.17.0), and
-    leaves a Pod alone that nothing owns and that names its PodGroup (isOrphanPodWithPodGroup, 0.5 to 0.17).
+    The podgrouper reads the annotation of pods and of all their owners (pod_controller.go, shouldSkipAnyOwner, 0.15.0
+    to 0.17.0). It also skips a Pod without owners that names its PodGroup (isOrphanPodWithPodGroup, 0.5 to 0.17).
     """
     if workload.kind == "Pod" and item.pod_group is not None:
         return (*item.annotations_path, labels.POD_GROUP)
@@ -441,7 +441,7 @@ def skipping(workload: FleetWorkload, item: ReplicaType) -> KeyPath | None:
 
 
 def is_predicted(workload: FleetWorkload) -> bool:
-    """Whether it is known which PodGroup a workload gets, or asks for."""
+    """Whether the PodGroup that a workload gets or asks for is known."""
     if any(names_its_own(workload, item) for item in workload.replicas):
         return False
     if workload.is_owned:
@@ -454,14 +454,14 @@ def is_predicted(workload: FleetWorkload) -> bool:
 
 
 def lists_parts(workload: FleetWorkload) -> bool:
-    """Whether its SubGroups are few enough for people to read."""
+    """Whether the SubGroups of a workload are few enough for people to read."""
     jobs = sum(item.jobs for item in workload.replicas) if makes_jobs(workload) else 0
     return workload.lists_segments and jobs <= MAX_SEGMENTS
 
 
 def by_pod_group(workload: FleetWorkload) -> tuple[FleetWorkload, ...]:
-    """The workload as often as it has PodGroups of different shape, each time with the pods of one: before 0.16 a
-    JobSet that starts in order has one for each of its replicated jobs.
+    """Returns the workload once for each PodGroup with a different shape, with only the pods of that PodGroup. Before
+    0.16 a JobSet that starts in order has one PodGroup for each replicated job.
     """
     spec, backend = workload.declared.spec, workload.pool.backend
     if len(workload.replicas) > 1 and not is_one_pod_group(workload):
@@ -478,20 +478,20 @@ def makes_segments(workload: FleetWorkload, item: ReplicaType) -> bool:
 
 
 def asks_for_more(workload: FleetWorkload) -> bool:
-    """Whether annotations ask for segments that KAI would have to make, and that the backend's release does not."""
+    """Whether annotations ask for segments that KAI must make, but that the backend's release does not make."""
     types = workload.replicas if is_made_by_kai(workload) else ()
     return any(item.segments is not None and not makes_segments(workload, item) for item in types)
 
 
 def never_runs(workload: FleetWorkload, item: ReplicaType) -> tuple[str, str] | None:
-    """Why the segments that the podgrouper makes of these pods never run, and what to do instead."""
+    """Says why the segments that the podgrouper makes of these pods never run, and what to do instead."""
     if item.segments is None or not makes_segments(workload, item):
         return None
     return row(workload).never_runs(workload.declared.spec, item, item.segments)
 
 
 def is_refused(workload: FleetWorkload, item: ReplicaType) -> bool:
-    """Whether KAI's own webhook refuses the PodGroup, because there is a SubGroup above segments, or below one."""
+    """Whether KAI's own webhook refuses the PodGroup, because a SubGroup is above segments or below a segment."""
     if item.segments is None or not makes_segments(workload, item):
         return False
     is_flat = row(workload).leads_segments and item.segments.leader_excluded
@@ -499,7 +499,7 @@ def is_refused(workload: FleetWorkload, item: ReplicaType) -> bool:
 
 
 def mandatory(workload: FleetWorkload, item: ReplicaType, minimum: int) -> int:
-    """The first pods whose segments are needed: ``minimum``, or all where a release has no elastic segments."""
+    """Returns how many first pods have mandatory segments: ``minimum``, or all in releases without elastic ones."""
     is_elastic = not makes_segments(workload, item) or workload.pool.backend.has(Feature.ELASTIC_SEGMENTS)
     return minimum if is_elastic else item.indices
 
@@ -522,18 +522,18 @@ def has_sub_groups(workload: FleetWorkload) -> bool:
 
 
 def is_part(workload: FleetWorkload, item: ReplicaType) -> bool:
-    """Whether a replica type has a SubGroup beside others: KAI makes none without pods, but PyTorchJob's workers."""
+    """Whether a replica type has a SubGroup. KAI makes none without pods, except for PyTorchJob's workers."""
     has_pods = item.replicas > 0 or (workload.kind == "PyTorchJob" and item.name == WORKER)
     return has_pods or not is_made_by_kai(workload)
 
 
 def part_name(workload: FleetWorkload, item: ReplicaType) -> str:
-    """The SubGroup of a replica type, as KAI or as the tool calls it."""
+    """Returns the SubGroup of a replica type, as KAI or this tool names it."""
     return row(workload).part_name(item) if is_made_by_kai(workload) else item.name
 
 
 def has_sub_group(workload: FleetWorkload, item: ReplicaType) -> bool:
-    """Whether one SubGroup has all pods of a replica type: not where they are in segments that stand side by side."""
+    """Whether one SubGroup has all pods of a replica type, and not several segments side by side."""
     segments = item.segments
     if not row(workload).leads_segments or segments is None or not makes_segments(workload, item):
         return True
@@ -541,9 +541,9 @@ def has_sub_group(workload: FleetWorkload, item: ReplicaType) -> bool:
 
 
 def needed(workload: FleetWorkload) -> list[int]:
-    """Pods of each replica type that KAI waits for: of segments that it makes itself, whole ones.
+    """Returns the pods of each replica type that KAI waits for; segments that KAI makes count as a whole.
 
-    A SubGroup that needs none counts as 1 where the release cannot say 0.
+    A SubGroup that needs no pod counts as 1 if the release cannot express 0.
     """
     asked = minimums(workload)
     if not makes_sub_groups(workload):

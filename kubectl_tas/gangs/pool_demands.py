@@ -1,4 +1,4 @@
-"""What the pool of a workload or a PodCliqueSet demands of its manifest: lines to add, and values that must agree."""
+"""Computes what a pool demands of a workload's or PodCliqueSet's manifest: lines to add, and values that must agree."""
 
 from __future__ import annotations
 
@@ -25,40 +25,40 @@ from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.pools import FleetPool, Submission
 
 _Agreed = Mapping[Decides, tuple[str, str]]
-"""What a manifest says of each thing, and what that follows from."""
+"""Value that a manifest must have for each decision, and the reason for the value."""
 
 
 class Mode(Enum):
-    """What becomes of a value that is there already."""
+    """Treatment of a value that the manifest has already."""
 
     ADD = "add"
-    """Another one is an error."""
+    """A different value is an error."""
     KEEP = "keep"
-    """It stays."""
+    """The existing value stays."""
     RESOLVE = "resolve"
-    """It names the same thing in the pool's words, and is replaced."""
+    """The existing value names the same thing in the pool's words, and is replaced."""
     APPEND = "append"
-    """It is a list, which then ends in the value."""
+    """The existing value is a list, and the new items are appended."""
     ABSENT = "absent"
-    """Any one is an error; nothing is added."""
+    """Any existing value is an error; nothing is added."""
     REMOVE = "remove"
-    """It is taken out: it stands where it says something else than what the workload asks for."""
+    """The existing value is removed, because it differs from what the workload asks for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """One value of a manifest."""
+    """A demand for one value of a manifest."""
 
     path: KeyPath
     value: str | int | tuple[Mapping[str, str | int], ...]
-    """Several are items of a list."""
+    """The value; a tuple has items of a list."""
     why: str
-    """What the value follows from, for messages."""
+    """Reason for the value, for messages."""
     mode: Mode = Mode.ADD
 
 
 def demands(fleet: Fleet, sent: FleetWorkload | SubmittedSet) -> tuple[Demand, ...]:
-    """All of them, in the order in which lines are added; of two for one place the later one counts."""
+    """Returns all demands, in the order in which lines are added; of two demands for one path, the later one counts."""
     own = _Demands(fleet, agreed(fleet, sent), sent.pool.backend, sent.declared.origin)
     found = list(own.of_workload(sent) if isinstance(sent, FleetWorkload) else own.of_set(sent))
     return tuple({demand.path: demand for demand in found}.values())
@@ -77,7 +77,7 @@ def changes(origin: Origin, demand: Demand) -> bool:
 
 
 def agreed(fleet: Fleet, sent: Submission) -> _Agreed:
-    """What the pool of ``sent`` says of each thing, wherever a manifest says it, and what that follows from."""
+    """Returns what the pool of ``sent`` decides, with the reason, for every place where a manifest can say it."""
     backend = sent.pool.backend
     priority_class = str(getattr(fleet.config.priorityClasses, sent.priority))
     preemptibility = "preemptible" if sent.is_preemptible else "non-preemptible"
@@ -93,13 +93,13 @@ def agreed(fleet: Fleet, sent: Submission) -> _Agreed:
 
 
 def agreed_shard(pool: FleetPool) -> _Agreed:
-    """The shard of the scheduler that places work of ``pool``, where it says one."""
+    """Returns the shard of the scheduler that places the work of ``pool``, if the pool names one."""
     shard = pool.shard
     return {} if shard is None else {Decides.SHARD: (shard, f"the nodePool of pool {pool.name}")}
 
 
 def _why_there(sent: Submission) -> str:
-    """What the namespace of ``sent`` follows from."""
+    """Returns the reason for the namespace of ``sent``."""
     allowed = sent.namespaces
     if sent.own_namespace in allowed:
         return f"the namespace of the {sent.kind}"
@@ -111,14 +111,14 @@ def _why_there(sent: Submission) -> str:
 
 
 def companion_demands(fleet: Fleet, item: FleetCompanion) -> tuple[Demand, ...]:
-    """What a companion of workloads needs."""
+    """Returns the demands on a companion of workloads."""
     why = f"the namespace of the work of backend {item.backend.name}"
     namespace = Demand(("metadata", "namespace"), item.namespace, why)
     return (*_marks(fleet.config.gitops, Phase.COMPANION, item.declared.origin), namespace)
 
 
 def agreed_with(group: FleetPodGroup) -> _Agreed:
-    """The same of a Pod that joins a hand-written PodGroup, by what that says."""
+    """Returns what a hand-written PodGroup decides for a Pod that joins it, with the reason."""
     spec, backend, why = group.declared.spec.spec, group.backend, f"that of PodGroup {group.name}"
     found = {
         Decides.NAMESPACE: (group.namespace, why),
@@ -132,12 +132,12 @@ def agreed_with(group: FleetPodGroup) -> _Agreed:
 
 
 def member_demands(fleet: Fleet, group: FleetPodGroup, origin: Origin) -> tuple[Demand, ...]:
-    """What a Pod needs that joins a hand-written PodGroup; ``origin`` is its document."""
+    """Returns the demands on a Pod that joins a hand-written PodGroup; ``origin`` is the Pod's document."""
     return tuple(_Demands(fleet, agreed_with(group), group.backend, origin).of_member(group))
 
 
 def is_replaced(origin: Origin) -> bool:
-    """Whether a document asks by its label that its object is made anew where it cannot be changed."""
+    """Whether a document asks by its label to recreate its object if the object cannot be changed."""
     return origin.value(("metadata", "labels", labels.REPLACE)) == "true"
 
 
@@ -162,13 +162,13 @@ def _marks(gitops: str, phase: Phase, origin: Origin) -> Iterator[Demand]:
 
 
 class _Demands:
-    """The demands of one object, each by the place where its kind has it."""
+    """The demands on one object, at the paths that its kind uses."""
 
     def __init__(self, fleet: Fleet, agreed: _Agreed, backend: FleetBackend, origin: Origin) -> None:
         self._gitops, self._agreed, self._backend, self._origin = fleet.config.gitops, agreed, backend, origin
 
     def of_workload(self, workload: FleetWorkload) -> Iterator[Demand]:
-        """What the workload itself needs, then what its placements and its pod templates need."""
+        """Yields the demands on the workload itself, then on its placements and its pod templates."""
         row = podgrouper.row(workload)
         yield self._namespace()
         yield from self._queue(("metadata", "labels"))
@@ -186,7 +186,7 @@ class _Demands:
                 yield from self._template(workload, item)
 
     def of_set(self, submitted: SubmittedSet) -> Iterator[Demand]:
-        """What the set itself needs, then what the pods of its cliques need."""
+        """Yields the demands on the set itself, then on the pods of its cliques."""
         yield self._namespace()
         yield from self._queue(("metadata", "labels"))
         yield from _marks(self._gitops, Phase.POD, self._origin)
@@ -199,7 +199,7 @@ class _Demands:
             yield from _nodes(submitted.pool, self._origin, pods)
 
     def of_member(self, group: FleetPodGroup) -> Iterator[Demand]:
-        """What a Pod needs that joins a hand-written PodGroup."""
+        """Yields the demands on a Pod that joins a hand-written PodGroup."""
         yield from self._queue(("metadata", "labels"))
         if group.pool is not None:
             yield from _nodes(group.pool, self._origin, ("spec",))
@@ -234,7 +234,7 @@ class _Demands:
         return Demand(("metadata", "namespace"), *self._agreed[Decides.NAMESPACE])
 
     def _queue(self, place: KeyPath) -> Iterator[Demand]:
-        """The labels by which KAI finds the queue and, where it has several, the shard of the scheduler."""
+        """Yields the labels by which KAI finds the queue and, with several shards, the shard of the scheduler."""
         for label in self._backend.queue_labels:
             yield Demand((*place, label), *self._agreed[Decides.QUEUE])
         if Decides.SHARD in self._agreed:
@@ -249,8 +249,8 @@ class _Demands:
 
 
 def _nodes(pool: FleetPool, origin: Origin, spec: KeyPath, above: KeyPath = ()) -> Iterator[Demand]:
-    """What the pool's pods need of a node, beside what is written; what stands ``above`` all pods counts only where
-    they have none of it (addSchedulingConstraints of Argo's workflowpod.go, 3.7), and is written with it.
+    """Yields what the pool's pods need of a node, besides what is written. A value ``above`` all pods counts only for
+    pods without their own (addSchedulingConstraints of Argo's workflowpod.go, 3.7), and is then written there too.
     """
     why = f"the nodes of pool {pool.name}"
     for_all = {
@@ -273,7 +273,7 @@ def _nodes(pool: FleetPool, origin: Origin, spec: KeyPath, above: KeyPath = ()) 
 
 
 def _placements(workload: FleetWorkload) -> Iterator[Demand]:
-    """Names of Topology objects, levels by their node labels, and all of them where KAI reads them."""
+    """Yields the names of Topology objects, levels by their node labels, and both where KAI reads them."""
     for path, topology in workload.topology_names:
         yield Demand(path, topology, f"the topology of pool {workload.pool.name}", Mode.RESOLVE)
     for asked in workload.levels:
@@ -286,7 +286,7 @@ def _placements(workload: FleetWorkload) -> Iterator[Demand]:
 
 
 def _annotations(placement: Placement | None) -> Iterator[tuple[str, str]]:
-    """The annotations of a placement, with no value where it does not ask for one."""
+    """Yields the annotations of a placement, with an empty value for what the placement does not ask for."""
     required = placement.required if placement else None
     preferred = placement.preferred if placement else None
     yield labels.TOPOLOGY, placement.topology if placement else ""
@@ -295,7 +295,7 @@ def _annotations(placement: Placement | None) -> Iterator[tuple[str, str]]:
 
 
 def _topologies_of_segments(workload: FleetWorkload) -> Iterator[Demand]:
-    """The topology of segments, on their own template where the workload's annotations name none, or another one."""
+    """Yields the topology of segments, on their own template, if the workload's annotations name another or none."""
     if not podgrouper.is_made_by_kai(workload):
         return
     whole, _ = whole_placement(workload)
@@ -307,7 +307,7 @@ def _topologies_of_segments(workload: FleetWorkload) -> Iterator[Demand]:
 
 
 def _counts(workload: FleetWorkload) -> Iterator[Demand]:
-    """What an operator fills in: names, and counts that KAI looks for in the object itself."""
+    """Yields what an operator fills in: names, and counts that KAI looks for in the object itself."""
     for path, name in workload.declared.spec.implied_names:
         yield Demand(path, name, "what its webhook fills in", Mode.RESOLVE)
     if podgrouper.is_made_by_kai(workload):
@@ -316,7 +316,7 @@ def _counts(workload: FleetWorkload) -> Iterator[Demand]:
 
 
 def _compared(toleration: object) -> object:
-    """A toleration in which what Kubernetes fills in stands, and what means nothing does not."""
+    """Returns a toleration with Kubernetes' defaults and without meaningless values; None if it is no mapping."""
     if not isinstance(toleration, Mapping):
         return None
     said = {name: value for name, value in toleration.items() if value is not None and value != ""}

@@ -1,4 +1,4 @@
-"""The accounting of pools: what each is guaranteed, what is used of it, what is left, and the sums of a cluster."""
+"""Accounts for quotas: what each pool is guaranteed, what it uses and has left, and the sums of each cluster."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from kubectl_tas.resolve.pools import FleetPool, FleetSubpool
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """One pool or subpool."""
+    """Account of one pool or subpool."""
 
     pool: FleetPool
     subpool: FleetSubpool | None
-    """None: the pool itself, by what its subpools leave to it."""
+    """The subpool; None for the pool itself, with what its subpools leave."""
     used: Amounts | None
-    """What HIGH and NORMAL work holds; None: not known."""
+    """Resources that HIGH and NORMAL work holds; None if unknown."""
     running: int | None = None
-    """Workflows that run; None: not known."""
+    """Number of running workflows; None if unknown."""
     whole: Amounts | None = None
-    """What is used by a pool with child pools and all below it; None: not known, or a pool without."""
+    """Usage of a pool with child pools and all pools below; None if unknown, or for a pool without child pools."""
     free: Mapping[str, int] | None = None
-    """GPUs that guaranteed work can have on each of its nodes; None: not known."""
+    """GPUs on each node that guaranteed work can have; None if unknown."""
 
     @property
     def name(self) -> str:
-        """As users name it."""
+        """The name that users give the pool or subpool."""
         return self.subpool.canonical if self.subpool else self.pool.name
 
     @property
     def parent(self) -> str | None:
-        """The pool above it."""
+        """Name of the pool above; None if there is no pool above."""
         upper = self.pool if self.subpool else self.pool.parent
         return upper.name if upper else None
 
     @property
     def depth(self) -> int:
-        """How many pools are above it."""
+        """Number of pools above."""
         return len(self.pool.chain) - (0 if self.subpool else 1)
 
     @property
@@ -51,39 +51,39 @@ class Account:
 
     @property
     def queue(self) -> str | None:
-        """The queue of its work; None for an ARCHIVED subpool."""
+        """Queue for work of the pool or subpool; None for an ARCHIVED subpool."""
         if self.subpool is None:
             return self.pool.shared_queue
         return None if self.subpool.state == "ARCHIVED" else self.subpool.queue
 
     @property
     def quota(self) -> Amounts:
-        """What is guaranteed, nothing to a subpool that is not ACTIVE."""
+        """Guaranteed resources; nothing for a subpool that is not ACTIVE."""
         return self.subpool.quota if self.subpool else self.pool.shared_quota
 
     @property
     def available(self) -> Amounts | None:
-        """What is left, negative while a queue drains, and no more than its nodes have; None: not known."""
+        """Resources that are left, negative while a queue drains, and no more than the nodes have; None if unknown."""
         return None if self.used is None else _at_most(self.quota - self.used, self.free)
 
     @property
     def total(self) -> Amounts | None:
-        """What is guaranteed to a pool with subpools or child pools, theirs included; otherwise None."""
+        """Guarantee of a pool with subpools or child pools, theirs included; otherwise None."""
         return self.pool.guarantee if self.subpool is None and self.pool.is_split else None
 
     @property
     def limit(self) -> Amounts:
-        """The most that it may hold."""
+        """The most that the pool or subpool may hold."""
         return self.subpool.maximum if self.subpool else self.pool.maximum
 
     @property
     def weight(self) -> Amounts:
-        """Over-quota weights."""
+        """Over-quota weight by resource."""
         return self.subpool.weight if self.subpool else self.pool.weight
 
     @property
     def file(self) -> str:
-        """Where it is declared."""
+        """File with the declaration of the pool or subpool."""
         return (self.subpool or self.pool).declared.origin.path
 
 
@@ -94,8 +94,8 @@ def accounts(
     archived: bool = False,
     free: Callable[[FleetPool], Mapping[str, int] | None] = lambda _pool: None,
 ) -> list[Account]:
-    """Every pool followed by its subpools, then by the pools below it. What is used is what ``queues`` of a cluster
-    say; None: what the repository declares. ``free`` says what the nodes of a pool have.
+    """Returns every pool followed by its subpools, then by the pools below. Usage is what ``queues`` of a cluster say;
+    for None, what the repository declares. ``free`` returns what the nodes of a pool have free.
     """
     found = list(_each(fleet, queues, archived=archived))
     wholes: dict[str, Amounts | None] = {}
@@ -123,7 +123,7 @@ def _each(fleet: Fleet, queues: Mapping[str, QueueUsage] | None, *, archived: bo
 
 
 def _by_tree(pools: Sequence[FleetPool]) -> Iterator[FleetPool]:
-    """Every pool followed by those below it, beside each other by name."""
+    """Yields every pool followed by the pools below, siblings by name."""
     by_name = {pool.name: pool for pool in pools}
     left = [pool for pool in reversed(pools) if pool.parent is None]
     while left:
@@ -134,26 +134,26 @@ def _by_tree(pools: Sequence[FleetPool]) -> Iterator[FleetPool]:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """The sums of a cluster."""
+    """Sums of a cluster."""
 
     backend: str
     pools: int
-    """How many are added up: those that are listed without one above them."""
+    """Number of rows that are added up: rows without a listed pool above."""
     quota: Amounts
-    """What is guaranteed."""
+    """Guaranteed resources."""
     used: Amounts | None
-    """What HIGH and NORMAL work holds; None: not known of all."""
+    """Resources that HIGH and NORMAL work holds; None if unknown for any row."""
     free: Mapping[str, int] | None = None
-    """GPUs that guaranteed work can have on each node; None: not known."""
+    """GPUs on each node that guaranteed work can have; None if unknown."""
 
     @property
     def available(self) -> Amounts | None:
-        """What is left, and no more than the nodes have; None: not known what is used."""
+        """Resources that are left, and no more than the nodes have; None if the usage is unknown."""
         return None if self.used is None else _at_most(self.quota - self.used, self.free)
 
 
 def depths(rows: Sequence[Account]) -> list[int]:
-    """How many of those above each row are among the rows too, parents before what is below them."""
+    """Returns for each row how many listed rows are above; parents come before their children."""
     found: dict[str, int] = {}
     for row in rows:
         found[row.name] = 0 if row.parent not in found else found[row.parent] + 1
@@ -161,7 +161,7 @@ def depths(rows: Sequence[Account]) -> list[int]:
 
 
 def totals(rows: Sequence[Account]) -> list[Total]:
-    """The sums of each cluster, of what is listed of it."""
+    """Returns the sums of each cluster, over its listed rows."""
     found = []
     for backend in sorted({row.pool.backend.name for row in rows}):
         own = [(row, depth) for row, depth in zip(rows, depths(rows), strict=True) if row.pool.backend.name == backend]
@@ -183,7 +183,7 @@ def _at_most(left: Amounts, free: Mapping[str, int] | None) -> Amounts:
 
 
 def _held(account: Account, queues: Mapping[str, QueueUsage]) -> Account:
-    """The account with what a cluster says of its queue."""
+    """Returns the account with what a cluster says of its queue."""
     if account.queue is None:
         return account
     usage = queues.get(account.queue)

@@ -1,6 +1,6 @@
-"""Replicas, a minimum and a segment size in; the segments, and the segment of each index, out. Pure.
+"""Cuts replicas into segments by a minimum and a segment size, and finds the segment of each index. Pure.
 
-It follows KAI's proposal for segments of SubGroups and, for a LeaderWorkerSet, what its PodGrouper does.
+Follows KAI's proposal for segments of SubGroups and, for a LeaderWorkerSet, KAI's podgrouper.
 """
 
 from __future__ import annotations
@@ -13,40 +13,40 @@ class Segment:
     """Pods with consecutive indices."""
 
     number: int
-    """0-based."""
+    """Number of the segment, from 0."""
     first: int
-    """Its lowest index."""
+    """Lowest index in the segment."""
     last: int
-    """Its highest index; below ``first`` where it has the leader alone."""
+    """Highest index in the segment; below ``first`` if the segment has only the leader."""
     minimum: int
     """Pods needed before any pod of the gang starts; 0 for an elastic segment."""
     has_leader: bool = False
-    """Of a LeaderWorkerSet: whether the leader is in it too."""
+    """Whether the leader of a LeaderWorkerSet is in the segment too."""
 
     @property
     def pods(self) -> int:
-        """Pods with an index, the leader not counted."""
+        """Number of pods with an index, without the leader."""
         return self.last - self.first + 1
 
 
 def segment_of(index: int, size: int) -> int:
-    """The number of the segment that the pod with the replica index ``index`` (0-based) is in."""
+    """Returns the number of the segment with the replica index ``index``, from 0."""
     return index // size
 
 
 def cut(replicas: int, minimum: int, size: int, at_once: int | None = None) -> tuple[Segment, ...]:
-    """``replicas`` pods in segments of ``size``, of which the last may have fewer; ``at_once`` of them run at a time,
-    those with the lowest indices first. None: all of them.
+    """Cuts ``replicas`` pods into segments of ``size``; the last segment may have fewer pods. ``at_once`` pods run at a
+    time, the lowest indices first; None means all.
     """
     count = -(-replicas // size)
     return tuple(segment_at(number, replicas, minimum, size, at_once) for number in range(count))
 
 
 def segment_at(number: int, replicas: int, minimum: int, size: int, at_once: int | None = None) -> Segment:
-    """One of the segments of ``cut``.
+    """Returns one of the segments of ``cut``.
 
-    A segment with any of the first ``minimum`` pods is mandatory, the others are elastic. No more of its pods are
-    needed than there are when the gang starts, or it would wait for pods that come only when others have ended.
+    A segment with any of the first ``minimum`` pods is mandatory, the others are elastic. A segment needs no more pods
+    than exist when the gang starts; else the gang would wait for pods that come only when others have ended.
     """
     first = number * size
     last = min(first + size, replicas) - 1
@@ -55,27 +55,27 @@ def segment_at(number: int, replicas: int, minimum: int, size: int, at_once: int
 
 
 def waited_for(replicas: int, minimum: int, size: int, *, least: int) -> int:
-    """Pods that start together where ``cut`` says so: all of each mandatory segment, ``least`` of each elastic one."""
+    """Returns how many pods start together by ``cut``: all of each mandatory segment, ``least`` of each elastic one."""
     mandatory = -(-min(minimum, replicas) // size)
     elastic = -(-replicas // size) - mandatory
     return min(mandatory * size, replicas) + elastic * least
 
 
 def worker_segment(index: int, workers: int, size: int) -> int:
-    """The segment of a LeaderWorkerSet's worker by its index, which counts from 1: the leader has 0.
+    """Returns the segment of a LeaderWorkerSet's worker by its index, from 1: the leader has index 0.
 
-    Where ``size`` divides the workers, the leader is one more pod; otherwise it is counted as the first.
+    If ``size`` divides the workers, the leader is one more pod; otherwise the leader counts as the first pod.
     """
     return segment_of(max(0, index - _shift(workers, size)), size)
 
 
 def _shift(workers: int, size: int) -> int:
-    """The index that the first segment begins with."""
+    """Returns the index with which the first segment begins."""
     return 1 if workers % size == 0 else 0
 
 
 def cut_group(workers: int, size: int, *, leader_excluded: bool) -> tuple[Segment, ...]:
-    """One group of a LeaderWorkerSet, by the workers' indices 1 to ``workers``. All segments are mandatory."""
+    """Cuts one group of a LeaderWorkerSet, by the workers' indices 1 to ``workers``. All segments are mandatory."""
     if leader_excluded and not workers:
         return ()
     numbers = range(worker_segment(workers, workers, size) + 1)
@@ -83,7 +83,7 @@ def cut_group(workers: int, size: int, *, leader_excluded: bool) -> tuple[Segmen
 
 
 def group_segment_at(number: int, workers: int, size: int, *, leader_excluded: bool) -> Segment:
-    """One of the segments of ``cut_group``."""
+    """Returns one of the segments of ``cut_group``."""
     begin = number * size + _shift(workers, size)
     first, last = max(1, begin), min(begin + size - 1, workers)
     leads = number == 0 and not leader_excluded

@@ -1,4 +1,4 @@
-"""What is kept of work once its documents are let go: what the other work of its queue must know of it."""
+"""Keeps what other work of a queue must know of a submission after the submission's documents are released."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked of a queue by a submission and all that share its gang."""
+    """The request of a submission and all submissions that share its gang."""
 
     asks: Amounts = NOTHING
-    """What all pods ask for that run at a time."""
+    """Requests of all pods that run at a time."""
     largest: Amounts = NOTHING
-    """What the pods ask for that must start together, in the gang that asks for most of each resource."""
+    """Requests of the pods that must start together: for each resource, of the gang with the largest request."""
     first: Amounts = NOTHING
-    """The same of the gang that starts with the least: with less, nothing of it runs."""
+    """Requests of the pods that must start together, of the gang with the smallest request; with less, nothing runs."""
     is_one_gang: bool = True
-    """Whether nothing of it runs before all of it can."""
+    """Whether no pod runs before all pods can run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What is sent to a queue, as plain data."""
+    """A submission as plain data."""
 
     kind: str
     name: str
@@ -38,22 +38,22 @@ class Sent:
     namespace: str
     gang: str | None
     asks: Amounts
-    """What all its own pods ask for."""
+    """Requests of all pods of the submission itself."""
     request: Request
-    """What it asks for, with all that share its gang."""
+    """Request of the submission with all submissions that share its gang."""
     platforms: tuple[str, ...]
     objects: int
 
 
 def sent(item: Submission, request: Request) -> Sent:
-    """What is to be kept of a submission, which asks for ``request``."""
+    """Returns the data to keep of a submission, which asks for ``request``."""
     platforms, objects = item.used_platforms, item.objects
     return Sent(item.kind, item.name, item.priority, item.namespace, item.gang, item.asks, request, platforms, objects)
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is kept of a document: its file, and the one place that is asked for."""
+    """The rest of a released document: its file, and one location."""
 
     path: str
     place: Location
@@ -63,29 +63,29 @@ class Kept:
     text: str = ""
 
     def locate(self, path: KeyPath, *, key: bool = False) -> Location:
-        """The one place."""
+        """Returns the one location."""
         return self.place
 
     def value(self, path: KeyPath) -> object:
-        """Nothing: what was written was let go."""
+        """Returns None, since the content was released."""
         return None
 
     def source_text(self, path: KeyPath) -> str | None:
-        """Likewise."""
+        """Returns None, since the text was released."""
         return None
 
 
 def _sent(name: str) -> Any:
-    """A property that is what is kept under that name."""
+    """Returns a property that reads the kept value of that name."""
     return property(attrgetter(f"sent.{name}"))
 
 
 @dataclass(frozen=True)
 class Summary(Submission):
-    """Work of a file that was compiled by itself."""
+    """Work of a file that was compiled on its own."""
 
     declared: Declared[None]
-    """Without a model: it knows the file, and where the pool stands in it."""
+    """Declaration without a model, with the file and the location of the pool's name."""
     pool: FleetPool
     subpool: FleetSubpool | None
     sent: Sent
@@ -102,5 +102,5 @@ class Summary(Submission):
 
     @property
     def place(self) -> Location:
-        """Where its pool stands."""
+        """Location of the pool's name in the file."""
         return self.declared.at()

@@ -1,4 +1,4 @@
-"""The files of tasks: their contents, the ConfigMaps that hold them, where pods mount them, and the tokens in them."""
+"""Handles the files of tasks: their contents, their ConfigMaps, their mounts in pods, and the tokens in them."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from kubectl_tas.resolve.names import distinct, fold
 
 WORKFLOW_ID, OUTPUT_TOKEN = "workflow_id", "output"
 OUTPUT, INPUT = "/osmo/data/output", "/osmo/data/input"
-"""The folders that OSMO's tasks have for what they leave, and for what they begin with."""
+"""OSMO's folders for the output and the inputs of a task."""
 HOST = "host:"
-"""Begins the token for the DNS name of the pod of a task."""
+"""Prefix of the token for the DNS name of a task's pod."""
 
 
 def tokens_in(text: str) -> Iterator[str]:
-    """The tokens of a text, such as ``output`` and ``host:TASK``, with the names in them folded."""
+    """Yields the tokens of a text, such as ``output`` and ``host:TASK``, with folded names."""
     for found in TOKEN.finditer(text) if "{{" in text else ():
         yield _key(found[2])
 
 
 def data_paths(task: Task) -> dict[str, str]:
-    """The tokens for the data of a task, and the paths that they are: OSMO numbers inputs, and those that other tasks
-    leave are also known by their task (``TaskSpec.parse`` of its src/utils/job/task.py).
+    """Returns the tokens for the data of a task, with their paths. OSMO numbers inputs; an input from another task also
+    has a token with that task's name (``TaskSpec.parse`` of OSMO's src/utils/job/task.py).
     """
     paths = {OUTPUT_TOKEN: OUTPUT}
     for index, item in enumerate(task.inputs):
@@ -46,18 +46,18 @@ def data_paths(task: Task) -> dict[str, str]:
 
 
 def is_mounted(task: Task, folder: str) -> bool:
-    """Whether a path of the node is mounted at a folder, or at one above it."""
+    """Whether a path of the node is mounted at a folder, or at a folder above."""
     return is_below((mount.rpartition(":")[2] for mount in task.volumeMounts), folder)
 
 
 def is_below(mounts: Iterable[str], folder: str) -> bool:
-    """Whether a folder is one of these paths, or lies below one."""
+    """Whether a folder is one of these paths, or below one."""
     paths = map(posixpath.normpath, mounts)
     return any(folder == path or folder.startswith(f"{path.rstrip('/')}/") for path in paths)
 
 
 def filled(data: Any, values: Mapping[str, str]) -> Any:
-    """Plain data with the values of tokens in all its text; a token without a value stays."""
+    """Returns plain data with the values of tokens filled in; a token without a value stays."""
     if isinstance(data, str):
         return TOKEN.sub(lambda found: values.get(_key(found[2]), found[0]), data) if "{{" in data else data
     if isinstance(data, dict):
@@ -66,7 +66,7 @@ def filled(data: Any, values: Mapping[str, str]) -> Any:
 
 
 def texts(data: Any) -> Iterator[str]:
-    """Every text in plain data that is no key."""
+    """Yields every text in plain data, except keys."""
     if isinstance(data, str):
         yield data
     elif isinstance(data, (dict, list)):
@@ -80,41 +80,41 @@ def _key(token: str) -> str:
 
 
 MAX_BYTES = 1024 * 1024
-"""What all values of a ConfigMap may have together (Kubernetes, pkg/apis/core/validation)."""
+"""Limit for all values of a ConfigMap together, in bytes (Kubernetes, pkg/apis/core/validation)."""
 _MAX_WRITTEN = 192 * 1024
-"""Characters of JSON that files share in a ConfigMap: client-side ``kubectl apply``, which Argo CD uses too, keeps the
-whole object in an annotation, and annotations have 256 KiB at the most. A larger file has a ConfigMap of its own.
+"""Most characters of JSON that files share in a ConfigMap; a larger file has its own. Client-side ``kubectl apply``,
+which Argo CD uses too, keeps the whole object in an annotation, and annotations have at most 256 KiB.
 """
 READ, RUN = 0o644, 0o755
-"""Modes of files: OSMO's own, which are what a Secret's files have, and of what is executable in the repository."""
+"""Modes of files: OSMO's own mode, also for files of a Secret, and the mode of files executable in the repository."""
 _VOLUMES = {READ: "task-files", RUN: "task-programs"}
 _STRANGE = late_pattern(r"[^-._A-Za-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
 class TaskFile:
-    """A file that a task finds in its container."""
+    """A file in the container of a task."""
 
     path: str
-    """Where, with tokens in place."""
+    """Path of the file, with tokens not filled in."""
     content: bytes
-    """What is in it, with tokens in place."""
+    """Content of the file, with tokens not filled in."""
     mode: int = READ
     is_text: bool = True
-    """Whether tokens in it are filled in: those of base64 are not, and what is no UTF-8 has none."""
+    """Whether tokens in the content are filled in: not in base64, and not in bytes that are not UTF-8."""
 
     @property
     def identity(self) -> list[str]:
-        """What tells it from other files."""
+        """Properties that distinguish the file from other files."""
         return [self.path, _digest(self.content), f"{self.mode:o}"]
 
     @property
     def tokens(self) -> frozenset[str]:
-        """The tokens in what is in it."""
+        """Tokens in the content."""
         return _tokens(self.content) if self.is_text else frozenset()
 
     def with_values(self, values: Mapping[str, str]) -> TaskFile:
-        """The file with the values of tokens in it."""
+        """Returns the file with the values of tokens filled in."""
         content = filled(self.content.decode("utf-8"), values).encode("utf-8") if self.tokens else self.content
         return TaskFile(normal(filled(self.path, values)), content, self.mode, self.is_text)
 
@@ -130,7 +130,7 @@ def _tokens(content: bytes) -> frozenset[str]:
 
 
 def task_file(file: File, workflow: str, local_files: Mapping[str, LocalFile]) -> TaskFile | None:
-    """What a file of the workflow that stands at the path ``workflow`` is; None where it cannot be told."""
+    """Returns the content and mode of a file that the workflow at the path ``workflow`` names; None if unknown."""
     if file.localpath is not None:
         local = local_files.get(local_path(workflow, file.localpath))
         if local is None:
@@ -145,7 +145,7 @@ def task_file(file: File, workflow: str, local_files: Mapping[str, LocalFile]) -
 
 
 def _decoded(written: bytes) -> bytes | None:
-    """The bytes that base64 stands for, blanks and line breaks aside; None where it is none."""
+    """Decodes base64, without blanks and line breaks; None if it is invalid."""
     try:
         return base64.b64decode(b"".join(written.split()), validate=True)
     except (binascii.Error, ValueError):
@@ -154,7 +154,7 @@ def _decoded(written: bytes) -> bytes | None:
 
 @lru_cache(maxsize=64)
 def is_text(content: bytes) -> bool:
-    """Whether bytes are UTF-8, without the one character that no text of a container has."""
+    """Whether bytes are UTF-8 without the NUL character, which no text of a container has."""
     try:
         return "\0" not in content.decode("utf-8")
     except UnicodeDecodeError:
@@ -162,12 +162,12 @@ def is_text(content: bytes) -> bool:
 
 
 def normal(path: str) -> str:
-    """The one spelling of an absolute path."""
+    """Returns the normal spelling of an absolute path."""
     return "/" + posixpath.normpath(path).lstrip("/")
 
 
 def fits_annotation(content: bytes) -> bool:
-    """Whether client-side ``kubectl apply`` takes a ConfigMap with this file alone."""
+    """Whether client-side ``kubectl apply`` accepts a ConfigMap with only this file."""
     return _written(content) <= _MAX_WRITTEN
 
 
@@ -177,10 +177,10 @@ class FileMaps:
 
     maps: tuple[FileMap, ...]
     _places: dict[tuple[str, bytes], tuple[int, str]]
-    """Which of them a file is in, and its key there, by how its path ends and what is in it."""
+    """Index of the ConfigMap of each file, and its key there, by the end of the file's path and its content."""
 
     def mounted(self, spec: dict[str, Any], files: Sequence[TaskFile]) -> dict[str, Any]:
-        """The spec of a pod with these files, each mounted alone: what else the image has in its folder stays."""
+        """Returns the spec of a pod with these files, each mounted alone, so that the image's other files stay."""
         volumes: dict[str, dict[str, Any]] = {}
         mounts = []
         for file in files:
@@ -192,7 +192,7 @@ class FileMaps:
 
 
 def file_maps(gang: str, files: Iterable[TaskFile]) -> FileMaps:
-    """ConfigMaps for the files of a gang, in their order; a file that several tasks have is in them once."""
+    """Returns ConfigMaps for the files of a gang, in order. A file of several tasks is stored once."""
     different = list(dict.fromkeys((_base(file), file.content) for file in files))
     keys = distinct([(f"{_digest(content)}/{base}", base) for base, content in different])
     maps: list[FileMap] = []
@@ -212,7 +212,7 @@ def file_maps(gang: str, files: Iterable[TaskFile]) -> FileMaps:
 def with_mounts(
     spec: dict[str, Any], volumes: Iterable[dict[str, Any]], mounts: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
-    """The spec of a pod with further volumes, and its first container, which is the task's, with their mounts."""
+    """Returns the spec of a pod with further volumes, and their mounts in its first container, the task's own."""
     if not mounts:
         return spec
     first, *others = spec["containers"]
@@ -221,12 +221,12 @@ def with_mounts(
 
 
 def _base(file: TaskFile) -> str:
-    """The last part of its path as a key of a ConfigMap, which may not begin with two dots."""
+    """Returns the last part of a path as a key of a ConfigMap, which may not begin with two dots."""
     return _STRANGE.sub("-", posixpath.basename(file.path)).lstrip(".")[-200:] or "file"
 
 
 def _written(content: bytes) -> int:
-    """Characters of JSON: what kubectl keeps of it."""
+    """Returns how many characters of JSON kubectl keeps of a content."""
     if is_text(content):
         return len(json.dumps(content.decode("utf-8"), ensure_ascii=False).encode("utf-8"))
     return len(content) * 4 // 3 + 4

@@ -1,10 +1,8 @@
-"""A task and its resource in, the spec of their pod out, as data; how long it may run, and what exit codes make of it.
+"""Builds the spec of a task's pod as data, from the task and its resource, with its deadline and its exit actions.
 
-The names of a gang and of its pods end in a hash of what is made here, so it knows none of them, and has no field
-that is left out of the manifest.
-
-Timeouts and exit actions mean what they mean in OSMO (src/utils/job/workflow.py, jobs.py of its repository). A Job's
-podFailurePolicy is what Kubernetes has for exit actions.
+The names of a gang and of its pods end in a hash of this data. So the data has no such name, and no field that the
+manifest leaves out. Timeouts and exit actions mean what they mean in OSMO (src/utils/job/workflow.py, jobs.py of its
+repository). Kubernetes expresses exit actions in the podFailurePolicy of a Job.
 """
 
 from __future__ import annotations
@@ -33,11 +31,11 @@ _FILLED_IN = tuple(
     {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
     for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 )
-"""What an API server adds to every pod (Kubernetes 1.35, plugin/pkg/admission/defaulttolerationseconds)."""
+"""Tolerations that an API server adds to every pod (Kubernetes 1.35, plugin/pkg/admission/defaulttolerationseconds)."""
 
 
 def pod_spec(task: Task, resource: Resource, scheduler: str, priority_class: str, nodes: Nodes) -> dict[str, Any]:
-    """The ``PodSpec``, as data, of what ``task`` runs and asks for; ``nodes`` is what its pool says of them."""
+    """Returns the ``PodSpec``, as data, for what ``task`` runs and asks for. ``nodes`` is the pool's rule for nodes."""
     mounted = [*_mounted(task)]
     spec: dict[str, Any] = {
         "schedulerName": scheduler,
@@ -59,7 +57,7 @@ def pod_spec(task: Task, resource: Resource, scheduler: str, priority_class: str
 
 
 def _mounted(task: Task) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """The folders of nodes and the secrets that a task finds in its container: each as a volume, and its mount."""
+    """Yields a volume and its mount for each folder of the node and each secret in a task's container."""
     for index, mount in enumerate(task.volumeMounts):
         node, path = mount.partition(":")[0], mount.rpartition(":")[2]
         yield {"name": f"host-{index}", "hostPath": {"path": node}}, {"name": f"host-{index}", "mountPath": path}
@@ -70,12 +68,12 @@ def _mounted(task: Task) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
 
 
 def mounted_secrets(task: Task) -> dict[str, str]:
-    """The credentials of a task that are folders in its container, by name; the others are variables."""
+    """Returns the credentials of a task that are folders in its container, by name; the others are variables."""
     return {name: value for name, value in task.credentials.items() if isinstance(value, str)}
 
 
 def tolerated(written: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Tolerations, and those that a server would add: kubectl and Argo CD compare the list as a whole in each apply."""
+    """Adds the tolerations that a server would add: kubectl and Argo CD compare the whole list in each apply."""
     every = (None, "")
     keys = [known.get("key") for known in written if known.get("effect") in (*every, "NoExecute")]
     return [*written, *(item for item in _FILLED_IN if not any(key in (*every, item["key"]) for key in keys))]
@@ -107,20 +105,20 @@ def _variables(task: Task) -> Iterator[dict[str, Any]]:
 
 
 def _hiding(task: Task, resource: Resource) -> Iterator[dict[str, Any]]:
-    """What hides a node's GPUs from a task that asks for none: ``to_pod_container`` of OSMO (src/utils/job/task.py)."""
+    """Yields a variable that hides GPUs from tasks without any (``to_pod_container``, OSMO's src/utils/job/task.py)."""
     own = (name for keys in task.credentials.values() if isinstance(keys, dict) for name in keys)
     if not resource.asks.gpu and VISIBLE_DEVICES not in (*task.environment, *own):
         yield {"name": VISIBLE_DEVICES, "value": ""}
 
 
 def with_output(spec: dict[str, Any]) -> dict[str, Any]:
-    """The spec of a pod with a folder for what it leaves, which is gone with the pod."""
+    """Returns the spec of a pod with a folder for output, which is deleted with the pod."""
     volume = {"name": "task-output", "emptyDir": dict[str, str]()}
     return with_mounts(spec, [volume], [{"name": volume["name"], "mountPath": OUTPUT}])
 
 
 def away_from(hosts: Iterable[str]) -> dict[str, Any]:
-    """The affinity of a pod that keeps away from nodes, by their host names."""
+    """Returns the affinity that keeps a pod away from nodes with these host names."""
     condition = {"key": _HOSTNAME, "operator": "NotIn", "values": list(dict.fromkeys(hosts))}
     terms = {"nodeSelectorTerms": [{"matchExpressions": [condition]}]}
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
@@ -132,7 +130,7 @@ _LISTS_OF_CONTAINERS = ("env", "volumeMounts", "command", "args")
 
 
 def member_of(fleet: Fleet, workflow: FleetWorkflow, task: FleetTask) -> Member:
-    """The pod of a task, as without its pod templates where they make none, which check.task_platforms refuses."""
+    """Returns the pod of a task. Ignores pod templates that make no valid pod; check.task_platforms refuses these."""
     if task.platform.is_plain:
         return Member(task.name, task.asks.gpu, spec=own_spec(fleet, workflow, task))
     pod = on_platform(task, own_spec(fleet, workflow, task)).data
@@ -150,17 +148,17 @@ def member_of(fleet: Fleet, workflow: FleetWorkflow, task: FleetTask) -> Member:
 
 
 def own_spec(fleet: Fleet, workflow: FleetWorkflow, task: FleetTask) -> dict[str, Any]:
-    """What the task, its resource and the nodes of its platform say."""
+    """Returns the spec by the task, its resource and the nodes of its platform."""
     priority_class = getattr(fleet.config.priorityClasses, workflow.priority)
     scheduler = workflow.pool.backend.scheduler_name
     return pod_spec(task.spec, task.resource.spec, scheduler, priority_class, task.platform.nodes)
 
 
 def on_platform(task: FleetTask, spec: dict[str, Any]) -> Merged:
-    """The pod of a task, of which ``spec`` is its own, with metadata where pod templates have any.
+    """Returns the pod of a task, with metadata if pod templates have any; ``spec`` is the task's own spec.
 
-    OSMO leaves amounts, and hosts that a task keeps away from, to pod templates. Here amounts hold of which templates
-    say nothing, and such hosts beside what they say of nodes.
+    OSMO leaves amounts, and hosts that a task avoids, to pod templates. Here the task's amounts hold if templates say
+    nothing of them, and the avoided hosts are added to the templates' rules for nodes.
     """
     own = {name: part for name, part in spec.items() if name != "affinity"}
     own["containers"] = [_without(spec["containers"][0], task.template.amounts_of(task.container))]
@@ -179,7 +177,7 @@ def on_platform(task: FleetTask, spec: dict[str, Any]) -> Merged:
 
 
 def _without(container: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """A container that does not ask for certain resources itself."""
+    """Returns a container without its own requests for certain resources."""
     amounts: dict[str, str] = container.get("resources", {}).get("limits", {})
     left = {name: value for name, value in amounts.items() if name not in names}
     if left == amounts:
@@ -189,7 +187,7 @@ def _without(container: dict[str, Any], names: Collection[str]) -> dict[str, Any
 
 
 def _without_empty_values(container: dict[str, Any]) -> dict[str, Any]:
-    """An API server leaves the empty value of a variable out, and kubectl would add it for ever."""
+    """Removes empty values of variables: an API server leaves them out, and kubectl would add them in each apply."""
     if not any(item.get("value") == "" for item in container.get("env", [])):
         return container
     variables = ({k: v for k, v in item.items() if (k, v) != ("value", "")} for item in container["env"])
@@ -197,7 +195,7 @@ def _without_empty_values(container: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_pod(spec: dict[str, Any]) -> bool:
-    """Whether a spec is so shaped that more can be put into it."""
+    """Whether the shape of a spec allows adding more to it."""
     containers = spec.get("containers")
     if not isinstance(containers, list) or not containers or not isinstance(spec.get("affinity", {}), dict):
         return False
@@ -211,8 +209,8 @@ def is_pod(spec: dict[str, Any]) -> bool:
 
 
 def _both(affinity: dict[str, Any] | None, away: dict[str, Any]) -> dict[str, Any]:
-    """An affinity of pod templates, and beside each of its terms for nodes the one that keeps away from hosts. What is
-    not as an API server has it stays as it is: check.task_platforms refuses it.
+    """Adds to each node term of a pod template's affinity the condition that avoids hosts. An affinity that an API
+    server would not have stays as it is: check.task_platforms refuses it.
     """
     own = (affinity or {}).get("nodeAffinity") or {}
     required = (own.get(_REQUIRED) or {}) if isinstance(own, dict) else None
@@ -232,7 +230,7 @@ def _with(term: Any, condition: dict[str, Any]) -> Any:
 
 
 def _mount(spec: dict[str, Any], task: FleetTask) -> None:
-    """The paths of nodes that its platform mounts into every task, but where something is mounted already."""
+    """Mounts the node paths that the platform mounts into every task, unless something is mounted there already."""
     container = spec["containers"][0]
     there = {mount.get("mountPath") for mount in container.get("volumeMounts", []) if isinstance(mount, dict)}
     wanted = [path for path in task.platform.spec.default_mounts if path not in there]
@@ -246,7 +244,7 @@ def _mount(spec: dict[str, Any], task: FleetTask) -> None:
 
 
 CODES = range(1, 256)
-"""The codes that a container can fail with; those above are OSMO's own."""
+"""Codes with which a container can fail; larger codes are OSMO's own."""
 _UNITS = {
     "d": Fraction(86400),
     "h": Fraction(3600),
@@ -258,15 +256,15 @@ _UNITS = {
 _NUMBER = late_pattern(r"([0-9]+)(d|h|m|s|ms|us)")
 _ISO = late_pattern(r"P(?:([0-9]+)D)?(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+(?:\.[0-9]+)?)S)?)?")
 _EVICTED = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
-"""A pod that its node or an eviction took away is made anew, as often as it takes."""
+"""Rule that recreates a pod as often as needed, if its node or an eviction took the pod away."""
 _KILLED = (137, 143)
-"""The codes of containers that SIGKILL and SIGTERM end. KAI preempts a pod by deleting it, and gives it the condition
+"""Codes of containers that SIGKILL and SIGTERM end. KAI preempts a pod by deleting it, and gives the pod the condition
 DisruptionTarget only with ``--update-pod-eviction-condition``, which is off by default (default_evictor.go, 0.17).
 """
 
 
 def seconds(duration: str | int | float) -> int:
-    """Whole seconds, rounded up, of a time as OSMO reads it: a number and its unit, seconds, or ISO 8601."""
+    """Returns whole seconds, rounded up, of a time as OSMO reads it: a number and its unit, seconds, or ISO 8601."""
     if not isinstance(duration, str):
         return math.ceil(duration)
     if found := _NUMBER.fullmatch(duration):
@@ -278,7 +276,7 @@ def seconds(duration: str | int | float) -> int:
 
 
 def deadline(timeout: Timeout, pool: PoolSpec) -> dict[str, int]:
-    """What ends a pod after the time of its workflow, else of its pool, whose maximum bounds its default; 0: none."""
+    """Returns what ends a pod after its workflow's time, else its pool's default, at most its maximum; 0: nothing."""
     most = seconds(pool.max_exec_timeout or 0) or MAX_COUNT
     limit = seconds(timeout.exec_timeout or 0) or min(seconds(pool.default_exec_timeout or 0) or most, most)
     return {} if limit >= MAX_COUNT else {"activeDeadlineSeconds": limit}
@@ -286,23 +284,23 @@ def deadline(timeout: Timeout, pool: PoolSpec) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class CodeRange:
-    """Exit codes from ``first`` to ``last``, and the action that they are written for."""
+    """Exit codes from ``first`` to ``last``, with their action."""
 
     action: str
-    """As it is written."""
+    """Action, as written in the file."""
     text: str
-    """As it is written: 1-10."""
+    """Range, as written in the file: 1-10."""
     first: int
     last: int
 
     @property
     def does(self) -> str:
-        """COMPLETE, FAIL or RESCHEDULE."""
+        """The action in capitals: COMPLETE, FAIL or RESCHEDULE."""
         return self.action.upper()
 
 
 def code_ranges(actions: Mapping[str, str | int]) -> tuple[CodeRange, ...]:
-    """All ranges of exit codes as they are written; of two that hold one code the first counts."""
+    """Returns all ranges of exit codes as written; if two ranges have the same code, the first one counts."""
     found = []
     for action, codes in actions.items():
         for text in str(codes).split(","):
@@ -312,7 +310,7 @@ def code_ranges(actions: Mapping[str, str | int]) -> tuple[CodeRange, ...]:
 
 
 def actions_by_code(ranges: Iterable[CodeRange]) -> dict[int, CodeRange]:
-    """What is written for each exit code of a container, 0 included, as far as anything is."""
+    """Returns the range of each exit code of a container, 0 included; leaves out codes without a range."""
     found: dict[int, CodeRange] = {}
     for item in ranges:
         for code in range(item.first, min(item.last, CODES[-1]) + 1):
@@ -321,8 +319,8 @@ def actions_by_code(ranges: Iterable[CodeRange]) -> dict[int, CodeRange]:
 
 
 def rescheduled(task: Task, pool: PoolSpec, *, is_preemptible: bool = False) -> tuple[int, ...]:
-    """The codes with which a container fails and is to run again; the pool's actions come after those of the task.
-    Those of killed containers are among them where KAI may preempt the task, unless an action names them.
+    """Returns the codes after which a failed container runs again. Actions of the task come before actions of the pool.
+    If KAI may preempt the task, includes the codes of killed containers, unless an action names them.
     """
     ranges = (*code_ranges(task.exitActions), *code_ranges(pool.default_exit_actions))
     by_code = actions_by_code(ranges)
@@ -331,7 +329,7 @@ def rescheduled(task: Task, pool: PoolSpec, *, is_preemptible: bool = False) -> 
 
 
 def job(task: Task, pool: PoolSpec, retries: int, *, is_preemptible: bool = False) -> dict[str, Any]:
-    """The ``JobSpec`` of a task without template: ``retries`` count for codes that are rescheduled; others fail it."""
+    """Returns the ``JobSpec`` of a task without template: ``retries`` are for rescheduled codes; others fail it."""
     codes = rescheduled(task, pool, is_preemptible=is_preemptible)
     rules = list[dict[str, Any]]([_EVICTED])
     if 0 < len(codes) < len(CODES):

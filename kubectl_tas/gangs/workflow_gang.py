@@ -1,7 +1,7 @@
-"""The gang of a workflow's group: the tree that the topology requirements of its tasks make.
+"""Builds the gang of a workflow's group: the tree that the topology requirements of its tasks make.
 
-It follows OSMO's topology-aware scheduling proposal, steps 1 to 7. A SubGroup is known by its path of group names;
-tasks that lack a level which others use are padded with a preferred one.
+Follows OSMO's topology-aware scheduling proposal, steps 1 to 7. A path of group names identifies a SubGroup. A task
+that lacks a level which other tasks use is padded with a preferred level.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from kubectl_tas.resolve.topologies import Level
 from kubectl_tas.resolve.workflows import FleetGroup, FleetTask, FleetWorkflow, Requirement
 
 ANY = "zz-any"
-"""What a padded level's part of a path is called.
+"""Group name of a padded level in a path.
 
 KAI places SubGroups one after the other in the order of their names (``SubGroupOrderFn`` of
-pkg/scheduler/framework/session_plugins.go, 0.10 to 0.17) and takes none back, so those that could be anywhere must come
-last: else they take the domains that others need.
+pkg/scheduler/framework/session_plugins.go, 0.10 to 0.17) and takes none back. So SubGroups that fit anywhere must come
+last: otherwise they take domains that other SubGroups need.
 """
 
 
@@ -50,18 +50,18 @@ class Step(NamedTuple):
 
     group: str
     padded: bool = False
-    """True where the task does not ask for the level; a user's own group ``zz-any`` is another one."""
+    """Whether the task does not ask for the level; a user's own group ``zz-any`` is a different one."""
 
 
 _PADDED = Step(ANY, padded=True)
 Path = tuple[Step, ...]
 PlacedTask = tuple[Member, Sequence[Requirement]]
-"""A task, and its requirements from the coarsest level to the finest, one for a level at the most."""
+"""A task with its requirements, from the coarsest level to the finest, at most one for each level."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """What a group becomes, before it has a name: tokens are in place, and files are not mounted."""
+    """The gang of a group before it has a name: tokens are not filled in, and files are not mounted."""
 
     group: FleetGroup
     gang: Gang
@@ -71,7 +71,7 @@ class _Draft:
     tokens: tuple[frozenset[str], ...]
     """The tokens of each task."""
     content: str
-    """The canonical text of all that is emitted of it and cannot change while it runs."""
+    """Canonical text of everything that is written for the gang and cannot change while the gang runs."""
 
     @property
     def needs_run(self) -> bool:
@@ -82,12 +82,12 @@ class _Draft:
 def gangs_of_workflow(
     fleet: Fleet, workflow: FleetWorkflow, groups: Sequence[FleetGroup] | None = None
 ) -> Iterator[Gang]:
-    """The gangs of all groups of a workflow, or of some of them. Each is named by a hash of all that is emitted of it
-    and cannot change while it runs.
+    """Yields the gangs of all groups of a workflow, or of some groups. The name of a gang has a hash of everything that
+    is written for the gang and cannot change while the gang runs.
 
-    The hash is taken while tokens are in place, since what stands for some of them is made of the name. The id of a
-    workflow, which its groups share, is made of the contents of all of them: whoever writes below it finds nothing
-    that another version has left.
+    The hash is computed before tokens are filled in, since some values contain the name. All groups of a workflow share
+    an id, computed from the contents of all groups. So a task that writes below the id finds nothing of another
+    version.
     """
     drafts = [_draft(fleet, workflow, group) for group in (workflow.groups if groups is None else groups)]
     run = ""
@@ -161,7 +161,7 @@ def _files(fleet: Fleet, workflow: FleetWorkflow, task: FleetTask) -> tuple[Task
 
 
 def _finished(workflow: FleetWorkflow, draft: _Draft, run: str) -> Gang:
-    """The gang with its name, and all that is made of it."""
+    """Returns the gang with its name, its tokens filled in, and its files mounted."""
     name = pod_group(workflow.name, draft.group.name, f"{draft.content}{run}")
     if not any(draft.tokens) and not any(draft.files):
         return replace(draft.gang, name=name)
@@ -193,15 +193,15 @@ def _with_specs(gang: Gang, specs: Mapping[str, dict[str, Any]]) -> Gang:
 
 
 def _elsewhere(workflow: FleetWorkflow) -> dict[str, str]:
-    """Where a workflow runs, as far as its pool says it. In another namespace its gang is another one: KAI knows
-    PodGroups by their name alone. On another shard of the scheduler it would hold nodes that the shard does not see.
+    """Returns where a workflow runs, if its pool says so. In another namespace its gang is another one: KAI knows
+    PodGroups only by name. On another shard of the scheduler, the gang would hold nodes that the shard does not see.
     """
     where = {} if workflow.namespace == workflow.pool.backend.namespace else {"namespace": workflow.namespace}
     return where | workflow.pool.shard_labels
 
 
 def _identity(queue: str, gang: Gang) -> object:
-    """What makes a gang another one. The rest of a PodGroup may change while it runs, as by a newer release of KAI."""
+    """Returns what identifies a gang. The rest of a PodGroup may change while it runs, e.g. by a newer KAI release."""
 
     def labels(constraint: Constraint | None) -> object:
         return None if constraint is None or constraint.topology is None else [constraint.topology, *constraint.labels]
@@ -211,9 +211,9 @@ def _identity(queue: str, gang: Gang) -> object:
 
 
 def build(tasks: Sequence[PlacedTask], topology: str | None) -> Gang:
-    """The gang of ``tasks``, all of them needed, without a name; its SubGroups as tasks first name them.
+    """Returns the gang of ``tasks``, which are all needed, without a name; its SubGroups are in the order of the tasks.
 
-    Expects that tasks which name one group at one level agree on whether it is required.
+    Tasks that name one group at one level must agree on whether the group is required.
     """
     distinct = {id(asked): asked for _, asked in tasks}  # tasks of one resource share them
     levels = {requirement.depth: requirement.level for asked in distinct.values() for requirement in asked}
@@ -264,7 +264,7 @@ def build(tasks: Sequence[PlacedTask], topology: str | None) -> Gang:
 
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    """The levels that any task asks for, from the coarsest, and the groups that are required at them."""
+    """Levels that any task asks for, coarsest first, and the groups that are required at these levels."""
 
     topology: str | None
     depths: Sequence[int]
@@ -272,12 +272,12 @@ class _Tree:
     required: set[tuple[Level, str]]
 
     def path(self, asked: Sequence[Requirement]) -> Path:
-        """A task's leaf: a group for every level that any task uses."""
+        """Returns the leaf of a task: a group for every level that any task uses."""
         groups = {requirement.depth: Step(requirement.group) for requirement in asked}
         return tuple(groups.get(depth, _PADDED) for depth in self.depths)
 
     def along(self, chain: Path) -> Constraint | None:
-        """The finest required level of a chain, and the finest preferred one below it; None for an empty one."""
+        """Returns the finest required level of a chain, and the finest preferred one below; None for an empty chain."""
         required: Level | None = None
         preferred: Level | None = None
         for level, step in zip(self.levels, chain, strict=False):
@@ -288,7 +288,7 @@ class _Tree:
         return Constraint(self.topology, required, preferred) if chain else None
 
     def at(self, path: Path) -> Constraint:
-        """The level at the end of ``path``; a padded one is preferred."""
+        """Returns the level at the end of ``path``; a padded level is preferred."""
         level, step = self.levels[len(path) - 1], path[-1]
         if not step.padded and (level, step.group) in self.required:
             return Constraint(self.topology, level, None)
@@ -296,7 +296,7 @@ class _Tree:
 
 
 def name_paths(paths: Sequence[Path]) -> dict[Path, str]:
-    """A name for each path: its groups joined with '-'; with a hash where two paths would share a name."""
+    """Returns a name for each path: its groups joined with '-', and a hash if two paths would share a name."""
     plain = {path: _label(path, "-".join(step.group for step in path)) for path in paths}
     uses = Counter(plain.values())
     names: dict[Path, str] = {path: name for path, name in plain.items() if uses[name] == 1}
@@ -313,7 +313,7 @@ def name_paths(paths: Sequence[Path]) -> dict[Path, str]:
 
 
 def _label(path: Path, name: str) -> str:
-    """``name`` cut to what a label holds; a padded one so that it still comes behind its siblings."""
+    """Cuts ``name`` to the length of a label; the name of a padded path still sorts behind its siblings."""
     if path[-1].padded and len(name) > MAX_LABEL:
         return f"{ANY}-{digest(name)}"
     return shorten(name)

@@ -1,5 +1,5 @@
-"""The gang of a Kubernetes workload: what KAI's podgrouper makes of it, or what the tool makes; where its pods are, and
-for how long it waits by the annotations that KAI reads.
+"""Builds the gang of a Kubernetes workload, as KAI's podgrouper or this tool makes it. Also finds the segments of pods,
+and how long the gang waits by the annotations that KAI reads.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from kubectl_tas.resolve.placement import ROOT, LevelAnnotation, Placement, Repl
 
 
 def whole_placement(workload: FleetWorkload) -> tuple[Placement | None, tuple[LevelAnnotation, ...]]:
-    """The placement of a workload's gang as a whole, and the levels that it cannot say.
+    """Returns the placement of a workload's gang as a whole, and the levels that this placement cannot express.
 
-    Where all pods are of one template, and nothing is placed apart, what the template asks for holds for the whole.
+    If all pods have one template and nothing is placed apart, the template's placement holds for the whole gang.
     """
     if is_placed_as_a_whole(workload):
         only = next((item for item in workload.replicas if item.replicas), workload.replicas[0])
@@ -40,7 +40,7 @@ def whole_placement(workload: FleetWorkload) -> tuple[Placement | None, tuple[Le
 
 
 def is_placed_as_a_whole(workload: FleetWorkload) -> bool:
-    """Whether what a template asks for is asked for all pods."""
+    """Whether the placement of a template holds for all pods."""
     templates = {item.path for item in workload.replicas if item.replicas or len(workload.replicas) == 1}
     if len(templates) != 1 or (workload.is_owned and podgrouper.has_sub_groups(workload)):
         return False
@@ -56,13 +56,13 @@ def places_parts(workload: FleetWorkload) -> bool:
 
 
 def part_placement(workload: FleetWorkload, item: ReplicaType) -> Placement | None:
-    """The placement of the SubGroup of a replica type; of a JobSet that of each of its jobs."""
+    """Returns the placement of a replica type's SubGroup; for a JobSet, of each of its jobs."""
     return item.placement if places_parts(workload) else None
 
 
 def placed(workload: FleetWorkload) -> dict[KeyPath, Placement | None]:
-    """What the annotations that KAI reads must ask for, by the path at which they stand. Where nothing is asked for
-    as a whole, not even a topology may be named there: KAI never places a PodGroup with a topology and no level.
+    """Returns the placement that the annotations which KAI reads must ask for, by path. If the gang has no placement as
+    a whole, these annotations may not even name a topology: KAI never places a PodGroup with a topology and no level.
     """
     if not podgrouper.is_made_by_kai(workload):
         return {}
@@ -76,9 +76,9 @@ def placed(workload: FleetWorkload) -> dict[KeyPath, Placement | None]:
 
 
 Path = tuple[str, ...]
-"""What a SubGroup and those above it would like to be called, from the top."""
+"""Preferred names of a SubGroup and the SubGroups above, from the top."""
 Draft = tuple[Path, SubGroup]
-"""A SubGroup, whose name and parent are yet to be given."""
+"""A SubGroup that has no final name and parent yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +87,17 @@ class PodSegment:
 
     replica_type: str
     segment: str
-    """Name of its SubGroup."""
+    """Name of the segment's SubGroup."""
     indices: tuple[int, int]
-    """The lowest and the highest index in it."""
+    """Lowest and highest index in the segment."""
     index_label: str
-    """The label that holds the pod's index."""
+    """Label that holds the pod's index."""
 
 
 def gang_of(fleet: Fleet, workload: FleetWorkload) -> Gang:
-    """The gang that a workload is in with all others that share it; of a LeaderWorkerSet, that of one of its groups.
+    """Returns the gang that a workload shares with others or has alone; for a LeaderWorkerSet, the gang of one group.
 
-    Where nobody knows its PodGroup, all its pods, of which nobody knows how many are needed.
+    If the PodGroup is unknown, returns all pods of the workload without a minimum.
     """
     shared = workload.shared_gang
     gang = (
@@ -110,7 +110,7 @@ def gang_of(fleet: Fleet, workload: FleetWorkload) -> Gang:
 
 
 def own_gang(workload: FleetWorkload) -> Gang:
-    """The gang of a workload's own pods; of a LeaderWorkerSet, that of one of its groups."""
+    """Returns the gang of a workload's own pods; for a LeaderWorkerSet, the gang of one group."""
     types, minimums, needed_parts = workload.replicas, podgrouper.minimums(workload), None
     if not podgrouper.is_one_pod_group(workload):
         types, minimums = tuple(replace(item, replicas=1, indices=1) for item in types), [1]
@@ -135,7 +135,7 @@ def own_gang(workload: FleetWorkload) -> Gang:
 
 
 def shared_gang(workloads: Sequence[FleetWorkload]) -> Gang:
-    """The gang of all ``workloads``, which share one: a SubGroup for each, with its own below it."""
+    """Returns the gang that all ``workloads`` share: a SubGroup for each, above the workload's own SubGroups."""
     parts: list[SubGroup] = []
     owns = [own_gang(workload) for workload in workloads]
     for workload, own in zip(workloads, owns, strict=True):
@@ -152,13 +152,13 @@ def shared_gang(workloads: Sequence[FleetWorkload]) -> Gang:
 
 
 def member(workload: FleetWorkload) -> str:
-    """The SubGroup that a workload is in the gang that it shares."""
+    """Returns the SubGroup of a workload in its shared gang."""
     shared = workload.shared_gang
     return shared.sub_groups[workload.file_name, ""] if shared else names.as_label(workload.file_name)
 
 
 def sub_group(workload: FleetWorkload, item: ReplicaType) -> str | None:
-    """The SubGroup of a replica type; None where it has none."""
+    """Returns the SubGroup of a replica type; None if the replica type has none."""
     own = podgrouper.part_name(workload, item) if podgrouper.has_sub_groups(workload) else None
     if workload.shared_gang is None:
         return own
@@ -166,12 +166,12 @@ def sub_group(workload: FleetWorkload, item: ReplicaType) -> str | None:
 
 
 def segments_of_pods(items: Iterable[FleetWorkload], index: int) -> list[tuple[FleetWorkload, PodSegment]]:
-    """Where the pods with ``index`` of several workloads are."""
+    """Returns the segments of the pods with ``index`` in several workloads."""
     return [(item, found) for item in items for found in segments_of_pod(item, index)]
 
 
 def segments_of_pod(workload: FleetWorkload, index: int) -> Iterator[PodSegment]:
-    """Where the pods with ``index`` are, for each replica type with segments; nothing where no segment has it."""
+    """Yields the segment of the pod with ``index`` for each replica type whose segments have this index."""
     leads = podgrouper.row(workload).leads_segments
     for item, minimum in zip(workload.replicas, podgrouper.minimums(workload), strict=True):
         segments = item.segments
@@ -192,7 +192,7 @@ def segments_of_pod(workload: FleetWorkload, index: int) -> Iterator[PodSegment]
 
 
 def _segment_name(workload: FleetWorkload, item: ReplicaType, number: int) -> str:
-    """The SubGroup of a segment; of those that are too many to be listed, what it would be called."""
+    """Returns the SubGroup of a segment; if segments are too many to list, the name that the SubGroup would have."""
     leads = podgrouper.row(workload).leads_segments
     if not workload.lists_segments:
         return f"segment-{number}" if leads else names.as_label(f"{item.name}-{number}")
@@ -204,7 +204,7 @@ def _segment_name(workload: FleetWorkload, item: ReplicaType, number: int) -> st
 
 
 def _replica_type(workload: FleetWorkload, item: ReplicaType, minimum: int, *, divided: bool) -> Iterator[Draft]:
-    """The SubGroup of a replica type; where it is ``divided``, with its segments below it."""
+    """Yields the SubGroup of a replica type and, if ``divided``, the SubGroups of its segments."""
     name = sub_group(workload, item) or item.name
     segments = item.segments if divided and workload.lists_segments else None
     mandatory = podgrouper.mandatory(workload, item, minimum)
@@ -225,7 +225,7 @@ def _replica_type(workload: FleetWorkload, item: ReplicaType, minimum: int, *, d
 
 
 def _jobs(workload: FleetWorkload) -> Iterator[Draft]:
-    """The SubGroups of a JobSet: its replicated jobs, and below each one for each of its jobs."""
+    """Yields the SubGroups of a JobSet: its replicated jobs, and below each a SubGroup for each of its jobs."""
     for item, least in zip(workload.replicas, podgrouper.job_minimums(workload), strict=True):
         name, pods = podgrouper.part_name(workload, item), item.replicas // max(1, item.jobs)
         whole = SubGroup("", item.replicas, item.jobs * least, item.replicas * item.gpus, needs_all_parts=True)
@@ -248,7 +248,7 @@ def _segment(one: Segment, item: ReplicaType, segments: Segments | None) -> SubG
 
 
 def _group(workload: FleetWorkload) -> Iterator[Draft]:
-    """The SubGroups of one group of a LeaderWorkerSet: without segments the leader and the workers."""
+    """Yields the SubGroups of one group of a LeaderWorkerSet; without segments, the leader and the workers."""
     leader, workers = workload.replicas
     least, minimum = podgrouper.minimums(workload)
     ((path, first),) = _replica_type(workload, leader, least, divided=False)
@@ -264,7 +264,7 @@ def _group(workload: FleetWorkload) -> Iterator[Draft]:
 
 
 def _group_segments(workers: ReplicaType, segments: Segments, lead: Draft) -> Iterator[Draft]:
-    """The segments, and the leader: apart from them, or in the first one, beside the workers of that."""
+    """Yields the segments and the leader: the leader is apart, or in the first segment with that segment's workers."""
     path, leader = lead
     below: list[Draft] = []
     if segments.leader_excluded:
@@ -290,7 +290,7 @@ def _constraint(placement: Placement | None) -> Constraint | None:
 
 
 def _named(drafts: Iterable[Draft]) -> tuple[SubGroup, ...]:
-    """The SubGroups with no name twice. Replica types keep theirs, their segments give way."""
+    """Returns the SubGroups with unique names. Replica types keep their names, segments give way."""
     drafts = list(drafts)
     paths = sorted((path for path, _ in drafts), key=len)
     wanted = [("/".join(path), path[-1] if len(path) == 1 else names.as_label(path[-1])) for path in paths]
@@ -304,14 +304,14 @@ class Batch:
 
     template: ReplicaType
     sub_group: str | None
-    """None: they are in none."""
+    """Name of the pods' SubGroup; None if the pods are in none."""
     pods: int
 
 
 def batches(workload: FleetWorkload, gang: Gang) -> Iterator[Batch]:
-    """All pods of a workload's own gang, by replica type and then by index; ``gang`` is what ``own_gang`` makes of it.
+    """Yields all pods of a workload's own gang, by replica type, then by index. ``gang`` is what ``own_gang`` returns.
 
-    Where each pod has a PodGroup of its own, it is one pod.
+    If each pod has its own PodGroup, yields one pod for each replica type.
     """
     is_shared = podgrouper.is_one_pod_group(workload)
     for item in workload.replicas:
@@ -326,12 +326,12 @@ def batches(workload: FleetWorkload, gang: Gang) -> Iterator[Batch]:
 
 
 def leaves(workload: FleetWorkload, gang: Gang) -> Iterator[tuple[SubGroup, ReplicaType]]:
-    """The SubGroups that have pods of a workload's own gang, each with the replica type of those."""
+    """Yields the SubGroups that have pods of a workload's own gang, each with the replica type of its pods."""
     return ((part, item) for item in workload.replicas for part in _leaves_of(workload, gang, item))
 
 
 def _leaves_of(workload: FleetWorkload, gang: Gang, item: ReplicaType) -> Sequence[SubGroup]:
-    """The SubGroups that have the pods of a replica type, in the order of their indices."""
+    """Returns the SubGroups that have the pods of a replica type, in the order of the pods' indices."""
     if podgrouper.row(workload).leads_segments:  # segments stand side by side, and the leader has index 0
         own = ((part.indices or (0, 0), part) for part in gang.leaves)
         return [part for span, part in sorted(own, key=lambda pair: pair[0]) if (span == (0, 0)) == item.is_leader]
@@ -341,8 +341,8 @@ def _leaves_of(workload: FleetWorkload, gang: Gang, item: ReplicaType) -> Sequen
 
 
 def waits(workload: FleetWorkload, name: str) -> Iterator[tuple[KeyPath, str]]:
-    """Where a workload says for how long its gang waits, in the annotation ``name``, and what it says there. First
-    the places that KAI reads, of which it takes the first.
+    """Yields where a workload says in the annotation ``name`` how long its gang waits, and the text there. The places
+    that KAI reads come first; KAI takes the first of them.
     """
     metadata = {ROOT: workload.declared.spec.metadata.annotations}
     metadata |= dict(item.job_annotations for item in workload.replicas if item.job_annotations)
@@ -354,12 +354,12 @@ def waits(workload: FleetWorkload, name: str) -> Iterator[tuple[KeyPath, str]]:
 
 
 def reads_wait(workload: FleetWorkload, path: KeyPath) -> bool:
-    """Whether KAI reads an annotation of ``waits``: on what makes the PodGroup's pods, and on the pods themselves."""
+    """Whether KAI reads an annotation of ``waits``: on the object that makes the pods, or on the pods themselves."""
     return path[:-1] in (podgrouper.row(workload).placed_at, *(item.annotations_path for item in workload.replicas))
 
 
 def wait(workload: FleetWorkload, name: str, feature: Feature) -> str | None:
-    """The duration of that name that the PodGroup of a workload has, as Go writes it; None where it has none."""
+    """Returns the duration of that name in the workload's PodGroup, as Go writes it; None if the PodGroup has none."""
     if not workload.pool.backend.has(feature):
         return None
     read = (durations.parse(text) for path, text in waits(workload, name) if reads_wait(workload, path))

@@ -1,1 +1,1 @@
-"""What a cluster says: read through kubectl, or from a file with the same JSON."""
+"""Reads what a cluster says, through kubectl or from a file with the same JSON."""

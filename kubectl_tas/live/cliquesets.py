@@ -1,4 +1,4 @@
-"""Grove's objects of a cluster in; its sets, its cluster topologies and what is scheduled of each set out."""
+"""Reads Grove's objects of a cluster: its sets, its cluster topologies, and how many pods of each set have nodes."""
 
 from __future__ import annotations
 
@@ -17,52 +17,52 @@ SETS = "podcliquesets.grove.io"
 CLIQUES = "podcliques.grove.io"
 TOPOLOGIES = "clustertopologies.grove.io"
 BINDINGS = "clustertopologybindings.grove.io"
-"""The later name of cluster topologies."""
+"""The newer name of cluster topologies."""
 PART_OF = "app.kubernetes.io/part-of"
-"""Label of a PodClique: its set."""
+"""Label of a PodClique that holds the name of its set."""
 
 SetKey = tuple[str, str]
 """Namespace and name of a set."""
 Levels = tuple[tuple[str, str], ...]
-"""Domain and node label of each level, from the broadest to the narrowest."""
+"""Domain and node label of each level, coarsest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveSet:
-    """What a PodCliqueSet of the cluster asks for, whatever else stands in it."""
+    """The placement that a PodCliqueSet of the cluster asks for, without other fields of the set."""
 
     topology_name: str | None
-    """The cluster topology that it uses; None: it asks for no placement."""
+    """The cluster topology that the set uses; None if the set asks for no placement."""
     is_named: bool
-    """Whether it names that topology; otherwise it is the default."""
+    """Whether the set names that topology; otherwise it is the default."""
     domains: tuple[str, ...]
-    """The domains that it asks for, each once."""
+    """The domains that the set asks for, each once."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroveState:
-    """What is known of Grove in one cluster. None: nothing is known of these."""
+    """What is known of Grove in one cluster; None stands for objects that are unknown."""
 
     sets: Mapping[SetKey, LiveSet] | None
-    """Sorted by namespace and name."""
+    """Sets, sorted by namespace and name."""
     topologies: Mapping[str, Levels] | None
-    """Sorted by name."""
+    """Levels of the cluster topologies, sorted by name."""
     pods: Mapping[SetKey, int | None] | None
-    """Pods that have a node, by set; sets without any are left out, and None stands for what is not known of one."""
+    """Number of pods with a node, by set, or None if unknown for a set. Leaves out sets without such pods."""
     namespace: str | None = None
-    """The only namespace whose sets are known; None: all of them."""
+    """The only namespace whose sets are known; None means all namespaces."""
 
     def scheduled(self, key: SetKey) -> int | None:
-        """How many pods of a set have a node; None where that is not known."""
+        """Returns how many pods of a set have a node; None if unknown."""
         if self.sets is not None and key not in self.sets:
             return 0
         return None if self.pods is None else self.pods.get(key, 0)
 
 
 def from_cluster(access: Access) -> GroveState:
-    """The state of the cluster that ``access`` names.
+    """Returns the state of the cluster that ``access`` names.
 
-    Raises NoSuchResourceError where Grove is not installed there, and TasError where the cluster cannot be read.
+    Raises NoSuchResourceError if Grove is not installed there, and TasError if the cluster cannot be read.
     """
     sets = kubectl.get(access, SETS, namespaced=True)
     cliques = kubectl.get(access, CLIQUES, namespaced=True)
@@ -71,7 +71,7 @@ def from_cluster(access: Access) -> GroveState:
 
 
 def _topologies(access: Access) -> list[dict[str, Any]]:
-    """Cluster topologies, under both their names: after an update of Grove a cluster may know either."""
+    """Returns cluster topologies under both names: after an update of Grove, a cluster may know either name."""
     found: list[dict[str, Any]] = []
     missing: list[NoSuchResourceError] = []
     for resource in (TOPOLOGIES, BINDINGS):
@@ -85,9 +85,9 @@ def _topologies(access: Access) -> list[dict[str, Any]]:
 
 
 def from_file(path: str, namespace: str | None = None) -> GroveState:
-    """The state in a file, which may hold but some kinds of objects; of ``namespace`` only, where it is given.
+    """Returns the state in a file, which may hold only some kinds of objects; with ``namespace``, only the sets there.
 
-    Raises TasError where it holds something else.
+    Raises TasError if the file cannot be read as objects.
     """
     items = kubectl.read_file(path)
     found = _state(items, kubectl.complete_kinds(items))
@@ -98,7 +98,7 @@ def from_file(path: str, namespace: str | None = None) -> GroveState:
 
 
 def _state(objects: Iterable[dict[str, Any]], complete: Collection[str] = ()) -> GroveState:
-    """Of a kind of which there is no object nothing is known, unless it is among the ``complete`` ones."""
+    """Returns the state. Without an object of a kind, the kind is unknown, unless it is in ``complete``."""
     sets: dict[SetKey, LiveSet] = {}
     topologies: dict[str, Levels] = {}
     pods: dict[SetKey, int | None] = {}
@@ -135,7 +135,7 @@ def _key(item: Mapping[str, Any], name: object) -> SetKey:
 
 
 def _scheduled(clique: Mapping[str, Any]) -> int | None:
-    """Pods of a PodClique that have a node; None where Grove has not said so yet. Raises ValueError."""
+    """Returns the pods of a PodClique with a node; None if Grove reports none yet. Raises ValueError if invalid."""
     status = clique.get("status")
     if status is None:
         return None
@@ -150,14 +150,14 @@ def _sum(one: int | None, other: int | None) -> int | None:
 
 
 def _called(item: Mapping[str, Any]) -> str:
-    """Namespace and name, as far as there are any."""
+    """Returns namespace and name of an object, as far as it has them."""
     metadata = item.get("metadata")
     found = [metadata.get(field) for field in ("namespace", "name")] if isinstance(metadata, dict) else []
     return "/".join(part for part in found if isinstance(part, str) and 0 < len(part) <= MAX_NAME) or "without a name"
 
 
 def _live_set(item: Mapping[str, Any]) -> LiveSet:
-    """Both spellings are read; domains and fields that this tool does not know are no obstacle."""
+    """Reads a set in either spelling; ignores domains and fields that this tool does not know."""
     template = item["spec"]["template"]
     parts = [template, *(template.get("podCliqueScalingGroups") or ()), *(template.get("cliques") or ())]
     constraints = [part.get("topologyConstraint") or {} for part in parts]

@@ -1,4 +1,4 @@
-"""A cluster in, the file out that stands for it wherever commands take ``--cluster-state``: no more than they read."""
+"""Records a cluster in a file that replaces the cluster for ``--cluster-state``, with no more than commands read."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from kubectl_tas.model.labels import MIRROR, NODE_POOL, POD_GROUP, QUEUE, SKIP_P
 from kubectl_tas.records import dataclass
 
 TOPOLOGIES = ("topologies.kai.scheduler", "topologies.kueue.x-k8s.io")
-"""KAI's Topology, by its later and its earlier API group."""
+"""KAI's Topology, in its newer and its older API group."""
 PRIORITY_CLASSES = "priorityclasses.scheduling.k8s.io"
 DEPLOYMENTS = "deployments.apps"
 KAI_NAMESPACE = "kai-scheduler"
-"""Where KAI is installed by its own guide; the images there tell its release."""
+"""Namespace of KAI in KAI's own guide; the images there tell the release."""
 
 Shape = bool | dict[str, Any] | list[Any]
-"""What is kept of a value: all of it, of an object some keys, of a list the same of each item."""
+"""The part to keep of a value: True for all, some keys of an object, or the same part of each item of a list."""
 
 _NAMED: dict[str, Shape] = {"name": True, "labels": True}
 _MARKED: dict[str, Shape] = {**_NAMED, "annotations": True}
@@ -112,7 +112,7 @@ SHAPES: dict[str, Shape] = {
     "ClusterTopology": {"metadata": {"name": True}, "spec": {"levels": True}},
     "ClusterTopologyBinding": {"metadata": {"name": True}, "spec": {"levels": True}},
 }
-"""What is kept of each kind: neither what pods are given, nor what changes from one second to the next."""
+"""The part to keep of each kind, without what pods are given, and without what changes every second."""
 _WAITING: Shape = {
     "metadata": {
         **_SPACED,
@@ -127,11 +127,11 @@ _WAITING: Shape = {
     },
     "status": {"phase": True, "conditions": [_CONDITION]},
 }
-"""What is kept of a pod that waits for KAI: also what it asks of nodes, which may differ from what its file says."""
+"""The part to keep of a pod that waits for KAI, with its rules for nodes, which may differ from those in its file."""
 _CONTAINERS: Shape = [
     {"name": True, "state": {"waiting": {"reason": True}, "terminated": {"reason": True, "exitCode": True}}}
 ]
-"""What is kept of containers: no message, since that of one which has ended is what it wrote itself."""
+"""The part to keep of containers, without messages, since an ended container writes its message itself."""
 _STUCK: Shape = {
     **_ON_NODE,
     "status": {
@@ -142,22 +142,20 @@ _STUCK: Shape = {
         "initContainerStatuses": _CONTAINERS,
     },
 }
-"""What is kept of a pod that has a node, and has not started or has failed."""
+"""The part to keep of a pod that has a node, but has not started or has failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A kind of object that is asked for."""
+    """A kind of object that a record reads."""
 
     kind: str
     resource: str
     namespaced: bool = False
     needed: bool = False
-    """Whether a state is none without it."""
+    """Whether a record is impossible without this kind."""
     of_nodes: bool = False
-    """Whether only those on nodes, and those that wait for KAI, are kept, and those of all namespaces, since nodes are
-    for all.
-    """
+    """Whether to keep only pods on nodes and pods that wait for KAI, of all namespaces, since all share the nodes."""
 
 
 ASKED = (
@@ -179,23 +177,23 @@ class Record:
     """What was read of a cluster."""
 
     objects: tuple[dict[str, Any], ...]
-    """By kind, namespace and name."""
+    """Objects, sorted by kind, namespace and name."""
     kinds: tuple[str, ...]
-    """The kinds of which all objects were read, sorted; there may be none."""
+    """Kinds that were read completely, sorted, including kinds without objects."""
     hidden: Mapping[str, str]
-    """Why others were not, by kind."""
+    """Reason why a kind could not be read, by kind."""
     namespace: str | None = None
-    """The only one whose objects were read, but for pods; None: all."""
+    """The only namespace that was read, except for pods; None means all namespaces."""
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many objects there are of each kind."""
+        """Number of objects by kind."""
         found = Counter(str(item["kind"]) for item in self.objects)
         return {kind: found[kind] for kind in sorted({*found, *self.kinds})}
 
     @property
     def text(self) -> str:
-        """The file: the same bytes for the same cluster."""
+        """Content of the file; the same cluster gives the same bytes."""
         about = {"apiVersion": "tas/v1alpha1", "kind": kubectl.STATE, "kinds": list(self.kinds)}
         about |= {"namespace": self.namespace} if self.namespace else {}
         data = {"apiVersion": "v1", "kind": "List", "items": [about, *self.objects]}
@@ -203,10 +201,10 @@ class Record:
 
 
 def record(access: Access) -> Record:
-    """Reads a cluster. Raises TasError where it cannot be reached, or has no queues.
+    """Reads a cluster. Raises TasError if the cluster cannot be reached, or has no queues.
 
-    A kind that it does not have is left out, and so is one that may not be read, with the reason; pods also where they
-    are too many.
+    Leaves out kinds that the cluster does not have, and, with the reason, kinds that may not be read. Also leaves out
+    pods if there are too many.
     """
     found: list[dict[str, Any]] = []
     kinds: set[str] = set()
@@ -233,7 +231,7 @@ def record(access: Access) -> Record:
 
 
 def read(path: str) -> Record:
-    """What a file holds, which `record` or `kubectl get` wrote. Raises TasError."""
+    """Returns what a file holds that ``record`` or ``kubectl get`` wrote. Raises TasError if it cannot be read."""
     items = kubectl.read_file(path)
     kinds = kubectl.complete_kinds(items)
     return Record(tuple(item for item in items if item.get("kind") in SHAPES), tuple(sorted(kinds)), {})
@@ -264,7 +262,7 @@ def _phase(pod: Mapping[str, Any]) -> object:
 
 
 def _kept_of(item: dict[str, Any]) -> dict[str, Any]:
-    """An object without what nobody reads. Raises TasError where it is none."""
+    """Returns an object without the parts that nobody reads. Raises TasError for a kind that was not asked for."""
     shape = _shape_of_pod(item) if item.get("kind") == "Pod" else SHAPES.get(str(item.get("kind")))
     if shape is None:
         hint = "KUBECTL_PATH may name a program that is not kubectl."

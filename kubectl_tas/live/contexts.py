@@ -1,4 +1,4 @@
-"""The contexts that kubectl knows, by the text of its files: kubectl itself need not run for them."""
+"""Finds the contexts that kubectl knows in the text of its files, without a call of kubectl."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _NAME = re.compile(r"""^(?:- |  )name:[ \t]*["']?([^"'\s]+)""", re.MULTILINE)
 
 
 def contexts(kubeconfig: str | None) -> list[str]:
-    """The names in the file, by default in those of ``$KUBECONFIG``, or ``~/.kube/config``.
+    """Returns the names in the file, by default in the files of ``$KUBECONFIG``, or in ``~/.kube/config``.
 
-    They are found where kubectl and its likes write them.
+    Finds names in the layout in which kubectl and similar tools write these files.
     """
     listed = os.environ.get("KUBECONFIG") or os.path.join(os.path.expanduser("~"), ".kube", "config")
     paths = [kubeconfig] if kubeconfig else [path for path in listed.split(os.pathsep) if path]

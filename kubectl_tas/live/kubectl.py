@@ -1,4 +1,4 @@
-"""The one caller of kubectl: arguments in, JSON objects out, failures in one plain sentence."""
+"""Calls kubectl, as the only module that does, parses the JSON objects, and reports failures in one plain sentence."""
 
 from __future__ import annotations
 
@@ -15,55 +15,55 @@ from kubectl_tas.process import LimitError, Limits, run
 from kubectl_tas.records import dataclass
 
 REQUEST_SECONDS = 30
-"""How long kubectl waits for one answer of the API server; a long list takes several."""
+"""Seconds that kubectl waits for one answer of the API server; a long list takes several answers."""
 LIMITS = Limits(seconds=60, out=256 * MEBIBYTE)
-"""What one call of kubectl may take."""
+"""Limits of one call of kubectl."""
 MAX_STATE = 256 * MEBIBYTE
-"""Bytes of a file with the state of a cluster."""
+"""Most bytes of a file with the state of a cluster."""
 MAX_NAME = 317
-"""Characters of the longest name that is read: a label's key, with a domain of 253 before the slash."""
+"""Most characters of a name: a label's key, with a domain of 253 before the slash."""
 MAX_REASON = 1000
-"""Characters of kubectl's own words that are passed on."""
+"""Most characters of kubectl's own message that an error passes on."""
 _GIVE = "Pass --cluster-state FILE with what `kubectl tas cluster state` wrote, or --context and --kubeconfig."
 _OWNERS = {
     ".grove.io": "Grove's",
     **dict.fromkeys((".run.ai", ".kai.scheduler"), "KAI Scheduler's"),
     ".kueue.x-k8s.io": "Kueue's",
 }
-"""Whose CustomResourceDefinitions those of an API group are."""
+"""Owner of the CustomResourceDefinitions of each API group."""
 STATE = "ClusterState"
-"""The kind of the object that says which kinds a file has all objects of, and of which namespace."""
+"""Kind of the object that names the kinds which a file has completely, and their only namespace."""
 
 
 class NoSuchResourceError(TasError):
-    """The cluster does not have this kind of object at all."""
+    """Raised if the cluster does not have this kind of object at all."""
 
 
 class ForbiddenError(TasError):
-    """Whoever asks may not see this kind of object."""
+    """Raised if the user may not read this kind of object."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Which cluster is meant. kubectl hands none of its own flags to plugins, so every command has them."""
+    """The cluster to read. kubectl passes none of its own flags to plugins, so every command defines them again."""
 
     context: str | None = None
     kubeconfig: str | None = None
     namespace: str | None = None
-    """The only namespace to read; None: all of them."""
+    """The only namespace to read; None means all namespaces."""
     watch: Callable[[str], AbstractContextManager[object]] = field(default=nullcontext, compare=False, repr=False)
-    """What is entered while the cluster is asked, with the words for that."""
+    """Function that gets a description of the wait, and returns a context for the time of a request."""
 
     def flags(self) -> list[str]:
-        """The flags for kubectl."""
+        """Returns the flags for kubectl."""
         named = (("--context", self.context), ("--kubeconfig", self.kubeconfig))
         return [f"{flag}={value}" for flag, value in named if value]
 
 
 def get(access: Access, resource: str, *, namespaced: bool = False) -> list[dict[str, Any]]:
-    """All objects of a resource, only those in the namespace of ``access`` where it names one.
+    """Returns all objects of a resource; if ``access`` names a namespace, only the namespaced objects there.
 
-    Raises NoSuchResourceError where the cluster has no such kind, and TasError where it does not answer with them.
+    Raises NoSuchResourceError if the cluster has no such kind, and TasError if it does not answer with the objects.
     """
     program = os.environ.get("KUBECTL_PATH") or "kubectl"
     scope = ([f"--namespace={access.namespace}"] if access.namespace else ["-A"]) if namespaced else []
@@ -80,47 +80,47 @@ def get(access: Access, resource: str, *, namespaced: bool = False) -> list[dict
 
 
 def _environment() -> dict[str, str]:
-    """This process's environment with an absolute ``HOME``: without one kubectl takes ``.kube/config`` of the working
-    folder, which may be a checkout, and runs what that names.
+    """Returns this process's environment with an absolute ``HOME``. Without one, kubectl reads ``.kube/config`` of the
+    working folder, which may be a checkout, and runs programs named there.
     """
     home = os.path.expanduser("~")  # noqa: PTH111 - it stays as it is where nobody knows it
     return {**os.environ, "HOME": home if os.path.isabs(home) else os.sep}  # noqa: PTH117
 
 
 class Given(str):
-    """What stands for the name of a file in messages, with the content that was given for it."""
+    """A name for messages in place of a file's path, with the content that was given instead of a file."""
 
     content: bytes
 
     @classmethod
     def of(cls, name: str, content: bytes) -> Given:
-        """The content that bears this name."""
+        """Returns the name with its content."""
         found = cls(name)
         found.content = content
         return found
 
 
 def read_file(path: str) -> list[dict[str, Any]]:
-    """The objects in a file: one JSON list or object, or several behind each other. Raises TasError."""
+    """Returns the objects in a file: one JSON list or object, or several in a row. Raises TasError for others."""
     if isinstance(path, Given):
         return list(parse(path.content, path))
     return list(parse(read_plain(path, MAX_STATE, hint="Name a file with JSON."), path))
 
 
 def complete_kinds(items: Iterable[Mapping[str, Any]]) -> frozenset[str]:
-    """The kinds of which a file says that it has all objects, though there may be none."""
+    """Returns the kinds that a file says it has completely, including kinds without objects."""
     found = (item.get("kinds") for item in items if item.get("kind") == STATE)
     return frozenset(str(kind) for kinds in found if isinstance(kinds, list) for kind in kinds)
 
 
 def only_namespace(items: Iterable[Mapping[str, Any]]) -> str | None:
-    """The namespace of which alone a file says that it has all but nodes and pods; None where it says no such thing."""
+    """Returns the only namespace that a file covers, nodes and pods aside; None if the file names no namespace."""
     found = (item.get("namespace") for item in items if item.get("kind") == STATE)
     return next((str(namespace) for namespace in found if namespace), None)
 
 
 def parse(content: bytes, what: str) -> Iterator[dict[str, Any]]:
-    """The objects in JSON text; the items of a List each. Raises TasError for anything else."""
+    """Yields the objects in JSON text, and each item of a List. Raises TasError for anything else."""
     try:
         text, place, decoder = content.decode("utf-8-sig").strip(), 0, json.JSONDecoder()
         if not text:
@@ -136,7 +136,7 @@ def parse(content: bytes, what: str) -> Iterator[dict[str, Any]]:
 
 
 def _items(value: Any) -> Iterator[dict[str, Any]]:
-    """The objects that a value holds. Raises ValueError where it is something else, or not all of a list."""
+    """Yields the objects in a value. Raises ValueError for another value, or for a part of a list."""
     items = value.get("items", [value]) if isinstance(value, dict) else value
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         raise ValueError("not a list of objects")
@@ -154,7 +154,7 @@ def _items(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _decoded(decoder: json.JSONDecoder, text: str, place: int) -> tuple[Any, int]:
-    """The value at ``place``, and where it ends. Raises ValueError."""
+    """Returns the value at ``place``, and where it ends. Raises ValueError if the value cannot be read."""
     try:
         return decoder.raw_decode(text, place)
     except json.JSONDecodeError:
@@ -166,14 +166,14 @@ def _decoded(decoder: json.JSONDecoder, text: str, place: int) -> tuple[Any, int
 
 
 def text_of(value: object) -> str:
-    """A name, as an object of the cluster has it. Raises ValueError for what no API server takes for one."""
+    """Returns the name of an object. Raises ValueError for a value that no API server accepts as a name."""
     if not isinstance(value, str) or not 0 < len(value) <= MAX_NAME:
         raise ValueError(f"{shown(value)} is no name")
     return value
 
 
 def shown(value: object) -> str:
-    """A value for a message: what is long or nested by its kind alone."""
+    """Returns a value for a message; shows only the kind of a long or nested value."""
     if isinstance(value, bool | float) or value is None:
         return repr(value)
     if isinstance(value, str) and len(value) <= MAX_NAME:
@@ -185,7 +185,7 @@ def shown(value: object) -> str:
 
 
 def _failure(resource: str, message: str) -> TasError:
-    """kubectl's complaint in one plain sentence."""
+    """Converts kubectl's complaint to one plain sentence."""
     lowered = message.lower()
     last = message.strip().splitlines()[-1] if message.strip() else "it gave no reason"
     last = last if len(last) <= MAX_REASON else f"{last[:MAX_REASON]}..."

@@ -1,4 +1,4 @@
-"""Queues, PodGroups and nodes of a cluster in, what runs in each queue and what each node is labelled with out."""
+"""Reads queues, PodGroups and nodes of a cluster: what runs in each queue, and the labels of each node."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ POD_GROUPS = "podgroups.scheduling.run.ai"
 NODES = "nodes"
 PODS = "pods"
 QUEUED = ((QUEUES, False), (POD_GROUPS, True), ("priorityclasses.scheduling.k8s.io", False))
-"""What tells in which queue pods are, and what goes for what; and whether it is in namespaces."""
+"""Resources that tell the queue of each pod and what KAI evicts for what, each with whether it is namespaced."""
 SCHEDULED = (
     *QUEUED,
     ("bindrequests.scheduling.run.ai", True),
     ("topologies.kai.scheduler", False),
     ("topologies.kueue.x-k8s.io", False),
 )
-"""The same of all that KAI's scheduler looks at beside nodes and pods."""
+"""Resources that KAI's scheduler reads besides nodes and pods, each with whether it is namespaced."""
 STORAGE = (
     ("persistentvolumes", False),
     ("persistentvolumeclaims", True),
@@ -38,7 +38,7 @@ STORAGE = (
     ("csidrivers.storage.k8s.io", False),
     ("csistoragecapacities.storage.k8s.io", True),
 )
-"""The same of storage, which many may not read."""
+"""Resources of storage, which many users may not read, each with whether it is namespaced."""
 
 Resources = tuple[tuple[str, bool], ...]
 T = TypeVar("T")
@@ -46,9 +46,9 @@ _WELL = {
     "Ready": "True",
     **dict.fromkeys(("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"), "False"),
 }
-"""The conditions of a node that KAI looks at, and what they say of one that it uses."""
+"""Conditions of a node that KAI checks, with the status on a node that KAI uses."""
 _DIGITS = 30
-"""Digits of a whole number: more than any API server takes."""
+"""Most digits of a whole number: more than any API server accepts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,35 +56,35 @@ class QueueUsage:
     """What one queue holds."""
 
     allocated: Amounts
-    """All that is held; GPUs are rounded up."""
+    """All held resources; GPUs are rounded up."""
     non_preemptible: Amounts
-    """Of that, what work holds that cannot be preempted."""
+    """The part of ``allocated`` that non-preemptible work holds."""
     workflows: int
-    """PodGroups with running pods."""
+    """Number of PodGroups with running pods."""
     doubt: str = ""
-    """Why the numbers do not tell what it holds; empty where they do."""
+    """Reason why the numbers do not tell what the queue holds; empty if they do."""
     requested: Amounts = NOTHING
-    """What all its pods ask for that run or wait; GPUs are rounded up."""
+    """Requests of all running and pending pods of the queue; GPUs are rounded up."""
 
     @property
     def in_use(self) -> bool | None:
-        """Whether anything runs there; None where that is not known."""
+        """Whether anything runs in the queue; None if unknown."""
         if self.workflows > 0 or self.allocated.asked:
             return True
         return None if self.doubt else False
 
     @property
     def used(self) -> Amounts | None:
-        """What work holds that cannot be preempted; None where that is not known."""
+        """Resources that non-preemptible work holds; None if unknown."""
         return None if self.doubt else self.non_preemptible
 
     @property
     def running(self) -> int | None:
-        """PodGroups with running pods; None where that is not known."""
+        """Number of PodGroups with running pods; None if unknown."""
         return None if self.doubt else self.workflows
 
     def unknown(self, queue: str) -> str:
-        """The sentence about the queue of this name, where its usage is in doubt."""
+        """Returns the sentence about the queue of this name, if its usage is in doubt."""
         return f"of the queue {queue} the cluster does not say what it holds: {self.doubt}"
 
 
@@ -95,83 +95,83 @@ class Node:
     name: str
     labels: Mapping[str, str]
     gpus: int = 0
-    """Whole GPUs that it has for pods."""
+    """Whole GPUs that the node has for pods."""
     is_ready: bool = True
-    """Whether its conditions let pods be placed there."""
+    """Whether the node's conditions allow pods."""
     is_cordoned: bool = False
-    """Whether it takes no new pods."""
+    """Whether the node takes no new pods."""
 
     @property
     def counts(self) -> bool:
-        """Whether KAI counts its GPUs: pkg/scheduler/scheduler_util/scheduler_utils.go, 0.12 to 0.17."""
+        """Whether KAI counts the node's GPUs: pkg/scheduler/scheduler_util/scheduler_utils.go, 0.12 to 0.17."""
         return self.is_ready and not self.is_cordoned
 
 
 @dataclass(frozen=True, slots=True)
 class RunningGroup:
-    """A PodGroup of which pods run."""
+    """A PodGroup with running pods."""
 
     namespace: str
     name: str
     queue: str
     owners: tuple[tuple[str, str], ...]
-    """Kind and name of what it was made for."""
+    """Kind and name of each owner."""
     held: Amounts
-    """What its pods hold, as far as it says that."""
+    """Resources that the pods hold, as far as the PodGroup says."""
     work: str = ""
-    """The work that it belongs to, as KIND/NAME."""
+    """The work that the PodGroup belongs to, as KIND/NAME."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterState:
-    """The queues of a cluster by name."""
+    """The queues of a cluster by name, and the PodGroups that run."""
 
     queues: dict[str, QueueUsage]
     objects: tuple[Mapping[str, Any], ...] = ()
-    """The same as kubectl prints them."""
+    """The queues as kubectl prints them."""
     running: tuple[RunningGroup, ...] = ()
     lacks: TasError | None = None
-    """Why nothing is known of its queues."""
+    """Error that says why the queues are unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What there is of a cluster beside nodes and pods."""
+    """Objects of a cluster besides nodes and pods."""
 
     objects: list[dict[str, Any]]
-    """As kubectl prints them."""
+    """Objects as kubectl prints them."""
     hidden: dict[str, str]
-    """Why others may not be read, by the resource."""
+    """Reason why a resource may not be read, by resource."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A cluster, or a file with its objects. Nothing is read before it is asked for."""
+    """A cluster, or a file with its objects. Reads nothing before it is asked."""
 
     access: Access
     file: str | None = None
-    """What ``kubectl tas cluster state``, or ``kubectl get``, wrote, instead of a cluster."""
+    """File that ``kubectl tas cluster state`` or ``kubectl get`` wrote, to read instead of a cluster."""
 
     def state(self) -> ClusterState:
-        """Its queues. Raises TasError where they cannot be read."""
+        """Returns the queues. Raises TasError if they cannot be read."""
         return from_cluster(self.access) if self.file is None else from_file(self.file, self.access.namespace)
 
     def grove(self) -> cliquesets.GroveState:
-        """Grove's objects. Raises TasError where they cannot be read, NoSuchResourceError where Grove is not there."""
+        """Returns Grove's objects. Raises TasError if they are unreadable, NoSuchResourceError without Grove."""
         if self.file is None:
             return cliquesets.from_cluster(self.access)
         return cliquesets.from_file(self.file, self.access.namespace)
 
     def nodes(self) -> list[Node] | None:
-        """Its nodes; None where a file has none. Raises TasError where they cannot be read."""
+        """Returns the nodes; None if a file has no nodes. Raises TasError if they cannot be read."""
         items = kubectl.get(self.access, NODES) if self.file is None else kubectl.read_file(self.file)
         found = nodes_among(items)
         is_known = self.file is None or found or "Node" in kubectl.complete_kinds(items)
         return found if is_known else None
 
     def nodes_and_pods(self) -> list[dict[str, Any]]:
-        """The objects that tell what its nodes have free, as kubectl prints them, those of all namespaces; others may
-        be among them. Raises TasError where they cannot be read.
+        """Returns the nodes and pods of all namespaces, as kubectl prints them, perhaps with other objects. They tell
+        what each node has free. Raises TasError if they cannot be read.
         """
         if self.file is not None:
             return kubectl.read_file(self.file)
@@ -179,17 +179,18 @@ class Cluster:
         return [*kubectl.get(everywhere, NODES), *kubectl.get(everywhere, PODS, namespaced=True)]
 
     def queued(self) -> Beside:
-        """What tells of ``nodes_and_pods`` in which queue they are, and what goes for what, where it may be read."""
+        """Returns objects that tell the queue of each pod and what KAI evicts for what, as far as they may be read."""
         return self._beside((), QUEUED)
 
     def scheduling(self) -> Beside:
-        """What KAI's scheduler looks at beside ``nodes_and_pods``; storage only where that may be read."""
+        """Returns what KAI's scheduler reads besides ``nodes_and_pods``; storage only if it may be read."""
         return self._beside(SCHEDULED, STORAGE)
 
     def _beside(self, needed: Resources, more: Resources) -> Beside:
-        """What there is in all namespaces beside ``nodes_and_pods``; a file has all of it there.
+        """Returns objects of all namespaces besides ``nodes_and_pods``; none for a file, where ``nodes_and_pods`` has
+        all.
 
-        Raises TasError where the cluster does not answer, or something needed may not be read.
+        Raises TasError if the cluster does not answer, or if a needed resource may not be read.
         """
         everywhere, found = replace(self.access, namespace=None), Beside([], {})
         for resource, namespaced in (*needed, *more) if self.file is None else ():
@@ -206,23 +207,23 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class Answers(Generic[T]):
-    """What clusters answer, by backend."""
+    """Answers of clusters, by backend."""
 
     found: dict[str, T]
     failed: dict[str, TasError]
-    """Why others could not be asked, or did not answer."""
+    """Errors of clusters that could not be asked or did not answer, by backend."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """The clusters of backends, by their names."""
+    """Clusters by the names of their backends."""
 
     known: Mapping[str, Cluster]
     unknown: Mapping[str, TasError] = field(default_factory=dict)
-    """Why nobody can tell which cluster a backend is."""
+    """Error that says why the cluster of a backend is unknown, by backend."""
 
     def of(self, backend: str) -> Cluster:
-        """The cluster of a backend. Raises TasError where nobody can tell which it is."""
+        """Returns the cluster of a backend. Raises TasError if nobody knows which cluster that is."""
         if backend in self.known:
             return self.known[backend]
         hint = f"Pass --cluster-state {backend}=FILE, or --live."
@@ -230,12 +231,12 @@ class Clusters:
 
     @property
     def names(self) -> frozenset[str]:
-        """The backends that are meant."""
+        """Names of all these backends."""
         return frozenset((*self.known, *self.unknown))
 
     def ask(self, question: Callable[[Cluster], T], backends: Collection[str] | None = None) -> Answers[T]:
-        """What each of them, or of those for ``backends``, answers. Raises TasError where it is but one, and that
-        cannot be asked.
+        """Returns the answer of each cluster, or of each in ``backends``. Raises TasError if the only cluster cannot be
+        asked.
         """
         meant = sorted(self.names if backends is None else backends)
         answers: Answers[T] = Answers({}, {})
@@ -250,16 +251,16 @@ class Clusters:
 
 
 def from_cluster(access: Access) -> ClusterState:
-    """The state of the cluster that ``access`` names. Raises TasError where it cannot be read."""
+    """Returns the state of the cluster that ``access`` names. Raises TasError if the cluster cannot be read."""
     objects = kubectl.get(access, QUEUES)
     objects += kubectl.get(access, POD_GROUPS, namespaced=True)
     return state_of(objects, is_whole=access.namespace is None)
 
 
 def from_file(path: str, namespace: str | None = None) -> ClusterState:
-    """The state in a file, with the PodGroups of ``namespace`` only where it is given.
+    """Returns the state in a file; with ``namespace``, only with the PodGroups there.
 
-    Raises TasError where it holds something else.
+    Raises TasError if the file cannot be read as objects.
     """
     items = kubectl.read_file(path)
     kinds = kubectl.complete_kinds(items)
@@ -273,12 +274,12 @@ def from_file(path: str, namespace: str | None = None) -> ClusterState:
 
 
 def nodes_among(items: Iterable[Mapping[str, Any]]) -> list[Node]:
-    """The nodes among objects of a cluster. Raises TasError where one cannot be read."""
+    """Returns the nodes among objects of a cluster. Raises TasError if a node cannot be read."""
     return [_node(item) for item in items if item.get("kind") == "Node"]
 
 
 def _node(item: Mapping[str, Any]) -> Node:
-    """Raises TasError where it is none."""
+    """Converts a Node. Raises TasError if it cannot be read."""
     try:
         metadata, spec, status = item["metadata"], item.get("spec") or {}, item.get("status") or {}
         labels = {text_of(key): str(value) for key, value in dict(metadata.get("labels") or {}).items()}
@@ -296,7 +297,7 @@ def _node(item: Mapping[str, Any]) -> Node:
 
 
 def is_well(condition: dict[str, Any]) -> bool:
-    """Whether a condition of a node keeps KAI from using it: pkg/scheduler/scheduler_util/scheduler_utils.go, 0.17."""
+    """Whether a condition of a node lets KAI use the node: pkg/scheduler/scheduler_util/scheduler_utils.go, 0.17."""
     wanted = _WELL.get(str(condition.get("type")))
     return wanted is None or condition.get("status") == wanted
 
@@ -309,8 +310,8 @@ def _is_in(item: dict[str, Any], namespace: str | None) -> bool:
 
 
 def state_of(objects: Iterable[Mapping[str, Any]], *, is_whole: bool = False) -> ClusterState:
-    """The queues among objects of a cluster; ``is_whole``: all its PodGroups are among them. Raises TasError where a
-    Queue or PodGroup cannot be read.
+    """Returns the queues among objects of a cluster; ``is_whole`` says that the objects include all PodGroups. Raises
+    TasError if a Queue or PodGroup cannot be read.
     """
     by_kind: dict[str, list[Mapping[str, Any]]] = {"Queue": [], "PodGroup": []}
     for item in objects:
@@ -341,7 +342,7 @@ def _running_group(item: Mapping[str, Any]) -> RunningGroup:
 
 
 def work_of(item: Mapping[str, Any]) -> str:
-    """The work that a PodGroup or pod belongs to, as KIND/NAME; itself where nothing says so."""
+    """Returns the work that a PodGroup or pod belongs to, as KIND/NAME; the object itself if nothing says that."""
     metadata = item.get("metadata") or {}
     workflow = (metadata.get("labels") or {}).get(WORKFLOW)
     owners = [owner for owner in metadata.get("ownerReferences") or () if isinstance(owner, dict)]
@@ -375,8 +376,8 @@ def _usage(
 
 
 def _held(queue: Mapping[str, Any], running: int, doubt: str, *, is_idle: bool) -> QueueUsage:
-    """What a queue holds. KAI leaves out of a status what is empty, and writes none before a PodGroup names the queue;
-    ``is_idle``: its PodGroups are known, and hold nothing.
+    """Returns what a queue holds. KAI leaves empty values out of a status, and writes no status before a PodGroup names
+    the queue. ``is_idle`` says that the queue's PodGroups are known and hold nothing.
     """
     status = queue.get("status")
     if status is None:
@@ -391,9 +392,9 @@ def _held(queue: Mapping[str, Any], running: int, doubt: str, *, is_idle: bool) 
 
 
 def _running(pod_group: Mapping[str, Any]) -> Decimal:
-    """More than 0 where pods of a PodGroup run, less where nobody knows.
+    """Returns more than 0 if pods of a PodGroup run, less than 0 if nobody knows.
 
-    Older releases count pods, newer ones report what they hold.
+    Older releases count pods, newer releases report what the pods hold.
     """
     status = pod_group.get("status") or {}
     held = (status.get("resourcesStatus") or {}).get("allocated") or {}
@@ -402,7 +403,7 @@ def _running(pod_group: Mapping[str, Any]) -> Decimal:
 
 
 def _amounts(status: Mapping[str, Any], field: str) -> Amounts:
-    """What a list of resources holds, in whole GPUs, millicores and bytes, each rounded away from 0."""
+    """Returns the amounts in a list of resources, in whole GPUs, millicores and bytes, each rounded away from 0."""
     found = status.get(field) or {}
     gpu, cpu, memory = (_quantity(found.get(name, 0)) for name in (GPU, "cpu", "memory"))
     return Amounts(_away_from_0(gpu), _away_from_0(cpu * 1000), _away_from_0(memory))
@@ -413,7 +414,7 @@ def _away_from_0(amount: Decimal) -> int:
 
 
 def _quantity(value: object) -> Decimal:
-    """A Kubernetes quantity as a number. Raises ValueError for anything else."""
+    """Returns a Kubernetes quantity as a number. Raises ValueError for anything else."""
     found = quantities.parse(value)
     if found is None:
         raise ValueError(f"{shown(value)} is no quantity")

@@ -1,7 +1,7 @@
-"""A workload's own object, and the objects between it and its pods: which kinds are read, and what they say.
+"""Reads a workload's own object, and the objects between it and its pods: which kinds are read, and what they say.
 
-What each controller makes: Kubernetes (pkg/controller/{deployment,cronjob}), JobSet, LeaderWorkerSet, KubeRay, the
-trainer and the MPI operator of Kubeflow, and Grove's operator. The training operator makes pods itself.
+What each controller makes follows Kubernetes (pkg/controller/{deployment,cronjob}), JobSet, LeaderWorkerSet, KubeRay,
+the trainer and the MPI operator of Kubeflow, and Grove's operator. The training operator makes pods itself.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _REPLICATED = frozenset({"Deployment", "StatefulSet", "LeaderWorkerSet", "PodCli
 
 
 def resources(kind: str, declared: Iterable[DeclaredKind] = ()) -> dict[str, str]:
-    """What is read of work of a kind beside PodGroups and pods: kinds, and the names by which kubectl knows them."""
+    """Returns the kinds to read for work of a kind, besides PodGroups and pods, with kubectl's names of them."""
     own = next((row for row in rows(declared) if row.name == kind), None)
     if own is None and (kind not in _GROUPS or kind in ("Pod", "Workflow")):
         return {}
@@ -52,7 +52,7 @@ def resources(kind: str, declared: Iterable[DeclaredKind] = ()) -> dict[str, str
 
 
 def stop_path(kind: str) -> tuple[str, ...]:
-    """Where an object of a kind says that no pods are to be made of it: its ``suspend``, or its ``replicas``."""
+    """Returns the path that tells an object of a kind to make no pods: ``suspend``, or ``replicas``."""
     if kind in _REPLICATED or kind in ("ReplicaSet", "ReplicationController", "PodClique"):
         return "spec", "replicas"
     return ("spec", "runPolicy", "suspend") if kind in KUBEFLOW else ("spec", "suspend")
@@ -60,32 +60,32 @@ def stop_path(kind: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """An object that makes pods, or makes what makes them."""
+    """An object that makes pods, or that makes objects which make pods."""
 
     namespace: str
     kind: str
     name: str
     owners: tuple[tuple[str, str], ...]
-    """Kind and name of what made it."""
+    """Kind and name of each owner."""
     labels: Mapping[str, Any] = field(hash=False)
     deleted: str
-    """When somebody deleted it; empty where nobody has."""
+    """Time at which somebody deleted the object; empty if nobody has."""
     finalizers: tuple[str, ...]
-    """What must be done before it goes."""
+    """Finalizers, which must be removed before the object goes."""
     is_suspended: bool
-    """Whether it is told to make no pods for now."""
+    """Whether the object is told to make no pods for now."""
     is_scaled_down: bool
-    """Whether it is told to have no replicas."""
+    """Whether the object is told to have no replicas."""
     ended: tuple[tuple[str, str], ...]
-    """The conditions that hold, by type, and why."""
+    """Conditions that hold, by type, with the reason."""
 
     def why(self, types: Collection[str]) -> str | None:
-        """Why the first condition of one of the types holds; None where none does."""
+        """Returns why the first condition of one of the types holds; None if no such condition holds."""
         return next((why for type_, why in self.ended if type_ in types), None)
 
 
 def controller(item: Mapping[str, Any]) -> Controller:
-    """An object as kubectl prints it. Raises KeyError, TypeError, AttributeError or ValueError for what is none."""
+    """Converts an object as kubectl prints it. Raises KeyError, TypeError, AttributeError or ValueError for others."""
     kind, metadata, status = str(item["kind"]), item["metadata"], item.get("status") or {}
     path = stop_path(kind)
     told: Any = item

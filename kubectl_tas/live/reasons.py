@@ -1,14 +1,15 @@
-"""What a cluster itself says of work that waits: objects in, its words out, each once however often they were said.
+"""Collects what a cluster says of pending work: each message once, however often the cluster repeated it.
 
-Where KAI 0.12 to 0.17 writes them (pkg/scheduler/cache/status_updater/default_status_updater.go):
+KAI 0.12 to 0.17 writes messages here (pkg/scheduler/cache/status_updater/default_status_updater.go):
 
-- ``status.schedulingConditions`` of a PodGroup: one a shard, with a list of reasons. It is not written while pods of
-  the PodGroup are on nodes, and goes when all have started from 0.17.0 on; before, it stays for ever.
+- ``status.schedulingConditions`` of a PodGroup: one condition for each shard, with a list of reasons. KAI does not
+  write it while pods of the PodGroup are on nodes. From 0.17.0 on KAI removes it when all have started; before, it
+  stays.
 - The condition PodScheduled of each pod, unless the PodGroup says ``markUnschedulable: false``.
-- Events: Unschedulable, NotReady, StaleJob and Evict at a PodGroup, all of the type Normal; Unschedulable,
-  FailedBinding and Pipelined at a pod, BindingError from the binder (pkg/binder/controllers/bindrequest_controller.go),
-  and PodGrouperWarning from the podgrouper, which then makes no PodGroup (pkg/podgrouper/pod_controller.go), or meets
-  itself at the same PodGroup. NotReady is said by events alone.
+- Events of the type Normal at a PodGroup: Unschedulable, NotReady (only an event), StaleJob and Evict.
+- Events at a pod: Unschedulable, FailedBinding and Pipelined; BindingError from the binder (bindrequest_controller.go
+  of pkg/binder/controllers); PodGrouperWarning from the podgrouper, which then makes no PodGroup, or has a race with
+  itself for one (pkg/podgrouper/pod_controller.go).
 """
 
 from __future__ import annotations
@@ -32,142 +33,141 @@ from kubectl_tas.records import dataclass
 T = TypeVar("T")
 EVENTS = "events"
 _RESOURCES = {"PodGroup": POD_GROUPS, "Pod": PODS, "Event": EVENTS, "Queue": QUEUES, "Node": NODES}
-"""What is always read, by kind; without the first nothing can be said."""
+"""Resources that are always read, by kind; without PodGroups, nothing can be said."""
 _PRINTED = (NODES, PODS, EVENTS, QUEUES, POD_GROUPS)
 _OF_CLUSTER = ("Queue", "Node", "Topology")
-"""The kinds that are in no namespace."""
+"""Kinds that are not namespaced."""
 POD_NAME = "POD"
-"""Stands for the name of a pod in what is said of several."""
+"""Placeholder for the name of a pod in a message about several pods."""
 _NORMAL = frozenset({"Unschedulable", "NotReady", "StaleJob", "Evict", "Preempted", "Preempting"})
-"""Reasons of events of the type Normal that tell why work waits: KAI's own. By all others work comes on."""
+"""Reasons of Normal events that tell why work is pending, all from KAI. Other Normal events report progress."""
 _RACE = re.compile("already exists|the object has been modified")
-"""What KAI's podgrouper says of a race with itself: it tries again, and the PodGroup is there."""
+"""Text of KAI's podgrouper about a race with itself: the podgrouper tries again, and the PodGroup exists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """What the cluster says."""
+    """A message of the cluster."""
 
     where: str
     """``PodGroup NAME``, ``Pod NAME``, or the kind and name of another object."""
     reason: str
-    """One word, as a rule."""
+    """Reason of the message, usually one word."""
     text: str
-    """In one line."""
+    """Text of the message, in one line."""
     is_event: bool = False
     times: int = 1
-    """How often it was said of the same object."""
+    """Number of times that the message was repeated for the same object."""
     last: str = ""
-    """When, by the cluster's clock, of an event."""
+    """Time of the last event, by the cluster's clock."""
 
 
 @dataclass(frozen=True, slots=True)
 class LivePod:
-    """One pod."""
+    """A pod of the cluster."""
 
     namespace: str
     name: str
     phase: str
     is_on_node: bool
     group: str | None
-    """The name of its PodGroup."""
+    """Name of the pod's PodGroup."""
     set_name: str | None
-    """The PodCliqueSet that it is of."""
+    """Name of the PodCliqueSet that the pod belongs to."""
     owners: tuple[tuple[str, str], ...]
-    """Kind and name of what made it."""
+    """Kind and name of each owner."""
     scheduler: str | None
-    """Who is to place it; None: not known."""
+    """Scheduler that is to place the pod; None if unknown."""
     said: tuple[Saying, ...]
-    """Its conditions, and what its containers wait for."""
+    """Conditions of the pod, and what its containers wait for."""
     sub_group: str | None = None
-    """The SubGroup that it is to be in."""
+    """Name of the SubGroup that the pod is to be in."""
     workflow: str | None = None
-    """The workflow that it was made from."""
+    """Name of the workflow that the pod was made from."""
     skips: bool = False
-    """Whether it asks KAI's podgrouper to leave it alone."""
+    """Whether the pod asks KAI's podgrouper to skip it."""
     deleted: str = ""
-    """When somebody deleted it; empty where nobody has."""
+    """Time at which somebody deleted the pod; empty if nobody has."""
     finalizers: tuple[str, ...] = ()
-    """What must be done before it goes."""
+    """Finalizers, which must be removed before the pod goes."""
     gates: tuple[str, ...] = ()
-    """The scheduling gates that keep schedulers from it."""
+    """Scheduling gates that keep schedulers from the pod."""
     labels: Mapping[str, str] = field(default_factory=dict, hash=False)
     spec: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """As the API server has it, defaults filled in; less where a file has less."""
+    """Spec of the pod as the API server has it, with defaults filled in; a file may have less."""
 
     @property
     def waits(self) -> bool:
-        """Whether it is to get a node, and has none."""
+        """Whether the pod is to get a node, and has none."""
         return self.phase == "Pending" and not self.is_on_node
 
 
 @dataclass(frozen=True, slots=True)
 class LiveGroup:
-    """One PodGroup."""
+    """A PodGroup of the cluster."""
 
     namespace: str
     name: str
     owners: tuple[tuple[str, str], ...]
-    """Kind and name of what it was made for."""
+    """Kind and name of each owner."""
     workflow: str | None
-    """The workflow that it was made from."""
+    """Name of the workflow that the PodGroup was made from."""
     is_allocated: bool
-    """Whether it holds anything."""
+    """Whether the PodGroup holds any resources."""
     said: tuple[Saying, ...]
-    """Its conditions."""
+    """Conditions of the PodGroup."""
     queue: str | None = None
     shard: str | None = None
-    """Of the scheduler that looks at it; None: the one without a label."""
+    """Shard of the scheduler that reads the PodGroup; None is the shard without a label."""
     deleted: str = ""
-    """When somebody deleted it; empty where nobody has."""
+    """Time at which somebody deleted the PodGroup; empty if nobody has."""
     finalizers: tuple[str, ...] = ()
-    """What must be done before it goes."""
+    """Finalizers, which must be removed before the PodGroup goes."""
     minimum: int | None = None
-    """How many pods it starts with by itself; None: it does not say."""
+    """Number of pods that the PodGroup itself starts with; None if it does not say."""
     sub_groups: Mapping[str, int | None] | None = field(default=None, hash=False)
-    """How many pods its SubGroups start with, as far as they say; None: not known."""
+    """Number of pods that each SubGroup starts with, or None if it does not say; None if the SubGroups are unknown."""
     topologies: frozenset[str] = frozenset()
-    """The Topologies that it and its SubGroups name."""
+    """Topologies that the PodGroup and its SubGroups name."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveQueue:
-    """One Queue."""
+    """A Queue of the cluster."""
 
     name: str
     shown: str
-    """Its displayName, by which KAI names it in what it says (pkg/scheduler/api/queue_info); else its name."""
+    """displayName of the queue, which KAI uses in messages (pkg/scheduler/api/queue_info); without one, the name."""
     parent: str
-    """Empty: none."""
+    """Name of the parent queue; empty if there is no parent."""
     shard: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a cluster says."""
+    """Everything that a cluster says."""
 
     items: Sequence[Mapping[str, Any]]
     """All objects that were read."""
     groups: tuple[LiveGroup, ...]
     pods: tuple[LivePod, ...]
     events: Mapping[tuple[str, str], tuple[Saying, ...]]
-    """By the namespace, and kind and name of the object."""
+    """Events by namespace, and by kind and name of the object."""
     gaps: Mapping[str, str]
-    """Why objects of a kind are not known, or not all of them."""
+    """Reason why objects of a kind are unknown, or not all known."""
 
     controllers: tuple[Controller, ...] = ()
-    """The objects that make pods, and what they make of themselves, of the kinds that were asked for."""
+    """Objects of the requested kinds that make pods, or that other such objects have made."""
     queues: tuple[LiveQueue, ...] = ()
     topologies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The node labels of their levels by name."""
+    """Node labels of the levels, by name of the Topology."""
 
 
 def told(cluster: Cluster, namespace: str, more: Mapping[str, str] | None = None) -> Told:
-    """What is said of the work of a namespace. ``more`` is what else is read, kubectl's names of it by kind.
+    """Reads what a cluster says of the work in a namespace. ``more`` holds further kinds to read, with kubectl's names.
 
-    Raises TasError where PodGroups cannot be read, and of a file that has neither PodGroups nor Pods.
-
-    All else that cannot be read is a gap. Without leave to read all namespaces it reads that one.
+    Raises TasError if PodGroups cannot be read, or if a file has neither PodGroups nor Pods. Everything else that
+    cannot be read is a gap. Without permission for all namespaces, reads only this namespace.
     """
     gaps: dict[str, str] = {}
     wanted = {**_RESOURCES, **(more or {})}
@@ -236,7 +236,7 @@ def _read(items: Sequence[dict[str, Any]], gaps: Mapping[str, str], kinds: Colle
 
 
 def _each(read: Callable[[Mapping[str, Any]], T], items: Iterable[Mapping[str, Any]]) -> Iterator[T]:
-    """What is read of each. Raises TasError, which names the object, where one cannot be."""
+    """Yields what is read of each object. Raises TasError, with the object's name, if one cannot be read."""
     for item in items:
         try:
             yield read(item)
@@ -250,8 +250,8 @@ def _each(read: Callable[[Mapping[str, Any]], T], items: Iterable[Mapping[str, A
 
 
 def gathered(said: Iterable[Saying]) -> tuple[Saying, ...]:
-    """Each saying once, with how often and when last: conditions of PodGroups, then of pods, then events from the last
-    one.
+    """Returns each message once, with its count and last time: conditions of PodGroups, then of pods, then events, the
+    latest event first.
     """
     times: Counter[Saying] = Counter()
     last: dict[Saying, str] = {}
@@ -325,7 +325,7 @@ def _least(holder: Mapping[str, Any]) -> int | None:
 
 
 def _reasons(condition: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The explanations; of releases and conditions without any the message."""
+    """Yields the explanations of a condition; the message if a release or condition has none."""
     shard = str(condition.get("nodePool") or "")
     prefix = f"(shard {shard}) " if shard not in ("", "default") else ""
     listed = condition.get("reasons") or [condition]
@@ -377,7 +377,7 @@ def _deleted(metadata: Mapping[str, Any]) -> str:
 
 
 def _containers(status: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What containers wait for on a node, and of what they ended where that was no success."""
+    """Yields what containers on a node wait for, and how containers failed."""
     listed = (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ()))
     for container in listed:
         state = container.get("state") or {}
@@ -389,7 +389,7 @@ def _containers(status: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _event(item: Mapping[str, Any]) -> tuple[tuple[str, str], Saying]:
-    """An event of either API: v1, or events.k8s.io/v1."""
+    """Converts an event of either API: v1, or events.k8s.io/v1."""
     about = item.get("involvedObject") or item.get("regarding") or {}
     series = item.get("series") or {}
     what = f"{about.get('kind')} {about.get('name')}"
@@ -405,16 +405,16 @@ def _event(item: Mapping[str, Any]) -> tuple[tuple[str, str], Saying]:
 
 
 def is_race(saying: Saying) -> bool:
-    """Whether KAI's podgrouper says it of a race with itself, which comes to nothing."""
+    """Whether KAI's podgrouper reports a race with itself, which has no effect."""
     return saying.reason == "PodGrouperWarning" and _RACE.search(saying.text) is not None
 
 
 def in_one_line(text: object) -> str:
-    """What is said over several lines, as one."""
+    """Joins a text of several lines to one line."""
     return " ".join(str(text or "").split())
 
 
 def unnamed(saying: Saying, namespace: str, pod: str) -> Saying:
-    """The same without the name of the pod, so that it can be counted over several."""
+    """Returns the message without the name of the pod, so that it can be counted over several pods."""
     names = f"(?<![a-z0-9.-])(?:{re.escape(namespace)}/)?{re.escape(pod)}(?![a-z0-9-])"
     return replace(saying, where="Pod", text=re.sub(names, POD_NAME, saying.text))

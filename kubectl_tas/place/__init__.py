@@ -1,1 +1,1 @@
-"""Where gangs would run: nodes of a cluster, or made ones, and what KAI's scheduler does with them. Pure."""
+"""Predicts where gangs would run, on nodes of a cluster or on invented nodes, and what KAI's scheduler does. Pure."""

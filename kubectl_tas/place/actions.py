@@ -1,10 +1,8 @@
-"""The gangs that wait, taken in KAI's order against the same nodes: which start, which wait and for what, and which
-pods of others go or move for them.
+"""Simulates KAI on pending gangs: which start, which stay pending and why, and which pods KAI evicts or moves for them.
 
 Follows the actions of release 0.17 (pkg/scheduler/actions) in their order: allocate, consolidation, reclaim, preempt,
-and allocate once more, as in the next cycle. A gang that its queues may not hold, or for which KAI's order comes to no
-placement, takes nothing from those behind it. KAI also spares what has not run for the least runtime of its queue:
-that is not looked at here.
+and allocate once more, as in the next cycle. A gang that exceeds a limit or quota, or has no placement, takes nothing
+from later gangs. Ignores the minimum runtime for which KAI spares work.
 """
 
 from __future__ import annotations
@@ -26,28 +24,28 @@ from kubectl_tas.quantities import Amount, Amounts
 from kubectl_tas.records import dataclass
 
 MAX_MOVED = 17
-"""Gangs that KAI looks at to move them for another one (maxNumberConsolidationPreemptees 16): where there are more it
-takes any of them.
+"""Most gangs that KAI tries to move for another gang (maxNumberConsolidationPreemptees is 16). If more gangs could
+move, KAI takes any of them.
 """
 
 
 class Outcome(Enum):
-    """What becomes of a gang when its turn comes."""
+    """Outcome of a gang's turn."""
 
     STARTS = "starts"
-    """There is room for it."""
+    """The gang has room on free nodes."""
     EVICTS = "evicts"
-    """It starts as soon as others have gone."""
+    """The gang starts as soon as KAI has evicted or moved other pods."""
     LATER = "later"
-    """There is room once those have gone that go for others."""
+    """The gang has room once the pods that KAI evicts for other gangs have gone."""
     WAITS = "waits"
-    """There would be room without those that come before it."""
+    """The gang would have room without the gangs before it."""
     NO_ROOM = "no-room"
-    """KAI places it on no nodes that are free now, though it were alone."""
+    """KAI finds no placement on the free resources of the nodes, even for the gang alone."""
     REFUSED = "refused"
-    """A queue may not hold it."""
+    """A limit or quota of a queue keeps the gang from starting."""
     NO_QUEUE = "no-queue"
-    """Its queue is not there."""
+    """The gang's queue does not exist, or is not a leaf queue."""
 
 
 @dataclass(frozen=True)
@@ -57,46 +55,46 @@ class Turn:
     work: Work
     outcome: Outcome
     placed: tuple[Place, ...] = ()
-    """Where its pods come to; empty where it does not start."""
+    """Nodes of the pods that start; empty if the gang does not start."""
     asks: Amounts = Amounts()
-    """What the pods ask for that it starts with."""
+    """Resources of the pods with which the gang starts."""
     refusal: Refusal | None = None
-    """Why a queue may not hold it."""
+    """The limit or quota that keeps the gang from starting."""
     ahead: tuple[str, ...] = ()
-    """Gangs that come before it: those on the nodes that it would have alone, or, where a queue may not hold it, those
-    that this queue holds.
+    """Gangs that started earlier on the nodes that this gang would get alone; or, if a queue refuses this gang, in that
+    queue.
     """
     evicted: tuple[Batch, ...] = ()
-    """What goes for it."""
+    """Pods that KAI evicts for the gang."""
     moved: tuple[Batch, ...] = ()
-    """What is ended for it, and finds room elsewhere at once."""
+    """Pods that KAI evicts for the gang and places elsewhere at once."""
     action: str = ""
-    """Of KAI, by which others go or move for it."""
+    """KAI's action that evicts or moves pods for the gang: consolidation, reclaim or preempt."""
     is_cut: bool = False
-    """Whether there was more to look at than was looked at."""
+    """Whether the search left out possibilities that KAI has."""
 
 
 @dataclass(frozen=True)
 class Pending:
-    """The answer for all that waits for one scheduler."""
+    """The answers for all gangs that are pending for one scheduler."""
 
     start: Start
     fair: Mapping[str, Amounts]
-    """The fair share of each queue."""
+    """Fair share of each queue."""
     allocated: Mapping[str, Amounts]
-    """What each queue held before."""
+    """Resources that each queue held at the start."""
     requests: Mapping[str, Amounts]
-    """What each asks for: what it held and what waits."""
+    """Resources that each queue held at the start or waits for."""
     turns: tuple[Turn, ...]
-    """In KAI's order."""
+    """Answers in KAI's order; gangs without a leaf queue come last."""
     further: tuple[Turn, ...] = ()
-    """Of gangs that run: where further pods of them start."""
+    """Answers for running gangs that start further pods."""
     held: Amount = 0
-    """GPUs that gangs held before, those in no queue that is known too."""
+    """GPUs that gangs held at the start, in known and unknown queues."""
 
 
 def pending(start: Start, waiting: Sequence[Work]) -> Pending:
-    """What becomes of the gangs that wait. The pods of ``waiting`` and of ``start`` are those of the end afterwards."""
+    """Predicts what KAI does with the pending gangs. Moves the pods of ``waiting`` and ``start`` to their new nodes."""
     sent = [work for work in waiting if start.tree.is_leaf(work.queue)]
     lost = [
         Turn(work, Outcome.NO_QUEUE, asks=sum_of(work.next_pods()))
@@ -124,7 +122,7 @@ def pending(start: Start, waiting: Sequence[Work]) -> Pending:
 
 
 def _allocate(session: Session, turns: dict[Work, Turn], outcome: Outcome) -> None:
-    """KAI's action allocate: gangs, and then further pods of gangs that have what they need."""
+    """Runs KAI's action allocate: starts gangs, then adds pods to gangs that have their minimum."""
     order = session.starting(session.works)
     while (entry := order.pop()) is not None:
         work, pods, before = entry.work, entry.work.next_pods(), turns.get(entry.work)
@@ -182,7 +180,7 @@ def _act(session: Session, turns: dict[Work, Turn], name: str, action: _Action) 
 
 
 def _go(session: Session, turns: dict[Work, Turn], work: Work, way: Way) -> None:
-    """Lets pods of a gang come to nodes."""
+    """Carries out a way: evicts and moves pods of other gangs, and places pods of the gang."""
     leaving = [(batch.work, pod) for batch in way.gone for pod in batch.pods]
     for other, pod in (*leaving, *((other, spot[0]) for other, spot in way.moved)):
         session.move(other, pod, None)
@@ -206,7 +204,7 @@ def _victims(session: Session, work: Work) -> Iterator[Work]:
 
 
 def _consolidate(session: Session, work: Work, pods: Sequence[Pod], waiting: Sequence[Work]) -> Search | None:
-    """By moving others to other nodes: only for what can be preempted itself, where there are enough free GPUs."""
+    """Searches a way that only moves other gangs, if the gang is preemptible and enough GPUs are free."""
     free = sum(session.space.free_of(name, GPU) for name, node in session.space.nodes.items() if node.is_ready)
     if not work.is_preemptible or free < sum(pod.asks.get(GPU, 0) for pod in pods):
         return None if not work.is_preemptible else Search(None)
@@ -216,7 +214,7 @@ def _consolidate(session: Session, work: Work, pods: Sequence[Pod], waiting: Seq
 
 
 def _reclaim(session: Session, work: Work, pods: Sequence[Pod], waiting: Sequence[Work]) -> Search | None:
-    """By what other queues hold."""
+    """Searches a way that evicts work of other queues."""
     standings = {name: session.standing(name) for name in session.tree.by_name}
     rules = partial(_Claim, session, standings)
     first = rules(work, pods).rules
@@ -230,7 +228,7 @@ def _reclaim(session: Session, work: Work, pods: Sequence[Pod], waiting: Sequenc
 
 
 def _preempt(session: Session, work: Work, pods: Sequence[Pod], waiting: Sequence[Work]) -> Search | None:
-    """By what its own queue holds for work of lower priority."""
+    """Searches a way that evicts work of lower priority from the gang's own queue."""
     refused = session.refusal(work, sum_of(pods))
     if refused is not None and refused.reason == "NonPreemptibleOverQuota":
         return Search(None)
@@ -239,14 +237,14 @@ def _preempt(session: Session, work: Work, pods: Sequence[Pod], waiting: Sequenc
 
 
 class _Lost:
-    """What a gang would give up."""
+    """Pods that KAI would evict, as ``Reclaim`` reads them."""
 
     def __init__(self, queue: str, asks: Amounts) -> None:
         self.queue, self.asks = queue, asks
 
 
 class _Claim:
-    """What pods of a gang may take from other queues."""
+    """Pods of a pending gang, as ``Reclaim`` reads them, and the rules for what KAI may evict for them."""
 
     queue: str
 
@@ -255,7 +253,7 @@ class _Claim:
         self.rules = Reclaim(session.tree, standings, self)
 
     def allows(self, gone: Sequence[Batch]) -> bool:
-        """Whether all these may go: of a gang the pods that it does not need one by one, the others together."""
+        """Whether KAI may evict all these pods: pods beyond a gang's minimum count one by one, the others together."""
         lost = []
         for batch in gone:
             needed = sum(batch.work.least.values())
@@ -265,22 +263,22 @@ class _Claim:
 
 
 class _Failed:
-    """The gangs for which one action found nothing, of each kind the one that asks for least: KAI looks for nothing
-    for another one that is no easier to place (minimal_job_comparison.go of pkg/scheduler/actions/common).
+    """The easiest gang of each kind for which an action found nothing. KAI skips a gang of that kind that is no easier
+    to place (minimal_job_comparison.go of pkg/scheduler/actions/common).
     """
 
     def __init__(self) -> None:
         self._least: dict[object, list[Asks]] = {}
 
     def covers(self, work: Work, *, has_queue: bool) -> bool:
-        """Whether nothing was found for one of its kind, than which it is not easier to place."""
+        """Whether a gang of the same kind has failed, and this gang is no easier to place."""
         known, own = self._least.get(_kind(work, has_queue=has_queue)), _waiting(work)
         if known is None or len(known) > len(own):
             return False
         return not any(_is_within(one, other) and one != other for one, other in zip(own, known, strict=False))
 
     def add(self, work: Work, *, has_queue: bool) -> None:
-        """One that failed."""
+        """Records a gang for which the action found nothing."""
         kind, own = _kind(work, has_queue=has_queue), _waiting(work)
         known = self._least.get(kind)
         if known is None or (len(own) <= len(known) and all(map(_is_within, own, known))):
@@ -291,7 +289,7 @@ Asks = tuple[tuple[str, int], ...]
 
 
 def _kind(work: Work, *, has_queue: bool) -> object:
-    """Equal for gangs that differ in names, in how many pods wait, in what each asks for, and in no more."""
+    """Returns a key that is equal for gangs that differ only in names, number of pending pods, and requests per pod."""
     wanted = work.wanted
     assert wanted is not None
 
@@ -307,7 +305,7 @@ def _kind(work: Work, *, has_queue: bool) -> object:
 
 
 def _waiting(work: Work) -> list[Asks]:
-    """What each pod asks for that waits, sorted."""
+    """Returns the requests of each pending pod, sorted."""
     return sorted(tuple(sorted(pod.asks.items())) for pod in work.pods if pod.node is None and not pod.is_gone)
 
 
@@ -317,7 +315,7 @@ def _is_within(one: Asks, other: Asks) -> bool:
 
 
 def _explained(session: Session, turn: Turn, alone: Space, started: Sequence[Work]) -> Turn:
-    """With what is in its way."""
+    """Adds to an answer the gangs that are in the way."""
     work = turn.work
     if turn.refusal is not None:
         return replace(turn, ahead=tuple(one.name for one in started if _counts(session, one, turn.refusal)))
@@ -332,7 +330,7 @@ def _explained(session: Session, turn: Turn, alone: Space, started: Sequence[Wor
 
 
 def _counts(session: Session, work: Work, refused: Refusal) -> bool:
-    """Whether what a gang holds is part of why a queue may not hold another."""
+    """Whether the pods of a gang count toward the limit or quota that refuses another gang."""
     is_below = any(queue.name == refused.queue for queue in session.tree.chain(work.queue))
     counts = refused.reason == "OverLimit" or not work.is_preemptible
     return is_below and counts and sum_of(work.active).of(refused.resource) > 0

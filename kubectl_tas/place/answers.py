@@ -1,4 +1,4 @@
-"""A gang and the nodes that there are in; whether it has a placement, whether KAI finds it, and what would help out."""
+"""Answers for ``fit`` whether a gang has a placement, whether KAI finds it, and which changes would help."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ OTHER_SHARD = "of another shard of the scheduler"
 
 
 class Outcome(Enum):
-    """What becomes of a gang."""
+    """Outcome of ``fit`` for a gang."""
 
     FITS = "fits"
     """KAI finds a placement."""
     MISSED = "missed"
-    """There is one, but KAI does not find it."""
+    """A placement exists, but KAI does not find it."""
     NO_ROOM = "no-room"
-    """There is none."""
+    """No placement exists."""
     UNKNOWN = "unknown"
-    """KAI finds none, and nobody knows whether there is one."""
+    """KAI finds no placement, and nobody knows whether one exists."""
     RUNS = "runs"
-    """Pods of it are on nodes already."""
+    """Every copy of the gang has pods on nodes already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,57 +44,57 @@ class Spread:
     unit: str
     level: Level
     domains: int
-    """How many domains its pods are in."""
+    """Number of domains that hold pods of the unit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The answer for one gang, or for several that are equal."""
+    """The answer for one gang, or for several equal gangs."""
 
     item: Unplaced
     outcome: Outcome
     copies: int
-    """Gangs of this shape that are to be placed; those that run are not."""
+    """Number of equal gangs to place, without the running ones."""
     running: int
-    """Pods of it that are on nodes."""
+    """Number of pods of these gangs on nodes."""
     nodes: int
     unusable: Mapping[str, int]
-    """How many of the nodes it cannot use, by the reason."""
+    """Number of nodes that the gang cannot use, by reason."""
     placed: kai_allocate.Placed
-    """Where KAI places its pods, by SubGroup, those of all copies together; empty where it does not."""
+    """Number of pods per SubGroup and domain, over all copies; empty if KAI finds no placement."""
     shortage: Shortage | None = None
     best: tuple[tuple[Level | None, Best], ...] = ()
-    """Where KAI places none: for how many pods the best domain of each level has room, and all nodes, under None."""
+    """If KAI finds no placement: the domain with the most room at each level, and under None all nodes."""
     lacks: tuple[Lack, ...] = ()
-    """What a pod of it asks for, and no node has."""
+    """Resources that a pod asks for and no usable node has."""
     not_tried: Level | None = None
-    """A level that it requires, and in which KAI looks for no domain, since all nodes are in one finer one."""
+    """A required level at which KAI tries no domain, because one finer domain holds all nodes."""
     changes: tuple[Change, ...] = ()
     spreads: tuple[Spread, ...] = ()
 
     @property
     def sent(self) -> Submission:
-        """What the gang is of."""
+        """The submission that the gang is part of."""
         return self.item.sent
 
     @property
     def gang(self) -> Gang:
-        """One of the gangs."""
+        """The gang, one of the equal ones."""
         return self.item.gang
 
     @property
     def levels(self) -> tuple[Level, ...]:
-        """The levels of its topology, from the coarsest."""
+        """Levels of the gang's topology, coarsest first."""
         return self.item.levels
 
     @property
     def starts_with(self) -> int:
-        """The pods of one gang that must have a node before any of it starts."""
+        """Number of pods of one gang that must have nodes before any pod starts."""
         return len(self.item.wanted.unit.all_pods)
 
 
 def fit(item: Unplaced, nodes: Nodes) -> Fit:
-    """The answer for a gang, alone on what is free."""
+    """Answers for a gang, alone on the free resources of the nodes."""
     own = nodes_of(item, nodes)
     found = _answer(item, own, running_of(item, nodes))
     elsewhere = len(nodes.nodes) - len(own)
@@ -103,19 +103,19 @@ def fit(item: Unplaced, nodes: Nodes) -> Fit:
 
 
 def settled(orders: Sequence[Unplaced], nodes: Nodes) -> Fit | None:
-    """The answer for a gang in any of these orders of its pods; None where it is not the same in all."""
+    """Returns the answer for a gang whose pod order is unknown; None if the outcome depends on the order."""
     found = [fit(item, nodes) for item in orders]
     return found[0] if found and len({one.outcome for one in found}) == 1 else None
 
 
 def nodes_of(item: Unplaced, nodes: Nodes) -> tuple[Node, ...]:
-    """The nodes of the shard of the scheduler that places a gang."""
+    """Returns the nodes of the scheduler's shard that places the gang."""
     shard = item.sent.pool.shard
     return tuple(node for node in nodes.nodes if node.labels.get(NODE_POOL) == shard)
 
 
 def running_of(item: Unplaced, nodes: Nodes) -> list[int]:
-    """How many pods are on nodes of each of its gangs that runs."""
+    """Returns the number of pods on nodes for each running copy of the gang."""
     here = item.sent.namespace
     return [pods for (where, group), pods in nodes.running.items() if where == here and item.is_called(group)]
 
@@ -151,9 +151,9 @@ def _answer(item: Unplaced, nodes: tuple[Node, ...], running: Sequence[int]) -> 
 
 
 def _above_all(room: Room, unit: Unit) -> int | None:
-    """The depth of a level that a gang, or a SubGroup of one without a level, requires alone, while all nodes of the
-    topology are in one domain of a finer level: KAI tries no domain above the smallest that has all of them
-    (``lowestCommonDomainID`` of common.go in the plugin topology, release 0.17).
+    """Returns the depth of a level that a gang requires (and prefers none) but KAI never tries; None if KAI tries every
+    level. For a gang without a level, looks at its SubGroups. KAI tries no domain above the smallest one that holds all
+    nodes of the topology (``lowestCommonDomainID`` of common.go in the plugin topology, release 0.17).
     """
     if not unit.is_constrained:
         return next((depth for item in unit.below if (depth := _above_all(room, item)) is not None), None)
@@ -175,7 +175,7 @@ def _spreads(unit: Unit, placed: kai_allocate.Placed, levels: Sequence[Level]) -
 
 
 def _of_all(placed: kai_allocate.Placed) -> kai_allocate.Placed:
-    """The pods of each SubGroup, those of all copies together."""
+    """Adds up the pods of each SubGroup over all copies."""
     found: kai_allocate.Placed = {}
     for name, domains in placed.items():
         own = found.setdefault(without_copy(name), {})

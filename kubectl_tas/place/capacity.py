@@ -1,4 +1,4 @@
-"""A pool and the nodes that there are in; what its gangs have room for in one domain of each level out."""
+"""Computes for how many pods of a pool one domain of each level has room."""
 
 from __future__ import annotations
 
@@ -20,54 +20,54 @@ from kubectl_tas.resolve.topologies import Level
 
 @dataclass(frozen=True, slots=True)
 class DomainRoom:
-    """What one domain has."""
+    """Room in one domain."""
 
     domain: Domain
-    """() is all nodes, those outside of the topology too."""
+    """The domain; () stands for all nodes, also those outside of the topology."""
     gpus: int
-    """On the nodes that pods can use."""
+    """GPUs on the nodes that the pods can use."""
     free: int
-    """GPUs of these that no pod has asked for."""
+    """GPUs on usable nodes that no pod has requested."""
     pods: int
-    """How many pods it has room for."""
+    """Number of pods that the domain has room for."""
 
 
 @dataclass(frozen=True, slots=True)
 class LevelRoom:
-    """What the domains of a level have."""
+    """Room in the domains of a level."""
 
     level: Level | None
-    """None: no level; there is one domain, all nodes."""
+    """The level; None stands for no level, where the only domain is all nodes."""
     domains: tuple[DomainRoom, ...]
-    """Those with room for most pods first; all that have a node with GPUs."""
+    """All domains that have a node with GPUs, the one with the most room first."""
     is_placed: bool
-    """Whether KAI places what requires the level, where there is room."""
+    """Whether KAI places gangs that require the level, if a domain has room."""
 
     @property
     def best(self) -> DomainRoom | None:
-        """The domain with room for the largest gang; None where there is no domain."""
+        """The domain with room for the largest gang; None if the level has no domain."""
         return self.domains[0] if self.domains else None
 
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What a pool's gangs have room for."""
+    """Room for the gangs of a pool."""
 
     nodes: int
-    """Of the cluster."""
+    """Number of nodes in the cluster."""
     unusable: Mapping[str, int]
-    """How many of them its pods cannot use, by the reason, most of them first."""
+    """Number of nodes that the pool's pods cannot use, by reason, the most frequent first."""
     outside: Mapping[str, int]
-    """How many of those that they can use count only without a level, by the label that they lack."""
+    """Number of usable nodes that only gangs without a level can use, by the label that the nodes lack."""
     pod_gpus: int
-    """What each pod of the gangs asks for, which asks for nothing else; 0 where no node has any."""
+    """GPUs that each pod asks for, as its only request; 0 if no usable node has GPUs."""
     levels: tuple[LevelRoom, ...]
-    """All nodes, then the levels of its topology from the coarsest."""
+    """Room on all nodes, then at each level of the pool's topology, coarsest first."""
 
 
 def capacity(pool: FleetPool, nodes: Nodes, pod_gpus: int | None = None) -> Capacity:
-    """What gangs of pods with ``pod_gpus`` each have room for; None: with all GPUs of a node, as most nodes have them.
-    The pods are those of tasks that name no platform.
+    """Computes the room for gangs of pods with ``pod_gpus`` each; None means as many GPUs as most nodes have. The pods
+    are those of tasks that name no platform.
     """
     return _capacity(nodes.nodes, pool.shard, pool.levels, _rules(pool), pod_gpus)
 
@@ -76,7 +76,7 @@ def capacity(pool: FleetPool, nodes: Nodes, pod_gpus: int | None = None) -> Capa
 def _capacity(
     nodes: tuple[Node, ...], shard: str | None, levels: tuple[Level, ...], rules: Rules, pod_gpus: int | None
 ) -> Capacity:
-    """Most pools of a cluster see the same."""
+    """Computes the room. Cached, because most pools of a cluster see the same nodes."""
     own = tuple(node for node in nodes if node.labels.get(NODE_POOL) == shard)
     having = tuple(node for node in own if node.allocatable.get(GPU, 0) > 0)
     counted = {
@@ -96,7 +96,7 @@ def _capacity(
 
 
 def gpus_of(pools: Iterable[FleetPool], nodes: Nodes) -> int:
-    """GPUs of the nodes that pods of any of these pools can use."""
+    """Counts the GPUs of the nodes that pods of any of these pools can use."""
     kinds = {(pool.shard, _rules(pool)) for pool in pools}
     return sum(
         node.allocatable.get(GPU, 0)
@@ -116,7 +116,7 @@ def _rules(pool: FleetPool) -> Rules:
 
 
 def _commonest(nodes: Iterable[Node]) -> int:
-    """The GPUs that most nodes have; of as many the larger number."""
+    """Returns the number of GPUs that most nodes have; of equally frequent numbers, the largest."""
     counts = Counter(node.allocatable[GPU] for node in nodes)
     return max(counts, key=lambda gpus: (counts[gpus], gpus), default=0)
 
@@ -128,7 +128,7 @@ def _lacking(node: Node, levels: Sequence[Level]) -> str | None:
 def _levels(
     levels: Sequence[Level], nodes: tuple[Node, ...], having: Sequence[Node], shape: Shape
 ) -> Iterator[LevelRoom]:
-    """``having`` are those of the nodes that have GPUs."""
+    """Yields the room at each level; ``having`` holds the nodes with GPUs."""
     labels = tuple(level.label for level in levels)
     sums: dict[Domain, list[int]] = {(): [0, 0, 0]}
     for node in having:
@@ -151,7 +151,7 @@ def _levels(
 
 
 def _amounts(node: Node, shape: Shape) -> tuple[int, int, int]:
-    """Of a node that pods of a shape can use its GPUs, those that are free, and the pods that it has room for."""
+    """Returns a node's GPUs, its free GPUs, and its room for pods of a shape; zeros if the pods cannot use the node."""
     if shape.rules.refusal(node):
         return 0, 0, 0
     free = [node.free.get(name, 0) for name, _ in shape.asks]

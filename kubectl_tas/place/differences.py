@@ -1,9 +1,9 @@
-"""Where a cluster differs from the file, and what keeps KAI from looking at work at all: each a cause of its own.
+"""Finds where a cluster differs from the files, and what keeps KAI from considering work; each finding is a cause.
 
-This is read before KAI's own words, which tell what follows from it. What KAI makes of it is that of 0.17:
+These causes are read before KAI's own messages, which only follow from them. KAI's behavior is that of 0.17:
 pkg/scheduler/api/podgroup_info/job_info.go (SubGroups), pkg/scheduler/plugins/topology/job_filtering.go (Topologies),
 pkg/scheduler/api/pod_info/pod_info.go (gates, deletion), pkg/scheduler/cache/cluster_info/data_lister (shards) and
-pkg/scheduler/actions/utils/input_jobs.go (queues that are no leaf, or whose parent is missing, without a word).
+pkg/scheduler/actions/utils/input_jobs.go (queues that KAI skips silently: not a leaf, or with a missing parent).
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.topologies import FleetTopology
 
 _DEFAULT = "default"
-"""The SubGroup of a pod that names none."""
+"""SubGroup of a pod that names none."""
 _GATES = {
     "kueue.x-k8s.io/": "Kueue takes the gate away once its own quota admits the pods.",
     "grove.io/": "Grove takes the gate away once the pods' PodGang has all its pods.",
 }
-"""Who takes a gate away, by what it begins with."""
+"""Hints that say who removes a scheduling gate, by the prefix of the gate's name."""
 _TRACKING = "batch.kubernetes.io/job-tracking"
-"""A finalizer of each pod of a Job, which Kubernetes takes away as soon as the pod has ended."""
+"""Finalizer of each pod of a Job; Kubernetes removes it as soon as the pod has ended."""
 _KUEUE = "kueue.x-k8s.io/queue-name"
 _MISSING_TOPOLOGY = "Requested topology (\\S+) does not exist"
 _MISSING_SUB_GROUP = "references subgroup .* does not exist"
 
 
 def differences(work: LiveWork) -> Iterator[Cause]:
-    """All that there are."""
+    """Yields all causes that this module finds."""
     for look in _LOOKS:
         yield from look(work)
 
@@ -99,7 +99,7 @@ def _deleted(work: LiveWork) -> Iterator[Cause]:
 
 
 def _own(work: LiveWork) -> Iterable[Controller]:
-    """Its own object; of a workflow the Jobs that are."""
+    """Returns the object of the submission; for a workflow, its Jobs."""
     return work.controllers if work.own is None else (work.own,)
 
 
@@ -113,7 +113,7 @@ def _gated(work: LiveWork) -> Iterator[Cause]:
 
 
 def _no_pod_group(work: LiveWork) -> Iterator[Cause]:
-    """Pods that name a PodGroup which is not there, or not theirs."""
+    """Yields a cause if pods name a PodGroup that does not exist or belongs to other work."""
     if "PodGroup" in work.told.gaps:
         return
     ours = {group.name for group in work.groups}
@@ -172,7 +172,7 @@ def _in(shard: object) -> str:
 
 
 def _queue_tree(work: LiveWork) -> Iterator[Cause]:
-    """A queue that KAI passes over without a word: one that is no leaf, or below one that is not there."""
+    """Yields a cause if KAI skips the queue silently: the queue is missing, is not a leaf, or has a missing parent."""
     if work.queues is None:
         return
     parents = {item.name: item.parent for item in work.told.queues}
@@ -236,7 +236,7 @@ def _place_of(topology: FleetTopology | None, work: LiveWork) -> Any:
 
 
 def _sub_groups(work: LiveWork) -> Iterator[Cause]:
-    """Pods that name a SubGroup which their PodGroup does not have."""
+    """Yields a cause if pods name a SubGroup that their PodGroup does not have."""
     for group in work.groups:
         if group.sub_groups is None:
             continue
@@ -254,7 +254,7 @@ def _sub_groups(work: LiveWork) -> Iterator[Cause]:
 
 
 def _minimums(work: LiveWork) -> Iterator[Cause]:
-    """A PodGroup that starts with another number of pods than the file says."""
+    """Yields a cause if a PodGroup starts with another number of pods than the file says."""
     for group in work.groups:
         item = work.gang_of(group.name)
         if item is None or group.sub_groups is None:
@@ -275,7 +275,7 @@ def _minimums(work: LiveWork) -> Iterator[Cause]:
 
 
 def _pods_of_file(work: LiveWork) -> Iterator[Cause]:
-    """Pods that ask for other nodes, or for more GPUs, than the file says."""
+    """Yields a cause if pods ask for other nodes, or for another number of GPUs, than the file says."""
     found = Counter[str]()
     for group in work.groups:
         item = work.gang_of(group.name)
@@ -290,7 +290,7 @@ def _pods_of_file(work: LiveWork) -> Iterator[Cause]:
 
 
 def _otherwise(live: Shape, shapes: Collection[Shape]) -> Iterator[str]:
-    """What a pod asks for that none of its file does; of pods of which the file is not known nothing."""
+    """Yields what a pod asks for and its file does not; nothing if the pod's shapes in the file are unknown."""
     if not shapes:
         return
     selectors = {shape.rules.selector for shape in shapes}
@@ -306,7 +306,7 @@ def _otherwise(live: Shape, shapes: Collection[Shape]) -> Iterator[str]:
 
 
 def _shapes(work: LiveWork, item: Unplaced, sub_group: str | None) -> Collection[Shape]:
-    """What its file says of the pods of a SubGroup, where those that it starts with tell it of all."""
+    """Returns the shapes of a SubGroup's pods in the file; none if the pods that start first do not stand for all."""
     if item.gang.parts:
         return set(item.needed.get(sub_group, ()))
     of_one = not isinstance(work.sent, FleetWorkload) or len(work.sent.replicas) == 1

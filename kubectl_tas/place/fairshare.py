@@ -1,9 +1,9 @@
-"""How KAI divides a cluster among the queues: the fair share of each, which queue goes first, and whether a queue may
-hold what a gang asks for, which KAI checks before it looks at any node.
+"""Computes how KAI divides a cluster among queues: fair shares, the order of queues, and the checks of limit and quota.
 
 Follows pkg/scheduler/plugins/proportion of 0.17 (resource_division/resource_division.go, queue_order/queue_order.go),
-with which 0.12 to 0.16 agree. Time-based fair share is left out: it is off unless a cluster keeps a history of usage.
-The checks follow capacity_policy/ of that plugin (max_allowed_check.go, quota_check.go), the same in 0.12 to 0.17.
+with which 0.12 to 0.16 agree. Leaves out time-based fair share, which is off unless a cluster keeps usage history. The
+checks, which KAI makes before it looks at nodes, follow capacity_policy/ of that plugin (max_allowed_check.go,
+quota_check.go), the same in 0.12 to 0.17.
 """
 
 from __future__ import annotations
@@ -33,40 +33,40 @@ from kubectl_tas.quantities import (
 from kubectl_tas.records import dataclass
 
 DEFAULT_PRIORITY = 100
-"""Of a queue that says nothing: pkg/common/constants/constants.go."""
+"""Priority of a queue that states none: pkg/common/constants/constants.go."""
 _EVEN = Amounts(1, 1, 1)
 _MOST = 2**63 - 1
-"""What Kubernetes takes a larger amount for."""
+"""The largest amount in Kubernetes, which stands for any larger one."""
 _NO_SHARE = 1000
-"""What is held of a resource of which a queue may have nothing counts as so many shares."""
+"""Shares that one held unit counts for, if the queue may hold nothing of the resource."""
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """One queue as the scheduler reads it."""
+    """A queue, as the scheduler reads it."""
 
     name: str
     parent: str | None = None
     quota: Amounts = UNLIMITED
-    """What it is guaranteed."""
+    """Guaranteed resources of the queue."""
     limit: Amounts = UNLIMITED
-    """The most that it may hold."""
+    """The most that the queue may hold."""
     weight: Amounts = _EVEN
-    """Over-quota weights."""
+    """Over-quota weight by resource."""
     priority: int = DEFAULT_PRIORITY
     created: str = ""
-    """When, as Kubernetes writes it; empty where that is not known. Of those of one time the names decide."""
+    """Creation time, as Kubernetes writes it; empty if unknown. Of queues with one creation time, the names decide."""
 
 
 @dataclass(frozen=True)
 class QueueTree:
-    """The queues that one scheduler sees. Those whose parent is not among them are left out, as KAI does."""
+    """The queues that one scheduler sees. Leaves out queues whose parent is missing, as KAI does."""
 
     queues: tuple[Queue, ...]
 
     @cached_property
     def by_name(self) -> Mapping[str, Queue]:
-        """Every queue that counts, each after that above it, those beside each other by name."""
+        """Queues by name, parents before their children, siblings sorted by name."""
         found: dict[str, Queue] = {}
         left = list(reversed(self.below(None)))
         while left:
@@ -81,15 +81,15 @@ class QueueTree:
         return {parent or None: tuple(items) for parent, items in groupby(by_parent, lambda queue: queue.parent or "")}
 
     def below(self, name: str | None) -> tuple[Queue, ...]:
-        """The queues of which this one is the parent, by name; None: those at the top."""
+        """Returns the children of a queue, sorted by name; for None, the queues at the top."""
         return self._below.get(name, ())
 
     def is_leaf(self, name: str) -> bool:
-        """Whether it takes work: it is there, and nothing is below it."""
+        """Whether the queue takes work: it exists and has no children."""
         return name in self.by_name and not self.below(name)
 
     def chain(self, name: str) -> Iterator[Queue]:
-        """A queue, that above it, and so on up to the top."""
+        """Yields a queue and the queues above it, up to the top."""
         above: str | None = name
         while above:
             queue = self.by_name[above]
@@ -97,7 +97,7 @@ class QueueTree:
             above = queue.parent
 
     def sums(self, leaves: Mapping[str, Amounts]) -> dict[str, Amounts]:
-        """Of every queue what it and all below it have, by what the leaves do."""
+        """Returns the amounts of every queue, added up from the leaf queues below it."""
         found = dict.fromkeys(self.by_name, NOTHING)
         for name, amounts in leaves.items():
             for queue in self.chain(name) if self.is_leaf(name) else ():
@@ -107,39 +107,39 @@ class QueueTree:
 
 @dataclass(slots=True)
 class _Claim:
-    """What one queue has of one resource while it is divided."""
+    """State of one queue while KAI divides one resource."""
 
     name: str
     priority: int
     created: str
     quota: float
     wants: float
-    """What it asks for, up to its limit."""
+    """Amount that the queue asks for, up to its limit."""
     weight: float
     share: float = 0
 
     @property
     def left(self) -> float:
-        """What it does not have yet."""
+        """Amount that the queue still wants."""
         return max(0.0, self.wants - self.share)
 
 
 @dataclass(slots=True)
 class _Rest:
-    """What a queue did not get of its part because parts are given in whole numbers."""
+    """Fraction that a queue did not get of its part, because KAI gives whole numbers."""
 
     claim: _Claim
     amount: float
 
     @property
     def rank(self) -> tuple[float, str, str]:
-        """The largest first, then the oldest queue."""
+        """Sort key: the largest fraction first, then the oldest queue."""
         return -self.amount, self.claim.created, self.claim.name
 
 
 @dataclass(slots=True)
 class _Division:
-    """How one resource is divided among all queues of a tree."""
+    """Division of one resource among all queues of a tree."""
 
     tree: QueueTree
     resource: ResourceName
@@ -147,7 +147,7 @@ class _Division:
     shares: dict[str, float] = field(default_factory=dict)
 
     def divide(self, total: float) -> None:
-        """Gives the queues at the top their shares of ``total``, and those below each of them of what it got."""
+        """Divides ``total`` among the queues at the top, then the share of each queue among its children."""
         left: list[tuple[str | None, float]] = [(None, total)]
         while left:
             above, whole = left.pop()
@@ -165,11 +165,10 @@ class _Division:
 
 
 def fair_shares(capacity: Amounts, tree: QueueTree, requests: Mapping[str, Amounts]) -> dict[str, Amounts]:
-    """The fair share of every queue of a tree when all leaves ask at once for their ``requests``: what they hold and
-    what they wait for.
+    """Returns the fair share of every queue if all leaf queues ask at once for their ``requests``, held or pending.
 
-    A queue first gets what it is guaranteed, as far as it asks for it, though that be more than there is. What is left
-    goes by priority, and among those of one priority by weight, up to what they ask for and may have.
+    A queue first gets its quota, as far as it asks for it, even if the quotas exceed the capacity. KAI divides the rest
+    by priority, and at equal priority by weight, up to what each queue asks for and its limit.
     """
     asked = tree.sums(requests)
     divisions = {resource: _Division(tree, resource, asked) for resource in RESOURCES}
@@ -187,7 +186,7 @@ def _number(amount: Amount) -> float:
 
 
 def _amount(share: float) -> Amount:
-    """A share without the noise of sums of fractions."""
+    """Converts a share to an amount, without the noise of adding fractions."""
     if math.isinf(share):
         return NO_LIMIT
     number = Decimal(f"{share:.6f}")
@@ -216,8 +215,8 @@ def _divide(total: float, claims: Sequence[_Claim]) -> None:
 
 
 def _by_weight(total: float, claims: Sequence[_Claim]) -> tuple[float, Iterable[_Rest]]:
-    """Gives whole parts by weight until nobody gets less than its part; what is left then, and who got less than its
-    part by a fraction.
+    """Gives whole parts by weight until no queue wants less than its part. Returns what is left, and the fractions that
+    queues miss.
     """
     rests: dict[str, _Rest] = {}
     while total != 0:
@@ -249,29 +248,29 @@ def _by_weight(total: float, claims: Sequence[_Claim]) -> tuple[float, Iterable[
 
 @dataclass(frozen=True)
 class Standing:
-    """A queue while the scheduler goes through what waits."""
+    """State of a queue while the scheduler takes gangs."""
 
     queue: Queue
     fair: Amounts
-    """Its fair share, which stays as it is until all have been looked at."""
+    """Fair share of the queue, constant until the scheduler has taken all gangs."""
     allocated: Amounts = NOTHING
-    """What it and all below it hold."""
+    """Resources that the queue and all queues below it hold."""
     non_preemptible: Amounts = NOTHING
-    """Of that, what work holds that cannot be preempted."""
+    """The part of ``allocated`` that non-preemptible work holds."""
     job: Amounts = NOTHING
-    """What is asked for by the gang that is next in it, or below it."""
+    """Resources that the next gang in or below the queue asks for."""
     leaving: Amounts = NOTHING
-    """What it would lose, where queues are put in order to find out whose work goes."""
+    """Resources that the queue would lose, if KAI orders queues for eviction."""
 
     @cached_property
     def allocatable(self) -> Amounts:
-        """What it may hold before it takes from others."""
+        """Resources that the queue may hold: the larger of quota and fair share, but no more than the limit."""
         quota, limit, fair = self.queue.quota, self.queue.limit, self.fair
         return each(lambda name: limit.of(name) if quota.of(name) == NO_LIMIT else _within(limit, quota, fair, name))
 
     @property
     def with_job(self) -> Amounts:
-        """What it will hold with the next gang."""
+        """Resources that the queue will hold with the next gang."""
         return self.allocated + self.job
 
 
@@ -281,17 +280,17 @@ def _within(limit: Amounts, quota: Amounts, fair: Amounts, name: ResourceName) -
 
 @dataclass(frozen=True)
 class Ranked:
-    """A queue among those beside it, of which the lesser goes first.
+    """A queue's rank among its siblings; the lower rank goes first.
 
-    In turn: who holds no more than its fair share of some resource; who stays within its guarantee with its next
-    gang; priority; who holds nothing that it may not have; the smaller part of what it may have, with the next gang
-    and without; who may have less; the older queue. Of queues of one time KAI takes either: here that whose name comes
-    first.
+    A queue goes first, in this order of criteria: if it holds no more than its fair share of some resource; if it stays
+    within its quota with the next gang; by priority; if it holds nothing that it may not hold; by the smaller used part
+    of what it may hold, with the next gang, then without; if it may hold less; if it is older. At equal ages KAI takes
+    either queue; here the name decides.
     """
 
     standing: Standing
     total: Amounts
-    """What the cluster has."""
+    """Resources of the cluster."""
 
     def __lt__(self, other: Ranked) -> bool:
         if self._rank != other._rank:
@@ -307,7 +306,7 @@ class Ranked:
 
     @cached_property
     def _rank(self) -> tuple[float, ...]:
-        """All but who may have less, and which is older."""
+        """All criteria except the last two: who may hold less, and who is older."""
         one = self.standing
         return (
             _is_over_share(one),
@@ -334,7 +333,7 @@ def _has_violation(standing: Standing) -> int:
 
 
 def _dominant(standing: Standing, held: Amounts, total: Amounts) -> float:
-    """The part of what a queue may have that ``held`` is, of the resource of which that is the largest."""
+    """Returns the largest part that ``held`` is of what the queue may hold, over all resources."""
     may = standing.allocatable
     most = each(lambda name: total.of(name) if may.of(name) == NO_LIMIT else may.of(name))
     return max(
@@ -344,31 +343,31 @@ def _dominant(standing: Standing, held: Amounts, total: Amounts) -> float:
 
 
 Reason = Literal["OverLimit", "NonPreemptibleOverQuota"]
-"""As KAI writes it into the PodGroup."""
+"""Reason that KAI writes into the PodGroup."""
 _RESOURCES: tuple[ResourceName, ...] = ("cpu", "memory", "gpu")
-"""In the order in which KAI compares them."""
+"""Resources in the order in which KAI compares them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a gang does not start, whatever nodes are free."""
+    """The limit or quota for which a gang does not start, whatever nodes are free."""
 
     reason: Reason
     queue: str
-    """Whose limit or quota it is: its own queue's, or one's above it."""
+    """The queue with this limit or quota: the gang's own queue, or a queue above."""
     resource: ResourceName
     most: Amount
-    """The limit, or the quota."""
+    """The limit or the quota."""
     held: Amount
-    """What counts against it already."""
+    """Amount that counts toward the limit or quota already."""
     asked: Amount
 
 
 def refusal(chain: Sequence[Standing], asked: Amounts, *, preemptible: bool) -> Refusal | None:
-    """The first check that a gang which asks for ``asked`` fails; None where it may start.
+    """Returns the first check that a gang fails if it asks for ``asked``; None if the gang may start.
 
-    ``chain`` is its queue, that above it, and so on. No queue may hold more than its limit, and work that cannot be
-    preempted no more than its quota. A resource that is not asked for is not compared.
+    ``chain`` holds the gang's queue and the queues above. No queue may hold more than its limit, and non-preemptible
+    work no more than the quota. A resource that the gang does not ask for is not compared.
     """
     for item in chain:
         if found := _exceeded("OverLimit", item, item.queue.limit, item.allocated, asked):

@@ -1,4 +1,4 @@
-"""Who gets what of one cluster when all ask at once: the shares of its pools and subpools, and what bounds each."""
+"""Computes the share of each pool and subpool of a cluster if all ask at once, and what bounds each share."""
 
 from __future__ import annotations
 
@@ -17,47 +17,47 @@ from kubectl_tas.resolve.pools import FleetPool
 
 
 class Bound(Enum):
-    """Why a queue gets no more of a resource than it does."""
+    """Reason why a queue gets no more of a resource."""
 
     ASKED = "asked"
-    """It gets all that it asks for."""
+    """The queue gets all that it asks for."""
     LIMIT = "limit"
     NOTHING_LEFT = "nothing-left"
-    """Nothing is left of what there is, after what queues are guaranteed and ask for."""
+    """The guarantees that queues use leave nothing to divide."""
     PRIORITY = "priority"
-    """Queues of a higher priority take what is left."""
+    """Queues of a higher priority take the rest."""
     NO_WEIGHT = "no-weight"
     WEIGHT = "weight"
-    """It has its part of what is left, by its weight."""
+    """The queue gets its part of the rest, by its weight."""
 
 
 class Kind(Enum):
-    """What a queue is for."""
+    """Kind of a queue, for users."""
 
     POOL = "pool"
     OWN = "own"
-    """The work that is sent to a pool itself."""
+    """The queue for work that names the pool and no subpool."""
     SUBPOOL = "subpool"
     ROOT = "root"
-    """All pools of a cluster."""
+    """The queue above all pools of a cluster."""
     OTHER = "other"
-    """Nothing that the repository declares."""
+    """A queue that the repository does not declare."""
 
 
 @dataclass(frozen=True)
 class Demand:
-    """What is asked for and held, by leaf queue."""
+    """Requested and held resources, by leaf queue."""
 
     asked: Mapping[str, Amounts]
     fixed: Mapping[str, Amounts]
-    """Of that, what cannot be preempted, as far as that is known."""
+    """The part of ``asked`` that is non-preemptible, as far as known."""
     held: Mapping[str, Amounts] | None = None
-    """None where no cluster was asked."""
+    """Held resources; None if no cluster was asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """What a queue is to users."""
+    """Name and kind of a queue, for users."""
 
     name: str
     kind: Kind
@@ -66,19 +66,19 @@ class Called:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What is left to queues beside each other, of one priority, after all of them have what they are guaranteed."""
+    """Resources left to siblings of one priority, after every sibling has its guarantee."""
 
     whole: Amounts
-    """Less than 0 where they are guaranteed more than there is."""
+    """Rest for all priorities; less than 0 if the guarantees exceed the resources."""
     left: Amounts
-    """What higher priorities leave of it."""
+    """The part of ``whole`` that higher priorities leave."""
     weights: Amounts
-    """The sum of the weights of those that want some of it."""
+    """Sum of the weights of the queues that want some of the rest."""
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What one queue gets, with all below it; no two are the same."""
+    """Share of one queue with all queues below it; compared by identity."""
 
     queue: Queue
     called: Called
@@ -86,17 +86,17 @@ class Part:
     fixed: Amounts
     held: Amounts | None
     guaranteed: Amounts
-    """What of its share is its guarantee."""
+    """The part of the share that the queue is guaranteed."""
     share: Amounts
     rest: Rest
 
     @property
     def borrowed(self) -> Amounts:
-        """What of its share is more than its guarantee."""
+        """The part of the share beyond the guarantee."""
         return self.share - self.guaranteed
 
     def bound(self, resource: ResourceName) -> Bound:
-        """Why it gets no more of a resource."""
+        """Returns why the queue gets no more of a resource."""
         share = self.share.of(resource)
         if share >= self.asked.of(resource):
             return Bound.ASKED
@@ -111,13 +111,13 @@ class Part:
 
 @dataclass(frozen=True)
 class Division:
-    """How the scheduler, or a shard of it, divides what there is."""
+    """Division of the resources of the scheduler, or of one of its shards."""
 
     backend: str
     shard: Shard
     capacity: Amounts
     parts: tuple[Part, ...]
-    """Each before those below it; what is sent to a pool itself before its subpools, the others by name."""
+    """Parts of all queues: parents first, a pool's own queue before its subpools, other siblings by name."""
 
     @cached_property
     def _below(self) -> Mapping[str | None, Sequence[Part]]:
@@ -127,17 +127,17 @@ class Division:
         return found
 
     def below(self, queue: str | None) -> Sequence[Part]:
-        """Those of which this queue is the parent; None: those at the top."""
+        """Returns the parts of a queue's children; for None, of the queues at the top."""
         return self._below.get(queue, ())
 
     @cached_property
     def by_queue(self) -> Mapping[str, Part]:
-        """Each by the name of its queue."""
+        """Parts by the name of their queue."""
         return {part.queue.name: part for part in self.parts}
 
     def shown(self, wanted: Collection[str] = ()) -> Iterator[tuple[Part, int]]:
-        """What users know of, with its depth: no queue that says the same as the one above it, or stands for all. Where
-        pools and subpools are ``wanted``, these alone, with all that is below them.
+        """Yields the parts that users know, with their depth. Skips the queue above all pools, and a pool's own queue
+        without siblings. With ``wanted``, yields only these pools and subpools and all parts below them.
         """
         chosen: int | None = None
         for part, depth in self._known():
@@ -159,7 +159,7 @@ class Division:
 
 
 def called(fleet: Fleet, backend: str) -> dict[str, Called]:
-    """What the queues of a cluster are to users, by their names."""
+    """Returns for each queue of a cluster its name and kind for users."""
     found: dict[str, Called] = {}
     for pool in fleet.pools:
         if pool.backend.name != backend:
@@ -177,7 +177,7 @@ def called(fleet: Fleet, backend: str) -> dict[str, Called]:
 def divide(
     where: tuple[str, Shard], tree: QueueTree, capacity: Amounts, demand: Demand, names: Mapping[str, Called]
 ) -> Division:
-    """The shares of all queues of a backend's shard; ``names`` say which of them users know."""
+    """Divides the resources of a backend's shard among all queues; ``names`` holds the queues that users know."""
     shares = fair_shares(capacity, tree, demand.asked)
     asked, fixed = tree.sums(demand.asked), tree.sums(demand.fixed)
     held = None if demand.held is None else tree.sums(demand.held)
@@ -186,7 +186,7 @@ def divide(
     left: list[tuple[Queue, Rest, Amounts]] = []
 
     def begin(above: str | None, whole: Amounts) -> None:
-        """Those below a queue come next, what is sent to a pool itself first."""
+        """Puts the children of ``above`` next in line, a pool's own queue first."""
         below = tree.below(above)
         guaranteed = {queue.name: _guaranteed(queue, asked[queue.name], whole) for queue in below}
         rests = _rests(below, asked, guaranteed, shares, whole)
@@ -207,7 +207,7 @@ def divide(
 
 
 def _guaranteed(queue: Queue, asked: Amounts, whole: Amounts) -> Amounts:
-    """What a queue has of ``whole`` before the rest is divided; all of it where its guarantee has no limit."""
+    """Returns what a queue gets of ``whole`` before the rest is divided; up to all of it if the quota has no limit."""
     quota = each(lambda name: whole.of(name) if queue.quota.of(name) == NO_LIMIT else queue.quota.of(name))
     return smaller(quota, smaller(asked, queue.limit))
 
@@ -219,7 +219,7 @@ def _rests(
     shares: Mapping[str, Amounts],
     whole: Amounts,
 ) -> dict[int, Rest]:
-    """What is left to queues beside each other, by their priority."""
+    """Returns the rest for siblings, by their priority."""
     left = rest = whole - total(guaranteed[queue.name] for queue in beside)
     found: dict[int, Rest] = {}
     by_priority = sorted(beside, key=lambda queue: -queue.priority)
@@ -232,6 +232,6 @@ def _rests(
 
 
 def _weight(queue: Queue, asked: Amounts, guaranteed: Amounts) -> Amounts:
-    """Its weights of what it may have more of than it is guaranteed."""
+    """Returns the weights of a queue for resources that it wants beyond its guarantee; 0 for other resources."""
     wants = smaller(asked, queue.limit)
     return each(lambda name: queue.weight.of(name) if wants.of(name) > guaranteed.of(name) else 0)

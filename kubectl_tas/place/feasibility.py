@@ -1,10 +1,9 @@
-"""Whether any placement exists, exactly: domains for all required levels, and nodes for all pods. If none does: the
-first constraint of a gang that fails, from the gang down, with the domains that come nearest to it.
+"""Answers exactly whether a placement exists, and if not, names the first constraint that fails, from the gang down.
 
-Pods of one shape fit into the domains that were chosen for them if, and only if, no domain holds more of them than it
-has room for, since domains are nested; so a search over domains alone is exact for a gang whose pods are alike. With
-several shapes it can rule out, by one shape after the other, but not confirm: then OR-Tools' solver answers, where it
-is installed. Nodes outside of the topology count only for units that ask for no level, as for KAI.
+A placement has domains for all required levels and nodes for all pods. Since domains are nested, pods of one shape fit
+if no chosen domain gets more pods than it has room for. So a search over domains is exact for a gang of equal pods.
+With several shapes the search can only rule a placement out; then OR-Tools' solver answers, if installed. As in KAI,
+nodes outside of the topology count only for units without a level.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.topologies import Level
 
 MAX_STEPS = 4000
-"""Choices of a domain after which a search gives up."""
+"""Most choices of a domain before a search gives up."""
 ALL, _OUTSIDE = "all", "outside"
 Place = Domain | str
-"""A domain, all nodes, or those outside of the topology."""
+"""A domain, all nodes, or the nodes outside of the topology."""
 
 
 class Existence(Enum):
-    """What is known of a placement."""
+    """Knowledge about whether a placement exists."""
 
     YES = "yes"
     NO = "no"
@@ -36,13 +35,13 @@ class Existence(Enum):
 
 
 def exists(room: Room, unit: Unit) -> Existence:
-    """Whether there is a placement."""
+    """Answers whether a placement exists."""
     found = searched(room, unit)
     return solved(room, unit) if found is Existence.UNKNOWN else found
 
 
 def searched(room: Room, unit: Unit) -> Existence:
-    """The same without a solver, which tells of pods that differ only where those of one shape have no placement."""
+    """Answers like ``exists`` without a solver. For pods of several shapes the answer is never YES."""
     answers = [_Search(room, shape).answer(unit) for shape in sorted(set(unit.all_pods))]
     if Existence.NO in answers:
         return Existence.NO
@@ -50,13 +49,13 @@ def searched(room: Room, unit: Unit) -> Existence:
 
 
 def solved(room: Room, unit: Unit) -> Existence:
-    """What OR-Tools' solver answers; unknown where it is not installed, or gives up."""
+    """Asks OR-Tools' solver; UNKNOWN if it is not installed or gives up."""
     found = solver.solve(room, unit)
     return Existence.UNKNOWN if found is None else Existence.YES if found else Existence.NO
 
 
 def capacities(room: Room, shape: int) -> Mapping[Place, int]:
-    """How many pods of a shape each domain has room for, and all nodes together, and those outside."""
+    """Returns the number of pods of a shape that fit in each domain, on all nodes, and on the nodes outside."""
     return _capacities(room.leaves, shape, room.asks[shape])
 
 
@@ -71,7 +70,7 @@ def _capacities(leaves: tuple[Leaf, ...], shape: int, asks: tuple[int, ...]) -> 
 
 
 def _chain(place: Place) -> Iterator[Place]:
-    """A place and all that it is part of."""
+    """Yields a place and all places that contain it."""
     if isinstance(place, tuple):
         yield from (place[:depth] for depth in range(len(place), -1, -1))
     elif place == _OUTSIDE:
@@ -80,7 +79,7 @@ def _chain(place: Place) -> Iterator[Place]:
 
 
 def allowed(unit: Unit, parent: Place, domains: Sequence[Domain]) -> Iterator[Place]:
-    """The places among which that of a unit is to be chosen, by that of the unit above."""
+    """Yields the places that a unit may choose, given the place of the unit above."""
     within: Place = () if unit.is_constrained and parent == ALL else parent
     if unit.required is None or not isinstance(within, tuple) or len(within) > unit.required:
         yield within
@@ -91,15 +90,15 @@ def allowed(unit: Unit, parent: Place, domains: Sequence[Domain]) -> Iterator[Pl
 
 
 _Waiting = tuple[tuple[Unit, Place], "_Waiting | None"]
-"""A unit with the place that it is to be within, and those that wait behind it."""
+"""A unit with the place that must contain it, and a linked list of the units after it."""
 
 
 class _GaveUpError(Exception):
-    """The search has taken too long."""
+    """Raised if a search takes more than ``MAX_STEPS`` choices."""
 
 
 class _Search:
-    """For pods of one shape."""
+    """Search for the pods of one shape."""
 
     def __init__(self, room: Room, shape: int) -> None:
         self._shape = shape
@@ -111,7 +110,7 @@ class _Search:
         self._steps = 0
 
     def answer(self, unit: Unit) -> Existence:
-        """Whether its pods of this shape have a placement."""
+        """Answers whether the unit's pods of this shape have a placement."""
         choices = [self._choices(((unit, ALL), None))]
         try:
             while choices:
@@ -127,7 +126,7 @@ class _Search:
         return Existence.NO
 
     def _choices(self, waiting: _Waiting) -> Iterator[_Waiting | None]:
-        """Places the first unit that waits, within its place, in one way after the other; what then waits of each."""
+        """Places the first waiting unit in each possible way, and yields the units that still wait."""
         (unit, parent), rest = waiting
         needed, own = self._count(unit.all_pods), self._count(unit.pods)
         if not needed:
@@ -159,7 +158,7 @@ class _Search:
             self._left[place] -= pods
 
     def _alike(self, place: Place) -> object:
-        """Domains of one domain for which this is equal are interchangeable."""
+        """Returns a key; sibling domains with equal keys are interchangeable."""
         if not isinstance(place, tuple):
             return place
         return place[:-1], self._content(place)
@@ -175,16 +174,16 @@ class _Search:
 
 
 _SHOWN = 3
-"""Domains that are shown of a level."""
+"""Number of domains shown per level."""
 
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """What a domain has room for."""
+    """A domain and the number of pods that fit there."""
 
     domain: Domain
     pods: int
-    """No more than these; several shapes may take each other's room."""
+    """At most this many pods: several shapes may take each other's room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +191,9 @@ class Shortage:
     """The first constraint that fails, from the gang down."""
 
     unit: str
-    """The gang, or a SubGroup."""
+    """Name of the gang or SubGroup."""
     level: Level | None
-    """The level that its pods must share; None: all nodes are too few."""
+    """The level whose domain the pods must share; None if all nodes together are too few."""
     pods: int
     best: tuple[Best, ...]
     """The domains with the most room."""
@@ -202,17 +201,17 @@ class Shortage:
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """What a pod asks for, and no node that it may use has."""
+    """A resource that a pod asks for and no usable node has."""
 
     resource: str
     asked: int
-    """In the units of ``nodes.Vector``."""
+    """Amount, in the units of ``node_resources.Vector``."""
     most: int
-    """The most that any of those nodes has free."""
+    """The most that any usable node has free."""
 
 
 def lacking(room: Room, unit: Unit) -> tuple[Lack, ...]:
-    """Of pods that no node has room for, though some may be used: of which resources they ask for too much."""
+    """Returns the resources that are too scarce for pods that may use some nodes but fit on none."""
     found: dict[str, Lack] = {}
     for shape in sorted(set(unit.all_pods)):
         free = [cell.free for leaf in room.leaves for cell, _ in leaf.cells if cell.admits[shape]]
@@ -225,9 +224,7 @@ def lacking(room: Room, unit: Unit) -> tuple[Lack, ...]:
 
 
 def shortage_of(room: Room, unit: Unit, levels: Sequence[Level]) -> Shortage | None:
-    """The first unit that has room in no domain, though it were alone, so that there is no placement; None where each
-    has.
-    """
+    """Returns the first unit that fits in no domain even alone, so that no placement exists; None if all units fit."""
     counts = {shape: capacities(room, shape) for shape in set(unit.all_pods)}
     for item in unit.units:
         needed = Counter(item.all_pods)
@@ -243,9 +240,7 @@ def shortage_of(room: Room, unit: Unit, levels: Sequence[Level]) -> Shortage | N
 
 
 def best_by_level(room: Room, unit: Unit, levels: Sequence[Level]) -> tuple[tuple[Level | None, Best], ...]:
-    """The domain of each level that has room for the most pods of a gang, from the finest level on, and all nodes
-    that it may be on.
-    """
+    """Returns the domain of each level with the most room for a gang, finest level first, then all usable nodes."""
     needed = Counter(unit.all_pods)
     counts = {shape: capacities(room, shape) for shape in needed}
 

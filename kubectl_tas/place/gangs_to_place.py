@@ -1,8 +1,8 @@
-"""What is sent to a queue in; its gangs, with the pods that must have a node before any of them starts, out.
+"""Finds the gangs of submissions, each with the pods that must have nodes before any pod starts.
 
-Those are the minimums: of each SubGroup the pods that it needs, and no SubGroup that KAI does not wait for (0.17:
-``GetTasksToAllocate`` of pkg/scheduler/api/podgroup_info/allocation_info.go). Where KAI makes
-something else of it than is known here there is no answer, and the reason is told.
+These pods are the minimums: the pods that each SubGroup needs, without SubGroups that KAI does not wait for (0.17:
+``GetTasksToAllocate`` of pkg/scheduler/api/podgroup_info/allocation_info.go). If KAI's gang cannot be predicted, the
+answer is the reason instead.
 """
 
 from __future__ import annotations
@@ -42,51 +42,51 @@ from kubectl_tas.resolve.topologies import Level
 from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow
 
 MAX_FURTHER = 1000
-"""Pods of a gang of which more than those are looked at with which it starts."""
+"""Most pods of a gang for which later pods are considered besides the first ones."""
 MAX_ORDERS = 100
-"""Orders of pods that are tried where only the cluster knows theirs."""
+"""Most pod orders that are tried if only the cluster knows the order."""
 MAX_COPIES = 200
-"""Equal gangs of one object that are looked at."""
+"""Most equal gangs of one object that are considered."""
 _UID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 NOT_KUBERNETES = (ValueError, TypeError, AttributeError, KeyError)
-"""Raised by ``shape_of`` for what Kubernetes would not take as the spec of a pod; findings tell of it."""
+"""Raised by ``shape_of`` for a pod spec that Kubernetes would refuse; findings report such a spec."""
 Needed = Mapping[str | None, tuple[Shape, ...]]
-"""The pods that are needed, by SubGroup; None: those that are in none."""
+"""Needed pods by SubGroup; pods in no SubGroup are under None."""
 
 
 @dataclass(frozen=True, eq=False)
 class Unplaced:
-    """A gang that is to be placed."""
+    """A gang to place."""
 
     sent: Submission
-    """What it is of; of what shares a gang, the first one."""
+    """The submission of the gang; the first one if several share the gang."""
     gang: Gang
     levels: tuple[Level, ...]
-    """Of its topology, from the coarsest."""
+    """Levels of the gang's topology, coarsest first."""
     needed: Needed
     named: re.Pattern[str]
-    """What its PodGroup is called, the UID included that follows."""
+    """Pattern of the name of the gang's PodGroup, including a UID if KAI adds one."""
     group: FleetGroup | None = None
-    """Of a workflow: the group."""
+    """Group of a workflow that the gang is for."""
     copies: int = 1
-    """How many gangs of this shape there are."""
+    """Number of equal gangs."""
     release: Release = NEWEST_RELEASE
-    """Of the scheduler that places it."""
+    """Release of the scheduler that places the gang."""
     further: Needed = field(default_factory=dict)
-    """The pods that come later, one by one."""
+    """Pods that start later, one by one."""
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The node labels of its levels."""
+        """Node labels of the gang's levels."""
         return tuple(level.label for level in self.levels)
 
     @cached_property
     def wanted(self) -> Wanted:
-        """What is to be placed, of one copy."""
+        """Units and shapes of one copy."""
         return replace(wanted_of(self.gang, self.labels, self.needed), release=self.release)
 
     def of_tasks(self, gang: Gang) -> Needed:
-        """The pods of another gang of the same tasks, of a workflow."""
+        """Returns the needed pods of another gang with the same tasks of a workflow."""
         shapes = {
             item.name: shape
             for part in (self.gang, *self.gang.leaves)
@@ -95,7 +95,7 @@ class Unplaced:
         return {_name(part): tuple(shapes[item.name] for item in part.members) for part in (gang, *gang.parts)}
 
     def is_called(self, pod_group: str) -> bool:
-        """Whether a PodGroup of that name is one of its gangs."""
+        """Whether a PodGroup of that name is one of the equal gangs."""
         return self.named.fullmatch(pod_group) is not None
 
 
@@ -105,21 +105,21 @@ def _name(part: Part) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What has no answer."""
+    """A submission without an answer."""
 
     sent: Submission
     reason: str
     orders: tuple[Unplaced, ...] = ()
-    """The gang with its pods in each order in which KAI may take them, where only that order is not known."""
+    """The gang in each order in which KAI may take its pods, if only that order is unknown."""
 
     @property
     def text(self) -> str:
-        """It and the reason, in a line."""
+        """The submission and the reason, in one line."""
         return f"{self.sent.kind} {self.sent.name}: {self.reason}"
 
 
 def unplaced(fleet: Fleet, items: Iterable[Submission]) -> Iterator[Unplaced | LeftOut]:
-    """The gangs of what is sent, each once, in the order of ``items``; all of it must be for a backend with KAI."""
+    """Yields the gangs of submissions in the order of ``items``, a shared gang once. All backends must have KAI."""
     shared: set[int] = set()
     for sent in items:
         together = sent.shared_gang if isinstance(sent, FleetWorkload) else None
@@ -137,7 +137,7 @@ def unplaced(fleet: Fleet, items: Iterable[Submission]) -> Iterator[Unplaced | L
 
 
 class _Unknown(Exception):  # noqa: N818 - it ends one answer, and is no failure
-    """Why there is no answer."""
+    """Raised with the reason why a submission has no answer."""
 
     def __init__(self, reason: str, orders: tuple[Unplaced, ...] = ()) -> None:
         super().__init__(reason)
@@ -191,7 +191,7 @@ def _of_workload(fleet: Fleet, workload: FleetWorkload) -> Iterator[Unplaced]:
 
 
 def _check(workload: FleetWorkload) -> None:
-    """Refuses what KAI makes something else of than is known, or nothing that it would place."""
+    """Raises _Unknown if KAI's gang for the workload cannot be predicted, or if KAI would place nothing."""
     if not podgrouper.is_predicted(workload) or any(item.template is None for item in workload.replicas):
         raise _Unknown("its file does not say what its pods are, or which PodGroup they get")
     if not workload.pods:
@@ -211,7 +211,7 @@ def _check(workload: FleetWorkload) -> None:
 
 
 def _middle(workload: FleetWorkload) -> str:
-    """What stands before the UID in the name of a PodGroup that KAI makes."""
+    """Returns the pattern between base name and UID in the name of a PodGroup that KAI makes."""
     if not podgrouper.is_one_pod_group(workload):
         part = f"(-{re.escape(workload.replicas[0].name)})?" if hasattr(workload.declared.spec, "row") else ""
         return f"{part}(-[a-z0-9]+){{1,2}}"
@@ -219,13 +219,13 @@ def _middle(workload: FleetWorkload) -> str:
 
 
 def _shapes(fleet: Fleet, workload: FleetWorkload) -> dict[str, Shape]:
-    """By replica type."""
+    """Returns the shapes by replica type."""
     data = demanded(workload.declared.origin, demands(fleet, workload))
     return {item.name: _shape(item.pod_spec(data), (), item.annotations) for item in workload.replicas}
 
 
 def _further(fleet: Fleet, workload: FleetWorkload, gang: Gang, needed: Needed) -> Needed:
-    """The pods that a workload's own gang has beyond those that it needs."""
+    """Returns the pods of a workload's own gang beyond the needed ones."""
     if not podgrouper.is_one_pod_group(workload) or workload.pods > MAX_FURTHER:
         return {}
     found: dict[str | None, list[Shape]] = {}
@@ -236,7 +236,7 @@ def _further(fleet: Fleet, workload: FleetWorkload, gang: Gang, needed: Needed) 
 
 
 def _needed_of(fleet: Fleet, workload: FleetWorkload, gang: Gang) -> Needed:
-    """The pods that a workload's own gang needs, where only it has any."""
+    """Returns the pods that a workload's own gang needs, by SubGroup."""
     shapes = _shapes(fleet, workload)
     backend = workload.pool.backend
     if not gang.parts or not backend.has(Feature.SUBGROUP_TREE):
@@ -253,7 +253,7 @@ def _least(leaf: SubGroup, backend: FleetBackend) -> int:
 
 
 def _leaves(workload: FleetWorkload, gang: Gang) -> Iterator[tuple[SubGroup, ReplicaType]]:
-    """The SubGroups with pods that KAI waits for, each with the replica type of its pods."""
+    """Yields the SubGroups that KAI waits for, each with the replica type of its pods."""
     pairs = list(leaves(workload, gang))
     if gang.needed_parts is None:
         yield from pairs
@@ -265,7 +265,7 @@ def _leaves(workload: FleetWorkload, gang: Gang) -> Iterator[tuple[SubGroup, Rep
 
 
 def _of_set(fleet: Fleet, submitted: SubmittedSet) -> Iterator[Unplaced]:
-    """The gangs of one replica of a PodCliqueSet, each as often as the set has equal ones."""
+    """Yields the gangs of a PodCliqueSet, one of each kind with the number of equal gangs."""
     item = submitted.set
     if not item.is_previewed:
         raise _Unknown("its gangs are too many to be listed")
@@ -298,7 +298,7 @@ def _of_set(fleet: Fleet, submitted: SubmittedSet) -> Iterator[Unplaced]:
 
 
 def _of_pod_group(fleet: Fleet, submitted: SubmittedPodGroup) -> Iterator[Unplaced]:
-    """A hand-written PodGroup, with the Pods that are declared beside it."""
+    """Yields the gang of a hand-written PodGroup with its declared Pods."""
     group = submitted.group
     gang = gang_of_pod_group(fleet, group)
     found: dict[str, list[Shape]] = {}
@@ -330,7 +330,7 @@ def _of_pod_group(fleet: Fleet, submitted: SubmittedPodGroup) -> Iterator[Unplac
 
 
 def _orders(shapes: Sequence[Shape], count: int) -> list[tuple[Shape, ...]]:
-    """The first pods in each order, as far as these differ; more than are looked at where there are many."""
+    """Returns the different choices of the first ``count`` pods; at most ``MAX_ORDERS`` + 1 choices."""
     found: list[tuple[Shape, ...]] = [()]
     for _ in range(count):
         longer = [(*one, shape) for one in found for shape in dict.fromkeys(shapes) if _has(shapes, one, shape)]
@@ -343,8 +343,8 @@ def _has(shapes: Sequence[Shape], taken: Sequence[Shape], shape: Shape) -> bool:
 
 
 def _waited_for(submitted: SubmittedPodGroup, gang: Gang) -> dict[str, int]:
-    """The pods that each SubGroup needs: of a parent as many SubGroups as it asks for, by name, of those that are not
-    content with no pods; none of a parent that is.
+    """Returns the pods that each SubGroup needs. A parent needs as many children as it asks for, by name, among
+    children that need pods. A parent that needs no child gets no pods.
     """
     minimums = minimums_of(submitted.group)
     spec = submitted.group.declared.spec.spec
@@ -394,7 +394,7 @@ def _one(
 
 
 def _levels(fleet: Fleet, sent: Submission, gang: Gang) -> tuple[Level, ...]:
-    """The levels of the one topology that a gang names."""
+    """Returns the levels of the one topology that a gang names; of the pool's topology if the gang names none."""
     asked = [part.constraint for part in (gang, *gang.parts) if part.constraint is not None]
     names = {constraint.topology for constraint in asked}
     if not names:
@@ -430,5 +430,5 @@ def _exactly(name: str) -> re.Pattern[str]:
 
 
 def _made(name: str, middle: str) -> re.Pattern[str]:
-    """Names that KAI's podgrouper gives: what they begin with, the UID of the owner, and what follows on it."""
+    """Returns a pattern for names from KAI's podgrouper: base name, UID of the owner, and suffix."""
     return re.compile(f"{re.escape(name)}{middle}-{_UID}(-.+)?")

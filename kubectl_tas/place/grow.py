@@ -1,8 +1,8 @@
-"""Gangs and the nodes that there are in; how many racks more KAI needs to place all of them out.
+"""Computes how many more racks KAI needs to place all given gangs.
 
-A rack is a domain of the finest level, a new one like those that there are most of; where there are no levels, a node.
-Gangs of several topologies, or whose pods use different racks, have each their own kind of rack. New ones are added as
-the cluster is built: below domains that have fewer than others of their level, then below new ones.
+A rack is a domain of the finest level, or a node if there are no levels; new racks copy the most common rack. Gangs
+with different topologies, or with pods for different racks, have different kinds of rack. New racks first go below
+domains with fewer children than others of their level, then below new domains.
 """
 
 from __future__ import annotations
@@ -27,51 +27,51 @@ from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.topologies import Level
 
 MAX_PLACED = 500
-"""Gangs that are placed to find a smaller number of racks, all there from the start, that is enough."""
+"""Most gangs placed while searching for a smaller number of racks that is enough if all exist from the start."""
 MAX_MORE = 8
-"""Larger numbers that are tried at least: with more racks KAI may take another way, and find less."""
+"""Least number of further rack counts to try: with more racks, KAI may choose other domains and fail."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A gang for which there is no place now."""
+    """A gang that has no placement now."""
 
     item: Unplaced
     racks: int | None
-    """How many racks more there must be until KAI places it, behind those before it; None: no number of them helps."""
+    """Racks to add until KAI places the gang, after the gangs before it; None if no number of racks helps."""
     shortage: Shortage | None = None
-    """What is short for it whatever is added, where that is known."""
+    """Constraint that fails with any number of racks, if known."""
     lacks: tuple[Lack, ...] = ()
-    """Of what a pod of it asks for more than any node has, with nothing on it."""
+    """Resources that a pod asks for and no node has, even an empty one."""
 
 
 @dataclass(frozen=True)
 class Growth:
-    """How a cluster must grow for gangs that use one kind of rack."""
+    """Growth of a cluster for gangs that use one kind of rack."""
 
     levels: tuple[Level, ...]
-    """Of the topology whose finest domains are added."""
+    """Levels of the topology to which racks are added."""
     like: Domain
-    """The domain that the new ones are like."""
+    """The domain that new racks copy."""
     rack: tuple[Node, ...]
-    """Its nodes, as they would be new."""
+    """Nodes of that domain, as if they were new."""
     items: tuple[Unplaced, ...]
-    """The gangs, one of those that are equal."""
+    """The gangs, one of each set of equal gangs."""
     gangs: int
-    """Gangs that were placed, those that run not counted."""
+    """Number of gangs, without running ones."""
     more: int = 0
-    """Racks with which all are placed that wait and can be."""
+    """Racks with which KAI places all pending gangs that can be placed."""
     at_once: bool = True
-    """Whether they may be there from the start; else KAI places all only while they come one after the other."""
+    """Whether all racks may exist from the start; if not, KAI places all gangs only if racks come one by one."""
     waiting: tuple[Waiting, ...] = ()
     added: tuple[Node, ...] = ()
-    """The nodes of those racks, as they are added."""
+    """Nodes of the added racks."""
     missing: Level | None = None
-    """The coarsest level of which no node has the label; there is no rack then."""
+    """The coarsest level whose label no node has; then the topology has no rack to copy."""
 
     @property
     def word(self) -> str:
-        """What is added."""
+        """Word for a rack: the finest level, or node."""
         return self.levels[-1].key if self.levels else "node"
 
     @property
@@ -81,10 +81,10 @@ class Growth:
 
 
 def grow(gangs: Sequence[tuple[Unplaced, int]], nodes: tuple[Node, ...]) -> tuple[Growth, ...]:
-    """The growth that gangs of one shard need, each as often as copies of it wait, in the order in which they come; one
-    for each kind of rack that they use.
+    """Returns the growth for each kind of rack that gangs of one shard use. Takes each gang with its number of pending
+    copies, in the order in which gangs come.
 
-    Those that there is room for take it first. The racks of one kind are not for those that use another.
+    Gangs that fit now take their room first. Only gangs that use a kind of rack may use new racks of that kind.
     """
     wanted = [(item, item.wanted) for item, copies in gangs for _ in range(copies)]
     if not wanted:
@@ -106,7 +106,7 @@ def grow(gangs: Sequence[tuple[Unplaced, int]], nodes: tuple[Node, ...]) -> tupl
 
 
 def _grown(gangs: Sequence[_Pair], waiting: Sequence[_Pair], space: Space, there: _There) -> tuple[Growth, Space]:
-    """The growth for gangs that use one kind of rack, and what is left then of the nodes that there are."""
+    """Returns the growth for gangs that use one kind of rack, and the room left on the existing nodes."""
     items = tuple({id(item): item for item, _ in gangs}.values())
     racks = _Racks(there, items)
     found = Growth(racks.levels, racks.like, racks.rack, items, len(gangs))
@@ -131,7 +131,7 @@ _Pair = tuple[Unplaced, Wanted]
 
 
 def _place(space: Space, item: Unplaced, wanted: Wanted) -> bool:
-    """Whether KAI places a gang; it then takes what it asks for."""
+    """Whether KAI places a gang; if so, takes the gang's resources from the space."""
     bound = kai_allocate.place(space.room_for(wanted, item.labels), wanted.unit)
     for pod in bound or ():
         space.take(pod.node, dict(wanted.shapes[pod.shape].asks))
@@ -139,7 +139,7 @@ def _place(space: Space, item: Unplaced, wanted: Wanted) -> bool:
 
 
 def _one_by_one(waiting: Sequence[_Pair], space: Space, racks: _Racks) -> Iterator[Waiting]:
-    """For each gang the number of racks with which it goes, each taking what those before it have left."""
+    """Yields for each gang the number of racks that it needs after the gangs before it."""
     count, helped, never = 0, set[object](), dict[object, Waiting]()
     for item, wanted in waiting:
         alike = ranked(wanted.unit), wanted.shapes, item.labels
@@ -163,7 +163,7 @@ def _one_by_one(waiting: Sequence[_Pair], space: Space, racks: _Racks) -> Iterat
 
 
 def _fits_with(nodes: tuple[Node, ...], item: Unplaced, wanted: Wanted, space: Space) -> bool:
-    """Whether KAI would place a gang if these nodes were there too."""
+    """Whether KAI would place a gang if these nodes existed too."""
     space.add(nodes)
     found = kai_allocate.find(space.room_for(wanted, item.labels), wanted.unit)
     space.remove(nodes)
@@ -171,7 +171,7 @@ def _fits_with(nodes: tuple[Node, ...], item: Unplaced, wanted: Wanted, space: S
 
 
 def _added(item: Unplaced, wanted: Wanted, space: Space, racks: Iterable[tuple[Node, ...]]) -> int | None:
-    """How many racks are added until KAI places a gang; None where all of them are not enough, and none stays."""
+    """Adds racks until KAI places a gang, and returns their number. If all fail, removes them and returns None."""
     added: list[Node] = []
     for count, nodes in enumerate(racks, start=1):
         space.add(nodes)
@@ -183,8 +183,8 @@ def _added(item: Unplaced, wanted: Wanted, space: Space, racks: Iterable[tuple[N
 
 
 def _at_once(waiting: Sequence[_Pair], nodes: Sequence[Node], racks: _Racks, most: int) -> tuple[int, Space] | None:
-    """The least number of racks that is enough where all are there from the start, and what is left then; None where
-    none is that was tried, though KAI has placed all while ``most`` were added.
+    """Returns the least number of racks that is enough if all exist from the start, and the room left then. Returns
+    None if no tried number is enough, though KAI has placed all gangs while ``most`` racks were added.
     """
     tries = MAX_PLACED // max(1, len(waiting))
 
@@ -203,11 +203,11 @@ def _at_once(waiting: Sequence[_Pair], nodes: Sequence[Node], racks: _Racks, mos
 
 
 class _There:
-    """The racks that there are, by topology, as they would be new."""
+    """Existing racks by topology, as if they were new."""
 
     def __init__(self, nodes: tuple[Node, ...], gangs: Sequence[Unplaced]) -> None:
         self.labels = tuple(dict.fromkeys(label for item in gangs for label in item.labels))
-        """Of the levels of all topologies."""
+        """Labels of the levels of all topologies."""
         self._nodes = tuple((old, _new(node)) for old, node in zip(nodes, freed(nodes), strict=True))
         self._racks: dict[tuple[Level, ...], dict[Domain, list[Node]]] = {}
         self._kinds: dict[tuple[tuple[Level, ...], Domain], object] = {}
@@ -215,7 +215,7 @@ class _There:
         self._likes: dict[tuple[tuple[Level, ...], frozenset[Shape]], Domain] = {}
 
     def racks(self, levels: tuple[Level, ...]) -> Mapping[Domain, Sequence[Node]]:
-        """The nodes of each rack of a topology."""
+        """Returns the nodes of each rack of a topology."""
         if levels not in self._racks:
             found = self._racks[levels] = {}
             labels = tuple(level.label for level in levels)
@@ -226,7 +226,7 @@ class _There:
         return self._racks[levels]
 
     def usable(self, item: Unplaced) -> list[Domain]:
-        """The racks that a gang can use: those for all of its pods where there are any, else those for some."""
+        """Returns the racks that all pods of a gang can use; if there are none, the racks that some pods can use."""
         found = [self._taking(item.levels, shape) for shape in dict.fromkeys(item.wanted.shapes)]
         usable = frozenset.intersection(*found) or frozenset.union(*found) if found else frozenset()
         return [domain for domain in self.racks(item.levels) if domain in usable]
@@ -241,7 +241,7 @@ class _There:
         return self._takers[key]
 
     def like(self, item: Unplaced) -> Domain:
-        """The first of the racks that a gang can use of which there are most alike; () where it can use none."""
+        """Returns the first rack of the most common kind that a gang can use; () if it can use none."""
         key = item.levels, frozenset(item.wanted.shapes)
         if key not in self._likes:
             usable = self.usable(item)
@@ -252,12 +252,12 @@ class _There:
         return self._likes[key]
 
     def kind_for(self, item: Unplaced) -> object:
-        """What the racks have in common that a gang would get; None where it can use none."""
+        """Returns the kind of rack that a gang would get; None if it can use none."""
         like = self.like(item)
         return self._kind(item.levels, like) if like else None
 
     def _kind(self, levels: tuple[Level, ...], domain: Domain) -> object:
-        """What racks that are alike have in common."""
+        """Returns a key that is equal for racks of one kind."""
         key = levels, domain
         if key not in self._kinds:
             own = {HOSTNAME, *self.labels}
@@ -277,23 +277,23 @@ class _There:
         return Space([node for _, node in self._nodes])
 
     def lacks(self, item: Unplaced) -> tuple[Lack, ...]:
-        """Of what a pod of a gang asks for more than any node has."""
+        """Returns the resources that a pod of a gang asks for and no node has."""
         return lacking(self._space.room_for(item.wanted, item.labels), item.wanted.unit)
 
     def missing(self, levels: Sequence[Level]) -> Level | None:
-        """The coarsest level of which no node has the label."""
+        """Returns the coarsest level whose label no node has; None if nodes have all labels."""
         return next((one for one in levels if not any(one.label in node.labels for node, _ in self._nodes)), None)
 
 
 class _Racks:
-    """The racks that are added, one after the other."""
+    """Racks that are added one by one."""
 
     def __init__(self, there: _There, gangs: Sequence[Unplaced]) -> None:
-        """``gangs`` are those that use one kind of rack."""
+        """Takes gangs that use one kind of rack."""
         self.there, self.levels = there, gangs[0].levels
         self._labels = gangs[0].labels
         self._others = tuple(label for label in there.labels if label not in self._labels)
-        """Labels of other topologies, of which each new rack is a domain of its own."""
+        """Labels of other topologies; each new rack is its own domain there."""
         found = there.racks(self.levels)
         self._usable = dict.fromkeys(domain for item in gangs for domain in there.usable(item))
         self.like: Domain = min((like for like in map(there.like, gangs) if like), default=())
@@ -302,13 +302,13 @@ class _Racks:
         self._made: list[tuple[Node, ...]] = []
 
     def nodes(self, first: int, count: int) -> tuple[Node, ...]:
-        """The nodes of some of the racks."""
+        """Returns the nodes of ``count`` racks from number ``first`` on."""
         while len(self._made) < first + count:
             self._made.append(tuple(self._rack(len(self._made) + 1)))
         return tuple(node for rack in self._made[first : first + count] for node in rack)
 
     def after(self, first: int, count: int) -> Iterator[tuple[Node, ...]]:
-        """Some of the racks, one after the other."""
+        """Yields the nodes of each of ``count`` racks from number ``first`` on."""
         return (self.nodes(number, 1) for number in range(first, first + count))
 
     def _rack(self, number: int) -> Iterator[Node]:
@@ -319,7 +319,7 @@ class _Racks:
             yield replace(node, name=name, labels={**node.labels, **labels, HOSTNAME: name})
 
     def _new_places(self, domains: list[Domain]) -> Iterator[Domain]:
-        """New domains of the finest level, without end."""
+        """Yields new domains of the finest level, without end."""
         below: dict[Domain, int] = {}
         for place in sorted({domain[:depth] for domain in domains for depth in range(len(self._labels) + 1)}):
             below.setdefault(place, 0)
@@ -344,14 +344,14 @@ class _Racks:
             yield place
 
     def _widths(self, below: dict[Domain, int]) -> list[int]:
-        """By depth, the most domains that one of them has below it."""
+        """Returns the largest number of child domains at each depth."""
         return [
             max(count for place, count in below.items() if len(place) == depth) for depth in range(len(self._labels))
         ]
 
     @cached_property
     def _of_top(self) -> int:
-        """Racks of a domain of the coarsest level."""
+        """Most racks in one domain of the coarsest level."""
         domains = {domain[:depth] for domain in self._usable for depth in range(len(self._labels) + 1)}
         counts: dict[Domain, int] = dict.fromkeys(domains, 0)
         for domain in domains - {()}:
@@ -359,7 +359,7 @@ class _Racks:
         return prod(self._widths(counts)[1:]) if self._labels else 1
 
     def enough_for(self, wanted: Wanted) -> int:
-        """Racks of which no more can help: each SubGroup has its own, in domains that are new from the top."""
+        """Returns a number of racks beyond which more cannot help: each SubGroup has its own, in new domains."""
         racks = 0
         for unit in wanted.unit.units:
             for shape, pods in Counter(unit.pods).items():
@@ -368,7 +368,7 @@ class _Racks:
         return 2 * racks + 2 * self._of_top
 
     def at_least(self, waiting: Sequence[_Pair], nodes: Sequence[Node]) -> int:
-        """Racks without which what is asked for is more than there is."""
+        """Returns the number of racks without which the gangs ask for more than all nodes have."""
         asked: Counter[str] = Counter()
         for _, wanted in waiting:
             for shape, pods in Counter(wanted.unit.all_pods).items():
@@ -383,7 +383,7 @@ class _Racks:
 
 
 def _new(node: Node) -> Node:
-    """A node like it with nothing on it but what belongs to it, that is well."""
+    """Returns a node as if it were new: ready, not cordoned, without Kubernetes' taints, and only with its own pods."""
     taints = tuple(taint for taint in node.taints if not taint.key.startswith(OF_KUBERNETES))
     return replace(
         node, taints=taints, is_ready=True, is_cordoned=False, pods=tuple(pod for pod in node.pods if pod.is_of_node)
@@ -391,7 +391,7 @@ def _new(node: Node) -> Node:
 
 
 def _takes(nodes: Sequence[Node], shape: Shape) -> int:
-    """How many pods of a shape such nodes have room for."""
+    """Returns how many pods of a shape these nodes have room for."""
     found = 0
     for node in nodes:
         if not shape.rules.refusal(node):

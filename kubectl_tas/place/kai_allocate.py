@@ -1,19 +1,18 @@
-"""Whether KAI's scheduler finds a placement: its own order of trying, which is not a search of all of them.
+"""Finds the placement that KAI's scheduler finds. KAI tries domains and nodes in a fixed order, not all placements.
 
 Follows releases 0.12 to 0.17: ``pkg/scheduler/actions/common/allocate.go``, and ``job_filtering.go``, ``common.go`` and
 ``node_scoring.go`` of ``pkg/scheduler/plugins/topology``.
 
-- SubGroups are placed in the order of their names, one after the other; before 0.15 those with others below them come
-  first. What one has taken it keeps, while those behind it fail; only the unit above tries its next domain.
-- A unit with a level tries the domains that have room by count: those of its preferred level, then ever coarser ones
-  up to its required level or the whole topology; among siblings the tightest first.
-- Room is counted on all nodes, also on those that its pods cannot use, and by a pod that asks for the most of each
-  resource that any of them asks for; where only some ask for GPUs or storage, by sums. So a domain that would do may
-  be passed over.
-- Within a domain a pod takes the node with the fewest free GPUs, or cores where it asks for no GPU; with a preferred
-  level, first one of the domain that comes last, of equal nodes the first by name. A node that has room already comes
-  before one whose pods are still to go (plugin nodeavailability). The pods of a SubGroup are taken here in the order
-  of the file; KAI goes by creation times.
+- KAI places SubGroups one by one in the order of their names; before 0.15, SubGroups with children come first. A
+  SubGroup keeps its nodes if a later SubGroup fails; only the unit above tries its next domain.
+- A unit with a level tries the domains that have room by count: first those of its preferred level, then coarser ones
+  up to its required level or the whole topology. Among siblings the tightest domain comes first.
+- KAI counts room on all nodes, even nodes that the pods cannot use. It counts pods that ask for the largest request of
+  each resource; if only some pods ask for GPUs or storage, KAI compares sums. So KAI may skip a domain with room.
+- Within a domain a pod takes the node with the fewest free GPUs, or cores if the pod asks for no GPU. With a preferred
+  level, nodes of the domain that is tried last come first. Of equal nodes the first by name wins. A node with room now
+  comes before a node whose pods still have to go (plugin nodeavailability).
+- The pods of a SubGroup are taken here in the order of the file; KAI takes them by creation time.
 """
 
 from __future__ import annotations
@@ -33,43 +32,43 @@ from kubectl_tas.records import dataclass
 
 MEMORY = "memory"
 _NOTHING_FREE = 1000.0
-"""How many times too much is asked of a domain that has nothing."""
+"""Ratio of asked to free resources if a domain has nothing free."""
 Scores = tuple[int, ...]
-"""By leaf: the larger, the earlier its nodes are taken."""
+"""Score by leaf; KAI takes nodes with a larger score first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A pod and the node that it comes to."""
+    """A pod and its node."""
 
     unit: str
     shape: int
     node: str
     domain: Domain | None
-    """The finest that the node is in; None: outside of the topology."""
+    """The finest domain of the node; None if the node is outside of the topology."""
 
 
 @dataclass
 class _State:
-    """What is taken so far."""
+    """Resources that placed pods have taken so far."""
 
     leaves: tuple[Leaf, ...]
     free: list[dict[Cell, list[str]] | None]
-    """By leaf: the nodes of each cell by name; None where nothing was taken yet."""
+    """Nodes of each leaf, by cell and name; None if nothing was taken from the leaf yet."""
     steps: list[tuple[Bound, int, Cell, Cell]] = field(default_factory=list)
-    """Each pod, with the leaf and its node before and after, in the order of placing."""
+    """Placed pods in order, each with its leaf and the cell of its node before and after."""
 
     def take(self, bound: Bound, leaf: int, before: Cell, after: Cell) -> None:
         self.steps.append((bound, leaf, before, after))
         self._move(bound.node, leaf, before, after)
 
     def nodes(self, leaf: int) -> Iterable[tuple[Cell, Sequence[str]]]:
-        """The nodes of a leaf as they are now."""
+        """Returns the nodes of a leaf by their current cell."""
         now = self.free[leaf]
         return self.leaves[leaf].nodes if now is None else now.items()
 
     def undo(self, steps: int) -> None:
-        """Goes back to where there were so many steps."""
+        """Undoes the last steps until ``steps`` are left."""
         while len(self.steps) > steps:
             bound, leaf, before, after = self.steps.pop()
             self._move(bound.node, leaf, after, before)
@@ -85,24 +84,24 @@ class _State:
 
 
 Placed = dict[str, dict[Domain | None, int]]
-"""The pods of each unit by finest domain; None: outside of the topology."""
+"""Number of pods by unit and finest domain; None stands for outside of the topology."""
 
 
 def find(room: Room, unit: Unit) -> Placed | None:
-    """The placement that KAI's order finds; None where it finds none, though one may exist."""
+    """Returns the placement that KAI finds; None if KAI finds none, though one may exist."""
     bound = place(room, unit)
     return None if bound is None else by_domain(bound)
 
 
 Kept = Mapping[str, frozenset[Domain]]
-"""Of units with a required level of which pods run: the domains of that level in which they do."""
+"""Domains of the required level in which pods of a unit already run, by unit."""
 
 
 def place(
     room: Room, unit: Unit, kept: Kept = MappingProxyType({}), among: Container[str] | None = None
 ) -> tuple[Bound, ...] | None:
-    """The same, with the node of each pod, in the order in which they are placed. ``among``: the nodes that KAI looks
-    at, which are not all where others go for the gang.
+    """Returns the node of each pod in the order of placement; None if KAI finds no placement. ``among`` holds the nodes
+    that KAI considers, not all nodes if KAI evicts work for the gang; None means all nodes.
     """
     search = _Search(room, kept)
     if not room.release.has(Feature.MIXED_SUBGROUPS) and any(map(_is_mixed, unit.units)):
@@ -118,7 +117,7 @@ def _has_any(leaf: Leaf, nodes: Container[str]) -> bool:
 
 
 def by_domain(bound: Iterable[Bound]) -> Placed:
-    """How many pods of each unit are in each domain."""
+    """Counts the pods of each unit by domain."""
     placed: Placed = {}
     for pod in bound:
         found = placed.setdefault(pod.unit, {})
@@ -179,8 +178,8 @@ class _Search:
         return True
 
     def _candidates(self, unit: Unit, leaves: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Scores]]:
-        """The leaves of each domain in the order in which they are tried, with the scores of nodes by a preferred
-        level; there are none without one.
+        """Yields the leaves of each domain in the order in which KAI tries domains, with the scores of nodes by a
+        preferred level; without such a level the scores are empty.
         """
         if not unit.is_constrained:
             yield leaves, ()
@@ -202,7 +201,7 @@ class _Search:
                 yield tuple(leaf for leaf in self.below(domain) if leaf in valid), scores
 
     def below(self, top: Domain) -> Sequence[int]:
-        """The leaves of a domain."""
+        """Returns the leaves of a domain."""
         return self._by_domain.get(top, ())
 
     @cached_property
@@ -210,8 +209,8 @@ class _Search:
         return _places(tuple(leaf.domain for leaf in self._room.leaves))
 
     def _levels(self, unit: Unit) -> list[int]:
-        """How many labels the domains have that are tried, in this order; none where a preferred level is coarser
-        than the required one.
+        """Returns the depths, as numbers of labels, of the domains that KAI tries, in order. Returns none if the
+        preferred level is coarser than the required one, and in older releases also if both are the same.
         """
         last = 0 if unit.required is None else unit.required + 1
         first = last if unit.preferred is None else unit.preferred + 1
@@ -220,7 +219,7 @@ class _Search:
         return list(range(first, last - 1, -1))
 
     def _common(self, unit: Unit, leaves: set[int]) -> Domain:
-        """The smallest domain that all these leaves are in, not below the preferred level."""
+        """Returns the smallest domain that contains all these leaves, but none below the preferred level."""
         domains = [domain for leaf in leaves if (domain := self._room.leaves[leaf].domain) is not None]
         most = len(self._room.levels) if unit.preferred is None else unit.preferred + 1
         depth = 0
@@ -238,7 +237,7 @@ class _Search:
 
 
 class _Counts:
-    """What the domains below ``top`` have for the pods of a unit, by KAI's way of counting."""
+    """Room for the pods of a unit in the domains below ``top``, as KAI counts room."""
 
     def __init__(self, search: _Search, unit: Unit, top: Domain) -> None:
         room = search._room
@@ -262,18 +261,18 @@ class _Counts:
             level = self._levels[depth] = _above(level)
 
     def domains(self, depth: int) -> Iterable[Domain]:
-        """The domains of a level."""
+        """Returns the domains of a level."""
         return self._levels.get(depth, ())
 
     def fits(self, domain: Domain) -> bool:
-        """Whether a domain has room by count."""
+        """Whether a domain has room by KAI's count."""
         content = self._levels[len(domain)].get(domain)
         if content is None:
             return False
         return content[0] >= self._count if self._by_pod else self._ratio(domain) <= 1
 
     def _ratio(self, domain: Domain) -> float:
-        """What the pods ask of what is free, of the scarcest resource."""
+        """Returns the ratio of asked to free resources, for the scarcest resource."""
         found = self._ratios.get(domain)
         if found is None:
             free = self._levels[len(domain)][domain][1]
@@ -287,7 +286,7 @@ class _Counts:
         return -(-amount // unit) / there if there > 0 else _NOTHING_FREE
 
     def ranked(self, domains: Iterable[Domain]) -> list[Domain]:
-        """Domains of a level, the tightest first, those of the tightest domain above before all others."""
+        """Sorts domains of a level: first those below the tightest domain above, among siblings the tightest first."""
         steps: dict[Domain, tuple[float, str]] = {}
 
         def rank(domain: Domain) -> list[tuple[float, str]]:
@@ -302,7 +301,7 @@ class _Counts:
 
 @lru_cache(maxsize=64)
 def _places(finest: tuple[Domain | None, ...]) -> Mapping[Domain, Sequence[int]]:
-    """Which of the finest domains each domain has, by their places."""
+    """Returns for each domain the indices of its finest domains."""
     found: dict[Domain, list[int]] = {}
     for index, domain in enumerate(finest):
         if domain is not None:
@@ -312,7 +311,7 @@ def _places(finest: tuple[Domain | None, ...]) -> Mapping[Domain, Sequence[int]]
 
 
 def _above(level: Mapping[Domain, Content]) -> dict[Domain, Content]:
-    """What the domains above those of a level have."""
+    """Adds up the contents of a level's domains for the domains above."""
     found: dict[Domain, Content] = {}
     for domain, (takes, free) in level.items():
         before = found.get(domain[:-1])
@@ -322,11 +321,11 @@ def _above(level: Mapping[Domain, Content]) -> dict[Domain, Content]:
 
 
 Content = tuple[int, tuple[int, ...]]
-"""How many of the largest pod some nodes have room for, and what they have free."""
+"""How many of the largest pod some nodes have room for, and the free resources of these nodes."""
 
 
 def _content_of(leaf: Leaf, now: Mapping[Cell, Sequence[str]] | None, most: tuple[int, ...], at_least: int) -> Content:
-    """The content of a leaf, which is counted once for as long as nothing is taken of it."""
+    """Returns the content of a leaf, cached as long as nothing is taken from the leaf."""
     if now is not None:
         return _content([(cell, len(names)) for cell, names in now.items()], most, at_least)
     found = leaf.contents.get((most, at_least))
@@ -336,12 +335,12 @@ def _content_of(leaf: Leaf, now: Mapping[Cell, Sequence[str]] | None, most: tupl
 
 
 def _content(cells: Sequence[tuple[Cell, int]], most: tuple[int, ...], at_least: int) -> Content:
-    """By a pod that asks for the ``most``, of which each node takes at least so many."""
+    """Counts pods that ask for ``most``; each node takes at least ``at_least`` of them."""
     takes = sum(max(at_least, multiples(most, cell.free)) * count for cell, count in cells)
     return takes, tuple(sum(cell.free[place] * count for cell, count in cells) for place in range(len(most)))
 
 
 def _are_alike(asks: Sequence[tuple[int, ...]], gpu: int, plain: set[int]) -> bool:
-    """Whether all pods ask for GPUs or none does, and so of every resource besides cpu and memory."""
+    """Whether all pods or none ask for GPUs, and the same for every resource besides cpu and memory."""
     counted = [gpu, *(place for place in range(len(asks[0])) if place not in plain)]
     return all(sum(ask[place] > 0 for ask in asks) in (0, len(asks)) for place in counted)

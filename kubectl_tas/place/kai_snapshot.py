@@ -1,9 +1,8 @@
-"""Objects in, a snapshot of KAI's scheduler out: what its own snapshot tool reads, and answers from with the real
-scheduler's code.
+"""Writes a snapshot that KAI's own snapshot tool reads and answers from with the real scheduler's code.
 
 Follows ``cmd/snapshot-tool``, ``pkg/scheduler/plugins/snapshot`` and ``pkg/scheduler/conf`` of the releases 0.12 to
-0.17. Nothing in it depends on the machine or the time, and it is not compressed, since libraries compress in different
-ways: the same objects give the same bytes.
+0.17. The same objects give the same bytes: a snapshot does not depend on the machine or the time. It is not compressed,
+since libraries compress in different ways.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from kubectl_tas.resolve.names import digest
 Object = Mapping[str, Any]
 
 MEMBER = "snapshot.json"
-"""The one file in the archive."""
+"""Name of the only file in the archive."""
 LISTS = {
     "Pod": "pods",
     "Node": "nodes",
@@ -46,7 +45,7 @@ LISTS = {
     "Topology": "topologies",
     "NodeResourceTopology": "nodeResourceTopologies",
 }
-"""Where the objects of each kind stand; those of other kinds are not looked at by the scheduler."""
+"""Name of the snapshot's list for each kind; the scheduler ignores other kinds."""
 ACTIONS = "allocate, consolidation, reclaim, preempt, stalegangeviction"
 PLUGINS: tuple[tuple[str, tuple[int, int]], ...] = (
     *((name, (0, 0)) for name in ("predicates", "proportion", "priority", "elastic", "kubeflow", "ray")),
@@ -57,14 +56,14 @@ PLUGINS: tuple[tuple[str, tuple[int, int]], ...] = (
     ("sg-nodelocalgreedy", (0, 16)),
     ("sg-multinodegang", (0, 16)),
 )
-"""The scheduler's own plugins in their order, each with the release that it came with
+"""The scheduler's own plugins in their order, each with its first release
 (pkg/scheduler/conf_util/scheduler_conf_util.go).
 """
 ARGUMENTS = {"nodeplacement": {"cpu": "binpack", "gpu": "binpack"}}
 FIXED = ("Pod", "PersistentVolumeClaim")
-"""Kinds of which the cluster fills in the spec, which does not change then."""
+"""Kinds whose spec does not change once the cluster has filled it in."""
 CONTAINER = ("name", "image", "ports", "resources", "restartPolicy", "envFrom", "volumeMounts", "volumeDevices")
-"""What is kept of a container."""
+"""Fields of a container that the snapshot keeps."""
 Shape = dict[str, Any] | list[Any] | type[str]
 _CONSTRAINT: Shape = {"topology": str}
 _CONTAINERS: Shape = [
@@ -87,7 +86,7 @@ SHAPE: Shape = {
     },
     "status": {},
 }
-"""What is looked at of objects: where an object stands, where a list, and where text."""
+"""Type that the fields read here must have: an object, a list or text."""
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 ENDED = ("Succeeded", "Failed")
 _SECOND = 10**9
@@ -96,38 +95,38 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Scheduler:
-    """The scheduler that is asked."""
+    """The scheduler that the snapshot is for."""
 
     release: Release
     name: str
-    """schedulerName of its pods."""
+    """Value of schedulerName in the scheduler's pods."""
     queue_label: str
     shard: str | None = None
-    """Value of the label of its nodes, queues and work; None: it has those without the label."""
+    """Value of the shard label on nodes, queues and work; None stands for those without the label."""
 
 
 @dataclass(frozen=True, slots=True)
 class Doubts:
-    """What is not among the objects, so that the scheduler decides without it."""
+    """Objects that the snapshot lacks, so that the scheduler decides without them."""
 
     classes: tuple[str, ...]
-    """PriorityClasses that PodGroups name; without them these have priority 50."""
+    """PriorityClasses that PodGroups name; a PodGroup without its class has priority 50."""
     topologies: tuple[str, ...]
-    """Topologies that PodGroups name; without them these stay Pending."""
+    """Topologies that PodGroups name; a PodGroup without its Topology stays Pending."""
     strangers: int
-    """Running pods whose PodGroup is missing: they take up nodes, but count for no queue, and stay."""
+    """Number of running pods whose PodGroup is missing: they take up nodes, count for no queue, and stay."""
     taken: tuple[str, ...] = ()
-    """ConfigMaps and PersistentVolumeClaims that pods need, as ``Kind NAMESPACE/NAME``; they are taken to be there."""
+    """ConfigMaps and PersistentVolumeClaims that pods need, as ``Kind NAMESPACE/NAME``; the snapshot adds stand-ins."""
     claims: int = 0
-    """Pods that ask for ResourceClaims, which are not there; they stay Pending."""
+    """Number of pods that ask for missing ResourceClaims; such pods stay Pending."""
 
 
 def snapshot(scheduler: Scheduler, there: Iterable[Object], rendered: Iterable[Object]) -> tuple[bytes, Doubts]:
-    """The archive, of what is in a cluster and of what is applied to it, as clients read and send it.
+    """Returns the archive of a cluster's objects after ``rendered`` is applied, and what the archive lacks.
 
-    Of pods that are there the cluster knows best, of all else what is applied. What pods are given is left out:
-    commands, environment, contents of ConfigMaps. Pods that have no UID get one by which they come in the order
-    given. Raises TasError where an object cannot be read.
+    The cluster's spec wins for existing pods and PersistentVolumeClaims, the applied spec for all other objects. The
+    archive leaves out commands, environment and contents of ConfigMaps. Pods without a UID get one that keeps the given
+    order. Raises TasError if an object cannot be read.
     """
     found = _merged(there, rendered)
     waiting = [item for item in found if item["kind"] == "Pod" and _phase(item) not in ENDED and not _node(item)]
@@ -152,7 +151,7 @@ def snapshot(scheduler: Scheduler, there: Iterable[Object], rendered: Iterable[O
 
 
 def _doubts(objects: Iterable[Object]) -> Doubts:
-    """What PodGroups name and pods are of, and is not there."""
+    """Returns the missing objects that PodGroups and pods refer to."""
     by_kind: dict[str, list[Object]] = {}
     for item in objects:
         by_kind.setdefault(item["kind"], []).append(item)
@@ -184,7 +183,7 @@ def _plugins(release: Release) -> Iterator[dict[str, Any]]:
 
 
 def _parameters(scheduler: Scheduler) -> dict[str, Any]:
-    """What the scheduler's command line has by default (cmd/scheduler/app/options/options.go)."""
+    """Returns the defaults of the scheduler's command line (cmd/scheduler/app/options/options.go)."""
     return {
         "schedulerName": scheduler.name,
         "partitionParams": {"NodePoolLabelKey": NODE_POOL, "NodePoolLabelValue": scheduler.shard or ""},
@@ -202,7 +201,7 @@ def _parameters(scheduler: Scheduler) -> dict[str, Any]:
 
 
 def _raw(objects: Iterable[Object]) -> dict[str, list[Object]]:
-    """Each kind in its list, by namespace and name."""
+    """Puts each kind into its list, sorted by namespace and name."""
     found: dict[str, list[Object]] = {name: [] for name in LISTS.values()}
     numbers: Counter[tuple[str, str]] = Counter()
     for item in objects:
@@ -228,9 +227,9 @@ def _place(item: Object) -> tuple[str, str]:
 
 
 def _merged(there: Iterable[Object], rendered: Iterable[Object]) -> list[Object]:
-    """The objects that the scheduler looks at, as they are once ``rendered`` is applied; those first that are there.
+    """Returns the objects that the scheduler reads, as they are once ``rendered`` is applied; existing objects first.
 
-    What `kubectl tas cluster state` recorded has PodGroups without what they ask for; such are left out.
+    Leaves out PodGroups that `kubectl tas cluster state` recorded, since its record lacks what PodGroups ask for.
     """
     found: dict[tuple[str, str, str], Object] = {}
     items = list(there)
@@ -251,7 +250,7 @@ def _merged(there: Iterable[Object], rendered: Iterable[Object]) -> list[Object]
 
 
 def _applied(item: Object, there: Object) -> Object:
-    """An object that is there and is applied again: what is applied counts, but for what the cluster decides."""
+    """Returns an existing object after it is applied again: applied fields win, unless the cluster decides them."""
     fixed = item["kind"] in FIXED
     first, last = (item, there) if fixed else (there, item)
     metadata = {**first["metadata"], **last["metadata"]}
@@ -262,7 +261,7 @@ def _applied(item: Object, there: Object) -> Object:
 
 
 def _identity(item: Object) -> tuple[str, str]:
-    """Namespace and name. Raises TasError for what no API server has."""
+    """Returns namespace and name. Raises TasError for an object that no API server has."""
     try:
         if _is_built(item, SHAPE):
             metadata = item.get("metadata") or {}
@@ -275,7 +274,7 @@ def _identity(item: Object) -> tuple[str, str]:
 
 
 def _is_built(value: object, shape: Shape) -> bool:
-    """Whether objects, lists and texts are where ``shape`` has them, or nothing is."""
+    """Whether a value has an object, list or text wherever ``shape`` has one, or nothing there."""
     if isinstance(shape, type):
         return value is None or isinstance(value, shape)
     if isinstance(shape, list):
@@ -291,7 +290,7 @@ def _named(objects: Iterable[Object], kind: str) -> set[tuple[str, str]]:
 
 
 def _metadata(metadata: Object) -> Object:
-    """Without what tools keep of the whole object."""
+    """Removes the fields in which tools keep copies of the whole object."""
     kept = {key: value for key, value in metadata.items() if key != "managedFields"}
     if kept.get("annotations"):
         kept["annotations"] = {name: text for name, text in kept["annotations"].items() if name != LAST_APPLIED}
@@ -299,7 +298,7 @@ def _metadata(metadata: Object) -> Object:
 
 
 def _pod(item: Object, number: int) -> Object:
-    """A pod as the API server would have it: with a UID, a phase, and its requests written out."""
+    """Returns a pod as the API server would have it: with a UID, a phase, and explicit requests."""
     space, name = _place(item)
     spec = dict(item["spec"])
     for part in ("containers", "initContainers"):
@@ -313,7 +312,7 @@ def _pod(item: Object, number: int) -> Object:
 
 
 def _volume(written: Object) -> Object:
-    """A volume; of one that is made for the pod alone nothing is there before the pod is."""
+    """Replaces an ephemeral volume with an emptyDir, since its claim does not exist before the pod does."""
     return {"name": written.get("name"), "emptyDir": {}} if "ephemeral" in written else written
 
 
@@ -327,7 +326,7 @@ def _container(written: Object) -> Object:
 
 
 def _group_of(pod: Object) -> str:
-    """The PodGroup that a pod names; empty where it names none."""
+    """Returns the PodGroup that a pod names; empty if it names none."""
     return str((pod["metadata"].get("annotations") or {}).get(POD_GROUP) or "")
 
 
@@ -340,13 +339,13 @@ def _phase(pod: Object) -> object:
 
 
 def _needed(pods: Iterable[Object], names: Callable[[Object], Iterable[object]]) -> set[tuple[str, str]]:
-    """The objects that pods name by ``names``, each in the namespace of its pod."""
+    """Returns the objects that ``names`` finds in the pods' specs, each in the namespace of its pod."""
     return {(_place(pod)[0], str(name)) for pod in pods for name in names(pod["spec"]) if name}
 
 
 def _config_maps(spec: Object) -> Iterator[object]:
-    """Those without which the scheduler does not place a pod (config_maps.go of pkg/scheduler/k8s_internal/predicates,
-    0.12 to 0.17), and those that the pod can do without.
+    """Yields the ConfigMaps that a pod names, optional ones too. Without the others the scheduler does not place the
+    pod (config_maps.go of pkg/scheduler/k8s_internal/predicates, 0.12 to 0.17).
     """
     for volume in spec.get("volumes") or ():
         sources = [volume, *((volume.get("projected") or {}).get("sources") or ())]
@@ -363,7 +362,7 @@ def _volume_claims(spec: Object) -> Iterator[object]:
 
 
 def _bound(space: str, name: str) -> Iterator[Object]:
-    """A claim, and a volume for it that every node reaches."""
+    """Yields a claim and a bound volume for it that every node reaches."""
     volume = f"{name}-{digest(f'{space}/{name}')}"
     shared = {"accessModes": ["ReadWriteMany"]}
     yield {

@@ -1,4 +1,4 @@
-"""What a cluster has of a submission: its own object, what was made of it, its PodGroups and its pods."""
+"""Collects what a cluster has of a submission: its own object, objects made from that, its PodGroups and its pods."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission
 from kubectl_tas.resolve.workflows import FleetWorkflow
 
 ALIVE = ("Pending", "Running")
-"""Phases of pods that KAI counts for the minimum."""
+"""Phases of pods that KAI counts toward the minimum."""
 ON_NODES = frozenset({"Running", "Succeeded"})
 """Phases of pods that have started."""
 
 
 def read_of(fleet: Fleet, sent: Submission) -> dict[str, str]:
-    """What is read of a submission beside PodGroups and pods: kubectl's names by kind."""
+    """Returns kubectl's resource names, by kind, to read for a submission besides PodGroups and pods."""
     found = resources(_kind_of(fleet, sent), fleet.config.kinds)
     return {**found, **({"Topology": TOPOLOGIES[0]} if sent.pool.backend.is_kai and _has_levels(sent) else {})}
 
@@ -46,7 +46,7 @@ def _has_levels(sent: Submission) -> bool:
 
 @dataclass(frozen=True)
 class LiveWork:
-    """What a cluster has of a submission."""
+    """A submission with what its cluster has of it."""
 
     fleet: Fleet
     sent: Submission
@@ -54,17 +54,17 @@ class LiveWork:
 
     @cached_property
     def expected(self) -> list[Unplaced | LeftOut]:
-        """The gangs that it should have."""
+        """Gangs that the submission should have."""
         return list(unplaced(self.fleet, [self.sent]))
 
     @cached_property
     def known(self) -> list[Unplaced]:
-        """Of these, those that are known."""
+        """Expected gangs that can be predicted."""
         return [item for item in self.expected if isinstance(item, Unplaced)]
 
     @property
     def kind(self) -> str:
-        """Kind of the object that makes its pods."""
+        """Kind of the object that makes the pods."""
         return _kind_of(self.fleet, self.sent)
 
     @property
@@ -73,12 +73,12 @@ class LiveWork:
 
     @property
     def _identity(self) -> tuple[str, str]:
-        """Kind and name of its own object, as the cluster has them."""
+        """Kind and name of the submission's own object, as the cluster has them."""
         return written(self.sent.kind), self.sent.name
 
     @cached_property
     def controllers(self) -> tuple[Controller, ...]:
-        """Its own object first, then what was made of it."""
+        """The submission's own object, then the objects made from it."""
         sent, found = self.sent, list[Controller]()
         keys: set[tuple[str, str]] = set()
         here = [item for item in self.told.controllers if item.namespace == sent.namespace]
@@ -91,23 +91,23 @@ class LiveWork:
 
     @property
     def own(self) -> Controller | None:
-        """Its own object; None where the cluster has none, or nothing is known of its kind."""
+        """The submission's own object; None if the cluster has none, or its kind was not read."""
         return next((item for item in self.controllers if (item.kind, item.name) == self._identity), None)
 
     @property
     def reads_own(self) -> bool:
-        """Whether all objects of its kind are known."""
+        """Whether all objects of the submission's kind are known."""
         kind = written(self.kind)
         return kind in self._resources and kind not in self.told.gaps
 
     @cached_property
     def pods(self) -> list[LivePod]:
-        """Its pods."""
+        """Pods of the submission."""
         return [pod for pod in self.told.pods if pod.namespace == self.sent.namespace and self._has(pod)]
 
     @cached_property
     def groups(self) -> list[LiveGroup]:
-        """Its PodGroups: those made for it or of its file, and those that its pods name."""
+        """PodGroups of the submission: made for it or by its file, or named by its pods."""
         named = {pod.group for pod in self.pods}
         own = {self._identity, *((item.kind, item.name) for item in self.controllers)}
         return [
@@ -125,49 +125,47 @@ class LiveWork:
 
     @cached_property
     def missing(self) -> list[str]:
-        """The names, without what the cluster adds to them, of gangs that it should have."""
+        """Names of expected gangs without a PodGroup. The cluster may add to such a name."""
         return [item.gang.name for item in self.known if not any(item.is_called(group.name) for group in self.groups)]
 
     @cached_property
     def of_other_versions(self) -> list[str]:
-        """The names of PodGroups that a workflow of its name had before it was changed."""
+        """Names of PodGroups that an earlier version of the workflow had."""
         return [item.name for item in self._groups_here if self._is_other_version(item)]
 
     @cached_property
     def queues(self) -> Mapping[str, QueueUsage] | None:
-        """What the queues of its cluster hold; None where they are not known."""
+        """Usage of the cluster's queues; None if unknown."""
         return None if "Queue" in self.told.gaps else state_of(self.told.items).queues
 
     @property
     def queue(self) -> str:
-        """The queue that KAI takes it to: that of its first PodGroup, else that of its file."""
+        """The queue that KAI uses: that of the first PodGroup, or else that of the file."""
         return next((item.queue for item in self.groups if item.queue), self.sent.queue)
 
     @cached_property
     def said(self) -> tuple[Saying, ...]:
-        """Conditions and events of its PodGroups, of its pods that have not started, of itself and what it made."""
+        """Conditions and events of the PodGroups, of pods that have not started, and of the objects that made them."""
         return tuple(item for item in self._said() if not is_race(item))
 
     def pods_of(self, group: LiveGroup) -> list[LivePod]:
-        """Its pods that name a PodGroup."""
+        """Returns the pods of the submission that name a PodGroup."""
         return [pod for pod in self.pods if pod.group == group.name]
 
     def is_complete(self, group: LiveGroup) -> bool:
-        """Whether as many pods are there as a PodGroup starts with, so that NotReady, which is an event of KAI's first
-        look, is over.
-        """
+        """Whether as many pods exist as the PodGroup starts with. If so, KAI's early event NotReady is outdated."""
         item, alive = self.gang_of(group.name), [pod for pod in self.pods_of(group) if pod.phase in ALIVE]
         least = max(group.minimum or 1, len(item.wanted.unit.all_pods) if item is not None else 1)
         return "Pod" not in self.told.gaps and len(alive) >= least
 
     def gang_of(self, group: str | None) -> Unplaced | None:
-        """The gang that a PodGroup of that name is one of."""
+        """Returns the expected gang that has a PodGroup of that name."""
         return next((item for item in self.known if group is not None and item.is_called(group)), None)
 
     def live_shapes(self, item: Unplaced, group: LiveGroup) -> Needed:
-        """The pods that a gang needs, as far as they wait as they are in the cluster, else as its file has them.
+        """Returns the pods that a gang needs: pending pods as they are in the cluster, the others as in the file.
 
-        Only of pods that were read whole: the API server fills in their ``restartPolicy``.
+        Uses the cluster's version only of pods that were read whole: the API server fills in their ``restartPolicy``.
         """
         waiting = sorted((pod for pod in self.pods_of(group) if pod.waits), key=lambda pod: pod.name)
         found: dict[str | None, tuple[Shape, ...]] = {}
@@ -180,16 +178,16 @@ class LiveWork:
         return found
 
     def as_live(self, item: Unplaced) -> Unplaced:
-        """A gang with the pods that wait for it, as they are in the cluster."""
+        """Returns a gang with its pending pods as they are in the cluster."""
         group = next((group for group in self.groups if item.is_called(group.name)), None)
         return item if group is None else replace(item, needed=self.live_shapes(item, group))
 
     def queue_called(self, shown: str) -> str:
-        """The queue that KAI names so, by its displayName."""
+        """Returns the name of the queue with this displayName; ``shown`` itself if no queue has it."""
         return next((item.name for item in self.told.queues if item.shown == shown), shown)
 
     def owner_of(self, queue: str) -> FleetPool | FleetSubpool | None:
-        """The pool or the subpool of a queue, by its name or displayName; None where none is declared."""
+        """Returns the pool or subpool of a queue, by its name or displayName; None if no file declares one."""
         queue = self.queue_called(queue)
         for pool in (pool for pool in self.fleet.pools if pool.backend == self.sent.pool.backend):
             if queue in (pool.queue, pool.shared_queue):
@@ -201,12 +199,12 @@ class LiveWork:
 
     @property
     def place(self) -> Location:
-        """Where its name stands."""
+        """Location of the submission's name."""
         sent = self.sent
         return sent.declared.at(*(("workflow", "name") if sent.kind == "Workflow" else ("metadata", "name")))
 
     def place_of(self, *path: str) -> Location:
-        """Where something of its object stands, else its name."""
+        """Returns the location of a field of the submission; if the file lacks the field, of the submission's name."""
         return self.sent.declared.at(*path) if self.sent.declared.origin.value(path) is not None else self.place
 
     def _is_of_workflow(self, label: object) -> bool:
@@ -257,14 +255,14 @@ class LiveWork:
             yield from (item for item in self._events(what) if not (has_all and item.reason == REFUSED))
 
     def _events(self, what: str) -> Iterator[Saying]:
-        """The events of an object; of those that KAI repeats in each of its cycles the last, as others are over."""
+        """Yields the events of an object. Of an event that KAI repeats in each cycle, only the last one is current."""
         found = self.told.events.get((self.sent.namespace, what), ())
         last = max((item.last for item in found if item.reason == UNPLACED), default="")
         return (item for item in found if item.reason != UNPLACED or item.last == last)
 
 
 def live_shape(pod: LivePod) -> Shape | None:
-    """The shape of a pod as the API server has it; None where it was not read whole, or has none."""
+    """Returns the shape of a pod as the API server has it; None if the pod was not read whole, or is invalid."""
     if "restartPolicy" not in pod.spec:
         return None
     try:

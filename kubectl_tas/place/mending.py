@@ -1,6 +1,6 @@
-"""Nodes that are taken, cordoned or tainted in; the fewest with which KAI places a gang, once pods may use them, out.
+"""Finds the fewest nodes to mend so that KAI places a gang.
 
-A node is mended in one of two ways: its pods go, all but those that belong to it; or its cordon and taints do.
+A node is mended in one of two ways: all pods go except pods that belong to the node, or its cordon and taints go.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from kubectl_tas.report.text import plural
 from kubectl_tas.words import shortened
 
 MAX_SPARED = 100
-"""Nodes of which it is tried one by one whether they can be left out."""
+"""Most nodes that the search tries to leave out one by one."""
 MAX_TRIED = 8
-"""Sets of nodes, as small as can be, of which it is tried whether KAI then finds a placement."""
+"""Most of the smallest node sets for which the search tries whether KAI finds a placement."""
 OF_KUBERNETES = "node.kubernetes.io/"
 """Prefix of taints that Kubernetes sets and removes itself."""
 _UNSCHEDULABLE = f"{OF_KUBERNETES}unschedulable"
-"""The one that a cordon brings."""
+"""Taint that a cordon adds."""
 _NAMED = 6
-"""Nodes, or PodGroups, that are named in a line."""
+"""Most nodes or PodGroups named in a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +38,18 @@ class Change:
     """A change with which KAI finds a placement."""
 
     kind: str
-    """``names``, ``preferred``, ``level``, ``tasks`` or ``copies`` of the file, ``admit`` or ``free`` of nodes."""
+    """``names``, ``preferred``, ``level``, ``tasks`` or ``copies`` for the file; ``admit`` or ``free`` for nodes."""
     text: str
     nodes: tuple[str, ...] = ()
-    """The nodes that are to be changed, by name."""
+    """Names of the nodes to change."""
     pods: tuple[str, ...] = ()
-    """The pods that go with that, as NAMESPACE/NAME."""
+    """Pods that have to go, as NAMESPACE/NAME."""
     fewer: int = 0
-    """How many pods, or copies, less than the file has."""
+    """Number of pods or copies to remove from the file."""
 
 
 def mending(item: Unplaced, wanted: Wanted, nodes: tuple[Node, ...]) -> Iterator[Change]:
-    """The fewest nodes to let pods on again, and the fewest to free, where either is enough."""
+    """Yields the fewest nodes to open to pods again, and the fewest to free, if either is enough."""
     by_name = {node.name: node for node in nodes}
     for kind, mended in (("admit", admitting(nodes)), ("free", freed(nodes))):
         names = enough(Wanted(ranked(wanted.unit), wanted.shapes), nodes, mended, item.labels)
@@ -63,7 +63,7 @@ def mending(item: Unplaced, wanted: Wanted, nodes: tuple[Node, ...]) -> Iterator
 
 @lru_cache(maxsize=8)
 def admitting(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-    """The nodes, each as it is without a cordon and taints."""
+    """Returns the nodes without cordons and taints, except taints that Kubernetes removes itself."""
     return tuple(
         replace(node, is_cordoned=False, taints=tuple(taint for taint in node.taints if _lasts(taint.key)))
         if node.is_cordoned or node.taints
@@ -78,7 +78,7 @@ def _lasts(taint: str) -> bool:
 
 @lru_cache(maxsize=8)
 def freed(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-    """The nodes, each as it is without pods that do not belong to it."""
+    """Returns the nodes without pods, except pods that belong to their node."""
     return tuple(_without_pods(node) if any(not pod.is_of_node for pod in node.pods) else node for node in nodes)
 
 
@@ -94,9 +94,9 @@ def _without_pods(node: Node) -> Node:
 def enough(
     wanted: Wanted, nodes: tuple[Node, ...], mended: tuple[Node, ...], labels: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """The names of the fewest nodes with which there is a placement, one that KAI finds, once they are as ``mended``
-    has them, or of more where it finds none with these; empty where there are none, or no solver. Gangs that are alike
-    get the same answer.
+    """Returns the names of the fewest nodes that make a placement possible once they are as in ``mended``. If KAI finds
+    no placement with these, returns more nodes. Returns none if no nodes are enough, or no solver is installed. Cached,
+    since equal gangs get the same answer.
     """
     room, then = room_for(wanted, nodes, labels), room_for(wanted, mended, labels)
     changed = {new.name: new for old, new in zip(nodes, mended, strict=True) if old is not new}
@@ -119,7 +119,7 @@ def enough(
 
 
 def _spared(mends: Mapping[str, Mended], helps: Callable[[Collection[str]], bool]) -> tuple[str, ...]:
-    """Nodes that are enough for KAI, of which none can be left out: where it finds none with the fewest."""
+    """Returns enough nodes for KAI, all of them needed, in case KAI finds no placement with the fewest."""
     names = sorted(mends, key=lambda name: (-mends[name].cost, name))
     if len(names) > MAX_SPARED or not helps(names):
         return ()
@@ -138,7 +138,7 @@ def _is_better(room: Room, now: Cell, then: Cell) -> bool:
 
 
 def _admit(nodes: Sequence[Node]) -> str:
-    """What is to be done with each, by what keeps pods away."""
+    """Describes how to admit pods: which nodes to uncordon, and which taints to remove."""
     cordoned = [node.name for node in nodes if node.is_cordoned]
     parts = [f"uncordon {shortened(cordoned, _NAMED)}"] if cordoned else []
     tainted: dict[str, list[str]] = {}

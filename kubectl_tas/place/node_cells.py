@@ -1,5 +1,5 @@
-"""A gang and the nodes that there are, as both questions of ``fit`` need them: levels by their depth, equal pods and
-equal nodes counted together, so that thousands of nodes stay small.
+"""Prepares gangs and nodes for ``fit``. Levels become depths, and equal pods and equal nodes are counted together, so
+that thousands of nodes stay small.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ class Unit:
 
     name: str
     required: int | None = None
-    """Depth of the level that its pods must share, 0 for the coarsest; None where there is none."""
+    """Depth of the level that the pods must share, 0 for the coarsest; None if the unit requires no level."""
     preferred: int | None = None
     pods: tuple[int, ...] = ()
-    """The shape of each pod that is in no unit below."""
+    """Shape of each pod that is in no unit below."""
     below: tuple[Unit, ...] = ()
 
     @property
     def is_constrained(self) -> bool:
-        """Whether it asks for any level."""
+        """Whether the unit requires or prefers a level."""
         return self.required is not None or self.preferred is not None
 
     @cached_property
     def all_pods(self) -> tuple[int, ...]:
-        """The shapes of all its pods."""
+        """Shapes of all pods in the unit and below."""
         return (*self.pods, *(pod for unit in self.below for pod in unit.all_pods))
 
     @property
     def units(self) -> Iterator[Unit]:
-        """Itself and all below it, each before those below it."""
+        """The unit and all units below, parents first."""
         yield self
         for unit in self.below:
             yield from unit.units
 
 
 def ranked(unit: Unit, name: str = "") -> Unit:
-    """The unit by names that say no more than the order in which KAI takes them: gangs that are alike become equal."""
+    """Renames a unit and its parts by their rank in KAI's order, so that similar gangs become equal."""
     ranks = {item.name: rank for rank, item in enumerate(sorted(unit.below, key=lambda item: item.name))}
     below = tuple(ranked(item, f"{name}/{ranks[item.name]:06}") for item in unit.below)
     return replace(unit, name=name, below=below)
@@ -56,89 +56,89 @@ def ranked(unit: Unit, name: str = "") -> Unit:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be placed."""
+    """A gang to place."""
 
     unit: Unit
     shapes: tuple[Shape, ...]
     release: Release = NEWEST_RELEASE
-    """Of the scheduler that places it."""
+    """Release of the scheduler that places the gang."""
 
     def times(self, copies: int) -> Wanted:
-        """Several of it, which KAI places one after the other."""
+        """Returns several copies of the gang, which KAI places one after the other."""
         if copies == 1:
             return self
         return replace(self, unit=Unit(self.unit.name, below=tuple(_copy(self.unit, n) for n in range(copies))))
 
 
 def _copy(unit: Unit, number: int) -> Unit:
-    """The same unit by another name, in the order of the numbers."""
+    """Returns a copy of a unit, with a name that sorts by the copy's number."""
     return replace(unit, name=f"{number:04}/{unit.name}", below=tuple(_copy(item, number) for item in unit.below))
 
 
 def without_copy(name: str) -> str:
-    """What a unit is called, of whichever copy."""
+    """Returns the name of a unit without the number of its copy."""
     return name.rpartition("/")[2]
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Cell:
-    """Nodes that are equal for a gang."""
+    """Properties that nodes share if they are equal for a gang."""
 
     free: tuple[int, ...]
-    """By resource of the room."""
+    """Free amounts, by resource of the room."""
     admits: tuple[bool, ...]
-    """By shape, whether pods of it may use them."""
+    """Whether pods may use the nodes, by shape."""
     has_gpus: bool
     idle: tuple[int, ...] = ()
-    """What of ``free`` is free already, while the rest is still held by pods that go; () where all of it is."""
+    """The part of ``free`` that is free already; pods that go still hold the rest. () means that all is free."""
 
 
 @dataclass(frozen=True, eq=False)
 class Leaf:
-    """The nodes of a finest domain, or those that are outside of the topology; no two are the same."""
+    """The nodes of a finest domain, or the nodes outside of the topology; compared by identity."""
 
     domain: Domain | None
-    """None: outside."""
+    """The domain; None stands for outside of the topology."""
     nodes: tuple[tuple[Cell, tuple[str, ...]], ...]
-    """The names of those of each cell; all sorted."""
+    """Cells with the names of their nodes; all sorted."""
 
     @cached_property
     def cells(self) -> tuple[tuple[Cell, int], ...]:
-        """With how many nodes each is."""
+        """Cells with their number of nodes."""
         return tuple((cell, len(names)) for cell, names in self.nodes)
 
     @cached_property
     def contents(self) -> dict[object, tuple[int, tuple[int, ...]]]:
-        """What has been counted of it, by what for."""
+        """Cache of counts for this leaf, by what was counted."""
         return {}
 
 
 @dataclass(frozen=True)
 class Room:
-    """What there is for a gang."""
+    """The nodes, as pods of a gang can use them."""
 
     levels: tuple[str, ...]
-    """Node labels, from the coarsest."""
+    """Node labels of the levels, coarsest first."""
     resources: tuple[str, ...]
     asks: tuple[tuple[int, ...], ...]
-    """What a pod asks for, by shape and resource."""
+    """Amounts that a pod asks for, by shape and resource."""
     leaves: tuple[Leaf, ...]
     release: Release = NEWEST_RELEASE
-    """Of the scheduler."""
+    """Release of the scheduler."""
 
     def takes(self, cell: Cell, shape: int) -> int:
-        """How many pods of a shape one node of a cell has room for."""
+        """Returns how many pods of a shape one node of a cell has room for."""
         return multiples(self.asks[shape], cell.free) if cell.admits[shape] else 0
 
 
 def multiples(asked: Sequence[int], free: Sequence[int]) -> int:
-    """How many times what is asked is there."""
+    """Returns how many times the asked amounts fit into the free ones."""
     return max(0, min(there // amount for amount, there in zip(asked, free, strict=True) if amount))
 
 
 def wanted_of(gang: Gang, levels: Sequence[str], needed: Mapping[str | None, Sequence[Shape]]) -> Wanted:
-    """The units and shapes of a gang; ``levels`` are the node labels of its topology, coarsest first, and ``needed``
-    its pods by SubGroup, under None those that are in none.
+    """Returns the units and shapes of a gang. ``levels`` holds the node labels of its topology, coarsest first, and
+    ``needed`` the pods by SubGroup; pods in no SubGroup are under None.
     """
     shapes: dict[Shape, int] = {}
     depths = {label: depth for depth, label in enumerate(levels)}
@@ -160,24 +160,24 @@ def wanted_of(gang: Gang, levels: Sequence[str], needed: Mapping[str | None, Seq
 
 
 def room_for(wanted: Wanted, nodes: tuple[Node, ...], levels: Sequence[str]) -> Room:
-    """What the nodes have for pods of these shapes."""
+    """Returns the room that nodes have for pods of these shapes."""
     view = _View(tuple(levels), _resources(wanted), tuple(shape.rules for shape in wanted.shapes))
     return _room(wanted, view, _leaves(nodes, view))
 
 
 class Space:
-    """Nodes on which gangs are placed one after the other: what each has free by now."""
+    """Nodes on which gangs are placed one after the other, with the resources that are still free."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self.nodes = {node.name: node for node in nodes}
         self._free = {node.name: dict(node.free) for node in nodes}
         self._idle: dict[str, dict[str, int]] = {}
         self._changed: list[str] = []
-        """Nodes by name, as often as something was taken of them or given back."""
+        """Names of changed nodes, one entry for each change."""
         self._views: dict[_View, _Seen] = {}
 
     def room_for(self, wanted: Wanted, levels: Sequence[str]) -> Room:
-        """What the nodes have by now for pods of these shapes."""
+        """Returns the room that the nodes have now for pods of these shapes."""
         view = _View(tuple(levels), _resources(wanted), tuple(shape.rules for shape in wanted.shapes))
         seen = self._views.get(view)
         if seen is None:
@@ -186,42 +186,42 @@ class Space:
         return _room(wanted, view, seen.leaves())
 
     def add(self, nodes: Sequence[Node]) -> None:
-        """Takes further nodes in."""
+        """Adds nodes."""
         for node in nodes:
             self.nodes[node.name], self._free[node.name] = node, dict(node.free)
         for seen in self._views.values():
             seen.add(nodes)
 
     def remove(self, nodes: Sequence[Node]) -> None:
-        """Leaves nodes out again, of which nothing was taken."""
+        """Removes nodes from which nothing was taken."""
         for node in nodes:
             del self.nodes[node.name], self._free[node.name]
         for seen in self._views.values():
             seen.remove(nodes)
 
     def take(self, node: str, asked: Vector) -> None:
-        """Takes of a node what a pod asks for, which may be more than it has free."""
+        """Takes a pod's requests from a node, even if they are more than the node has free."""
         self._change(node, asked, -1)
 
     def give_back(self, node: str, asked: Vector) -> None:
-        """The opposite."""
+        """Gives a pod's requests back to a node."""
         self._change(node, asked, 1)
 
     def keep_idle(self, *, is_kept: bool) -> None:
-        """Whether what is given back from here on is free only once the pods there have gone."""
+        """Sets whether resources that are given back from now on are free only once the pods there have gone."""
         self._idle = {name: dict(free) for name, free in self._free.items()} if is_kept else {}
         self._changed += self._free
 
     def free_of(self, node: str, resource: str) -> int:
-        """What a node has free of a resource."""
+        """Returns the free amount of a resource on a node."""
         return self._free[node].get(resource, 0)
 
     def now(self) -> tuple[Node, ...]:
-        """The nodes with what each has free by now."""
+        """Returns the nodes with their current free resources."""
         return tuple(replace(node, free=dict(self._free[name])) for name, node in self.nodes.items())
 
     def has(self, node: str, asked: Vector) -> bool:
-        """Whether a node has this free."""
+        """Whether a node has these resources free."""
         return all(self._free[node].get(name, 0) >= amount for name, amount in asked.items())
 
     def _change(self, node: str, asked: Vector, sign: int) -> None:
@@ -237,21 +237,21 @@ def _resources(wanted: Wanted) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """What of nodes is looked at for a gang. Most gangs of a pool see the same."""
+    """Properties of nodes that matter for a gang. Most gangs of a pool share one view."""
 
     levels: tuple[str, ...]
     resources: tuple[str, ...]
     rules: tuple[Rules, ...]
-    """By shape."""
+    """Rules of each shape."""
 
     def cell(self, node: Node, free: Vector) -> Cell:
-        """The cell of a node that has this free."""
+        """Returns the cell of a node with these free resources."""
         refused = {rule: bool(rule.refusal(node)) for rule in dict.fromkeys(self.rules)}
         admits = tuple(not refused[rule] for rule in self.rules)
         return Cell(self.amounts(free), admits, node.allocatable.get(GPU, 0) > 0)
 
     def amounts(self, free: Vector) -> tuple[int, ...]:
-        """By resource."""
+        """Returns the amounts of the view's resources, in order."""
         return tuple(free.get(name, 0) for name in self.resources)
 
 
@@ -266,7 +266,7 @@ def _leaves(nodes: tuple[Node, ...], view: _View) -> tuple[Leaf, ...]:
 
 
 class _Seen:
-    """The nodes of a view, as of a time."""
+    """The nodes of a view at one point in time."""
 
     def __init__(self, view: _View, nodes: Iterable[Node]) -> None:
         self._view, self._until = view, 0
@@ -276,7 +276,7 @@ class _Seen:
         self.add(nodes)
 
     def add(self, nodes: Iterable[Node]) -> None:
-        """Looks at further nodes."""
+        """Adds nodes."""
         for node in nodes:
             domain, cell = domain_of(node, self._view.levels), self._view.cell(node, node.free)
             self._places[node.name] = domain, cell
@@ -284,7 +284,7 @@ class _Seen:
             self._leaves.pop(domain, None)
 
     def remove(self, nodes: Iterable[Node]) -> None:
-        """Looks at nodes no more."""
+        """Removes nodes."""
         for node in nodes:
             domain, cell = self._places.pop(node.name)
             self._leave(domain, cell, node.name)
@@ -299,7 +299,7 @@ class _Seen:
         self._leaves.pop(domain, None)
 
     def update(self, changed: Sequence[str], free: Mapping[str, Vector], idle: Mapping[str, Vector]) -> None:
-        """Looks again at the nodes that have changed since."""
+        """Updates the cells of nodes that changed since the last update."""
         for name in set(changed[self._until :]):
             domain, cell = self._places[name]
             amounts = self._view.amounts(free[name])
@@ -313,7 +313,7 @@ class _Seen:
         self._until = len(changed)
 
     def leaves(self) -> tuple[Leaf, ...]:
-        """By finest domain, the nodes outside last."""
+        """Returns the leaves, sorted by domain, with the nodes outside last."""
         for domain in self._found.keys() - self._leaves.keys():
             nodes = sorted((cell, tuple(sorted(names))) for cell, names in self._found[domain].items())
             self._leaves[domain] = Leaf(domain, tuple(nodes))
@@ -323,8 +323,8 @@ class _Seen:
 
 @lru_cache(maxsize=256)
 def unusable(nodes: tuple[Node, ...], levels: tuple[str, ...], rules: tuple[Rules, ...]) -> Mapping[str, int]:
-    """How many nodes no pod with any of these rules may use, by the reason, most of them first; with levels also those
-    that are outside of their topology.
+    """Counts nodes that no pod with any of these rules can use, by reason, the most frequent first. With levels, counts
+    nodes outside of the topology too.
     """
     found: Counter[str] = Counter()
     for node in nodes:

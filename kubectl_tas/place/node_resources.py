@@ -1,8 +1,8 @@
-"""Nodes and pods of a cluster in, what each node has free out: the picture on which ``fit`` answers.
+"""Reads nodes and pods of a cluster, and computes what each node has free. ``fit`` answers from these nodes.
 
-Free is what KAI's scheduler takes for free: allocatable less what the pods on the node ask for, of whichever scheduler,
-until they have ended (0.17: pkg/scheduler/api/node_info/node_info.go). Whole GPUs of all vendors are one number, as
-there: ``nvidia.com/gpu`` (0.17: ``ResourceFromResourceList`` of pkg/scheduler/api/resource_info/resource_info.go).
+Free is what KAI's scheduler considers free: allocatable minus the requests of all pods on the node that have not ended,
+whatever their scheduler (0.17: pkg/scheduler/api/node_info/node_info.go). KAI counts GPUs of all vendors as one number,
+``nvidia.com/gpu`` (0.17: ``ResourceFromResourceList`` of pkg/scheduler/api/resource_info/resource_info.go).
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from kubectl_tas.model.labels import MIRROR, POD_GROUP
 from kubectl_tas.records import dataclass
 
 PODS = "pods"
-"""The resource of which every pod takes one."""
+"""Resource that counts pods: every pod takes one."""
 CPU = "cpu"
 MAX_AMOUNT = 2**63 - 1
-"""What Kubernetes takes a larger amount for."""
+"""The largest amount in Kubernetes, which stands for any larger one."""
 ENDED = ("Succeeded", "Failed")
-"""Phases of pods that hold nothing any more."""
+"""Phases of pods that hold no resources any more."""
 
 Vector = Mapping[str, int]
 """Amounts by resource: cpu in thousandths of a core, all others in whole units or bytes."""
 Domain = tuple[str, ...]
-"""The values of the labels of levels from the coarsest down; () is the whole topology."""
+"""Values of the labels of levels, coarsest first; () is the whole topology."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taint:
-    """What keeps pods away from a node that do not tolerate it."""
+    """A taint, which keeps away pods that do not tolerate it."""
 
     key: str
     value: str
@@ -49,67 +49,67 @@ class Taint:
 
 @dataclass(frozen=True, slots=True)
 class RunningPod:
-    """A pod that is on a node, and has not ended."""
+    """A pod that is on a node and has not ended."""
 
     namespace: str
     name: str
     group: str
-    """Name of its PodGroup; empty where it has none."""
+    """Name of the pod's PodGroup; empty if the pod has none."""
     asks: Vector
-    """What it takes of its node, itself among ``pods``."""
+    """Resources that the pod takes from its node, with 1 for ``pods``."""
     is_of_node: bool
-    """Whether it belongs to its node, as those of DaemonSets do, and comes back there."""
+    """Whether the pod belongs to its node and comes back there, such as a mirror pod or a pod of a DaemonSet."""
 
     @property
     def key(self) -> str:
-        """NAMESPACE/NAME."""
+        """The pod as NAMESPACE/NAME."""
         return f"{self.namespace}/{self.name}"
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """One node; no two are the same."""
+    """A node; compared by identity."""
 
     name: str
     labels: Mapping[str, str]
     allocatable: Vector
-    """What it has for pods."""
+    """Resources that the node has for pods."""
     free: Vector
-    """What of that no pod has asked for."""
+    """Allocatable resources minus the requests of the pods."""
     taints: tuple[Taint, ...] = ()
-    """Those that keep pods away."""
+    """Taints that keep pods away."""
     is_ready: bool = True
     is_cordoned: bool = False
     pods: tuple[RunningPod, ...] = ()
-    """Sorted by namespace and name."""
+    """Pods on the node, sorted by namespace and name."""
 
 
 @dataclass(frozen=True)
 class Nodes:
-    """The nodes of a cluster, by name."""
+    """Nodes of a cluster, sorted by name."""
 
     nodes: tuple[Node, ...]
     knows_pods: bool = True
-    """Whether there was anything to tell what is free."""
+    """Whether the input says which pods are on the nodes, so that free resources are known."""
 
     @cached_property
     def running(self) -> Mapping[tuple[str, str], int]:
-        """Pods on nodes by the namespace and the name of their PodGroup."""
+        """Number of pods on nodes, by namespace and name of their PodGroup."""
         return Counter((pod.namespace, pod.group) for node in self.nodes for pod in node.pods if pod.group)
 
 
 def domain_of(node: Node, levels: Sequence[str]) -> Domain | None:
-    """The finest domain that a node is in; None where it lacks the label of any level, and so is outside."""
+    """Returns the finest domain of a node; None if the node lacks the label of a level, and so is outside."""
     if any(label not in node.labels for label in levels):
         return None
     return tuple(node.labels[label] for label in levels)
 
 
 def read_nodes(items: Iterable[Mapping[str, Any]], complete: Iterable[str] = ()) -> Nodes:
-    """The nodes among objects of a cluster, with what its pods leave of them; others are passed over.
+    """Returns the nodes among objects of a cluster, with what their pods leave free. Ignores objects of other kinds.
 
-    ``complete`` are the kinds of which all objects are there, though there may be none. Raises TasError where one
-    cannot be read, or none is a node.
+    ``complete`` holds the kinds that were read completely, even those without objects. Raises TasError if an object
+    cannot be read, or if there is no node.
     """
     held: dict[str, list[RunningPod]] = {}
     found: dict[str, Mapping[str, Any]] = {}
@@ -139,7 +139,7 @@ def _unreadable(kind: str, reason: str) -> TasError:
 
 
 def _hold(item: Mapping[str, Any], held: dict[str, list[RunningPod]]) -> None:
-    """Notes a pod with its node."""
+    """Records a pod under its node."""
     name = _called(item, "Pod")
     try:
         spec, phase = item["spec"], (item.get("status") or {}).get("phase")
@@ -164,8 +164,8 @@ def _hold(item: Mapping[str, Any], held: dict[str, list[RunningPod]]) -> None:
 
 
 def requests(spec: Mapping[str, Any]) -> dict[str, int]:
-    """What a pod takes of a node, itself among ``pods``, by the data of its ``PodSpec``: containers and sidecars
-    together, or more where it takes more while it starts, and its overhead. Raises ValueError for what is no quantity.
+    """Returns what a pod takes from a node, by its ``PodSpec``, with 1 for ``pods``: containers and sidecars together,
+    or more if the pod takes more while it starts, and the overhead. Raises ValueError for an invalid quantity.
     """
     init = [(item.get("restartPolicy") == "Always", _requested(item)) for item in spec.get("initContainers") or ()]
     running = [_requested(item) for item in spec.get("containers") or ()]
@@ -229,7 +229,7 @@ def _node(name: str, item: Mapping[str, Any], pods: Sequence[RunningPod]) -> Nod
 
 
 def _taints(written: Sequence[Mapping[str, Any]]) -> Iterable[Taint]:
-    """Those that keep pods away: PreferNoSchedule does not."""
+    """Yields the taints that keep pods away; PreferNoSchedule does not."""
     for item in written:
         taint = Taint(text_of(item["key"]), str(item.get("value") or ""), str(item.get("effect")))
         if taint.effect in ("NoSchedule", "NoExecute"):

@@ -1,6 +1,6 @@
-"""What keeps work from running: the cluster's words sorted by what they are about.
+"""Sorts messages of the cluster by the cause that keeps work from running.
 
-KAI's reasons and sentences are those of 0.12 to 0.17: ``UnschedulableReason`` of
+KAI's reasons and messages are those of 0.12 to 0.17: ``UnschedulableReason`` of
 pkg/apis/scheduling/v2alpha2/podgroup_types.go (QueueDoesNotExist from 0.13, PreemptionDelayNotElapsed from 0.17),
 pkg/scheduler/api/common_info/job_errors.go and pod_errors.go, and pkg/scheduler/plugins/topology/job_filtering.go.
 """
@@ -17,7 +17,7 @@ from kubectl_tas.records import dataclass
 
 
 class About(Enum):
-    """What keeps work from running, in the order in which it must be out of the way."""
+    """Causes that keep work from running, in the order in which they must go away."""
 
     ABSENT = "absent"
     STOPPED = "stopped"
@@ -40,13 +40,13 @@ class About(Enum):
 
 
 NO_GROUP = "PodGrouperWarning"
-"""Why KAI's podgrouper makes no PodGroup of a pod."""
+"""Reason of KAI's podgrouper if it makes no PodGroup for a pod."""
 REFUSED = "FailedCreate"
-"""A controller's reason where the API server takes no pod of it."""
+"""Reason of a controller if the API server refuses its pods."""
 NOT_READY = "NotReady"
-"""KAI's reason where fewer pods are there than a PodGroup starts with."""
+"""KAI's reason if fewer pods exist than the PodGroup starts with."""
 UNPLACED = "Unschedulable"
-"""KAI's reason where it says no more."""
+"""KAI's reason if KAI gives no details."""
 _BY_REASON = {
     NO_GROUP: About.REFUSED,
     REFUSED: About.REFUSED,
@@ -89,33 +89,33 @@ _BY_TEXT = (
         ),
     ),
 )
-"""What a sentence is about whose reason does not tell, such as Unschedulable, by the first that is found in it."""
+"""Causes by the text of a message, if the reason, such as Unschedulable, does not tell; the first match counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One thing that keeps work from running."""
+    """One cause that keeps work from running."""
 
     about: About
     text: str
-    """In our words."""
+    """Description of the cause in this project's words."""
     said: tuple[Saying, ...] = ()
-    """In the cluster's."""
+    """Messages of the cluster about the cause."""
     place: Location | None = None
-    """Where the files say what it is about."""
+    """Location in the files that the cause is about."""
     hint: str = ""
     claims: str = ""
-    """A pattern of what is said about it, where several causes are about the same; empty: all."""
+    """Pattern of the messages about this cause, if several causes have the same ``about``; empty means all messages."""
 
 
 _OF_NODES = ("FailedMount", "FailedAttachVolume", "CreateContainerConfigError")
-"""What kubelets say, and Kubernetes of volumes, once a pod has a node."""
+"""Reasons that kubelets give, and Kubernetes for volumes, once a pod has a node."""
 APPLY = "Apply its manifests, or change the file."
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A queue that may not hold work, as KAI 0.12 to 0.17 says it (pkg/scheduler/api/unschedule_info.go)."""
+    """A queue that refuses work, as KAI 0.12 to 0.17 reports it (pkg/scheduler/api/unschedule_info.go)."""
 
     queue: str
     resource: ResourceName
@@ -123,7 +123,7 @@ class Refusal:
     held: str = ""
     asked: str = ""
     is_limit: bool = False
-    """Whether by its limit, and not by its quota."""
+    """Whether the queue's limit is exceeded, not its quota."""
 
 
 _UNITS: dict[str, ResourceName] = {"GPUs": "gpu", "CPU cores": "cpu", "GB memory": "memory", "memory": "memory"}
@@ -137,7 +137,7 @@ _OVER_QUOTA = re.compile(
 
 
 def refusal_of(saying: Saying) -> Refusal | None:
-    """Which queue may not hold it, where KAI says that."""
+    """Returns the queue that refuses the work, if KAI's message names one; else None."""
     limit, quota = _OVER_LIMIT.search(saying.text), _OVER_QUOTA.search(saying.text)
     if limit is not None:
         queue, unit, most, held, asked = limit.groups()
@@ -168,7 +168,7 @@ TEXTS = {
     About.EVICTED: "it has run and was evicted",
     About.OTHER: "the cluster says",
 }
-"""What a cause is, where there is nothing more exact to say."""
+"""Description of a cause, if nothing more exact is known."""
 HINTS = {
     About.ABSENT: "Apply its manifests; if it has run, it may have been removed since.",
     About.REFUSED: "Mend what is refused: KAI tries again by itself.",
@@ -185,11 +185,11 @@ HINTS = {
     About.FAILED: "Look at its logs; pods that have failed do not start again.",
     About.EVICTED: "It waits for room again.",
 }
-"""What to do about it, likewise."""
+"""Hint for a cause, if nothing more exact is known."""
 
 
 def is_of_waiting(saying: Saying) -> bool:
-    """Whether it says why KAI has not given nodes."""
+    """Whether a message says why KAI has not assigned nodes."""
     keeps = (
         About.DIFFERS,
         About.QUEUE,
@@ -204,7 +204,7 @@ def is_of_waiting(saying: Saying) -> bool:
 
 
 def about_of(saying: Saying) -> About:
-    """What a saying is about."""
+    """Returns the cause that a message is about."""
     known = _BY_REASON.get(saying.reason)
     if known is not None:
         return known

@@ -1,4 +1,4 @@
-"""What is sent to a queue, and what its cluster says, in; whether it runs, and why it waits, out."""
+"""Explains from the words of a cluster whether a submission runs, and why it is pending."""
 
 from __future__ import annotations
 
@@ -44,21 +44,21 @@ from kubectl_tas.resolve.workflows import FleetWorkflow
 
 
 class State(Enum):
-    """What becomes of work, or of one of its gangs."""
+    """State of a submission, or of one of its gangs."""
 
     RUNS = "runs"
-    """As many pods run, or have ended well, as it starts with."""
+    """As many pods as the work starts with run or have succeeded."""
     WAITS = "waits"
     ENDED = "ended"
-    """All its pods have ended, and well."""
+    """All pods have succeeded."""
     FAILED = "failed"
-    """All its pods have ended, and some not well."""
+    """All pods have ended, and some have failed."""
     ABSENT = "absent"
-    """The cluster has nothing of it."""
+    """The cluster has nothing of the work."""
 
     @property
     def is_well(self) -> bool:
-        """Whether nobody need do anything."""
+        """Whether nobody needs to do anything."""
         return self in (State.RUNS, State.ENDED)
 
 
@@ -69,9 +69,9 @@ class GangNow:
     namespace: str
     name: str
     pods: Mapping[str, int]
-    """By phase."""
+    """Number of pods by phase."""
     needed: int | None
-    """How many it starts with; None: not known."""
+    """Number of pods that the PodGroup starts with; None if unknown."""
     state: State
 
 
@@ -83,23 +83,23 @@ class Why:
     state: State
     gangs: tuple[GangNow, ...]
     lone: Mapping[str, int]
-    """Its pods without a PodGroup, by phase."""
+    """Number of pods without a PodGroup, by phase."""
     queue: str
-    """The queue of its PodGroups, which may be another one than its file says; without any the file's."""
+    """Queue of the PodGroups, which may differ from the file's; the file's queue if there is no PodGroup."""
     quota: Amounts | None
-    """What is guaranteed to that queue; None: no file says it."""
+    """Guarantee of that queue; None if no file states one."""
     usage: QueueUsage | None
-    """What that queue holds; None: not known."""
+    """Resources that the queue holds; None if unknown."""
     causes: tuple[Cause, ...]
-    """Sorted; none where nothing waits."""
+    """Causes, sorted; empty if nothing is pending."""
     fits: tuple[Fit | LeftOut, ...]
-    """What nodes have room for; none where nothing waits, or nodes are not known."""
+    """Answers of ``fit``; empty if nothing is pending, or if the nodes are unknown."""
     gaps: Mapping[str, str] = field(default_factory=dict)
-    """Why objects of a kind are not known."""
+    """Reason why objects of a kind are unknown, by kind."""
 
 
 def why(fleet: Fleet, sent: Submission, told: Told) -> Why:
-    """The answer for one submission, of a backend with KAI."""
+    """Explains one submission to a backend with KAI."""
     return _Question(LiveWork(fleet, sent, told)).answer()
 
 
@@ -144,7 +144,7 @@ class _Question:
 
     @property
     def _is_there(self) -> bool:
-        """Whether the cluster has its object, or speaks of it."""
+        """Whether the cluster has the submission's object, or events about it."""
         sent = self.sent
         return self.work.own is not None or (
             not self.work.reads_own and (sent.namespace, f"{written(sent.kind)} {sent.name}") in self.work.told.events
@@ -171,7 +171,7 @@ class _Question:
 
     @property
     def _quota(self) -> Amounts | None:
-        """What is guaranteed to the queue that its work is in."""
+        """Guarantee of the queue that the work is in."""
         if self.work.queue == self.sent.queue:
             return self.sent.quota
         owner = self.work.owner_of(self.work.queue)
@@ -189,7 +189,7 @@ class _Question:
         return GangNow(group.namespace, group.name, phases, needed, state)
 
     def _fits(self) -> tuple[tuple[Fit | LeftOut, ...], Mapping[str, str]]:
-        """What nodes have room for, and what is not known."""
+        """Returns the answers of ``fit``, and the kinds that are unknown with the reason."""
         gaps, items = self.gaps, self.work.told.items
         if "Node" in gaps or "Pod" in gaps:
             return (), gaps
@@ -205,7 +205,7 @@ class _Question:
         return read_nodes(items, complete_kinds(items))
 
     def _has_ended(self, item: Unplaced | LeftOut) -> bool:
-        """Whether all gangs of this shape have, well or not: they need no room."""
+        """Whether all equal gangs have ended, well or not, so that they need no room."""
         if isinstance(item, LeftOut):
             return False
         ended = [gang.name for gang in self.gangs if gang.state in (State.FAILED, State.ENDED)]
@@ -248,7 +248,7 @@ class _Question:
                 yield Cause(about, TEXTS[about], gathered(left), self._place(about, left, fits), HINTS.get(about, ""))
 
     def _of_presence(self) -> Iterator[Cause]:
-        """What of it is not in the cluster, or is there twice."""
+        """Yields causes if parts of the work are missing in the cluster, or PodGroups have the same name."""
         work, sent = self.work, self.sent
         names = {own.name for own in work.groups}
         twice = {item.namespace for item in work.told.groups if item.name in names}
@@ -275,7 +275,7 @@ class _Question:
             yield Cause(About.ABSENT, f"of its PodGroups the cluster lacks {', '.join(work.missing)}", hint=hint)
 
     def _of_end(self) -> Iterator[Cause]:
-        """Why the controller of its object gave it up."""
+        """Yields the reason why the controller of the object gave up."""
         for item in self.work.controllers:
             why = item.why(_FAILED)
             if why is not None:
@@ -284,7 +284,7 @@ class _Question:
                 return
 
     def _of_pods(self, said: Mapping[About, Sequence[Saying]]) -> Iterator[Cause]:
-        """What is wrong with its pods."""
+        """Yields causes that lie in the pods."""
         work, ours = self.work, self.sent.pool.backend.scheduler_name
         others = {pod.scheduler for pod in work.pods if pod.scheduler} - {ours}
         refused = next((item for item in said.get(About.REFUSED, ()) if item.reason == REFUSED), None)
@@ -321,7 +321,7 @@ class _Question:
             yield Cause(About.STARTING, text, hint="Images may be on their way; their events say more.")
 
     def _of_readiness(self, *, is_explained: bool) -> Iterator[Cause]:
-        """Whether as many pods are there as it starts with."""
+        """Yields a cause if fewer pods exist than the work starts with."""
         own, sent = self.work.own, self.sent
         for gang in self.gangs if "Pod" not in self.gaps else ():
             there = sum(gang.pods.values()) - gang.pods.get("Terminating", 0)
@@ -339,7 +339,7 @@ class _Question:
         return any(about_of(item) is About.EVICTED for item in self.work.said)
 
     def _of_queue(self, said: Mapping[About, Sequence[Saying]]) -> Iterator[Cause]:
-        """What its quota says, or KAI about the quota or the limit of a queue above."""
+        """Yields a cause if the quota of the queue, or by KAI's words a limit or quota above, refuses the work."""
         work, sent, words = self.work, self.sent, said.get(About.QUOTA, ())
         refused = next((item for item in map(refusal_of, words) if item is not None), None)
         subpool = work.owner_of(work.queue)
@@ -373,7 +373,7 @@ class _Question:
             yield Cause(About.QUOTA, verdict.text, hint=verdict.hint or HINTS[About.QUOTA])
 
     def _limit_place(self, refused: Refusal, owner: FleetPool | FleetSubpool) -> Location:
-        """Where the files say what a queue may hold."""
+        """Returns the location in the files of a queue's limit or quota."""
         name = refused.resource
         if isinstance(owner, FleetSubpool):
             spec = owner.declared.spec.spec
@@ -386,7 +386,7 @@ class _Question:
         return owner.declared.at("spec", "resources", name, "maximum" if refused.is_limit else "guarantee")
 
     def _of_needs(self, said: Mapping[About, Sequence[Saying]]) -> Iterator[Cause]:
-        """What its pods name, and what is not there."""
+        """Yields a cause for each object that the pods name and the cluster lacks."""
         seen = set[str]()
         for item in said.get(About.NEEDS, ()):
             for kind, pattern, path in _MISSING:
@@ -405,7 +405,7 @@ class _Question:
                 )
 
     def _place_of_name(self, key: str, name: str) -> Location | None:
-        """Where a file names an object that its pods use."""
+        """Returns the location in the file that names an object which the pods use."""
         templates = self.sent.templates if isinstance(self.sent, FleetWorkload) else ()
         for item in templates:
             path = (*item.spec_path, "volumes")
@@ -417,7 +417,7 @@ class _Question:
         return None
 
     def _of_delay(self, said: Mapping[About, Sequence[Saying]]) -> Iterator[Cause]:
-        """Until when it may make no others go."""
+        """Yields a cause if the work may not preempt other work before a certain time."""
         until = next((match[1] for item in said.get(About.DELAY, ()) if (match := _UNTIL.search(item.text))), "")
         if until:
             text = f"its preemption delay has not passed: it makes no other work go before {until}"
@@ -427,7 +427,9 @@ class _Question:
     def _of_room(
         self, fits: Sequence[Fit | LeftOut], said: Mapping[About, Sequence[Saying]], *, is_explained: bool
     ) -> Iterator[Cause]:
-        """What fit answers, about a level where it or KAI names one; ``is_explained``: whether it waits for more."""
+        """Yields a cause from the answers of ``fit``; with ``is_explained``, only if these find no room. The cause is
+        about a level if ``fit`` or KAI names one.
+        """
         known = [item for item in fits if isinstance(item, Fit)]
         failed = [item for item in known if item.outcome not in (Outcome.FITS, Outcome.RUNS)]
         has_level = About.TOPOLOGY in said or any(item.shortage and item.shortage.level for item in failed)
@@ -458,7 +460,7 @@ class _Question:
                 yield Cause(named, f"{text}; but now fit finds room for it", hint=hint)
 
     def _fits_other_shards(self, item: Unplaced) -> bool:
-        """Whether the nodes of all shards have room, and those of its own would have none though they were empty."""
+        """Whether the nodes of all shards have room, but the nodes of the own shard have none, even if empty."""
         shard = self.sent.pool.shard
         every = replace(self.nodes, nodes=tuple(_in_shard(node, shard) for node in self.nodes.nodes))
         empty = replace(self.nodes, nodes=tuple(map(_whole, self.nodes.nodes)))
@@ -466,12 +468,12 @@ class _Question:
 
     @property
     def _shard_place(self) -> Location:
-        """Where its pool says which shard places its work, else where its pool is named."""
+        """Location of the pool's nodePool in the files; without one, of the work's reference to the pool."""
         pool = self.sent.pool.declared
         return pool.at("spec", "nodePool") if pool.spec.spec.nodePool else self.sent.place
 
     def _verdict(self) -> Verdict | None:
-        """What keeps it waiting by its quota and what queues hold; by its quota alone where that is not known."""
+        """Returns what keeps the work pending by its quota and the queues' usage; by its quota alone without usage."""
         work = self.work
         try:
             (found,) = answers(work.fleet, [work.sent], None, work.queues)
@@ -483,7 +485,7 @@ class _Question:
         return found.verdict if found.verdict.outcome in counts else None
 
     def _place(self, about: About, said: Sequence[Saying], fits: Sequence[Fit | LeftOut]) -> Location:
-        """Where the files say what a cause is about."""
+        """Returns the location in the files that a cause is about."""
         sent = self.sent
         words = " ".join(item.text for item in said)
         if about is About.QUOTA:
@@ -500,14 +502,14 @@ class _Question:
 
 _UNBOUND = "KAI's binder could not bind its pods to nodes"
 _NO_PODS_FOR = (About.ABSENT, About.STOPPED, About.DELETED, About.REFUSED)
-"""What explains that there are no pods."""
+"""Causes that explain why there are no pods."""
 _BEFORE_ROOM = (*_NO_PODS_FOR, About.GATED, About.DIFFERS, About.QUEUE, About.NEEDS, About.NOT_READY, About.QUOTA)
-"""What keeps KAI from placing work for which there is room."""
+"""Causes that keep KAI from placing work although there is room."""
 _NO_WORDS = re.compile("Unable to schedule pod(group)?\\.?")
-"""What KAI says where it has no reason (pkg/scheduler/api/common_info)."""
+"""KAI's message if KAI has no reason (pkg/scheduler/api/common_info)."""
 _UNTIL = re.compile("may not trigger evictions before ([^ ]+)")
 _FAILED, _DONE = ("Failed", "FailureTarget"), ("Complete", "Completed", "Succeeded")
-"""Conditions of what has ended: of Jobs, of JobSets, of Kubeflow's kinds."""
+"""Conditions of objects that have ended: Jobs, JobSets, and Kubeflow's kinds."""
 _AGAIN = "Mend what made it fail, then delete it and apply it again: its controller does not start it anew."
 _NO_PODS = "Look whether its controller runs, and at its events: kubectl describe."
 _NO_NODE = "Change what its pods ask of nodes, or the nodes: their labels, taints and cordons."
@@ -518,13 +520,13 @@ _MISSING = (
     ("Secret", re.compile('secret "([^"]+)" not found'), "secretName"),
     ("ResourceClaim", re.compile('resourceclaim(?:.resource.k8s.io)? "([^"]+)" not found'), "resourceClaimName"),
 )
-"""Objects that KAI's predicates miss (pkg/scheduler/k8s_internal/predicates, and Kubernetes' plugin VolumeBinding), or
-kubelets, and the key by which a volume names them.
+"""Objects that KAI's predicates (pkg/scheduler/k8s_internal/predicates, and Kubernetes' plugin VolumeBinding) or
+kubelets miss, with the key by which a volume names the object.
 """
 _SILENT = "Ask again in a minute. Then look whether KAI runs: kubectl get pods -n kai-scheduler."
 _GONE = "What made its pods makes new ones, or else nobody does: then delete what is left of them and apply it again."
 _OF_ENDS = (About.FAILED, About.EVICTED, About.OTHER)
-"""What tells why work has failed; all else is from before it started."""
+"""Causes that tell why work has failed; all other causes are from before the work started."""
 _UNREAD = f"Read {POD_GROUPS} too. If there are none, look whether KAI runs: kubectl get pods -n kai-scheduler."
 _UNGROUPED = "Apply its manifests, and look whether KAI runs: kubectl get pods -n kai-scheduler."
 
@@ -543,7 +545,7 @@ def _named(owner: FleetPool | FleetSubpool) -> str:
 
 
 def _no_room(about: About, failed: Sequence[Fit]) -> str:
-    """What has no room, and how much of the cluster cannot be used."""
+    """Describes what has no room, and how much of the cluster is unusable."""
     short = next((item.shortage for item in failed if item.shortage and item.shortage.level), None)
     if about is About.TOPOLOGY and short is not None and short.level is not None:
         return f"no {short.level.key} has room for all {plural(short.pods, 'pod')} that must share one"
@@ -555,23 +557,23 @@ def _no_room(about: About, failed: Sequence[Fit]) -> str:
 
 
 def _in_shard(node: Node, shard: str | None) -> Node:
-    """A node as if it were in a shard."""
+    """Returns a node as if it were in a shard."""
     kept = {key: text for key, text in node.labels.items() if key != NODE_POOL}
     return replace(node, labels=kept if shard is None else {**kept, NODE_POOL: shard})
 
 
 def _whole(node: Node) -> Node:
-    """A node as if nothing were on it or kept pods from it."""
+    """Returns a node as if it were empty, ready and open to all pods."""
     return replace(node, free=node.allocatable, pods=(), taints=(), is_ready=True, is_cordoned=False)
 
 
 def _refusal(text: str) -> str:
-    """Why the API server refused a pod, without what controllers put before it."""
+    """Returns why the API server refused a pod, without the controller's prefix."""
     return re.sub(r"^Error creating: (pods \"[^\"]*\" is forbidden: )?", "", text)
 
 
 def _levels(sent: Submission) -> Iterator[tuple[str, Location]]:
-    """The node labels of levels that it asks for, and where they stand."""
+    """Yields the node labels of levels that the work asks for, with their locations."""
     if isinstance(sent, FleetWorkflow):
         for task in (task for group in sent.groups for task in group.tasks):
             for item in task.resource.requirements:

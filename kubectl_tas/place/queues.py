@@ -1,13 +1,12 @@
-"""The queues of a cluster, as its scheduler reads them, what it has to divide among them, what work asks them for, and
-the gangs in them that hold nodes.
+"""Reads from a cluster its queues, the resources to divide among them, and the gangs that hold nodes. Also computes
+what work asks the queues for.
 
-What there is to divide follows ``setTotalResources`` of KAI's proportion plugin (0.12 to 0.17, proportion.go): what
-ready nodes have that are not cordoned, less what pods of other schedulers hold there.
+The resources to divide follow ``setTotalResources`` of KAI's proportion plugin (0.12 to 0.17, proportion.go): those of
+ready nodes that are not cordoned, minus what pods of other schedulers hold there.
 
 Gangs follow KAI 0.17 (``setPodGroupPriorityAndPreemptibility`` of pkg/scheduler/cache/cluster_info/cluster_info.go, and
-pkg/common/podgroup/preemptible.go): a PodGroup's priority is that of its class, and it can be preempted if it says so,
-or says nothing and its priority is below 100. Where the PodGroup is not among the objects, its pods tell: by their
-labels, and by the priority that they were given with their class.
+pkg/common/podgroup/preemptible.go). A PodGroup has the priority of its class. A PodGroup is preemptible if it says so,
+or if it says nothing and its priority is below 100. Without the PodGroup, the labels and priority of its pods tell.
 """
 
 from __future__ import annotations
@@ -32,16 +31,16 @@ from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
 
 Shard = str | None
-"""The shard of the scheduler, by the value of its label; None: the one without."""
+"""Shard of the scheduler, by the value of its label; None is the shard without the label."""
 _HINT = "It must be what `kubectl get queues.scheduling.run.ai -o json` prints."
 
 
 def trees(rendered: Iterable[manifest.Queue], there: Iterable[Mapping[str, Any]] = ()) -> dict[Shard, QueueTree]:
-    """The trees of one cluster's queues, one for each shard of the scheduler, which sees no queues of others (0.12 to
-    0.17: pkg/scheduler/cache/cluster_info/data_lister/kubernetes_lister.go).
+    """Returns a queue tree for each shard of a cluster's scheduler, which sees no queues of other shards (0.12 to 0.17:
+    pkg/scheduler/cache/cluster_info/data_lister/kubernetes_lister.go).
 
-    They are those that are ``rendered``, and what else is ``there``, in the cluster: its Queues as kubectl prints them.
-    They also tell when each was created. Raises TasError where one of them cannot be read.
+    The queues are those ``rendered``, and all others ``there`` in the cluster, as kubectl prints its Queues. Creation
+    times come from the cluster. Raises TasError if a Queue cannot be read.
     """
     objects = {_name(item): item for item in there}
     found: dict[Shard, list[Queue]] = defaultdict(list)
@@ -69,7 +68,7 @@ def _shard(queue: Mapping[str, Any]) -> Shard:
 
 
 def _queue(item: Mapping[str, Any]) -> Queue:
-    """A Queue object as KAI's scheduler reads it, for which what is left out is 0."""
+    """Reads a Queue object as KAI's scheduler does: absent amounts count as 0."""
     name = _name(item)
     try:
         spec, metadata = item.get("spec") or {}, item["metadata"]
@@ -103,20 +102,20 @@ def _number(value: object) -> float:
 
 
 def declared(fleet: Fleet, backend: str) -> dict[str, Amounts]:
-    """What all work of a repository for a cluster asks for, by leaf queue, LOW work and what never runs included: KAI
-    counts whatever waits.
+    """Returns what all work of a repository asks for in a cluster, by leaf queue. Includes LOW work and work that never
+    runs, since KAI counts all pending work.
     """
     return by_queue(item for item in fleet.submissions if item.pool.backend.name == backend)
 
 
 MEMORY = "memory"
 OF_KAI = ("kai-resource-reservation", "kai-scale-adjust")
-"""Namespaces of pods that stand for others: KAI counts what they hold where it counts those."""
+"""Namespaces of pods that stand for other pods. KAI counts what they hold where it counts those other pods."""
 
 
 def total_resources(nodes: Nodes, objects: Iterable[Mapping[str, Any]], scheduler: str) -> Mapping[Shard, Amounts]:
-    """What each shard of the scheduler of that name has to divide, by the ``nodes`` that were read, and the pods among
-    the objects; nothing for a shard without nodes. Raises TasError where a pod cannot be read.
+    """Returns the resources that each shard of the named scheduler has to divide, from the ``nodes`` and the pods among
+    the objects; nothing for a shard without nodes. Raises TasError if a pod cannot be read.
     """
     own = [node for node in nodes.nodes if node.is_ready and not node.is_cordoned]
     shards = {node.name: node.labels.get(NODE_POOL) for node in own}
@@ -131,9 +130,9 @@ def total_resources(nodes: Nodes, objects: Iterable[Mapping[str, Any]], schedule
 
 
 def held_by_others(pod: Mapping[str, Any], scheduler: str) -> str | None:
-    """The node of a pod that another scheduler has placed; None of any other object.
+    """Returns the node of a pod that another scheduler has placed; None for any other object.
 
-    What tells nothing of its scheduler is taken for KAI's where it is in a PodGroup.
+    A pod without a schedulerName counts as KAI's if it is in a PodGroup.
     """
     if pod.get("kind") != "Pod":
         return None
@@ -152,16 +151,16 @@ def held_by_others(pod: Mapping[str, Any], scheduler: str) -> str | None:
 
 
 def counted(amounts: Vector) -> Amounts:
-    """The resources that KAI divides among queues."""
+    """Returns the amounts of the resources that KAI divides among queues."""
     whole = gpus.of_node({name: Decimal(amount) for name, amount in amounts.items()})
     return Amounts(whole, amounts.get(CPU, 0), amounts.get(MEMORY, 0))
 
 
 GROUP_PRIORITY = 50
-"""Of a PodGroup whose class is not known."""
+"""Priority of a PodGroup whose class is unknown."""
 CREATED = "creationTimestamp"
 NON_PREEMPTIBLE = 100
-"""From this priority on a PodGroup that says nothing cannot be preempted."""
+"""Lowest priority at which a PodGroup without a stated preemptibility is non-preemptible."""
 
 
 @dataclass(frozen=True)
@@ -170,12 +169,12 @@ class HeldPod:
 
     name: str
     sub_group: str
-    """Empty where it names none."""
+    """Name of the pod's SubGroup; empty if the pod names none."""
     node: str | None
-    """None: it waits."""
+    """Node of the pod; None if the pod is pending."""
     asks: Vector
     shape: Shape | None
-    """None where nobody knows which other nodes it may use."""
+    """Shape of the pod; None if nobody knows which other nodes the pod may use."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,44 +182,44 @@ class Held:
     """A gang with pods on nodes."""
 
     name: str
-    """Of its PodGroup, which KAI knows without its namespace."""
+    """Name of the PodGroup; KAI ignores its namespace."""
     queue: str | None
-    """None where nothing tells."""
+    """Queue of the gang; None if unknown."""
     priority: int
     is_preemptible: bool
     created: str
-    """When it was made, or the first of its pods, as Kubernetes writes it; empty where that is not known."""
+    """Creation time of the PodGroup, or of its first pod, as Kubernetes writes it; empty if unknown."""
     pods: tuple[tuple[str, Vector], ...]
-    """The node of each, and what it takes there."""
+    """Node of each pod, and what the pod takes there."""
     is_new: bool = False
-    """Whether it waited until now; then ``created`` is its place among those that wait."""
+    """Whether the gang was pending until now; then ``created`` is its place among the pending gangs."""
     namespace: str = ""
-    """Of the first of its pods; empty of what waited until now."""
+    """Namespace of the gang's first pod; empty if the gang was pending until now."""
     members: tuple[HeldPod, ...] = ()
-    """All its pods, those that wait too, in the order in which KAI takes them."""
+    """All pods, including pending ones, in the order in which KAI takes them."""
     least: Mapping[str, int] | None = None
-    """How many of them it needs, by SubGroup, under "" those that are in none; None where that is not known."""
+    """Number of pods that the gang needs, by SubGroup, under "" those in no SubGroup; None if unknown."""
     is_free: bool = False
-    """Whether its PodGroup is known, and asks for no level."""
+    """Whether the PodGroup is known and asks for no level."""
 
     @property
     def rank(self) -> tuple[int, bool, tuple[str, str]]:
-        """Where it comes among those of its queue: by priority, then by age."""
+        """Sort key of the gang in its queue: priority, then age."""
         return -self.priority, self.is_new, (self.created, self.name)
 
     @property
     def nodes(self) -> list[str]:
-        """Where it is, sorted: each node as often as it has a pod there."""
+        """Nodes of the gang, sorted, each as often as it has a pod there."""
         return sorted(node for node, _ in self.pods)
 
     @cached_property
     def asks(self) -> Amounts:
-        """What all its pods hold."""
+        """Resources that all pods hold."""
         return total(counted(asked) for _, asked in self.pods)
 
 
 def held_gangs(items: Iterable[Mapping[str, Any]]) -> tuple[Held, ...]:
-    """The gangs by name. Raises TasError for a pod, PodGroup or PriorityClass that cannot be read."""
+    """Returns the gangs with pods on nodes, by name. Raises TasError if a pod, PodGroup or PriorityClass is invalid."""
     pods: dict[str, list[Mapping[str, Any]]] = {}
     items = list(items)
     is_whole = not any(item.get("kind") == STATE for item in items)  # a record has no selectors
@@ -286,7 +285,7 @@ def _held(
 
 
 def _order(pod: Mapping[str, Any]) -> tuple[str, str, str]:
-    """In which KAI takes the pods of a gang: by age, then by UID."""
+    """Returns the key by which KAI sorts the pods of a gang: age, then UID."""
     about = pod["metadata"]
     return str(about.get(CREATED) or ""), str(about.get("uid") or ""), str(about.get("name"))
 

@@ -1,7 +1,7 @@
-"""Which work of other queues may be ended for a gang that waits.
+"""Decides which work of other queues KAI may evict for a pending gang.
 
 Follows release 0.17: pkg/scheduler/plugins/proportion/reclaimable (reclaimable.go, filter_victims.go, strategies), with
-its default for ``relcaimerSaturationMultiplier``, 1.
+its default of 1 for ``relcaimerSaturationMultiplier``.
 """
 
 from __future__ import annotations
@@ -16,36 +16,36 @@ from kubectl_tas.records import dataclass
 
 
 class Lost(Protocol):
-    """What would go for it."""
+    """Work that KAI would evict for the gang."""
 
     @property
     def queue(self) -> str | None:
-        """Its leaf."""
+        """Leaf queue of the work."""
 
     @property
     def asks(self) -> Amounts:
-        """What it holds."""
+        """Resources that the work holds."""
 
 
 class Reclaimer(Protocol):
-    """The gang that waits."""
+    """The pending gang."""
 
     @property
     def queue(self) -> str:
-        """Its leaf."""
+        """Leaf queue of the gang."""
 
     @property
     def is_preemptible(self) -> bool:
-        """Whether it may hold more than its quota."""
+        """Whether the gang is preemptible, so that its queue may hold more than the quota."""
 
     @property
     def asks(self) -> Amounts:
-        """What all its pods ask for."""
+        """Resources that all pods of the gang ask for."""
 
 
 @dataclass(frozen=True)
 class Reclaim:
-    """What a gang may take from other queues, by what all hold before."""
+    """What a gang may reclaim from other queues, by what all queues hold before."""
 
     tree: QueueTree
     standings: Mapping[str, Standing]
@@ -53,14 +53,14 @@ class Reclaim:
 
     @property
     def may_try(self) -> bool:
-        """Whether its queue stays within its fair share, and work that cannot be preempted within its quota."""
+        """Whether the gang's queue stays within its fair share, and within its quota if the gang is not preemptible."""
         own = self.standings[self.job.queue]
         if not _within(own.allocated + self.job.asks, own.fair):
             return False
         return self.job.is_preemptible or _within(own.non_preemptible + self.job.asks, own.queue.quota)
 
     def may_lose(self, queue: str) -> bool:
-        """Whether a queue has anything that could be taken."""
+        """Whether a queue holds anything that the gang may reclaim."""
         own, other = self._beside(queue)
         if not self._is_in_quota(own):
             return not _within(other.allocated, other.allocatable)
@@ -71,7 +71,7 @@ class Reclaim:
         return not any(other.allocated.of(name) < quota.of(name) for name in asked)
 
     def allows(self, gone: Iterable[Lost]) -> bool:
-        """Whether all these may go for it."""
+        """Whether KAI may evict all this work for the gang."""
         left = {name: standing.allocated for name, standing in self.standings.items()}
         touched: dict[str, set[ResourceName]] = {}
         for held in sorted(gone, key=lambda item: str(item.queue)):
@@ -85,7 +85,7 @@ class Reclaim:
         return all(self._stays_behind(item.name, left, touched) for item in self.tree.chain(self.job.queue))
 
     def _stays_behind(self, name: str, left: Mapping[str, Amounts], touched: Mapping[str, set[ResourceName]]) -> bool:
-        """Whether a queue with the gang does not hold more of its share than those that gave it room."""
+        """Whether a queue, with the gang, holds a smaller part of its fair share than the siblings that gave room."""
         own = self.standings[name]
         held = left[name] + self.job.asks
         for sibling in self.tree.below(own.queue.parent):
@@ -100,7 +100,7 @@ class Reclaim:
         return self.job.is_preemptible or _within(own.non_preemptible + self.job.asks, own.queue.quota)
 
     def _gives(self, own: Standing, other: Standing, remaining: Amounts) -> bool:
-        """Whether a queue that holds this by now gives more to the other."""
+        """Whether a sibling that still holds ``remaining`` has to give more to the gang's queue."""
         if not _within(remaining, other.allocatable):
             return True
         return self._is_in_quota(own) and not _within(remaining, other.queue.quota)
@@ -109,7 +109,7 @@ class Reclaim:
         return _within(own.allocated + self.job.asks, own.queue.quota)
 
     def _beside(self, queue: str) -> tuple[Standing, Standing]:
-        """The queues beside each other below which the gang's queue and another one are."""
+        """Returns the two siblings that are above, or are, the gang's queue and another queue."""
         chains = [[item.name for item in self.tree.chain(name)][::-1] for name in (self.job.queue, queue)]
         own, other = next((pair for pair in zip(*chains, strict=False) if pair[0] != pair[1]), (self.job.queue, queue))
         return self.standings[own], self.standings[other]

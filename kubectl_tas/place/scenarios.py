@@ -1,10 +1,10 @@
-"""Which pods go for a gang that waits: KAI's search through scenarios, each a set of pods of others that are taken away
-while the gang and they are placed anew.
+"""Searches the pods that KAI evicts for a pending gang. KAI tries scenarios: each one takes pods of other gangs away,
+and places these pods and the gang anew.
 
 Follows release 0.17: ``job_solver.go``, ``by_pod_solver.go``, ``pod_scenario_builder.go`` and
 ``sub_scenario_emitter.go`` of pkg/scheduler/actions/common/solvers, and the plugins nodelocalgreedy and multinodegang.
-It looks for room for one pod of the gang, then for two, four and so on up to all of them; what was taken for fewer pods
-is taken for more. A pod that finds room where it was stays there.
+KAI seeks room for one pod of the gang, then for two, four and so on up to all. What KAI took for fewer pods, it takes
+for more. A pod that finds room on its old node stays there.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from kubectl_tas.place.scheduling_session import Place, Pod, Session, Work, sum_
 from kubectl_tas.records import dataclass
 
 MAX_TRIES = 200
-"""Scenarios that are tried for one gang in one action."""
+"""Most scenarios that are tried for one gang in one action."""
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Pods of a gang that are taken away together."""
+    """Pods of one gang that KAI takes away together."""
 
     work: Work
     pods: tuple[Pod, ...]
@@ -33,28 +33,28 @@ class Batch:
 
 @dataclass(frozen=True, eq=False)
 class Way:
-    """How pods of a gang come to nodes."""
+    """A way to place pods of a gang."""
 
     placed: tuple[Place, ...]
     gone: tuple[Batch, ...]
-    """What finds no node any more."""
+    """Pods that find no node any more."""
     moved: tuple[tuple[Work, Place], ...]
-    """What comes to other nodes."""
+    """Pods that move to other nodes."""
     batches: tuple[Batch, ...] = ()
-    """What was taken away of which not all has stayed."""
+    """Batches that were taken away, without batches that stay completely."""
 
 
 @dataclass(frozen=True)
 class Search:
-    """What was found."""
+    """Result of a search."""
 
     way: Way | None
     is_cut: bool = False
-    """Whether there was more to look at."""
+    """Whether the search stopped before it had tried all scenarios."""
 
 
 Allows = Callable[[Work, Sequence[Pod], Sequence[Batch]], bool]
-"""Whether pods of others may go for these pods of a gang."""
+"""Function that tells whether KAI may evict these batches for these pods of a gang."""
 
 
 @dataclass(eq=False)
@@ -66,13 +66,13 @@ class Solver:
     victims: Sequence[Work]
     allows: Allows
     waiting: Sequence[Work]
-    """All gangs with pods that wait."""
+    """All gangs with pending pods."""
     tries: int = 0
     _failed: set[tuple[int, frozenset[int]]] = field(default_factory=set)
     _free: set[str] | None = None
 
     def solve(self) -> Search:
-        """How all pods that KAI takes next of the gang come to nodes."""
+        """Searches a way to place all pods of the gang that KAI takes next."""
         pods = self.work.next_pods()
         if not pods or not self.victims or not self.session.fits_at_all(self.work, pods):
             return Search(None)
@@ -93,13 +93,13 @@ class Solver:
         return Search(None, is_cut=self.tries >= MAX_TRIES)
 
     def _free_nodes(self) -> set[str] | None:
-        """The nodes that KAI looks at besides those of pods that go: those with GPUs that are free; None: all."""
+        """Returns the nodes that KAI considers besides those of evicted pods: nodes with free GPUs. None means all."""
         if any(not _gpus(pod) for pod in self.work.pods):
             return None
         return {name for name in self.session.space.nodes if self.session.space.free_of(name, GPU) > 0}
 
     def _first(self, pods: Sequence[Pod], scenarios: _Scenarios, recorded: tuple[Batch, ...]) -> Way | None:
-        """The first scenario by which these pods come to nodes."""
+        """Returns the first way by which a scenario places these pods."""
         for batches in scenarios(pods, recorded):
             gone = dict.fromkeys(pod for batch in batches for pod in batch.pods)
             key = len(pods), frozenset(map(id, gone))
@@ -115,7 +115,7 @@ class Solver:
         return None
 
     def _try(self, pods: Sequence[Pod], batches: Sequence[Batch]) -> Way | None:
-        """What becomes of a scenario; all is as before afterwards."""
+        """Tries a scenario, then restores the session."""
         session = self.session
         owners = {pod: batch for batch in reversed(batches) for pod in batch.pods}
         homes = {pod: pod.node for pod in owners}
@@ -149,7 +149,7 @@ class Solver:
         placed: dict[Pod, Place],
         among: Container[str] | None,
     ) -> tuple[Place, ...] | None:
-        """Places the pods of the gang, and of the others as KAI would now, in its order; None where the gang's own find
+        """Places the pods of the gang and of the other gangs in KAI's order. Returns None if the gang's own pods find
         no nodes.
         """
         session, mine = self.session, None
@@ -177,7 +177,7 @@ class Solver:
         return mine
 
     def _back(self, pods: Sequence[Pod], homes: Mapping[Pod, str | None]) -> tuple[Place, ...] | None:
-        """The nodes where pods were of which nobody knows which others they may use; None where one has no room."""
+        """Returns pods to their old nodes, if nobody knows which others they may use; None if a node has no room."""
         needed: dict[str, Counter[str]] = {}
         for pod in pods:
             node = homes.get(pod)
@@ -189,7 +189,7 @@ class Solver:
         return None
 
     def _by_node(self, pods: Sequence[Pod], recorded: tuple[Batch, ...]) -> Iterator[Sequence[Batch]]:
-        """The pods of one node, of those that were taken up to now, with all others of their gangs."""
+        """Yields scenarios for one node: the gangs taken so far that have pods there, with all their taken pods."""
         on_node: dict[str, dict[Work, None]] = {}
         of_work: dict[Work, list[Pod]] = {}
         for batch in recorded:
@@ -211,7 +211,7 @@ class Solver:
                     yield (*recorded, *(Batch(work, tuple(of_work[work])) for work in there))
 
     def _by_nodes(self, pods: Sequence[Pod], recorded: tuple[Batch, ...]) -> Iterator[Sequence[Batch]]:
-        """The pods of as many nodes as could be enough, those first that have the least to give, then of more."""
+        """Yields scenarios for as many nodes as could be enough, fewest GPUs first, then for more nodes."""
         space, least = self.session.space, min(_gpus(pod) for pod in pods)
         needed = sum(map(_gpus, pods))
         freed = Counter[str]()
@@ -239,7 +239,7 @@ class Solver:
                 first, step = min(first + step, len(nodes)), step * 2
 
     def _accumulated(self, pods: Sequence[Pod], recorded: tuple[Batch, ...]) -> Iterator[Sequence[Batch]]:
-        """What may go, one gang after the other, as soon as it could be enough by the GPUs of nodes."""
+        """Yields the pods that may go, one gang after the other, whenever the GPUs of the nodes could be enough."""
         space = self.session.space
         free = {node: space.free_of(node, GPU) for node in space.nodes}
         asked = sorted(map(_gpus, pods), reverse=True)
@@ -270,11 +270,11 @@ class Solver:
 
 _Scenarios = Callable[[Sequence[Pod], tuple[Batch, ...]], Iterator[Sequence[Batch]]]
 Owners = Mapping[Pod, Batch]
-"""With what each pod was taken away."""
+"""The batch with which each pod was taken away."""
 
 
 def _most(count: int, probe: Callable[[int], bool]) -> int:
-    """For how many pods there is room, by doubling and halving."""
+    """Returns for how many pods ``probe`` finds room, by doubling and halving."""
     low, tried = 0, 1
     while probe(tried):
         low = tried
@@ -292,8 +292,8 @@ def _gpus(pod: Pod) -> int:
 
 
 def _covering(amounts: Sequence[int], needed: int) -> int:
-    """How many of the amounts, from the first on, are as much as is needed; one more than there are where all are
-    less.
+    """Returns how many amounts, from the first on, add up to ``needed``; one more than all amounts if they are too
+    little.
     """
     for count, whole in enumerate(accumulate((0, *amounts))):
         if whole >= needed:
@@ -302,7 +302,7 @@ def _covering(amounts: Sequence[int], needed: int) -> int:
 
 
 def _could_hold(free: Mapping[str, int], asked: Sequence[int]) -> bool:
-    """Whether nodes have the GPUs for pods, the largest first."""
+    """Whether the nodes have the GPUs for the pods; ``asked`` holds the largest request first."""
     nodes = nlargest(len(asked), free.values())
     for gpus in asked:
         if not gpus:

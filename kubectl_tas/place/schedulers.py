@@ -1,5 +1,5 @@
-"""Gangs of a repository, and the nodes, pods and queues of one cluster in; what each shard of its scheduler begins
-with, and what waits for it, out.
+"""Builds the initial state of each shard of a cluster's scheduler, and the gangs of a repository that are pending for
+it.
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ class Scheduler:
     start: Start
     jobs: tuple[Work, ...]
     gangs: Mapping[str, Unplaced]
-    """What waits, by the name of the gang."""
+    """Pending gangs by name."""
     running: tuple[tuple[Unplaced, tuple[str, ...]], ...]
-    """The gangs of the repository that have pods on nodes already, each with the PodGroups of its copies."""
+    """Gangs of the repository that already have pods on nodes, each with the PodGroups of its copies."""
     called: Mapping[str, str]
-    """What its queues are to users, by their names."""
+    """Name that users give each queue."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What there is of one cluster."""
+    """What is known of one cluster."""
 
     nodes: Nodes
     objects: Sequence[Mapping[str, Any]]
-    """What kubectl printed of it."""
+    """Objects of the cluster that kubectl printed."""
     trees: Mapping[Shard, QueueTree]
-    """Its queues."""
+    """Queues of the cluster, by shard."""
     called: Mapping[str, str]
-    """What they are to users, by their names."""
+    """Name that users give each queue."""
 
 
 def schedulers(backend: FleetBackend, gangs: Sequence[Unplaced], seen: Seen) -> Iterator[Scheduler]:
-    """The shards to which any of the gangs is sent, all of them for one cluster. Raises TasError where an object of it
+    """Yields the shards to which the gangs are sent, all of one cluster. Raises TasError if an object of the cluster
     cannot be read.
     """
     nodes = seen.nodes
@@ -71,8 +71,8 @@ def schedulers(backend: FleetBackend, gangs: Sequence[Unplaced], seen: Seen) -> 
 def _running(
     held: Iterable[Held], gangs: Sequence[Unplaced], nodes: Collection[str]
 ) -> tuple[list[Work], dict[int, list[str]]]:
-    """What runs on these nodes, with what the repository knows of it; and the PodGroups of each of its
-    gangs, by place.
+    """Returns the work that runs on these nodes, with what the repository knows of it. Also returns the PodGroups of
+    each of the repository's gangs, by index.
     """
     exact: dict[tuple[str, str], int] = {}
     others: dict[str, list[int]] = {}
@@ -93,7 +93,7 @@ def _running(
 
 
 def _work(held: Held, item: Unplaced | None, nodes: Collection[str]) -> Work:
-    """A gang that runs, with the pods on these nodes and those that wait; ``item``: what the repository has of it."""
+    """Converts a running gang with its pods on these nodes and its pending pods; ``item``: the repository's gang."""
     wanted: Wanted | None
     least: Mapping[str, int] | None
     members = [pod for pod in held.members if pod.node is None or pod.node in nodes]
@@ -117,7 +117,7 @@ def _work(held: Held, item: Unplaced | None, nodes: Collection[str]) -> Work:
 
 
 def _pod(pod: HeldPod, unit: str, wanted: Wanted | None, item: Unplaced | None) -> Pod:
-    """``item``: what the repository has of its gang."""
+    """Converts a pod; ``item``: the repository's gang of the pod."""
     shape = None
     for at, known in enumerate(wanted.shapes if wanted else ()):
         if known == pod.shape or (item is not None and dict(known.asks) == dict(pod.asks)):
@@ -127,7 +127,7 @@ def _pod(pod: HeldPod, unit: str, wanted: Wanted | None, item: Unplaced | None) 
 
 
 def _wanted(held: Held, members: Sequence[HeldPod]) -> Wanted | None:
-    """The shapes of a gang that the repository does not have; None where it asks for levels, or that is not known."""
+    """Returns the shapes of a gang that the repository lacks; None if it asks for levels, or if anything is unknown."""
     shapes = tuple(dict.fromkeys(pod.shape for pod in members if pod.shape is not None))
     if not held.is_free or not shapes or any(pod.shape is None for pod in members):
         return None
@@ -136,18 +136,18 @@ def _wanted(held: Held, members: Sequence[HeldPod]) -> Wanted | None:
 
 
 def _whole(item: Unplaced) -> Wanted:
-    """What is to be placed of a gang, with the shapes of the pods that come later."""
+    """Returns the units and shapes of a gang, including the shapes of pods that start later."""
     further = (shape for shapes in item.further.values() for shape in shapes)
     return replace(item.wanted, shapes=tuple(dict.fromkeys((*item.wanted.shapes, *further))))
 
 
 def _least(item: Unplaced) -> dict[str, int]:
-    """The pods that a gang needs, by unit."""
+    """Returns the number of pods that a gang needs, by unit."""
     return {unit.name: len(unit.pods) for unit in item.wanted.unit.units if unit.pods}
 
 
 def _pods(item: Unplaced, wanted: Wanted) -> Iterator[Pod]:
-    """The pods of a gang that waits, those first that it needs."""
+    """Yields the pods of a pending gang, the needed pods first."""
     at = {shape: place for place, shape in enumerate(wanted.shapes)}
     needed = [(unit.name, wanted.shapes[pod]) for unit in wanted.unit.units for pod in unit.pods]
     units = {unit.name for unit in wanted.unit.units}
@@ -164,7 +164,7 @@ def _pods(item: Unplaced, wanted: Wanted) -> Iterator[Pod]:
 def _jobs(
     gangs: Sequence[Unplaced], running: Mapping[int, Sequence[str]]
 ) -> tuple[tuple[Work, ...], dict[str, Unplaced]]:
-    """What waits of the gangs, the oldest first; those of one name by kind and namespace too."""
+    """Returns the pending gangs, oldest first. Gangs with the same name get kind and namespace before their names."""
     jobs: list[Work] = []
     waiting: dict[str, Unplaced] = {}
     named = Counter(item.gang.name for item in gangs)

@@ -1,9 +1,8 @@
-"""One scheduler while it works: its nodes, its queues, and its gangs pod by pod.
+"""Simulates one scheduler: its nodes, its queues, and its gangs pod by pod.
 
 Follows release 0.17 of pkg/scheduler: ``job_order_by_queue.go`` of actions/utils, the plugins proportion, priority,
-elastic and subgrouporder, and ``allocation_info.go`` and ``eviction_info.go`` of api/podgroup_info. A gang that has
-fewer pods than it needs starts with as many as are missing; one that has enough takes them one by one, and gives them
-back one by one. Fair shares are those at the start.
+elastic and subgrouporder, and ``allocation_info.go`` and ``eviction_info.go`` of api/podgroup_info. A gang below its
+minimum gets all missing pods at once; above it, pods start and go one by one. Fair shares are those at the start.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from kubectl_tas.quantities import NOTHING, Amounts, total
 from kubectl_tas.records import dataclass
 
 MAX_ABOVE = 100
-"""Queues above one another in a cluster of which the order is told."""
+"""Deepest level of queues for which the order is computed."""
 
 
 @dataclass(eq=False)
@@ -34,53 +33,53 @@ class Pod:
 
     name: str
     unit: str
-    """The gang, or the SubGroup that it is in."""
+    """Name of the gang or SubGroup that the pod is in."""
     asks: Vector
     shape: int | None = None
-    """Its place among the gang's shapes; None where nobody knows which nodes it may use."""
+    """Index among the gang's shapes; None if nobody knows which nodes the pod may use."""
     node: str | None = None
-    """Where it is, or is to be."""
+    """The pod's node, or the node that it will get."""
     is_gone: bool = False
-    """Whether it was ended in this cycle."""
+    """Whether KAI evicted the pod in this cycle."""
 
     @cached_property
     def amounts(self) -> Amounts:
-        """What counts against quotas."""
+        """Amounts of the pod that count toward quotas."""
         return counted(self.asks)
 
 
 Age = tuple[bool, str, str]
-"""Whether it waited until now, when it was made, and its name."""
+"""Age of a gang: whether it was pending until now, its creation time, and its name."""
 
 
 @dataclass(eq=False)
 class Work:
-    """A gang that runs, or waits, or both."""
+    """A gang that runs, is pending, or both."""
 
     name: str
-    """Of its PodGroup."""
+    """Name of the gang's PodGroup."""
     queue: str
     priority: int
     is_preemptible: bool
     age: Age
     pods: tuple[Pod, ...]
-    """In the order in which KAI takes them; the other way round they go."""
+    """Pods in the order in which KAI starts them; KAI evicts them in reverse order."""
     least: Mapping[str, int]
-    """The pods that are needed before any of it starts, by unit."""
+    """Minimum of pods by unit, without which no pod starts."""
     wanted: Wanted | None = None
-    """Its levels and shapes; None where nobody knows where else it may run."""
+    """Levels and shapes of the gang; None if nobody knows where else the gang may run."""
     levels: tuple[str, ...] = ()
-    """Node labels of its topology, from the coarsest."""
+    """Node labels of the gang's topology, coarsest first."""
     is_known: bool = True
-    """Whether it is known how many pods it needs."""
+    """Whether the minimum of the gang is known."""
 
     @property
     def active(self) -> tuple[Pod, ...]:
-        """Its pods that have nodes."""
+        """Pods that have nodes."""
         return tuple(pod for pod in self.pods if pod.node is not None)
 
     def next_pods(self) -> tuple[Pod, ...]:
-        """The pods that KAI takes next: all that are missing to start, else one."""
+        """Returns the pods that KAI starts next: all that the minimum lacks, none if too few exist, or else one."""
         has = Counter(pod.unit for pod in self.active)
         waiting = [pod for pod in self.pods if pod.node is None and not pod.is_gone]
         missing = {name: least - has[name] for name, least in sorted(self.least.items()) if has[name] < least}
@@ -91,12 +90,12 @@ class Work:
         return tuple(sorted(waiting, key=lambda pod: self._fullness(has, pod.unit))[:1])
 
     def _fullness(self, has: Mapping[str, int], unit: str) -> tuple[bool, float, str]:
-        """Where a SubGroup comes among those that have enough pods."""
+        """Returns the sort key of a SubGroup among the SubGroups that have their minimum."""
         least = self.least.get(unit, 0)
         return not least, has[unit] / (least or 1), unit
 
     def next_to_go(self, left: Sequence[Pod]) -> tuple[Pod, ...]:
-        """Of the pods that are left those that go next: the last one that is not needed, else all."""
+        """Returns the pods that go next of those in ``left``: the last one beyond the minimum, or else all."""
         has = Counter(pod.unit for pod in left)
         units = sorted(has, key=lambda name: self._fullness(has, name), reverse=True)
         surplus = next((name for name in units if has[name] > self.least.get(name, 0)), None)
@@ -106,9 +105,7 @@ class Work:
         return (next(pod for pod in reversed(left) if pod.unit == surplus),)
 
     def rank(self, left: Sequence[Pod]) -> tuple[int, int, Age]:
-        """Where it comes among those of its queue, with these pods on nodes: by priority, by how much it has of what it
-        needs, and by age.
-        """
+        """Returns the gang's sort key in its queue, with these pods on nodes: priority, part of the minimum, age."""
         has = Counter(pod.unit for pod in left)
         pairs = [(has[name], least) for name, least in self.least.items()]
         is_below = any(count < least for count, least in pairs)
@@ -117,37 +114,37 @@ class Work:
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A gang in an order."""
+    """A gang in an ``Order``."""
 
     work: Work
     pods: tuple[Pod, ...]
-    """Those that it has left, where it is about what goes."""
+    """Pods that the gang still has, in an order of eviction."""
     rank: tuple[int, int, Age]
     asks: Amounts
-    """What it asks for next, or would give back."""
+    """Resources that the gang asks for next, or would give back."""
 
 
 @dataclass(frozen=True)
 class Start:
-    """What one scheduler begins with."""
+    """State with which one scheduler begins."""
 
     nodes: tuple[Node, ...]
     total: Amounts
-    """What it has to divide among the queues."""
+    """Resources to divide among the queues."""
     tree: QueueTree
     works: tuple[Work, ...]
-    """The gangs with pods on the nodes, those in queues that are not known among them."""
+    """Gangs with pods on the nodes, including gangs in unknown queues."""
 
 
 Place = tuple[Pod, str, Domain | None]
-"""A pod, its node, and the finest domain that this is in."""
+"""A pod, its node, and the finest domain of the node."""
 
 
 class Session:
-    """One scheduler at work."""
+    """State of one scheduler while it works."""
 
     def __init__(self, start: Start, waiting: Sequence[Work]) -> None:
-        """Raises TasError where queues lie too deep below one another."""
+        """Raises TasError if the queues are nested too deep."""
         above: dict[str | None, int] = {}
         for name, queue in start.tree.by_name.items():
             above[name] = above.get(queue.parent, 0) + 1
@@ -157,13 +154,13 @@ class Session:
         self.tree, self.total, self.space = start.tree, start.total, Space(start.nodes)
         self.works = [*(work for work in start.works if work.queue in self.tree.by_name), *waiting]
         self._places: dict[str, tuple[Entry, Ranked]] = {}
-        """Of each queue the gang that is next, and where that puts it, as long as nothing that it holds changes."""
+        """The next gang of each queue, and the queue's rank with that gang, until the queue's holdings change."""
         pods = [(work, pod) for work in self.works for pod in work.pods]
         asked = _by_queue((work.queue, pod.amounts) for work, pod in pods)
         held = _by_queue((work.queue, pod.amounts) for work, pod in pods if pod.node)
         fixed = _by_queue((work.queue, pod.amounts) for work, pod in pods if pod.node and not work.is_preemptible)
         self.requests = self.tree.sums(asked)
-        """What each queue asks for: what it holds and what waits."""
+        """Resources that each queue holds or waits for."""
         self.fair = fair_shares(self.total, self.tree, asked)
         self.allocated, self._fixed = self.tree.sums(held), self.tree.sums(fixed)
         gone = [(pod.node, pod.asks) for work, pod in pods if pod.node and work.is_preemptible]
@@ -172,23 +169,23 @@ class Session:
             self._emptied.give_back(node, asks)
 
     def standing(self, queue: str, job: Amounts = NOTHING) -> Standing:
-        """A queue as it is now, with what its next gang asks for."""
+        """Returns the current state of a queue, with what its next gang asks for."""
         return Standing(self.tree.by_name[queue], self.fair[queue], self.allocated[queue], self._fixed[queue], job)
 
     def ranked(self, queue: str, entry: Entry) -> Ranked:
-        """A queue as it is now, with the gang that is next in it."""
+        """Returns the current rank of a queue, with its next gang."""
         known = self._places.get(queue)
         if known is None or known[0] is not entry:
             known = self._places[queue] = entry, Ranked(self.standing(queue, entry.asks), self.total)
         return known[1]
 
     def refusal(self, work: Work, asks: Amounts) -> Refusal | None:
-        """Why a queue may not hold more of a gang; None where all may."""
+        """Returns the limit or quota that keeps a gang from more resources; None if no queue does."""
         chain = [self.standing(item.name) for item in self.tree.chain(work.queue)]
         return refusal(chain, asks, preemptible=work.is_preemptible)
 
     def move(self, work: Work, pod: Pod, node: str | None) -> None:
-        """Gives a pod another node, or none, and charges its queues."""
+        """Gives a pod another node, or none, and charges the queues."""
         amounts, before = pod.amounts, pod.node
         if before is not None:
             self.space.give_back(before, pod.asks)
@@ -205,11 +202,11 @@ class Session:
                 self._fixed[queue.name] += amounts
 
     def place(self, work: Work, pods: Sequence[Pod], among: Container[str] | None = None) -> tuple[Place, ...] | None:
-        """The nodes to which pods of a gang come by now, beside those that it has; None where KAI finds none."""
+        """Returns nodes for further pods of a gang; None if KAI finds none. ``among`` limits the nodes."""
         return self._placed(self.space, work, pods, among)
 
     def fits_at_all(self, work: Work, pods: Sequence[Pod]) -> bool:
-        """Whether KAI would place them if nothing were held that can be preempted."""
+        """Whether KAI would place these pods if no preemptible work held resources."""
         return self._placed(self._emptied, work, pods) is not None
 
     def _placed(
@@ -228,7 +225,7 @@ class Session:
         return tuple((left[one.unit].pop(), one.node, one.domain) for one in bound)
 
     def _kept(self, work: Work, unit: Unit) -> Iterator[tuple[str, frozenset[Domain]]]:
-        """Of the units with a required level the domains in which pods of them are."""
+        """Yields for each unit with a required level the domains in which its pods run."""
         if not work.levels or not work.active:
             return
         for one in unit.units:
@@ -239,14 +236,14 @@ class Session:
                 yield one.name, frozenset(domain[: one.required + 1] for domain in found if domain is not None)
 
     def starting(self, works: Iterable[Work]) -> Order:
-        """The order in which gangs start."""
+        """Returns the order in which KAI starts gangs."""
         order = Order(self, is_leaving=False)
         for work in works:
             order.push(work)
         return order
 
     def leaving(self, works: Iterable[Work]) -> Order:
-        """The order in which they go."""
+        """Returns the order in which KAI evicts gangs."""
         order = Order(self, is_leaving=True)
         for work in works:
             order.push(work)
@@ -254,25 +251,25 @@ class Session:
 
 
 def with_pods(unit: Unit, pods: Sequence[Pod]) -> Unit:
-    """A unit with these pods alone."""
+    """Returns a unit with only these pods."""
     own = tuple(pod.shape for pod in pods if pod.unit == unit.name and pod.shape is not None)
     return replace(unit, pods=own, below=tuple(with_pods(item, pods) for item in unit.below))
 
 
 class Order:
-    """Gangs as KAI takes them, by what queues hold at each time."""
+    """Gangs in the order in which KAI takes them, by what the queues hold at each time."""
 
     def __init__(self, session: Session, *, is_leaving: bool) -> None:
         self._session, self._is_leaving = session, is_leaving
         self._entries: dict[str, list[Entry]] = {}
         self._known: dict[str | None, Entry | None] = {}
         self._gone: dict[str, Amounts] = {}
-        """What those of each queue hold that went before."""
+        """Resources of gangs that this order has evicted already, by queue."""
         self._places: dict[str, Ranked] = {}
 
     def push(self, work: Work, pods: Sequence[Pod] | None = None) -> None:
-        """Takes a gang in; ``pods`` are those that it has left, where it is about what goes, or else those that it asks
-        for.
+        """Adds a gang. In an order of eviction, ``pods`` are the pods that the gang still has; otherwise the pods that
+        the gang asks for.
         """
         left = work.active if pods is None or not self._is_leaving else tuple(pods)
         asked = left if self._is_leaving else work.next_pods() if pods is None else pods
@@ -282,7 +279,7 @@ class Order:
             self._forget(work.queue)
 
     def pop(self) -> Entry | None:
-        """The next one."""
+        """Removes and returns the next gang; None if no gang is left."""
         entry = self._first(None)
         if entry is None:
             return None
@@ -300,7 +297,7 @@ class Order:
             self._places.pop(above.name, None)
 
     def _first(self, above: str | None) -> Entry | None:
-        """The gang that is next of a queue and all below it."""
+        """Returns the next gang of a queue and all queues below."""
         if above not in self._known:
             below = self._session.tree.below(above)
             found = [(queue.name, self._first(queue.name)) for queue in below]
@@ -322,12 +319,12 @@ class Order:
 
 
 def sum_of(pods: Iterable[Pod]) -> Amounts:
-    """What pods ask for in all."""
+    """Adds up what pods ask for."""
     return total(pod.amounts for pod in pods)
 
 
 def asks_of(wanted: Wanted) -> Amounts:
-    """What all pods of a gang ask for."""
+    """Adds up what all pods of a gang ask for."""
     each = [counted(dict(shape.asks)) for shape in wanted.shapes]
     return total(each[pod] for pod in wanted.unit.all_pods)
 

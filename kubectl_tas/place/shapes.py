@@ -1,4 +1,4 @@
-"""What a pod asks for, and which nodes it may use: pods of the same shape are interchangeable."""
+"""Describes pods by shape: what a pod asks for and which nodes it may use. Pods of one shape are interchangeable."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _INTEGER = re.compile("[+-]?[0-9]{1,18}")
 
 @dataclass(frozen=True, slots=True)
 class Toleration:
-    """Which taints a pod tolerates."""
+    """A toleration of a pod."""
 
     key: str | None
-    """None: any."""
+    """Key of the taint; None matches any key."""
     value: str | None
-    """None: any."""
+    """Value of the taint; None matches any value."""
     effect: str | None
-    """None: any."""
+    """Effect of the taint; None matches any effect."""
 
     def covers(self, taint: Taint) -> bool:
-        """Whether it tolerates a taint."""
+        """Whether a pod with this toleration tolerates a taint."""
         wanted = ((self.key, taint.key), (self.value, taint.value), (self.effect, taint.effect))
         return all(said is None or said == there for said, there in wanted)
 
@@ -41,10 +41,10 @@ class Condition:
     """In, NotIn, Exists, DoesNotExist, Gt or Lt."""
     values: tuple[str, ...]
     is_field: bool = False
-    """Whether it is on the node's name, whatever the key."""
+    """Whether the condition is on the node's name, whatever the key."""
 
     def holds(self, node: Node) -> bool:
-        """Whether a node meets it, as Kubernetes' scheduler has it; one that is no condition no node meets."""
+        """Whether a node meets the condition, as in Kubernetes' scheduler. No node meets an invalid condition."""
         there = node.name if self.is_field else node.labels.get(self.key)
         if self.operator in ("In", "NotIn"):
             return (there in self.values) == (self.operator == "In")
@@ -57,37 +57,37 @@ class Condition:
 
     @property
     def excludes_hosts(self) -> bool:
-        """Whether it keeps away from hosts, as a task's ``nodesExcluded`` do."""
+        """Whether the condition keeps pods away from hosts, as a task's ``nodesExcluded`` do."""
         return (self.key, self.operator) == (HOSTNAME, "NotIn")
 
 
 Term = tuple[Condition, ...]
-"""Conditions that all must hold; without any, none does."""
+"""Conditions that must all hold; a term without conditions never holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Where a pod may run."""
+    """Rules for the nodes that a pod may use."""
 
     selector: tuple[tuple[str, str], ...] = ()
-    """Labels that its node must have."""
+    """Labels that the pod's node must have."""
     tolerations: tuple[Toleration, ...] = ()
     terms: tuple[Term, ...] | None = None
-    """Of which one must hold for its node; None: any node will do."""
+    """Terms of the node affinity; at least one must hold for the node. None allows any node."""
 
     def refusal(self, node: Node) -> str:
-        """Why a pod cannot use a node, whatever is free there; empty where it can."""
+        """Returns why a pod cannot use a node, whatever is free there; empty if it can."""
         return self.lasting_refusal(node) or self.passing_refusal(node)
 
     def passing_refusal(self, node: Node) -> str:
-        """What an administrator may take away from the node: a cordon, or taints."""
+        """Returns the obstacle that an administrator may remove, a cordon or a taint; empty if none exists."""
         if node.is_cordoned:
             return "cordoned"
         untolerated = (taint for taint in node.taints if not any(item.covers(taint) for item in self.tolerations))
         return next((f"with the taint {taint}" for taint in untolerated), "")
 
     def lasting_refusal(self, node: Node) -> str:
-        """What keeps it away otherwise."""
+        """Returns any other obstacle; empty if none exists."""
         if not node.is_ready:
             return "not ready"
         for key, value in self.selector:
@@ -101,16 +101,16 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What pods have in common for which the same nodes have room."""
+    """Requests and rules that interchangeable pods share."""
 
     asks: tuple[tuple[str, int], ...]
-    """Amounts by resource, sorted, itself among ``pods``."""
+    """Requested amounts by resource, sorted, with 1 for ``pods``."""
     rules: Rules
 
 
 def shape_of(spec: Mapping[str, Any]) -> Shape:
-    """The shape of a pod, by the data of its ``PodSpec``. Raises ValueError for what is no quantity, and TypeError,
-    AttributeError or KeyError for what Kubernetes would not take.
+    """Returns the shape of a pod, by the data of its ``PodSpec``. Raises ValueError for an invalid quantity, and
+    TypeError, AttributeError or KeyError for a spec that Kubernetes would refuse.
     """
     selector = tuple(sorted((str(key), str(value)) for key, value in (spec.get("nodeSelector") or {}).items()))
     tolerations = tuple(map(_toleration, spec.get("tolerations") or ()))
@@ -120,9 +120,8 @@ def shape_of(spec: Mapping[str, Any]) -> Shape:
 
 
 def unpredicted(spec: Mapping[str, Any], annotations: Mapping[str, str]) -> str:
-    """What of a pod depends on more than what its node has free, in words; empty where nothing does.
-
-    Volumes are not looked at.
+    """Returns in words why the placement of a pod depends on more than free resources; empty if it does not. Ignores
+    volumes.
     """
     affinity = spec.get("affinity") or {}
     containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]

@@ -1,8 +1,8 @@
-"""What CP-SAT answers, the solver of OR-Tools, the optional extra ``kubectl-tas[fit]``: whether a placement exists, and
-else of how many pods there is one, or with how few nodes mended.
+"""Asks CP-SAT, the solver of OR-Tools (optional extra ``kubectl-tas[fit]``), whether a placement exists. If none
+exists, finds the most pods that have one, or the fewest nodes to mend.
 
-A unit with a required level has one domain of it. Nodes that are equal are filled by patterns, each so many pods of
-each shape on one node that no more fit: of every pattern it is counted how many nodes have it.
+A unit with a required level gets one domain of that level. Equal nodes are filled by patterns: a pattern is a number of
+pods of each shape that fills one node. The solver chooses how many nodes get each pattern.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ from kubectl_tas.place.node_resources import Domain
 from kubectl_tas.records import dataclass
 
 MAX_PATTERNS = 200
-"""More than these, and each node is looked at by itself."""
+"""Most patterns for equal nodes; beyond that number, each node is modeled on its own."""
 MAX_PODS = 10**9
-"""Pods of one shape on a node: more than any gang has."""
+"""Most pods of one shape on a node: more than any gang has."""
 MAX_EFFORT = 20
-"""What the solver may take, in its own seconds, which do not depend on the machine."""
+"""Most effort of the solver, in its own seconds, which do not depend on the machine."""
 MAX_EFFORT_FOR_BEST = 4
-"""The same, where nothing depends on the answer but what would help."""
+"""Most effort if only suggestions depend on the answer."""
 
 MAX_AMOUNT = 2**60
-"""More of anything than this it cannot count."""
+"""The largest amount that the solver can count."""
 
 
 def is_installed() -> bool:
-    """Whether the solver is there."""
+    """Whether the solver is installed."""
     return find_spec("ortools") is not None
 
 
 def solve(room: Room, unit: Unit) -> bool | None:
-    """Whether there is a placement; None where the solver is not there, or gives up."""
+    """Returns whether a placement exists; None if the solver is not installed, or gives up."""
     model = _model(room, unit, {})
     return None if model is None else model.answer()
 
 
 def most_pods(room: Room, unit: Unit) -> list[tuple[int, ...]] | None:
-    """The shapes of the pods that fit at once, as many as possible in all, of each unit that has pods at least one, in
-    the order of ``units``; None where there are none, or that is not known.
+    """Returns the shapes of the most pods that fit at once, by unit with pods, in the order of ``units``. Each of these
+    units keeps at least one pod. Returns None if no such pods fit, or if the answer is unknown.
     """
     model = _model(room, unit, {}, all_pods=False)
     if model is None:
@@ -56,17 +56,17 @@ def most_pods(room: Room, unit: Unit) -> list[tuple[int, ...]] | None:
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """What a node could be."""
+    """A node as it would be after mending."""
 
     cell: Cell
     cost: int
-    """Among as many nodes, those are taken of which the sum of these is the least."""
+    """Cost of mending the node. Of equally many nodes, those with the least total cost are chosen."""
 
 
 def fewest_nodes(room: Room, unit: Unit, mended: Mapping[str, Mended]) -> Iterator[tuple[str, ...]]:
-    """The names of nodes with which there is a placement once they are mended, no more of them than are needed; then
-    further ones, as few, on other domains or nodes that are not equal. Nothing where there are none, or that is not
-    known.
+    """Yields the names of the fewest nodes that make a placement possible once they are mended. Then yields further
+    sets of the same size, with other domains or unequal nodes. Yields nothing if no set is enough, or if the answer is
+    unknown.
     """
     model = _model(room, unit, mended)
     if model is None or not model.mends:
@@ -86,7 +86,7 @@ def fewest_nodes(room: Room, unit: Unit, mended: Mapping[str, Mended]) -> Iterat
 
 
 def _model(room: Room, unit: Unit, mended: Mapping[str, Mended], *, all_pods: bool = True) -> _Model | None:
-    """None where the solver is not there, or there is more of anything than it can count."""
+    """Returns the model; None if the solver is not installed, or an amount is too large to count."""
     cells = (cell for leaf in room.leaves for cell, _ in leaf.cells)
     rows = (*room.asks, *(cell.free for cell in cells), *(item.cell.free for item in mended.values()))
     if not is_installed() or max((amount for row in rows for amount in row), default=0) > MAX_AMOUNT:
@@ -95,24 +95,24 @@ def _model(room: Room, unit: Unit, mended: Mapping[str, Mended], *, all_pods: bo
 
 
 class _Scope:
-    """Where the pods of a unit may be."""
+    """The places that pods of a unit may use."""
 
     def __init__(self, depth: int | None, domains: dict[Domain, Any], *, is_inside: bool) -> None:
         self.depth = depth
-        """How many labels its domains have; None where it is bound to none."""
+        """Number of labels of the domains; None if the unit is bound to no domain."""
         self.domains = domains
-        """Whether each domain is the chosen one."""
+        """Variable of each domain that is 1 if the domain is chosen."""
         self.is_inside = is_inside
-        """Whether nodes outside of the topology are none."""
+        """Whether nodes outside of the topology are excluded."""
 
 
 @dataclass(frozen=True)
 class _Nodes:
-    """Nodes of a leaf that are equal."""
+    """Equal nodes of a leaf."""
 
     cell: Cell
     then: Cell | None
-    """What each of them could be; None: nothing else."""
+    """Cell of each node after mending; None if mending changes nothing."""
     cost: int
     names: tuple[str, ...]
 
@@ -130,11 +130,11 @@ class _Model:
         self._nodes = [list(_alike(leaf, mended)) for leaf in room.leaves]
         self._known: dict[tuple[Cell, tuple[int, ...]], list[tuple[int, ...]] | None] = {}
         self.counts: list[dict[int, Any]] = []
-        """Of each unit that has pods, how many of each shape are placed."""
+        """Number of placed pods by shape, for each unit with pods."""
         self.mends: list[tuple[Any, int, tuple[str, ...]]] = []
-        """How many of some equal nodes are mended, what each costs, and their names."""
+        """Number of mended nodes among some equal nodes, the cost of each, and their names."""
         self.is_best = False
-        """Whether nothing is better than the last answer."""
+        """Whether no answer is better than the last one."""
         taken: list[dict[int, list[Any]]] = [{} for _ in room.leaves]
         self._unit(unit, _Scope(None, {}, is_inside=False), taken)
         for leaf, by_shape in enumerate(taken):
@@ -142,7 +142,7 @@ class _Model:
                 self._leaf(leaf, by_shape)
 
     def answer(self, least: Any = None) -> bool | None:
-        """Whether there is a placement, one for which ``least`` is as small as can be; None where it gives up."""
+        """Returns whether a placement exists, one with the smallest ``least``; None if the solver gives up."""
         if least is not None:
             self._model.minimize(least)
         self._solver.parameters.num_workers = 1
@@ -155,11 +155,11 @@ class _Model:
         return False if status == self._status.INFEASIBLE else None
 
     def value(self, variable: Any) -> int:
-        """What it is in the last answer."""
+        """Returns the value of a variable in the last answer."""
         return int(self._solver.value(variable))
 
     def exclude(self, found: Sequence[tuple[Any, int]]) -> None:
-        """Rules an answer out: of these variables not all may be as large again."""
+        """Rules an answer out: these variables may not all reach their values again."""
         same = []
         for variable, value in found:
             least = self._model.new_int_var(0, value, "")
@@ -205,7 +205,7 @@ class _Model:
         return _Scope(depth, domains, is_inside=is_inside)
 
     def _takes(self, leaf: int, shape: int) -> int:
-        """How many pods of a shape a leaf could have room for."""
+        """Returns how many pods of a shape a leaf could have room for, with mending."""
         room = self._room
         return sum(
             len(item.names) * max(room.takes(item.cell, shape), room.takes(item.then, shape) if item.then else 0)
@@ -213,7 +213,7 @@ class _Model:
         )
 
     def _leaf(self, leaf: int, by_shape: dict[int, list[Any]]) -> None:
-        """What is taken of a leaf is no more than its nodes have."""
+        """Limits what pods take from a leaf to what its nodes have."""
         shapes = sorted(by_shape)
         given: dict[int, list[Any]] = {shape: [] for shape in shapes}
         for item in self._nodes[leaf]:
@@ -228,7 +228,7 @@ class _Model:
             self._model.add(sum(amounts) <= sum(given[shape]))
 
     def _cell(self, cell: Cell, count: Any, most: int, given: dict[int, list[Any]]) -> None:
-        """What ``count`` nodes of a cell, no more than ``most``, may be given."""
+        """Adds to ``given`` the pods that ``count`` nodes of a cell, at most ``most``, can hold."""
         shapes = tuple(given)
         if not any(self._room.takes(cell, shape) for shape in shapes):
             return
@@ -258,7 +258,7 @@ class _Model:
 
 
 def _alike(leaf: Leaf, mended: Mapping[str, Mended]) -> Iterator[_Nodes]:
-    """The nodes of a leaf that are equal, and would be if they were mended."""
+    """Yields groups of nodes of a leaf that are equal now and after mending."""
     for cell, names in leaf.nodes:
         found: dict[Mended | None, list[str]] = {}
         for name in names:
@@ -268,14 +268,14 @@ def _alike(leaf: Leaf, mended: Mapping[str, Mended]) -> Iterator[_Nodes]:
 
 
 def _chosen(scope: _Scope, domain: Domain | None) -> Any:
-    """Whether pods of the scope may be in a leaf: what the solver chooses, or 1; None where they may not."""
+    """Returns whether pods of the scope may be in a leaf: a variable of the solver, or 1; None if they may not."""
     if domain is None:
         return None if scope.is_inside else 1
     return 1 if scope.depth is None else scope.domains[domain[: scope.depth]]
 
 
 def _patterns(room: Room, cell: Cell, shapes: tuple[int, ...]) -> list[tuple[int, ...]] | None:
-    """How many pods of each shape a node may hold, where no more fit of the last one; None where those are many."""
+    """Returns the ways to fill a node, with no room for more of the last shape; None if there are too many."""
     found = []
     for pattern in _fillings(room, cell, shapes, cell.free):
         found.append(pattern)

@@ -1,4 +1,4 @@
-"""A gang that KAI does not place in; the smallest changes with which it would out, each of them tried."""
+"""Suggests the smallest changes with which KAI would place a gang; each suggestion has been tried."""
 
 from __future__ import annotations
 
@@ -23,40 +23,40 @@ from kubectl_tas.resolve.workflows import Requirement
 from kubectl_tas.words import shortened
 
 MAX_ORDERS = 120
-"""Orders of SubGroups that are tried, those of five."""
+"""Most orders of SubGroups that are tried: all orders of five."""
 MAX_FEWER = 64
-"""Ways of leaving pods out that are tried."""
+"""Most ways to leave pods out that are tried."""
 _NAMED_TASKS = 6
-"""Tasks that are named in a line."""
+"""Most tasks named in a line."""
 MAX_PARTS = 8
-"""Parts of which each may have fewer."""
+"""Most parts for which fewer pods are tried."""
 _NAMED = {"Workflow": "the groups", "PodCliqueSet": "the cliques", "PodGroup": "the SubGroups"}
-"""What a file calls its SubGroups by, where people choose their names."""
+"""Word for SubGroups in each kind of file in which people choose their names."""
 _SOFTLY = {
     "Workflow": "requirementType: preferred",
     "PodCliqueSet": "pack: {preferred: ...}",
     "PodGroup": "preferredTopologyLevel",
 }
-"""How a file says that a level is preferred; of workloads it is an annotation."""
+"""Syntax for a preferred level in each kind of file; workloads use an annotation."""
 _SOFTLY_ELSEWHERE = "the annotation that ends in preferred-placement"
 
 
 @dataclass(frozen=True)
 class Question:
-    """A gang, or equal ones, on the nodes of its shard, where KAI does not place all."""
+    """One or more equal gangs that KAI cannot all place on the nodes of their shard."""
 
     item: Unplaced
     nodes: tuple[Node, ...]
     copies: int
     shortage: Shortage | None
     is_short: bool
-    """Whether it is known that there is no placement."""
+    """Whether it is certain that no placement exists."""
     changed: Wanted | None = None
-    """One copy with other levels, where those are changed already."""
+    """One copy with other levels; None if the levels are those of the file."""
 
     @cached_property
     def room(self) -> Room:
-        """What the nodes have for them."""
+        """Room that the nodes have for the gangs."""
         return room_for(self.wanted, self.nodes, self.item.labels)
 
     @cached_property
@@ -70,7 +70,7 @@ class Question:
         return self.changed or self.item.wanted
 
     def finds(self, wanted: Wanted, nodes: tuple[Node, ...] | None = None) -> bool:
-        """Whether KAI places something else, or on other nodes."""
+        """Whether KAI places ``wanted`` on ``nodes``, or else on the nodes of the question."""
         room = room_for(wanted, self.nodes if nodes is None else nodes, self.item.labels)
         return (
             shortage_of(room, wanted.unit, self.item.levels) is None
@@ -79,8 +79,8 @@ class Question:
 
 
 def changes(question: Question) -> Iterator[Change]:
-    """Other levels, the finest first, then fewer copies or fewer pods, then the fewest nodes to mend; where none of
-    these is enough, other levels together with one of the others.
+    """Yields changes: other levels (finest first), then fewer copies or pods, then the fewest nodes to mend. If no
+    single change is enough, combines other levels with another change.
     """
     found = [*_levels(question), *_others(question)]
     yield from found or _both(question)
@@ -93,7 +93,7 @@ def _others(question: Question) -> Iterator[Change]:
 
 
 def _both(question: Question) -> Iterator[Change]:
-    """For the levels with which the fewest pods are left out, or other nodes are enough."""
+    """Yields combined changes for the levels that leave out the fewest pods, or for which other nodes are enough."""
     best: list[Change] = []
     for first in _of_levels(question.item):
         other = replace(question, changed=first.wanted)
@@ -107,7 +107,7 @@ def _both(question: Question) -> Iterator[Change]:
 
 
 def renaming(item: Unplaced, names: Sequence[str]) -> Iterator[Change]:
-    """The change by which SubGroups come in the order of ``names``, where a file can make it."""
+    """Yields the change that puts SubGroups in the order of ``names``, if a file can express that."""
     if names and item.sent.kind in _NAMED:
         text = f"name {_NAMED[item.sent.kind]} so that they come in this order: {', '.join(names)}"
         yield Change("names", text)
@@ -120,7 +120,7 @@ class _Levels:
     kind: str
     text: str
     wanted: Wanted
-    """One copy."""
+    """One copy of the gang."""
 
 
 def _levels(question: Question) -> Iterator[Change]:
@@ -172,7 +172,7 @@ class _Coarser:
 
 
 def _changed(item: Unplaced, change: _Softer | _Coarser) -> Wanted:
-    """The gang with other levels; that of a workflow has another tree then."""
+    """Returns the gang with other levels; the tree of a workflow's gang then differs too."""
     if item.group is None:
         return replace(item.wanted, unit=_each(item.wanted.unit, change.of_unit))
     asked = {task.name: map(change.of_task, task.resource.requirements) for task in item.group.tasks}
@@ -181,7 +181,7 @@ def _changed(item: Unplaced, change: _Softer | _Coarser) -> Wanted:
 
 
 def _settled(asked: Iterator[Requirement]) -> list[Requirement]:
-    """One requirement of each level, from the coarsest: of two the one that the file has there."""
+    """Returns one requirement for each level, coarsest first; of two, the one that the file has at that level."""
     found: dict[int, Requirement] = {}
     for item in asked:
         found.setdefault(item.depth, item)
@@ -189,12 +189,12 @@ def _settled(asked: Iterator[Requirement]) -> list[Requirement]:
 
 
 def _each(unit: Unit, change: Callable[[Unit], Unit]) -> Unit:
-    """A unit of which all are changed."""
+    """Applies a change to a unit and all units below."""
     return replace(change(unit), below=tuple(_each(item, change) for item in unit.below))
 
 
 def _fewer_copies(question: Question) -> Iterator[Change]:
-    """As many copies as KAI places: it goes on with the next one after each."""
+    """Yields the largest number of copies that KAI places; KAI places copies one by one."""
     fits, too_many = 0, question.copies
     while too_many - fits > 1:
         tried = (fits + too_many) // 2
@@ -205,7 +205,7 @@ def _fewer_copies(question: Question) -> Iterator[Change]:
 
 
 def _fewer_pods(question: Question) -> Iterator[Change]:
-    """As many pods as fit: fewer of the part that is short, else of the largest that helps, or of several."""
+    """Yields as many pods as fit: fewer in the part that is short, else in the largest that helps, or in several."""
     leaves = [leaf for leaf in question.wanted.unit.units if leaf.pods]
     for kept in islice(_kept(question, leaves), MAX_FEWER):
         left = {leaf.name: _left(leaf, Counter(pods)) for leaf, pods in zip(leaves, kept, strict=True)}
@@ -219,7 +219,7 @@ def _fewer_pods(question: Question) -> Iterator[Change]:
 
 
 def _left(leaf: Unit, kept: Counter[int]) -> Unit:
-    """A unit with so many of each shape, the first ones, in the order of the file."""
+    """Returns a unit with as many pods of each shape as ``kept`` says, the first ones in the order of the file."""
     return replace(leaf, pods=tuple(leaf.pods[at] for at in _places(leaf, kept)))
 
 
@@ -238,7 +238,7 @@ def _with_pods(unit: Unit, leaves: Mapping[str, Unit]) -> Unit:
 
 
 def _kept(question: Question, leaves: Sequence[Unit]) -> Iterator[list[tuple[int, ...]]]:
-    """The pods of each leaf that may be left, the most in all first, as far as that is known."""
+    """Yields pods to keep in each leaf, the most pods in all first, as far as that is known."""
     shortage = question.shortage
     least = shortage.pods - shortage.best[0].pods if shortage and shortage.best else 1
     yield from _without(question, leaves, least)
@@ -256,7 +256,7 @@ def _kept(question: Question, leaves: Sequence[Unit]) -> Iterator[list[tuple[int
 
 
 def _without(question: Question, leaves: Sequence[Unit], fewer: int) -> Iterator[list[tuple[int, ...]]]:
-    """The pods of each leaf where one has so many fewer: the one that is short, or else a large one."""
+    """Yields pods to keep if one leaf loses ``fewer`` pods: first the leaf that is short, then a large leaf."""
     short = question.shortage.unit if question.shortage else ""
     parts = sorted(leaves, key=lambda leaf: (leaf.name != short, -len(leaf.pods), leaf.name))
     for one in parts[:MAX_PARTS]:
@@ -266,7 +266,7 @@ def _without(question: Question, leaves: Sequence[Unit], fewer: int) -> Iterator
 
 @lru_cache(maxsize=256)
 def _most_pods(room: Room, unit: Unit) -> list[tuple[int, ...]] | None:
-    """Gangs that are alike get the same answer."""
+    """Asks the solver. Cached, since equal gangs get the same answer."""
     return solver.most_pods(room, unit)
 
 
@@ -282,7 +282,7 @@ def _run(item: Unplaced, fewer: Sequence[tuple[Unit, Unit]]) -> str:
 
 
 def _without_which(item: Unplaced, leaf: Unit, left: Unit) -> str:
-    """Which pods are left out, where they are not all alike."""
+    """Says which pods are left out, if the pods are not all alike."""
     if len(set(leaf.pods)) < 2:
         return ""
     kept = set(_places(leaf, Counter(left.pods)))
@@ -297,7 +297,7 @@ def _without_which(item: Unplaced, leaf: Unit, left: Unit) -> str:
 
 
 def other_order(room: Room, unit: Unit) -> list[str]:
-    """An order of SubGroups of one parent in which KAI would place all; none where there is none."""
+    """Returns an order of sibling SubGroups with which KAI would place all pods; empty if no such order is found."""
     for parent in unit.units:
         if len(parent.below) < 2:
             continue

@@ -1,4 +1,4 @@
-"""A cluster that does not exist: domains of each level, nodes in each of the finest, some of them broken."""
+"""Generates a cluster that does not exist: domains of each level, nodes in each finest domain, some of them broken."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from kubectl_tas.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Domains:
-    """The domains of one level."""
+    """Domains of one level."""
 
     key: str
-    """What users call the level; domains are named for it, with a number over the whole cluster."""
+    """Name that users give the level. Domains are named for it, with a number that counts over the whole cluster."""
     label: str
-    """The node label."""
+    """Node label of the level."""
     count: int
-    """How many there are in each domain of the level above."""
+    """Number of domains in each domain of the level above."""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What a node has for pods."""
+    """Resources that a node has for pods."""
 
     gpus: int = 8
     cpu: int = 96
-    """Cores."""
+    """Number of cores."""
     memory: int = 1024
-    """GiB."""
+    """Memory in GiB."""
     pods: int = 110
 
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """How many nodes are of no use, and why; those are spread over the cluster."""
+    """Number of unusable nodes by fault; these nodes are spread over the cluster."""
 
     cordoned: int = 0
     not_ready: int = 0
@@ -49,26 +49,26 @@ class Broken:
 
     @property
     def count(self) -> int:
-        """All of them."""
+        """Number of all broken nodes."""
         return self.cordoned + self.not_ready + self.unlabelled
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """What is to be made."""
+    """The cluster to generate."""
 
     levels: tuple[Domains, ...]
-    """From the coarsest to the finest."""
+    """Levels, coarsest first."""
     nodes: int
-    """Nodes in each domain of the finest level, or in all where there is no level."""
+    """Number of nodes in each domain of the finest level, or in all if there is no level."""
     size: Size = Size()
     broken: Broken = Broken()
     labels: Mapping[str, str] = field(default_factory=dict)
-    """Labels that all nodes have beside those of the levels."""
+    """Labels that all nodes have besides those of the levels."""
 
     @property
     def count(self) -> int:
-        """Nodes in all."""
+        """Number of nodes in all."""
         found = self.nodes
         for level in self.levels:
             found *= level.count
@@ -76,12 +76,12 @@ class Cluster:
 
     @property
     def common(self) -> int:
-        """How many levels, from the coarsest, have one domain, which all nodes are in."""
+        """Number of levels, from the coarsest, that have only one domain, with all nodes."""
         return len(list(takewhile(lambda level: level.count == 1, self.levels)))
 
 
 def generate(cluster: Cluster) -> str:
-    """The nodes as ``kubectl get nodes -o json`` prints them, a line each: the same bytes for the same ``cluster``."""
+    """Returns the nodes as ``kubectl get nodes -o json`` prints them, one per line; equal clusters give equal bytes."""
     items = [json.dumps(item, sort_keys=True) for item in _nodes(cluster)]
     return '{"apiVersion": "v1", "kind": "List", "items": [\n' + ",\n".join(items) + "\n]}\n"
 
@@ -100,7 +100,7 @@ def _nodes(cluster: Cluster) -> Iterator[dict[str, Any]]:
 
 
 def _spread(cluster: Cluster) -> dict[int, str]:
-    """The fault of each broken node, by its place among all: evenly over the cluster, in turn."""
+    """Returns the fault of each broken node by its index; the faults alternate and spread evenly over the cluster."""
     wanted = Broken.__slots__
     faults: Sequence[str] = [kind for kind in wanted for _ in range(getattr(cluster.broken, kind))]
     return {place * cluster.count // len(faults): fault for place, fault in enumerate(faults)}

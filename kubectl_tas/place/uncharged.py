@@ -1,5 +1,4 @@
-"""Nodes, pods, PodGroups and Queues of a cluster in; the GPUs that no queue is charged for, and what is really free for
-guaranteed work, out.
+"""Finds the GPUs in a cluster that no queue is charged for, and the GPUs that are really free for guaranteed work.
 
 KAI 0.17 charges a queue for the PodGroups that name it (``updateQueuesCurrentResourceUsage`` of
 pkg/scheduler/plugins/proportion/proportion.go). Pods of other PodGroups, and pods without one, keep their GPUs, and KAI
@@ -45,18 +44,18 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class Uncharged:
-    """The GPUs of one piece of work that no queue is charged for."""
+    """GPUs of one piece of work that no queue is charged for."""
 
     why: str
-    """Where its pods are, as in: 8 GPUs are held WHY."""
+    """Cause that completes the sentence: 8 GPUs are held WHY."""
     is_of_kai: bool
-    """Whether KAI's scheduler has placed its pods."""
+    """Whether KAI's scheduler placed the pods of the work."""
     namespace: str
     work: str
-    """KIND/NAME."""
+    """The work as KIND/NAME."""
     gpus: int
     since: str
-    """When the first of its pods started, as Kubernetes writes it; empty where that is not known."""
+    """Time at which the first pod started, as Kubernetes writes it; empty if unknown."""
 
     def __str__(self) -> str:
         since = f" since {self.since}" if self.since else ""
@@ -65,29 +64,29 @@ class Uncharged:
 
 @dataclass(frozen=True)
 class Holdings:
-    """What holds the GPUs of a cluster."""
+    """Uncharged and free GPUs of a cluster."""
 
     uncharged: tuple[Uncharged, ...]
-    """By cause, then the largest first."""
+    """Work whose GPUs no queue is charged for, by cause, then the largest first."""
     free: Mapping[str, int]
-    """GPUs by node that guaranteed work can have: those that no pod holds, or that KAI can take back."""
+    """GPUs by node that guaranteed work can have: no pod holds them, or KAI can take them back."""
     labels: Mapping[str, Mapping[str, str]]
-    """Labels of these nodes, by name."""
+    """Labels of the nodes in ``free``, by node name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """What a cluster says of its nodes, pods and queues."""
+    """Objects of a cluster that tell about its nodes, pods and queues."""
 
     items: Sequence[Mapping[str, Any]]
     is_whole: bool = False
-    """Whether all PodGroups are among them."""
+    """Whether the objects include all PodGroups."""
     hidden: str = ""
-    """Why they could not be read."""
+    """Reason why the objects could not be read; empty if they were read."""
 
 
 def objects_of(cluster: Cluster) -> Objects:
-    """The objects that tell who holds GPUs; none where they may not be read, or are too many."""
+    """Returns the objects that tell who holds GPUs; none if they may not be read, or are too many."""
     try:
         items = [*cluster.nodes_and_pods(), *cluster.queued().objects]
     except TasError as error:
@@ -99,7 +98,7 @@ def objects_of(cluster: Cluster) -> Objects:
 
 
 def holdings(objects: Objects, scheduler: str) -> Holdings | None:
-    """Who holds what; None where nodes or pods are not known. Raises TasError where one cannot be read."""
+    """Returns who holds which GPUs; None if nodes or pods are unknown. Raises TasError if an object cannot be read."""
     items, complete = objects.items, kubectl.complete_kinds(objects.items)
     if not any(item.get("kind") == "Node" for item in items):
         return None
@@ -154,8 +153,8 @@ def _why(
     *,
     is_whole: bool,
 ) -> tuple[str, bool] | None:
-    """Where a pod on a node is that no queue is charged for, and whether KAI placed it; None where one is, or nobody
-    knows.
+    """Returns why no queue is charged for a pod on a node, and whether KAI placed the pod; None if a queue is charged
+    for the pod, or nobody knows.
     """
     if held_by_others(pod, scheduler) is not None:
         return f"by pods of the scheduler {pod['spec'].get('schedulerName') or 'default-scheduler'}", False
@@ -173,7 +172,7 @@ def _why(
 
 
 def sentences(backend: str, found: Iterable[Uncharged]) -> Iterator[tuple[bool, str]]:
-    """For each cause who holds how many GPUs, and since when; and whether KAI placed that work."""
+    """Yields for each cause whether KAI placed the work, and a sentence: who holds how many GPUs, and since when."""
     causes: dict[tuple[str, bool], list[Uncharged]] = {}
     for item in found:
         causes.setdefault((item.why, item.is_of_kai), []).append(item)
@@ -188,9 +187,9 @@ def _named(items: Sequence[Uncharged]) -> str:
 
 
 def check_holdings(fleet: Fleet, clusters: Clusters, but: Collection[str], unread: Rule) -> Iterator[Diagnostic]:
-    """The GPUs of each cluster with pools of KAI, ``but`` those that cannot be read, that its queues do not account
-    for; ``unread`` is for pods that nobody may read. Where one namespace is asked for, nobody knows. Raises TasError
-    where the only cluster does not answer.
+    """Yields findings about GPUs that no queue is charged for, in each cluster with KAI's pools. Skips clusters in
+    ``but``, which cannot be read, and clusters for which a single namespace is given. ``unread`` is the rule for pods
+    that nobody may read. Raises TasError if the only cluster does not answer.
     """
     asked = {name for name, cluster in clusters.known.items() if cluster.access.namespace is None}.difference(but)
     names = {pool.backend.name for pool in fleet.pools if pool.backend.is_kai} & asked
