@@ -33,7 +33,7 @@ MARKS = (
     *("AKIA", "ASIA", "hf_", "ghp_", "gho_", "ghr_", "ghs_", "ghu_", "github_pat_", "glpat-", "gldt-", "glrt-"),
     *("sk-", "nvapi-", "xox", "AIza", "PRIVATE KEY"),
 )
-"""Marks, one of which occurs in every text of such a shape; searching for marks is cheap."""
+"""Marks of secrets. Every text of a known shape contains one of them, and searching for marks is cheap."""
 _NAMES = late_pattern(
     r"(?:^|_)(?:PASSWORD|PASSWD|PASSPHRASE|PRIVATE_KEY|SECRET_KEY|SECRET_ACCESS_KEY|API_?KEY|API_?TOKEN|ACCESS_TOKEN"
     r"|AUTH_TOKEN|SESSION_TOKEN|BEARER_TOKEN|REFRESH_TOKEN|CLIENT_SECRET|WEBHOOK_SECRET"

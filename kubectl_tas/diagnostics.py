@@ -17,7 +17,7 @@ _MARKS = (
     *("AKIA", "ASIA", "HF_", "GHP_", "GHO_", "GHR_", "GHS_", "GHU_", "GITHUB_PAT_", "GLPAT-", "GLDT-", "GLRT-"),
     *("SK-", "NVAPI-", "XOX", "AIZA"),
 )
-"""Marks in upper case, one of which occurs in every line with a secret that ``credentials`` recognises."""
+"""Marks of secrets, in upper case. Every line with a secret that ``credentials`` recognises contains one of them."""
 
 
 class Severity(Enum):
@@ -29,7 +29,7 @@ class Severity(Enum):
 
 
 class Waiving(Enum):
-    """Who may lower the severity of a rule, or turn the rule off."""
+    """The people who may lower the severity of a rule, or turn the rule off."""
 
     NOBODY = "nobody"
     """The rule's findings cannot be rendered, or a cluster would refuse them."""
@@ -55,7 +55,7 @@ class Rule:
 
     @property
     def waiving(self) -> Waiving:
-        """Who may change the rule."""
+        """The people who may change the rule."""
         return self.protects or (Waiving.NOBODY if self.severity is Severity.ERROR else Waiving.ANYBODY)
 
 

@@ -19,13 +19,13 @@ MAX_FOLDER = 1024
 MAX_DEPTH = 64
 """The most nested folders: down to a folder of the settings, and again below that folder."""
 _SHOWN = 40
-"""How many characters at each end of a deep path are shown."""
+"""Characters at each end of a deep path that are shown."""
 _DRIVE = late_pattern(r"[A-Za-z]:")
 _SHORT = late_pattern(r"git~[0-9]+")
 
 
 def normal(folder: str) -> str:
-    """Returns the normal spelling of a folder: ``./a//b/`` is ``a/b``. Keeps ``..``, which means more behind a link."""
+    """Returns the normal spelling of a folder: ``./a//b/`` is ``a/b``. Keeps ``..``, since links change its meaning."""
     return PurePosixPath(folder).as_posix()
 
 

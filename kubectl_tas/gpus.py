@@ -215,7 +215,7 @@ def _slices(resource: str) -> int:
 
 
 def cel_variables() -> tuple[tuple[str, str], ...]:
-    """Returns the same count as CEL variables for the pod ``object``, each of which may use those before it.
+    """Returns the same count in CEL for the pod ``object``: variables by name, each of them using only earlier ones.
 
     The last variable, ``hundredths``, is the number of GPUs times 100.
     """
@@ -249,9 +249,9 @@ def cel_variables() -> tuple[tuple[str, str], ...]:
 def cel_at_most(of: Callable[[str], str], init: str, zero: str = "0") -> tuple[str, str]:
     """Returns ``at_most`` in CEL, for use among ``cel_variables``.
 
-    The first expression lists what the pod holds while each init container that is not a sidecar runs, the second what
-    the pod holds while its containers run. ``of`` gives a container's amount, ``init`` is the variable with the amounts
-    of init containers, and ``zero`` is zero in the same type.
+    The first expression lists what the pod holds while each init container that is not a sidecar runs. The second is
+    what the pod holds while its containers run. ``of`` gives a container's amount, ``init`` is the variable with the
+    amounts of init containers, and ``zero`` is zero in the same type.
     """
     sidecars, amounts = "variables.sidecars", f"variables.{init}"
     earlier = f"variables.positions.filter(q, q < p && {sidecars}[q]).map(q, {amounts}[q])"

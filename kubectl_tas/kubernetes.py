@@ -262,10 +262,7 @@ _BOUNDS_OF: dict[str, dict[str, dict[str, Bound]]] = {
         }
     }
 }
-"""The accepted values for operators that fill in values, as Argo does with ``{{inputs.parameters.x}}``.
-
-Argo also names the containers.
-"""
+"""Accepted values for operators that fill in values, as Argo does ``{{inputs.parameters.x}}`` and container names."""
 
 
 def definition(api_version: str, kind: str) -> str:
@@ -275,8 +272,8 @@ def definition(api_version: str, kind: str) -> str:
 
 
 class Shape:
-    """The values and fields that a field may hold; shapes of its own fields are made when first used. ``written`` is
-    its type as in Go: ``string``, ``[]core.v1.EnvVar``, or ``{}string`` for a mapping with any keys.
+    """The values and fields that a field may hold; the shapes of inner fields are made when first used. ``written`` is
+    the type as in Go: ``string``, ``[]core.v1.EnvVar``, or ``{}string`` for a mapping with any keys.
     """
 
     def __init__(self, written: str, shapes: Shapes, bound: Bound | None = None) -> None:

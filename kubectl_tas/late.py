@@ -16,12 +16,12 @@ def imported(place: str) -> Any:
 
 
 def late_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """Does ``re.compile`` at the first use, since a run needs only a few patterns of each module."""
+    """Delays ``re.compile`` until the first use of a pattern, since a run needs only a few patterns of each module."""
     return _Pattern(pattern, flags)  # type: ignore[return-value]
 
 
 class _Pattern:
-    """Stands for a pattern, and compiles it when one of its methods is first called."""
+    """Takes the place of a pattern, and compiles it when one of its methods is first called."""
 
     def __init__(self, pattern: Any, flags: int) -> None:
         self.pattern = pattern

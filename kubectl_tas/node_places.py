@@ -1,9 +1,10 @@
 """Lists the labels that tell where a node is, and tells which nodes a pod selects by nodeSelector and node affinity.
 
-Reads both as Kubernetes does (the nodeaffinity package of k8s.io/component-helpers). Sources of labels: Kubernetes
-(reference "Well-Known Labels"), GPU Feature Discovery (docs/gpu-feature-discovery of NVIDIA/k8s-device-plugin),
-Topograph ("Node Labels and Annotations", 1.0), GKE ("View the physical topology of nodes"), EKS and SageMaker HyperPod
-("topology-aware scheduling"), CoreWeave ("InfiniBand and RoCE Labels", "GB200 NVL72-Powered Instances").
+Reads nodeSelector and required node affinity as Kubernetes does (the nodeaffinity package of k8s.io/component-helpers).
+Sources of labels: Kubernetes (reference "Well-Known Labels"), GPU Feature Discovery (docs/gpu-feature-discovery of
+NVIDIA/k8s-device-plugin), Topograph ("Node Labels and Annotations", 1.0), GKE ("View the physical topology of nodes"),
+EKS and SageMaker HyperPod ("topology-aware scheduling"), CoreWeave ("InfiniBand and RoCE Labels", "GB200 NVL72-Powered
+Instances").
 """
 
 from __future__ import annotations

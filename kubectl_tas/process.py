@@ -35,7 +35,7 @@ class Limits:
     out: int = 512 * MEBIBYTE
     """The most bytes that the program may print to stdout."""
     err: int = 64 * 1024
-    """How many bytes of stderr are kept; the rest is read and dropped."""
+    """Bytes of stderr that are kept; the rest is read and dropped."""
     is_ours: bool = False
     """Whether the program is this tool, which ends its own programs when interrupted."""
 

@@ -1,8 +1,8 @@
 """Reads and writes amounts as in Kubernetes, 500m, 64Gi, 1e3, and of the resources that KAI divides among queues.
 
 Quantities follow ``ParseQuantity`` of Kubernetes 1.35 (staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go). A
-KAI Queue counts CPU in thousandths of a core and memory in 10^6 bytes (``resources.go`` of its API, 0.2 to 0.17); only
-``kai_number`` and ``from_kai`` convert to these units.
+KAI Queue counts CPU in thousandths of a core and memory in 10^6 bytes (``resources.go`` of its API, 0.2 to 0.17). Only
+``kai_number`` and ``from_kai`` convert to or from these units.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ _ORDER = ("__lt__", "__le__", "__gt__", "__ge__")
 
 
 class _Unmade:
-    """Stands for an attribute of a class until its first use."""
+    """Takes the place of an attribute of a class until its first use."""
 
     def __init__(self, name: str, complete: Callable[[], None]) -> None:
         self.name = name

@@ -99,7 +99,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "", *, folds:
 
 
 def question(name: str, found: str, *, quote: str = '"') -> Suggestion:
-    """Returns the question whether the user meant another name."""
+    """Returns the question whether the user meant ``found`` instead of ``name``."""
     return Suggestion(f"Did you mean {quote}{found}{quote}?", name, found)
 
 

@@ -163,7 +163,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def _number(text: str) -> str:
-    """Returns a number from JSON for all readers: YAML 1.1 needs a point and a sign with an exponent."""
+    """Returns a number that all readers accept: with an exponent, YAML 1.1 requires a point and a sign."""
     found = _NUMBER.fullmatch(text)
     if found is None:
         raise TypeError(f"not a number: {text!r}")

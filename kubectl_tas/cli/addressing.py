@@ -55,7 +55,7 @@ def work_arguments(*, many: bool = False, required: bool = True) -> Callable[[F]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of work."""
+    """The file with the work that a user names."""
 
     path: str
     """The file as findings name it: relative to the repository if it lies there."""
@@ -73,7 +73,7 @@ class Place:
 
 def place_of(root: Path, word: str, *, bare: bool = False) -> Place | None:
     """Returns the file that a word names, from the working folder or from the root; None if the word is a name. Only
-    with ``bare`` can a word without both a suffix and a folder be a file.
+    with ``bare``, a word without suffix and folder may be a file.
     """
     if word == "-":
         return Place(STDIN, word, is_new=True)
@@ -89,7 +89,7 @@ def place_of(root: Path, word: str, *, bare: bool = False) -> Place | None:
 
 
 def open_work(directory: str | None, words: Sequence[str], *, whole: bool = False) -> Session:
-    """Opens the repository with all documents of the named work, and with named files that it does not read itself.
+    """Opens the repository with all documents of the named work, and with named files outside its sources.
 
     All other work is there as summaries, unless ``whole``. Raises TasError like ``open_session``, and if a file cannot
     be read.

@@ -1,8 +1,8 @@
-"""``kubectl_complete-tas``: completes the last word of a command line. kubectl runs the script with the words.
+"""``kubectl_complete-tas``: completes the last word of a command line.
 
-The answer follows cobra's protocol: one choice a line, with a tab and a description; then ``:`` and a directive for the
-shell. The script runs at every TAB and takes milliseconds. It reads the commands from a table written with the docs,
-imports neither click nor any command, and parses no document.
+kubectl runs the script with the words after ``kubectl tas``. The answer follows cobra's protocol: one choice a line,
+with a tab and a description; then ``:`` and a directive for the shell. The script runs at every TAB and takes
+milliseconds. It reads the commands from a table written with the docs, and imports and parses nothing else.
 """
 
 from __future__ import annotations

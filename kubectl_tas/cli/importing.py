@@ -300,7 +300,7 @@ def _documents(files: Sequence[str]) -> list[Given] | None:
 
 
 def _has_settings(session: Session, wanted: Mapping[str, Any]) -> bool:
-    """Whether the existing Config has all settings of the import; prints those that it lacks."""
+    """Whether the existing Config has all settings of the import; prints the missing ones."""
     config = session.fleet.config
     own = {backend.name: backend for backend in config.backends}
     backends: list[dict[str, Any]] = wanted.get("backends", [])

@@ -93,7 +93,7 @@ def _say_add(where: str) -> None:
 
 
 def _say_no_digest(where: str, requirement: str, gap: str) -> None:
-    """Says what to write instead of a requirement whose content may change, since CI does not install that."""
+    """Says what to write instead of a requirement whose content may change, since CI does not install such a one."""
     why = f"this one may become another ({requirement})" if requirement else f"CI cannot get this one ({gap})"
     say(
         f"Name a kubectl-tas in {where}: {why}. Write kubectl-tas @ git+https://...@COMMIT, or the address of a wheel "

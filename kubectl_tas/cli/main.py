@@ -193,7 +193,7 @@ def main() -> None:
 
 
 def prepare_streams() -> None:
-    """Makes output UTF-8 in any locale; escapes what is not text, and makes a closed stream swallow output.
+    """Makes output UTF-8 in any locale, escapes invalid characters, and drops output to a closed stream.
 
     Opens the streams anew because unbuffered ones (``PYTHONUNBUFFERED``) lose the rest of a text if the system takes
     only a part.

@@ -56,7 +56,7 @@ class NodeSource:
     def __init__(self, fleet: Fleet, files: Sequence[str], cluster: Mapping[str, Any], *, live: bool) -> None:
         """Reads ``files`` for any cluster; without files, asks the clusters of ``cluster_options``.
 
-        Raises a usage error for both, or for a namespace, because its pods alone do not show what nodes have free.
+        Raises a usage error if both are given, or a namespace, whose pods alone do not show what nodes have free.
         """
         if cluster["namespace"]:
             raise click.UsageError("-n is of no use here: nodes are for the pods of all namespaces")
@@ -71,7 +71,7 @@ class NodeSource:
         self._nodes: dict[str, Nodes] = {}
 
     def objects(self, backend: str) -> list[dict[str, Any]]:
-        """Returns the objects as kubectl prints them, possibly with others. Raises TasError if they cannot be read."""
+        """Returns nodes and pods as kubectl prints them, among others. Raises TasError if they cannot be read."""
         key = "" if self._clusters is None else backend
         if key not in self._objects:
             self._objects[key] = (
@@ -112,7 +112,7 @@ class NodeSource:
         return [*found, *beside.objects]
 
     def nodes(self, backend: str) -> Nodes:
-        """Returns the nodes, with the resources that pods leave free. Raises TasError without readable nodes."""
+        """Returns the nodes, with what pods leave free. Raises TasError if nodes are absent or unreadable."""
         key = "" if self._clusters is None else backend
         if key not in self._nodes:
             items = self.objects(backend)

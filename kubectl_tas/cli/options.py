@@ -1,5 +1,5 @@
-"""The parts of command lines: groups of commands, options that several commands share, types of words, and old names.
-Old names work for one release.
+"""Builds command lines: groups of commands, options that several commands share, and types of words. Also handles old
+names, which work for one release.
 """
 
 from __future__ import annotations
@@ -273,7 +273,7 @@ run_options = together(
         help="Keep compiled files in DIR between runs. Default: $XDG_CACHE_HOME/kubectl-tas.",
     ),
 )
-"""The options for what a run over all files keeps between runs, and how many processes it uses."""
+"""The options for the number of processes, and for results that runs over all files keep."""
 edit_options = together(
     click.option("--dry-run", is_flag=True, help="Print the diff and write nothing."),
     click.option("--render", "render_after", is_flag=True, help="Render the manifests afterwards."),

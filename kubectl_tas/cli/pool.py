@@ -113,7 +113,7 @@ def list_pools(
 
 
 def _chosen(listed: Iterable[Account], targets: Sequence[Target], *, archived: bool) -> list[Account]:
-    """Returns the rows of the ``targets``, pools with all below them, by top pool; without ``targets`` all rows."""
+    """Returns the rows of ``targets``, with all below each pool, by top pool; without ``targets``, all rows."""
 
     def is_meant(row: Account) -> bool:
         if (row.pool, row.subpool) in targets:

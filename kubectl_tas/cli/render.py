@@ -154,7 +154,7 @@ def check(output: str, backend: str | None, guard: bool, directory: str | None) 
 
 
 def _beside(session: Session, folder: str, changed: Iterable[str], settled: Collection[str]) -> list[Diagnostic]:
-    """Returns findings for foreign files in and above a folder, without files that rendering has or would have
+    """Returns findings for foreign files in and above a folder, except for files that rendering has or would have
     ``changed``. Skips ``settled`` folders, because their kustomizations list all their files.
     """
     judged = session.with_findings(found_beside(session, settled=settled)[1], None)
@@ -241,8 +241,8 @@ def _planned(
 ) -> tuple[Mapping[str, int], Plan]:
     """Returns the number of objects of each backend, and the changes that rendering would make.
 
-    Compiles nothing if an earlier run on the same bytes recorded the manifests, and they are unchanged. Raises TasError
-    if nothing is rendered, unless ``allow_empty``, or if something is in the way.
+    Compiles nothing if an earlier run on the same bytes recorded the manifests, and the files on disk match. Raises
+    TasError if nothing is rendered, unless ``allow_empty``, or if something is in the way.
     """
     config = session.fleet.config
     compare = partial(plan, root=session.root, output=config.output, sources=config.sources, stamps=stamps)
@@ -271,7 +271,7 @@ def _planned(
 
 
 def _unread(source: str, at: int, size: int) -> str:
-    """Stands for the text of a file whose digest alone is needed."""
+    """Fails if called, because only the digest of the file is needed, and not the text."""
     raise AssertionError(source, at, size)
 
 

@@ -61,7 +61,7 @@ class Session:
     waived: tuple[Diagnostic, ...] = ()
     """The findings that comments waive."""
     complete: bool = True
-    """False if a document could not be read, so that something missing may be in that document."""
+    """False if a document could not be read. Something that seems missing may be in that document."""
     run: Run | Repeat | None = None
     """The result for each file, if files were judged one by one; the fleet has summaries of these results."""
     place: Place | None = None
@@ -91,8 +91,8 @@ class Session:
         return _settled(self, (*self.found, *more), base)
 
     def since(self, before: Fleet | None, past: Past | None = None) -> Session:
-        """Returns the session with findings that several documents cause placed at what changed since ``before``. Work
-        that ``past`` already has may continue to run.
+        """Returns the session with findings about several documents placed at the documents changed since ``before``.
+        Work that was there before, as ``past`` says, may continue to run.
         """
         found = judged_with(self.found, self.fleet, Past(before) if past is None else past)
         return _settled(self, tuple(blamed(found, before, self.fleet) if before else found), None)
@@ -113,7 +113,7 @@ class Session:
         return replace(self, diagnostics=tuple(d for d in self.diagnostics if d.rule not in rules))
 
     def in_full(self) -> Session:
-        """Returns the session with all documents, if an earlier run's results were used instead."""
+        """Returns the session with all documents, even if results of an earlier run replaced them."""
         if not isinstance(self.run, Repeat):
             return self
         return replace(self, fleet=self.run.full.fleet, run=self.run.full)
@@ -139,8 +139,8 @@ def open_session(
 ) -> Session:
     """Loads, resolves and checks the repository, with ``added`` files unless ``by_file``.
 
-    Raises TasError if the repository cannot be read, or has no file at all unless ``allow_empty``: most likely the
-    command runs in the wrong folder, and must not report success.
+    Raises TasError if the repository cannot be read. Raises TasError also if no file exists, unless ``allow_empty``:
+    most likely the command runs in the wrong folder, and must not report success.
     """
     root = find_root(directory)
     if not by_file:
@@ -325,7 +325,7 @@ def found_beside(
 
 @contextmanager
 def _tidied_when_ended() -> Iterator[None]:
-    """Within the block, lets a signal that ends the program first remove its temporary folder."""
+    """Makes a signal that ends the program remove the temporary folder first, while the block runs."""
     signals = [number for number in (signal.SIGTERM, getattr(signal, "SIGHUP", None)) if number is not None]
     is_main = threading.current_thread() is threading.main_thread()  # no other thread may ask for signals
     ours = [number for number in signals if is_main and signal.getsignal(number) is signal.SIG_DFL]

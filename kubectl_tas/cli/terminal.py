@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 DELAY = 1.0
 """Seconds of work before a bar appears."""
 STEPS = 100
-"""How often a bar is drawn at most."""
+"""The most times that a bar is drawn."""
 _AT_ONCE = 1000
-"""How many parts of a text are printed at once."""
+"""Parts of a text that are printed together."""
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """The environment variable in which GitHub names the file for the summary of a step."""
 UNREAD = "kubectl_tas.unread"
@@ -180,7 +180,7 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def waiting(label: str) -> Iterator[None]:
-    """Shows a label for work without counted steps, and at the end the duration, under the same conditions."""
+    """Shows a label, and at the end the duration, for work without counted steps; under the conditions of a bar."""
     if not sys.stderr.isatty():
         yield
         return

@@ -49,7 +49,7 @@ MAX_SECONDS = 30.0
 limit is for work that takes longer than its steps suggest.
 """
 WATCHED = 2_000
-"""How many steps pass between two checks of the clock; a shorter expansion never checks the clock."""
+"""Steps between two checks of the clock; a shorter expansion never checks the clock."""
 MAX_MADE = 8 * 1024 * 1024
 """The most characters, and items of lists times ``ITEM``, that all expansions of one file make."""
 MAX_NESTING = 60
@@ -61,9 +61,9 @@ MAX_NUMBER = 2**63
 ITEM = 16
 """The cost of an item of a list, in characters: about the memory of the item."""
 LOOKED_AT = 64
-"""How many characters are read in one step."""
+"""Characters that are read in one step."""
 COMPARED = 1024
-"""How many characters of two texts are compared in one step."""
+"""Characters of two texts that are compared in one step."""
 _NAMED = 20
 """The most values that a message lists."""
 _SHOWN = 100

@@ -1,4 +1,4 @@
-"""The filters, tests and methods available to templates, as in Jinja and Python, each with its cost."""
+"""Provides the filters, tests and methods available to templates, as in Jinja and Python, each with its cost."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ Path = tuple[str | int, ...]
 
 
 def _path(attribute: Any) -> Path:
-    """Returns the parts of ``a.b.0``, or none for None. Raises Refusal if there are too many."""
+    """Returns the parts of ``a.b.0``, or no part for None. Raises Refusal if there are too many."""
     if attribute is None:
         return ()
     if not isinstance(attribute, (str, int)):

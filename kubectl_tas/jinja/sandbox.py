@@ -1,4 +1,4 @@
-"""Interprets Jinja's syntax tree with values, and returns the text; the template can reach nothing but these values.
+"""Interprets Jinja's syntax tree with values, and returns the text; a template can reach nothing but these values.
 
 Jinja only parses the template; it compiles and runs nothing. A function below evaluates each node on plain values and
 counts it. So a template cannot reach Python, a file or a clock, and cannot run or grow without end. Features that
@@ -116,7 +116,7 @@ class _Run:
         self.pieces: list[Piece] = []
         self.line = 1
         self.printed = 0
-        """The id() of the node that is being printed; 0 for none."""
+        """The id() of the node that is being printed; 0 if no node is."""
         self._budget = budget
         self._depth = 0
         self._callers: dict[int, bool] = {}

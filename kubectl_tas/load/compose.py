@@ -178,8 +178,8 @@ def _json(text: str) -> list[Root]:
     """Returns the root nodes of JSON, in which two surrogate escapes may stand for one character.
 
     One escape behind an escaped line break replaces both. The line break means nothing and keeps the length, so that
-    all marks stay correct. A key must be on one line, so a key gets no line break. Then the marks behind each such
-    character of the file are two characters too far to the left.
+    all marks stay correct. A key must be on one line. If a key has such a character, no line break is added, and each
+    such character shifts all later marks two characters to the left.
     """
     try:
         return _composed(_PAIR.sub(lambda pair: f"{pair[1]}\\\n{_escape(pair)}", text))
@@ -224,7 +224,7 @@ def _lenient(text: str) -> list[Root]:
 
 
 def _from_events(text: str, stand_in: str) -> Iterator[Root]:
-    """Returns the root nodes built from libyaml's events; ``stand_in`` stands for a colon."""
+    """Returns the root nodes built from libyaml's events; ``stand_in`` replaces colons."""
     builder = _Builder(_ruamel_yaml.CParser(text), stand_in)
     event = builder.next()
     roots = []

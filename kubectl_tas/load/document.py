@@ -1,7 +1,7 @@
 """Parses YAML text into plain data with positions.
 
-The module composes the text into nodes and looks a position up in the nodes only when a caller asks. It drops the nodes
-of texts read long ago and composes them again if needed.
+The module composes the text into nodes and looks a position up in the nodes only when a caller asks. The module drops
+the nodes of texts read long ago, and composes them again if needed.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ YAML_DEPTH = Rule(
 
 
 _BARE_TAG = late_pattern(r"(?:&[^\s,\[\]{}]+\s+)?!(?=[\s,\[\]{}]|\Z)")
-"""A '!' alone, which libyaml skips and kubectl does not. Such a '!' is a tag if a node begins with it."""
+"""A '!' alone, which libyaml skips and kubectl does not. Such a '!' is a tag if a node begins with the '!'."""
 MANY_KEYS = 64
 """The size above which a mapping's keys are looked up in a table."""
 RECENT = 4
-"""How many texts keep their nodes. Nodes need four times the memory of the data; this many fit into a CPU cache."""
+"""The number of texts that keep their nodes. Nodes need four times the memory of the data; so few fit a CPU cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class Document:
         return _child(node, step)
 
     def scalar_at(self, index: int) -> ScalarSpan | None:
-        """Returns the value or key that contains a character of the file, from 0; None if no scalar does."""
+        """Returns the value or key that contains the character at ``index`` of the file; None if no scalar does."""
         waiting, seen = [self._node], set[int]()
         while waiting:
             node = waiting.pop()
@@ -180,7 +180,9 @@ class Document:
         return None
 
     def path_around(self, index: int) -> KeyPath | None:
-        """Returns the path of the scalar or key that contains or ends at a character of the file; None if none does."""
+        """Returns the path of the scalar that contains or ends at ``index``; None if there is no such scalar. A key has
+        the path of its value.
+        """
         node: Any = self._node
         path: KeyPath = ()
         while type(node) is not ScalarNode:
@@ -327,7 +329,7 @@ MARKER = late_pattern(r"^(?:---|\.\.\.)(?:[ \t]*\r?\n|(?=[ \t])|\Z)", re.MULTILI
 """The line before or behind a document. libyaml reads no such line within a document."""
 _LINE_BREAK = late_pattern(r"\r\n|\r|\n")
 _AROUND = 240
-"""How many characters of a line a Location keeps on either side, since a file may be a single line."""
+"""Characters of a line that a Location keeps on either side, since a file may be a single line."""
 
 
 class Lines:
@@ -376,7 +378,7 @@ class Lines:
         return self.at(start.index, None if end is None else end.index)
 
     def at(self, start: int, end: int | None = None) -> Location:
-        """Returns the place from one character to another, from 0; if on two lines, to the end of the first.
+        """Returns the place from one character to another, from 0; if on two lines, only to the end of the first.
 
         Counts lines itself: YAML parsers also end a line at characters where no editor does.
         """

@@ -49,9 +49,9 @@ MAX_TOKENS = 30_000
 EACH = 50
 """Steps charged for each workflow that a template makes after its first, besides the steps of the tags."""
 PARSED = 8
-"""How many characters of expanded YAML cost one step. As many characters as the template has are free."""
+"""Characters of expanded YAML that cost one step. As many characters as the template has are free."""
 COPIED = 16
-"""How many copied values cost one step."""
+"""Copied values that cost one step."""
 _BEGINS = ("variable_begin", "block_begin", "comment_begin", "raw_begin")
 _ENDS = ("variable_end", "block_end", "comment_end", "raw_end")
 
@@ -362,7 +362,7 @@ class WorkflowTemplate:
         return "Compare Jinja's docs. Text that is no template belongs between {% raw %} and {% endraw %}."
 
     def _refused(self, refusal: Refusal) -> Diagnostic:
-        """Returns the finding for a refusal, at the tag that did not print, else at the first tag of its line."""
+        """Returns the finding for a refusal, at the tag that did not print, else the line's first tag or the line."""
         span = self._rows[min(max(refusal.line, 1), len(self._rows)) - 1].words
         first = next((tag for tag in self._tags if span.start <= tag.start < span.end), span)
         tag = self._places.get(refusal.node, first)

@@ -1,4 +1,4 @@
-"""Reads a ResourceList, the input of a KRM function: its configuration and its items, some of which are documents.
+"""Reads a ResourceList, the input of a KRM function: its configuration, and items that may be documents.
 
 Rendered objects become items of the output. The format is config.kubernetes.io/v1 of kustomize's KRM Functions
 Specification.
@@ -109,7 +109,7 @@ def is_document(item: Mapping[str, Any]) -> bool:
 
 
 def annotation(item: Mapping[str, Any], name: str) -> str | None:
-    """Returns the ``path`` or ``index`` that the caller of the function set for an item; None if absent or not text."""
+    """Returns the ``path`` or ``index`` that kustomize or kpt set for an item; None if absent or not text."""
     annotations = item["metadata"].get("annotations")
     said = (annotations.get(prefix + name) for prefix in PLACES) if isinstance(annotations, dict) else ()
     return next((value for value in said if isinstance(value, str)), None)

@@ -247,7 +247,7 @@ class Git:
 
 
 def _own_config(tree: WorkTree, settings: Mapping[str, str]) -> str:
-    """Returns the configuration for the temporary repository. Raises TasError if git could not read all with it."""
+    """Returns the configuration for the temporary repository. Raises TasError for unknown settings."""
     refused = f"{tree.top} is in no git repository that can be read:"
     version = settings.get("core.repositoryformatversion", "0")
     if version not in ("0", "1"):

@@ -42,14 +42,14 @@ MAX_SHOWN = 5
 _MOST = 1000
 """The most files that are opened, and the most names that are checked outside the sources."""
 _DEPTH = 3
-"""How many nested folders are searched outside the sources."""
+"""Nested folders that are searched outside the sources."""
 _OF_OTHERS = frozenset({"Chart.yaml", "kustomization.yaml", "kustomization.yml", "Kustomization", CONFIG_FILE})
 """Files whose presence means that another tool, or another repository of this tool, reads the folder."""
 _OF_CHARTS = frozenset({"charts", "templates"})
 _SHOWN_ONLY = frozenset({"doc", "docs", "example", "examples", "templates", "test", "testdata", "tests"})
 """Folders that hold such files without using them."""
 _HEAD = 4096
-"""How many bytes of each file are checked."""
+"""Bytes of each file that are checked."""
 _OURS = late_pattern(rb"""^["']?workflow["']?[ \t]*:|^["']?apiVersion["']?[ \t]*:[ \t]*["']?tas/v1""", re.MULTILINE)
 _POOL = late_pattern(rb"""^[ \t]+["']?pool["']?[ \t]*:""", re.MULTILINE)
 _LABEL = late_pattern(rb"""kubectl-tas/pool["']?[ \t]*:""")

@@ -1,5 +1,5 @@
-"""Loads the repository that a source declares, with a finding for everything wrong in its documents. Reads the files
-that tasks name as localpath too, so that compiling reads nothing.
+"""Loads the repository that a source declares, with a finding for each problem in its documents. Reads the files that
+tasks name as localpath too, so that compiling reads nothing.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Loaded:
     repository: Repository
     diagnostics: tuple[Diagnostic, ...]
     complete: bool
-    """False if a document could not be read, so that an undefined name may be defined in that document."""
+    """False if a document could not be read. A name that seems undefined may be defined in that document."""
     refused: tuple[str, ...] = ()
     """Problems with the template settings from the command line."""
 
@@ -82,8 +82,8 @@ def config_of(source: Source) -> ConfigSpec:
 
 
 def load_work(raw: RawFile, config: ConfigSpec) -> Loaded | None:
-    """Returns the declarations of one file, with no other knowledge than the kinds that the Config adds. Returns None
-    if the file is a template, or names other files.
+    """Returns the declarations of one file, judged with no other knowledge than the kinds that the Config adds. Returns
+    None if the file is a template, or names other files.
     """
     loader = _Loader(MemorySource({}), (), config)
     if not loader.read_file(raw, expand=False) or any(map(has_local_files, loader.found["Workflow"])):

@@ -1,4 +1,6 @@
-"""Recognises OSMO's files by content: workflow templates, and the configuration that ``osmo config show`` prints."""
+"""Recognises OSMO's files by content: workflow templates, and OSMO's configuration. The configuration is the output of
+``osmo config show``, or files of OSMO's service.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,7 @@ _OWN_FIELDS: tuple[tuple[str, frozenset[str]], ...] = (
     ("SERVICE", frozenset({"service_base_url", "service_auth", "cli_config", "max_pod_restart_limit"})),
     ("DATASET", frozenset({"buckets", "default_bucket"})),
 )
-"""Fields that identify a kind: no kind below in this list has such a field."""
+"""Fields that identify a kind. Kinds are tried in this order, and no later kind has such a field."""
 _POD = frozenset({"apiVersion", "kind", "metadata", "spec"})
 
 

@@ -1,7 +1,7 @@
 """Guesses the declarations, branches and tags of a repository, for completion.
 
-Completion has no time to parse or to start git, so this module scans the text of files, and imports only a little of
-the standard library. It misses unusual layouts; no finding and no manifest depends on that.
+Completion has no time to parse or to start git. So this module scans the text of files, and imports only a little of
+the standard library. The module misses unusual layouts; no finding and no manifest depends on the guesses.
 """
 
 from __future__ import annotations

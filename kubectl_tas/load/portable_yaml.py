@@ -1,6 +1,6 @@
 """Tells whether every YAML reader gets the same data from the text of a document.
 
-kubectl reads YAML 1.1 in its own way; other tools read 1.2. If they disagree about a text, the tool writes the data
+kubectl reads YAML 1.1 in its own way; other tools read 1.2. If readers disagree about a text, the tool writes the data
 anew instead of copying the text.
 """
 

@@ -194,8 +194,8 @@ _NUMBER_LIKE = late_pattern(
     r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([t \t].*)?",
     re.IGNORECASE | re.DOTALL,
 )
-"""Texts that some reader takes for a number (of base 2, 8, 10, 16 or 60), a date or a time. The caller removes
-underscores first, because kubectl ignores underscores anywhere in a number.
+"""Texts that some reader takes for a number (of base 2, 8, 10, 16 or 60), a date or a time, once underscores are
+removed. kubectl ignores underscores anywhere.
 """
 
 

@@ -1,4 +1,4 @@
-"""Finds documents with effect on others, such as quotas, that lie outside the folders allowed to hold them."""
+"""Finds documents that decide for others, such as on quotas, and lie outside the folders that may hold them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def outside(repository: Repository, folders: Collection[str]) -> Iterator[Outside]:
-    """Yields the documents with effect on others that lie in none of these folders."""
+    """Yields the documents that decide for others and lie in none of these folders."""
     if not repository.has_folders or "." in folders:
         return
     files, below = {CONFIG_FILE, *folders}, tuple(f"{folder}/" for folder in folders)

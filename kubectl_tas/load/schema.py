@@ -1,7 +1,7 @@
 """Converts a document's data to its frozen model, or finds every violation of its JSON Schema.
 
-The models accept valid data at once. jsonschema checks only data that a model refuses or that have empty values, and
-its findings become readable messages. A List of Kubernetes is split into its items first.
+The models accept valid data immediately. jsonschema checks only data that a model refuses or that contain empty values.
+Its findings become readable messages. A List of Kubernetes is split into its items first.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ MAX_LISTED = 20
 YAML_1_1 = ("yes", "no", "on", "off")
 """Words that YAML 1.1 reads as true or false."""
 CALLED_OTHERWISE = {"clusterTopologyName": "topologyName"}
-"""Field names that appear only in documentation: Grove's v1alpha1 has topologyName alone."""
+"""Field names that appear only in documentation, with the real name: Grove's v1alpha1 has topologyName alone."""
 _NO_KIND = "An OSMO workflow is told by its root key workflow, and has neither apiVersion nor kind; remove it."
 MEANT = {
     ("workflow", "apiVersion"): _NO_KIND,

@@ -81,7 +81,7 @@ class Source(Protocol):
 
 
 class OverlaySource:
-    """Another source with some files replaced, added or (None) removed, and without the folders in ``gone``."""
+    """Another source as planned: with files replaced, added or (None) removed, and without the folders ``gone``."""
 
     def __init__(self, base: Source, files: Mapping[str, bytes | None], gone: Collection[str] = ()) -> None:
         self._base = base

@@ -34,7 +34,7 @@ _QUOTES = {"'": "'", '"': '"'}
 Value = str | int | bool | Mapping[str, "Value"] | Sequence["Value"] | None
 """A value to write: a scalar, or a mapping or list of values. None removes the key."""
 FIRST = ""
-"""In place of the key to add behind: add before all other keys."""
+"""The value of ``after`` that means: add before all other keys."""
 
 
 class Renamed(NamedTuple):
@@ -145,10 +145,10 @@ def sent_elsewhere(
     priority: str | None,
     is_meant: Callable[[str, str], bool] = lambda _kind, _name: True,
 ) -> bytes:
-    """Returns a file with another pool and priority in its workflows, workloads and PodCliqueSets; None keeps one.
+    """Returns a file with another ``pool`` and ``priority`` in its workflows, workloads and PodCliqueSets.
 
-    Changes only items for which ``is_meant`` accepts kind and name. Returns a file that is not text unchanged. Raises
-    TasError like ``set_value``.
+    A value of None changes nothing. Changes only items for which ``is_meant`` accepts kind and name. Returns a file
+    that is not text unchanged. Raises TasError like ``set_value``.
     """
     text, problem = decode(path, content)
     if problem is not None or (pool is None and priority is None):
@@ -387,7 +387,7 @@ class _Editor:
         return len(lead) - 1 if lead.endswith("?") else int(mark.column)
 
     def _top(self, node: Any) -> int | None:
-        """Returns the start of the first line of a block mapping, with the comments above; None within a line."""
+        """Returns where the lines of a block mapping start, with comments above; None if it starts within a line."""
         mark = node.value[0][0].start_mark
         place = int(mark.index) - int(mark.column)
         if self._text[place : place + self._column(node)].strip():

@@ -55,7 +55,7 @@ class Store:
         self._most = most
         self._today = int(time.time()) // _DAY
         self._used: list[bytes] = []
-        """The keys that were read, and not yet today."""
+        """Keys of entries that were read now and are not yet marked as used today."""
         self._open: sqlite3.Connection | None = None
         self._is_tried = False
 

@@ -27,7 +27,7 @@ BUILT_ON = (
 )
 """The packages that affect the outcome of a file, besides the tool itself."""
 CONTEXTS = 4
-"""How many contexts of a file are kept: enough for a few branches."""
+"""Contexts that are kept for each file: enough for a few branches."""
 
 
 class Outcomes:

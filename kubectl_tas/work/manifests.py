@@ -1,4 +1,4 @@
-"""The manifests of a file that was compiled by itself: the data kept of each, and their texts."""
+"""Keeps the manifests of files that were compiled by themselves: data about each, and their texts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Object(NamedTuple):
     source: str
     """The file that the manifest is compiled from."""
     at: int
-    """Where the manifest's text begins among the texts of the source file, in bytes."""
+    """The start of the manifest's text among the texts of the source file, in bytes."""
     size: int
     """The size of the text in bytes."""
 

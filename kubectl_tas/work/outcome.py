@@ -58,7 +58,7 @@ class Outcome:
     """Whether the file declares something that work depends on."""
     findings: Plain = field(default_factory=list)
     sent: Plain = field(default_factory=list)
-    """The work that the file sends to queues, each behind its pool, its subpool and its place."""
+    """The work that the file sends to queues, each behind its pool, its subpool and the place that names these."""
     claims: Plain = field(default_factory=list)
     """Names that no other file may have or use. A file is judged together with any other file that does."""
     uses: Plain = field(default_factory=list)
@@ -182,7 +182,7 @@ def _is_alone(fleet: Fleet) -> bool:
 
 
 def _annotates(workload: AnyWorkload, key: str) -> bool:
-    """Whether a workload or any of its pods has an annotation that names something another file may declare."""
+    """Whether a workload or any of its pods has the annotation ``key``, which names something of another file."""
     templates = (item.template for item in workload.pod_sets)
     every = (workload.metadata.annotations, *(item.metadata.annotations for item in templates if item is not None))
     return any(key in annotations for annotations in every)
@@ -226,7 +226,7 @@ def _scaled(fleet: Fleet) -> Iterator[tuple[FleetCompanion, str, object]]:
 
 
 def _config_maps(data: object) -> Iterator[object]:
-    """Yields the names of ConfigMaps whose variables all go to containers, anywhere in a document."""
+    """Yields the names of ConfigMaps from which containers take all variables, anywhere in a document."""
     waiting: list[Any] = [data]
     while waiting:
         value = waiting.pop()

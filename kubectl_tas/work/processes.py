@@ -33,11 +33,11 @@ _HEAD = struct.Struct("<IQI")
 _FAILED = 2**32 - 1
 """A size that means: the process raised an exception."""
 _FIRST = 4
-"""How many files the first process does alone; the others inherit objects made once, such as validators."""
+"""Files that the first process does alone; the others inherit objects made once, such as validators."""
 _COLLECT = 250
-"""How many files a process does between garbage collections."""
+"""Files that a process does between garbage collections."""
 _READ = 64 * 1024
-"""How many bytes a pipe holds."""
+"""Bytes that a pipe holds."""
 
 
 class Spool:
@@ -175,7 +175,7 @@ class _Worker:
 
     pid: int
     pipe: int
-    """The pipe from which this process reads the other's results."""
+    """The pipe from which this process reads the results of the other."""
     work: Sequence[RawFile]
     spool: Spool | None
     _unread: bytearray = field(default_factory=bytearray)
@@ -235,7 +235,7 @@ def _start(work: Sequence[RawFile], shared: Shared, others: Sequence[int], *, re
 
 
 def _run(work: Sequence[RawFile], shared: Shared, spool: Spool | None, pipe: int) -> NoReturn:
-    """Runs in the other process until its end; flushes and tidies nothing that belongs to this process."""
+    """Does the work of the other process and ends it, without flushing or tidying anything of this process."""
     code = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asked for it ends it

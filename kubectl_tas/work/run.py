@@ -1,8 +1,8 @@
 """Judges a whole repository: each file by itself, and finally everything that concerns several files.
 
 Files that declare what others share are read first. Every other file gives an outcome (work.outcome). Files that only
-make sense together, or that claim the same name, are judged together. They form a small repository, which knows all
-other files by their summaries.
+make sense together, or that claim the same name, are judged together. Such files form a small repository, which knows
+all other files by their summaries.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Effort:
-    """How to do the work; no setting here changes a byte of the result."""
+    """Settings for doing the work; no setting changes a byte of the result."""
 
     processes: int | None = None
     """The number of processes; None chooses as many as pay off."""

@@ -34,7 +34,7 @@ FOLDER, FILE = "folder", "file"
 """The kinds of questions to a source."""
 Answers = dict[str, dict[str, bool | str]]
 _PART = 20_000
-"""How many files one entry describes."""
+"""Files that one entry describes."""
 
 
 @dataclass(frozen=True)
