@@ -179,7 +179,7 @@ def total(parts: Iterable[Amounts]) -> Amounts:
 
 
 def summed(numbers: Iterable[float]) -> float:
-    """Adds numbers one after another, as Go does. Python's ``sum`` rounds like that only in 3.11."""
+    """Adds numbers one after another, as Go does. Python's ``sum`` rounds like that only up to 3.11."""
     return reduce(operator.add, numbers, 0.0)
 
 
