@@ -1,4 +1,4 @@
-"""Passwords, tokens and private keys: how a text shows that it is one, and a text in which none is shown."""
+"""Recognises passwords, tokens and private keys in texts, and hides them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MARKS = (
     *("AKIA", "ASIA", "hf_", "ghp_", "gho_", "ghr_", "ghs_", "ghu_", "github_pat_", "glpat-", "gldt-", "glrt-"),
     *("sk-", "nvapi-", "xox", "AIza", "PRIVATE KEY"),
 )
-"""One of them is in each text of such a shape: looking for it is cheap."""
+"""Marks of secrets. Every text of a known shape contains one of them, and searching for marks is cheap."""
 _NAMES = late_pattern(
     r"(?:^|_)(?:PASSWORD|PASSWD|PASSPHRASE|PRIVATE_KEY|SECRET_KEY|SECRET_ACCESS_KEY|API_?KEY|API_?TOKEN|ACCESS_TOKEN"
     r"|AUTH_TOKEN|SESSION_TOKEN|BEARER_TOKEN|REFRESH_TOKEN|CLIENT_SECRET|WEBHOOK_SECRET"
@@ -41,25 +41,25 @@ _NAMES = late_pattern(
 )
 """Names of variables that hold secrets."""
 _LEAST = 8
-"""Characters of a value that is taken for a secret by its name."""
+"""The fewest characters of a value that counts as a secret because of its name."""
 _HARMLESS = late_pattern(
     r"[./~]|[a-z]+://|true$|false$|none$|null$|[0-9]+$|x+$|\*+$|.*(?:change-?_?me|example|placeholder|dummy|redacted"
     r"|replace|your[-_]|to-?do|<.*>|\$[({A-Za-z]|\{\{|%\(|\s)",
     re.IGNORECASE | re.DOTALL,
 )
-"""Values that are none: paths, addresses, switches, numbers, words that stand for a secret, references, sentences."""
+"""Values that are not secrets: paths, addresses, switches, numbers, placeholders, references and sentences."""
 _NAMED = r"""[A-Za-z][A-Za-z0-9_.-]{0,100}"""
 _PAIR = late_pattern(
     rf"""(?<![A-Za-z0-9_.-])(?:name["']?\s*:\s*["']?)?(?P<name>{_NAMED})["']?(?:\s*[:=]|\s*,\s*["']?value["']?\s*:)\s*"""
     r"""(?:"(?P<double>[^"]*)|'(?P<single>[^']*)|(?P<plain>[^\s"']+))"""
 )
-"""A name and what it stands for, on one line."""
+"""A name and its value, on one line."""
 _NAME = late_pattern(rf"""[-+ ]*["']?name["']?\s*:\s*["']?({_NAMED})""")
 _VALUE = late_pattern(r"""[-+ ]*["']?value["']?\s*:\s*["']?([^\s"']+)""")
 
 
 def kind_of(name: object, value: object) -> str:
-    """What a variable holds that nobody may read; empty where that is nothing."""
+    """Returns the kind of secret that a variable holds; '' if none."""
     if not isinstance(value, str) or len(value) < _LEAST:
         return ""
     if kind := shape_of(value):
@@ -69,7 +69,7 @@ def kind_of(name: object, value: object) -> str:
 
 
 def shape_of(text: object) -> str:
-    """The same of any text, by its shape alone."""
+    """Returns the kind of secret that a text is, by its shape alone; '' if none."""
     if not isinstance(text, str) or not is_marked(text):
         return ""
     found = next((found for found in _SHAPES.finditer(text) if "EXAMPLE" not in found[0]), None)
@@ -77,19 +77,19 @@ def shape_of(text: object) -> str:
 
 
 def is_marked(text: str) -> bool:
-    """Whether a text may have a secret of a known shape: to look for that is cheap."""
+    """Whether a text may contain a secret of a known shape; a cheap test."""
     return any(mark in text for mark in MARKS)
 
 
 def hidden(line: str) -> str:
-    """A line of a file in which stars stand for what is a secret by its shape, or by the name before it."""
+    """Returns a line of a file with stars for each value that is a secret by its shape, or by the name before it."""
     if is_marked(line):
         line = _SHAPES.sub(lambda found: found[0] if "EXAMPLE" in found[0] or found["private"] else _stars(found), line)
     return _PAIR.sub(_without_value, line)
 
 
 def hidden_lines(lines: Iterable[str]) -> Iterator[str]:
-    """The same of lines that follow one another: a variable and its value, or a key, may have several."""
+    """Yields successive lines with secrets hidden; a variable and its value, or a key, may span several lines."""
     name, is_key = "", False
     for line in lines:
         is_key = is_key and "-----END" not in line

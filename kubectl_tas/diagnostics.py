@@ -1,4 +1,4 @@
-"""Findings about the input: one type, one sort order, for every stage that finds something."""
+"""Defines findings about the input, with one type and one sort order for all checks."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from operator import attrgetter
 from kubectl_tas.records import dataclass
 
 MAX_TEXT = 4000
-"""Characters of a message or a hint that are kept."""
+"""The most characters of a message or a hint."""
 _MARKS = (
     *("PASS", "SECRET", "TOKEN", "PRIVATE", "_KEY", "API"),
     *("AKIA", "ASIA", "HF_", "GHP_", "GHO_", "GHR_", "GHS_", "GHU_", "GITHUB_PAT_", "GLPAT-", "GLDT-", "GLRT-"),
     *("SK-", "NVAPI-", "XOX", "AIZA"),
 )
-"""One of them is in each line that holds a secret as ``credentials`` knows it; case aside."""
+"""Marks of secrets, in upper case. Every line with a secret that ``credentials`` recognises contains one of them."""
 
 
 class Severity(Enum):
-    """How bad a finding is; only errors (and, with ``--strict``, warnings) fail a run."""
+    """The severity of a finding. Only errors (and, with ``--strict``, warnings) fail a run."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -29,33 +29,33 @@ class Severity(Enum):
 
 
 class Waiving(Enum):
-    """Who may make a rule milder, or put it off."""
+    """The people who may lower the severity of a rule, or turn the rule off."""
 
     NOBODY = "nobody"
-    """What it finds cannot be rendered, or would be refused by a cluster."""
+    """The rule's findings cannot be rendered, or a cluster would refuse them."""
     CONFIG = "the Config"
-    """It protects others: their quotas, their work, the way in. With ``--base`` the Config of the base decides."""
+    """The rule protects others: their quotas, work and access. With ``--base``, the Config of the base decides."""
     ANYBODY = "the Config, or a comment"
-    """It protects the one who wrote what it finds."""
+    """The rule protects the author of the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One thing that can be wrong, declared beside the code that finds it."""
+    """One possible problem, declared next to the code that finds it."""
 
     code: str
-    """Kebab-case identifier, stable across releases."""
+    """The identifier in kebab-case, stable across releases."""
     severity: Severity
     summary: str
-    """One line: when the rule fires."""
+    """One line: the condition that the rule reports."""
     rationale: str
-    """Why it matters in the cluster, and how the input is mended."""
+    """The consequence in the cluster, and how to correct the input."""
     protects: Waiving | None = None
-    """None: nobody may change an error, anybody what is less."""
+    """None: nobody may change an error, and anybody may change a milder rule."""
 
     @property
     def waiving(self) -> Waiving:
-        """Who may change it."""
+        """The people who may change the rule."""
         return self.protects or (Waiving.NOBODY if self.severity is Severity.ERROR else Waiving.ANYBODY)
 
 
@@ -64,17 +64,17 @@ class Location:
     """A place in an input file, or the file as a whole."""
 
     path: str
-    """Relative to the repository root, with forward slashes."""
+    """The path relative to the repository root, with forward slashes."""
     line: int = 0
-    """1-based; 0: the file as a whole."""
+    """The line, from 1; 0 for the file as a whole."""
     column: int = 0
-    """1-based, in characters; 0: the file as a whole."""
+    """The column in characters, from 1; 0 for the file as a whole."""
     source: str = field(default="", compare=False, repr=False)
-    """The text of the line around that place, for the caret."""
+    """The text of the line around the place, for the caret."""
     length: int = field(default=1, compare=False, repr=False)
-    """Characters to underline on that line."""
+    """The number of characters to underline on the line."""
     source_column: int = field(default=1, compare=False, repr=False)
-    """The column that ``source`` begins at."""
+    """The column at which ``source`` begins."""
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}:{self.column}" if self.line else self.path
@@ -88,25 +88,25 @@ class Related:
     location: Location | None
 
     def __post_init__(self) -> None:
-        """Cuts a message that is too long to be read."""
+        """Cuts a message that is too long to read."""
         object.__setattr__(self, "message", _cut(self.message))
 
 
 def _cut(text: str) -> str:
-    """A text that can be read: a name in it may have megabytes, and there may be many findings."""
+    """Shortens a text that is too long to read: a name may have megabytes, and findings may be many."""
     return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}..."
 
 
 class Suggestion(str):
-    """A hint that says what to write instead: its text for people, and the two words for programs."""
+    """A hint that suggests a replacement: its text for people, and two words for programs."""
 
     written: str
-    """What stands there, without quotes."""
+    """The text in the file, without quotes."""
     meant: str
-    """What should."""
+    """The suggested text."""
 
     def __new__(cls, text: str, written: str, meant: str) -> Suggestion:
-        """The hint ``text``, which names ``meant``."""
+        """Makes the hint ``text``, which suggests ``meant``."""
         found = super().__new__(cls, text)
         found.written, found.meant = written, meant
         return found
@@ -114,7 +114,7 @@ class Suggestion(str):
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One finding. ``location`` is None where no place in a file is known."""
+    """One finding. ``location`` is None if no place in a file is known."""
 
     rule: Rule
     message: str
@@ -122,14 +122,14 @@ class Diagnostic:
     related: tuple[Related, ...] = ()
     hint: str = ""
     level: Severity | None = None
-    """How bad the Config calls it, or the rule in this case; None: as its rule does."""
+    """The severity set by the Config or for this case; None for the severity of the rule."""
     waiver: Location | None = None
-    """The comment that waives it."""
+    """The comment that waives the finding."""
     cause: Location | None = None
-    """What it contradicts, where many documents may contradict it: findings with one cause are shown as one."""
+    """The place that several documents may contradict; findings with the same cause are shown as one."""
 
     def __post_init__(self) -> None:
-        """Cuts what is too long to be read, and hides secrets."""
+        """Cuts texts that are too long to read, and hides secrets."""
         for name in ("message", "hint"):
             object.__setattr__(self, name, _cut(getattr(self, name)))
         place, said = self.location, f"{self.message}{self.hint}{self.location.source if self.location else ''}".upper()
@@ -144,23 +144,23 @@ class Diagnostic:
 
     @property
     def severity(self) -> Severity:
-        """How bad it is here."""
+        """The severity of this finding."""
         return self.level or self.rule.severity
 
     @property
     def fix(self) -> Suggestion | None:
-        """What to write at ``location`` instead, where the hint is sure of it."""
+        """The replacement for the text at ``location``, if the hint is sure."""
         return self.hint if isinstance(self.hint, Suggestion) else None
 
     @property
     def places(self) -> tuple[Location, ...]:
-        """Where it stands, and the other places that belong to it."""
+        """The location and the related places."""
         found = (self.location, *(item.location for item in self.related))
         return tuple(place for place in found if place is not None)
 
     @cached_property
     def sort_key(self) -> tuple[str, int, int, str, str]:
-        """Path, line, column, rule, message; findings without a place come first."""
+        """The key of the sort order: path, line, column, rule, message. Findings without a place come first."""
         place = self.location
         if place is None:
             return ("", 0, 0, self.rule.code, self.message)
@@ -168,7 +168,7 @@ class Diagnostic:
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """All findings of a run, each once, in the one sort order."""
+    """Returns all findings of a run, each once, in the sort order."""
     return tuple(sorted(dict.fromkeys(diagnostics), key=attrgetter("sort_key")))
 
 

@@ -1,4 +1,4 @@
-"""Durations as Go writes them, such as 1h30m: the text of one in, nanoseconds out, and back.
+"""Converts durations as Go writes them, such as 1h30m, to nanoseconds and back.
 
 Source: Go's package time, ParseDuration and Duration.String.
 """
@@ -26,8 +26,8 @@ _SAID = late_pattern(r"([0-9]{1,15})(?:\.([0-9]{1,9}))?[\s_-]*([a-z]+)[\s,]*", r
 
 
 def in_unit_of(field: str, text: str) -> int | None:
-    """The number that a field wants whose name says its unit, as activeDeadlineSeconds does, where people write a time
-    such as 4h or 10 minutes: 14400, or 600, rounded up. None where the name says no unit, or the text no time.
+    """Returns a time such as 4h or 10 minutes in the unit that the name of a field implies, rounded up. For
+    activeDeadlineSeconds, 4h is 14400. Returns None if the name implies no unit, or the text is not a time.
     """
     unit = _FIELD.search(field)
     place, total, written = 0, 0, text.strip()
@@ -42,7 +42,7 @@ def in_unit_of(field: str, text: str) -> int | None:
 
 
 def parse(text: str) -> int | None:
-    """Nanoseconds, negative ones too; None where Go refuses the text."""
+    """Returns the nanoseconds of a duration, which may be negative; None if Go refuses the text."""
     sign, rest = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
     if rest == "0":
         return 0
@@ -58,7 +58,7 @@ def parse(text: str) -> int | None:
 
 
 def text(nanoseconds: int) -> str:
-    """As Go prints it: 1h30m0s, 1.5s, 100ms."""
+    """Returns a duration as Go prints it: 1h30m0s, 1.5s, 100ms."""
     sign, rest = ("-", -nanoseconds) if nanoseconds < 0 else ("", nanoseconds)
     if rest == 0:
         return "0s"

@@ -1,4 +1,4 @@
-"""What a folder or file named from outside may be: by its spelling, and by what it is once links are followed."""
+"""Checks folders and files named by users, by their spelling and by their real path behind links."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.late import late_pattern
 
 MAX_NAME = 255
-"""Bytes in the name of a file or folder, on every file system in use."""
+"""The most bytes in the name of a file or folder, on every common file system."""
 MAX_FOLDER = 1024
-"""Bytes in a folder that the settings name: what is written below it still fits the 4096 of a path."""
+"""The most bytes in a folder of the settings, so that files below still fit into a path of 4096 bytes."""
 MAX_DEPTH = 64
-"""Folders within one another: to one that the settings name, and again below it."""
+"""The most nested folders: down to a folder of the settings, and again below that folder."""
 _SHOWN = 40
-"""Characters of each end of a deep path that are shown."""
+"""Characters at each end of a deep path that are shown."""
 _DRIVE = late_pattern(r"[A-Za-z]:")
 _SHORT = late_pattern(r"git~[0-9]+")
 
 
 def normal(folder: str) -> str:
-    """The one spelling of a folder: ``./a//b/`` is ``a/b``. A ``..`` stays: behind a link it is not what it seems."""
+    """Returns the normal spelling of a folder: ``./a//b/`` is ``a/b``. Keeps ``..``, since links change its meaning."""
     return PurePosixPath(folder).as_posix()
 
 
 def misspelled(folder: str) -> tuple[str, str] | None:
-    """Why a path names no folder below the root that may be used, and how to mend that; None: it does."""
+    """Returns why a path cannot name a folder below the root, and a hint; None if the path can."""
     path = PurePosixPath(folder)
     strange = "\\" in folder or not folder.isprintable() or folder.startswith("~") or _DRIVE.match(folder)
     if path.is_absolute() or ".." in path.parts or strange:
@@ -53,14 +53,12 @@ def misspelled(folder: str) -> tuple[str, str] | None:
 
 
 def is_hidden(folder: str) -> bool:
-    """Whether a folder, or one above it, is hidden: programs keep their settings there, such as ``.github``."""
+    """Whether a folder, or one above it, is hidden, such as ``.github``; programs keep settings in hidden folders."""
     return any(part.startswith(".") for part in PurePosixPath(folder).parts)
 
 
 def is_matched(path: str, patterns: Iterable[str]) -> bool:
-    """Whether a path has the form of a pattern, name by name: * stands for any characters of a name, and for none that
-    begins with a dot.
-    """
+    """Whether a path matches a pattern, name by name. A * matches any characters of a name without a leading dot."""
     names = path.split("/")
     for pattern in patterns:
         parts = pattern.split("/")
@@ -75,13 +73,13 @@ def _has_form(name: str, pattern: str) -> bool:
 
 
 def is_git(name: str) -> bool:
-    """Whether a name is git's own folder on some system: upper case, a dot or a stream behind it, its short name."""
+    """Whether some system takes a name for git's own folder: upper case, a final dot or stream, or the short name."""
     bare = name.partition(":")[0].rstrip(". ").lower()
     return bare == ".git" or _SHORT.fullmatch(bare) is not None
 
 
 def too_deep(path: str, most: int = MAX_DEPTH) -> TasError:
-    """What to raise for a folder that lies below more than ``most`` others. The middle of its path is left out."""
+    """Returns the error for a folder below more than ``most`` others, with the middle of its path left out."""
     shown = path if len(path) <= 2 * _SHOWN else f"{path[:_SHOWN]}...{path[-_SHOWN:]}"
     return TasError(f"{shown} lies too deep: at most {most} folders within one another are read", hint=MOVE)
 
@@ -90,10 +88,10 @@ MOVE = "Move it up, or elsewhere."
 
 
 def inside(root: Path, path: str, called: str = "") -> str:
-    """Where ``path`` really lies, relative to what ``root`` really is, with forward slashes.
+    """Returns the real path of ``path``, relative to the real ``root``, with forward slashes.
 
-    Raises TasError where that is outside of the repository or in a folder of git itself, whatever that is called.
-    Messages speak of ``called``, by default of the path.
+    Raises TasError if the real path is outside the repository, or in git's own folder under any name. Messages use
+    ``called`` instead of the path, if given.
     """
     real_root, real = os.path.realpath(root), os.path.realpath(root / path)
     if not is_below(real, real_root):
@@ -107,15 +105,15 @@ def inside(root: Path, path: str, called: str = "") -> str:
 
 
 def is_below(path: str, folder: str) -> bool:
-    """Whether a path is ``folder`` or lies below it; both are real."""
+    """Whether a path is ``folder`` or lies below it; both must be real paths."""
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
 def real_output(root: Path, output: str, sources: Sequence[str]) -> str:
-    """Where the output folder really lies, relative to what ``root`` really is.
+    """Returns the real path of the output folder, relative to the real ``root``.
 
-    Raises TasError where that is outside of the repository, all of it, in git's own folder, in a hidden folder, or
-    where it is or contains one of the folders ``sources`` that are read.
+    Raises TasError if the output folder is outside the repository, the repository itself, in git's own folder, or
+    hidden. Raises TasError also if the folder is one of the ``sources`` that are read, or contains one.
     """
     relative = inside(root, output, f"the output folder {output}")
     known = _identity(root / output)
@@ -134,25 +132,25 @@ _OTHER = "Remove the link, or choose another output folder in tas.yaml."
 
 
 def _folders(path: str) -> Iterator[str]:
-    """``a``, ``a/b`` and ``a/b/c`` for ``a/b/c``."""
+    """Returns ``a``, ``a/b`` and ``a/b/c`` for ``a/b/c``."""
     parts = [] if path == "." else path.split("/")
     return ("/".join(parts[: count + 1]) for count in range(len(parts)))
 
 
 def _holds_git(folder: str) -> bool:
-    """Whether a folder is what git calls a repository, so that git would take its configuration from there."""
+    """Whether git takes a folder for a repository, and so would read its configuration."""
     return all(os.path.lexists(f"{folder}/{name}") for name in ("HEAD", "objects", "refs"))
 
 
 def _identities(path: str, root: str) -> Iterable[tuple[int, int] | None]:
-    """What ``path`` and the folders above it are, up to ``root`` and without it."""
+    """Yields the identities of ``path`` and the folders above it, up to ``root`` but without it."""
     while path != root and is_below(path, root):
         yield _identity(path)
         path = os.path.dirname(path)  # noqa: PTH120 - a string that realpath made
 
 
 def _identity(path: str | Path) -> tuple[int, int] | None:
-    """The same for two paths only where they are one folder, also on a disk that does not tell cases apart."""
+    """Returns an identity that two paths share only if they are one folder, even if the disk ignores case."""
     try:
         status = os.stat(path)  # noqa: PTH116
     except OSError:  # absent, or not to be reached: no folder that could be another
@@ -171,7 +169,7 @@ _KINDS = (
 
 
 def read_all(number: int, size: int) -> bytes:
-    """The content of an open plain file, which had so many bytes: mostly with one call of the system."""
+    """Returns the content of an open plain file of a known size, mostly with one system call."""
     content = os.read(number, size + 1)
     if len(content) == size:
         return content
@@ -182,7 +180,7 @@ def read_all(number: int, size: int) -> bytes:
 
 
 def read_plain(path: str, most: int, *, hint: str) -> bytes:
-    """The content of a plain file of at most so many bytes. Raises TasError with the reason for anything else."""
+    """Returns the content of a plain file of at most ``most`` bytes. Raises TasError with the reason for any other."""
     try:
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except OSError as error:

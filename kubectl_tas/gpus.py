@@ -1,16 +1,16 @@
-"""The GPUs that a pod asks for: one definition, in Python for files, and in CEL for the policies of an API server.
+"""Counts the GPUs of a pod, in Python for files, and in CEL for admission policies of an API server.
 
-Follows KAI's scheduler (0.17: ``pod_info.go`` and ``gpu_resource_requirment.go``), which counts the same from 0.14 on.
+Follows KAI's scheduler (0.17: ``pod_info.go`` and ``gpu_resource_requirment.go``), which counts the same since 0.14.
 
-- Whole GPUs (``nvidia.com/gpu``, ``amd.com/gpu``) count one each, a MIG device as many as it has slices:
-  ``nvidia.com/mig-3g.20gb`` three.
-- Containers and sidecars (init containers with restartPolicy: Always) add up; any other init container runs beside
-  the sidecars that were started before it, and frees what it held. A container asks by its limits, or by its
-  requests where these are more, as does the pod itself by ``spec.resources``.
-- The annotation ``gpu-fraction`` asks for that part of a GPU, in hundredths, ``gpu-fraction-num-devices`` of how many.
-  An annotation such as ``nvidia.com/mig-3g.20gb`` asks for MIG devices. KAI lets an annotation replace what the
-  containers ask for; here the larger of the two counts, so that none can hide the other.
-- What ``gpu-memory`` comes to depends on the node, so of each device it asks for a hundredth is counted: not nothing.
+- Whole GPUs (``nvidia.com/gpu``, ``amd.com/gpu``) count one each. A MIG device counts its slices:
+  ``nvidia.com/mig-3g.20gb`` counts three.
+- Containers and sidecars (init containers with restartPolicy: Always) add up. Any other init container runs next to the
+  sidecars started before it, and then frees its GPUs. A container asks for its limits, or for its requests if these
+  are more; so does the pod itself in ``spec.resources``.
+- The annotation ``gpu-fraction`` asks for a part of a GPU, in hundredths, of as many GPUs as
+  ``gpu-fraction-num-devices`` says. An annotation such as ``nvidia.com/mig-3g.20gb`` asks for MIG devices. In KAI an
+  annotation replaces the GPUs of the containers; here the larger of the two counts, so that neither hides the other.
+- The share that ``gpu-memory`` asks for depends on the node, so it counts as one hundredth of each device, not as zero.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from decimal import Decimal
 from kubectl_tas.records import dataclass
 
 GPU = "nvidia.com/gpu"
-"""The resource name under which Kubernetes counts whole GPUs."""
+"""The resource name for whole GPUs in Kubernetes."""
 WHOLE = (GPU, "amd.com/gpu")
 """All resources that KAI counts as whole GPUs."""
 MIG = r"^nvidia[.]com/mig-([0-9]{1,2})g[.]"
-"""MIG devices, and the number of their slices."""
+"""A pattern for MIG devices that captures the number of slices."""
 HARMLESS = (
     r"(?i)(^|[/_.-])(ib|v?nic|vf|tun|eni|efa|kvm|hca|fuse)s?([0-9_.-]|$)"
     r"|(^|[/_.-])(e?rdma|roce|sriov|mlnx|netdev|hostdev|infiniband|vhost|dpdk)"
@@ -35,8 +35,8 @@ HARMLESS = (
     r"|(sgx|qat|dlb|dsa|iaa)[.]intel[.]com)/"
     r"|^koordinator[.]sh/(batch|mid)-"
 )
-"""Resources with a domain that are no accelerators: network cards and their functions, devices that every node has, and
-those of CPUs. Device plugins name all others as they are configured, such as ``nvidia.com/GH100_H100``.
+"""A pattern for resources with a domain that are not accelerators: network cards, devices of every node or of CPUs.
+Device plugins name all other resources by configuration, such as ``nvidia.com/GH100_H100``.
 """
 _MIG_BY_PRODUCT = {
     "A30": "1g.6gb 1g.6gb.me 2g.12gb 2g.12gb.me 4g.24gb",
@@ -57,9 +57,10 @@ _MIG_OF_RTX_PRO = {
     "6000": "1g.24gb 2g.48gb 4g.96gb",
 }
 _ATTRIBUTES_OF_RTX_PRO = ("", ".gfx", ".me", ".me.all", "-me")
-"""MIG profiles as the device plugin names them, with a point for the plus. Sources: "Supported MIG Profiles" of
-NVIDIA's MIG User Guide, deployments/systemd/config-default.yaml and pkg/mig/builder of NVIDIA/mig-parted 0.15, and
-internal/resource/nvml-mig-device.go of NVIDIA/k8s-device-plugin 0.20.
+"""MIG profiles as the device plugin names them, with a point instead of a plus.
+
+Sources: "Supported MIG Profiles" of NVIDIA's MIG User Guide, deployments/systemd/config-default.yaml and
+pkg/mig/builder of NVIDIA/mig-parted 0.15, and internal/resource/nvml-mig-device.go of NVIDIA/k8s-device-plugin 0.20.
 """
 MIG_PROFILES = tuple(
     dict.fromkeys(
@@ -75,19 +76,19 @@ FRACTION = "gpu-fraction"
 MEMORY = "gpu-memory"
 DEVICES = "gpu-fraction-num-devices"
 ANNOTATIONS = (FRACTION, MEMORY, DEVICES)
-"""Annotations of a pod in which KAI reads what it asks for."""
+"""Annotations with which a pod asks KAI for GPUs."""
 VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES"
-"""The variable by which NVIDIA's container runtime shows GPUs to a container."""
+"""The variable by which NVIDIA's container runtime exposes GPUs to a container."""
 _PART = r"^[+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]{1,3})?$"
 _COUNT = r"^[0-9]{1,9}$"
 _HUNDREDTHS = 100
 
 Amounts = Mapping[str, int]
-"""Resources by name; those that are no GPUs may be left out."""
+"""Amounts by resource name; resources that are not GPUs may be left out."""
 
 
 class Hundredths(Decimal):
-    """GPUs that are asked for in part, in hundredths; shown without zeros at the end, two times 0.5 as 1."""
+    """A number of GPUs with fractions, in hundredths; shown without zeros at the end: two times 0.5 is 1."""
 
     def __add__(self, other: Gpus) -> Hundredths:
         return _shown(super().__add__(other))
@@ -107,7 +108,7 @@ class Hundredths(Decimal):
 
 
 Gpus = int | Decimal
-"""A number of GPUs: an int, or Hundredths where one of them is asked for in part."""
+"""A number of GPUs: an int, or Hundredths if a GPU is requested in part."""
 
 
 def _shown(amount: Decimal) -> Hundredths:
@@ -116,16 +117,16 @@ def _shown(amount: Decimal) -> Hundredths:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a container, or the pod itself, asks for."""
+    """The resources of a container, or of the pod itself."""
 
     limits: Amounts
     requests: Amounts
     is_sidecar: bool = False
-    """Of an init container: whether it keeps running beside the containers."""
+    """For an init container: whether it keeps running next to the containers."""
 
     @property
     def gpus(self) -> int:
-        """Its GPUs and MIG slices."""
+        """The GPUs and MIG slices."""
         return max(
             sum(_slices(name) * amount for name, amount in part.items() if is_counted(name))
             for part in (self.limits, self.requests)
@@ -133,31 +134,31 @@ class Asked:
 
 
 def is_counted(resource: str) -> bool:
-    """Whether KAI counts a resource among GPUs."""
+    """Whether KAI counts a resource as a GPU."""
     return resource in WHOLE or re.search(MIG, resource) is not None
 
 
 def of_node(allocatable: Mapping[str, Decimal]) -> int:
-    """The whole GPUs that a node has for pods, MIG devices by their slices: KAI's ``TotalGPUs`` of
-    pkg/scheduler/api/resource_info/resource_vector.go, 0.17.
+    """Returns the whole GPUs that a node offers to pods, with MIG devices counted by slices. Source: KAI's
+    ``TotalGPUs`` of pkg/scheduler/api/resource_info/resource_vector.go, 0.17.
     """
     return int(sum(_slices(name) * amount for name, amount in allocatable.items() if is_counted(name)))
 
 
 def is_uncounted(resource: str) -> bool:
-    """Whether a resource is a device that KAI charges to no queue, as far as its name tells."""
+    """Whether a resource, judged by its name, is a device that KAI charges to no queue."""
     return "/" in resource and not is_counted(resource) and re.search(HARMLESS, resource) is None
 
 
 def is_unknown_mig(name: str) -> bool:
-    """Whether a resource or an annotation is counted as a MIG device of which no GPU has the profile."""
+    """Whether a resource or annotation counts as a MIG device although no GPU has that profile."""
     return re.search(MIG, name) is not None and name not in MIG_PROFILES
 
 
 def of_pod(
     init: Iterable[Asked], containers: Iterable[Asked], pod: Asked | None, annotations: Mapping[str, str]
 ) -> Gpus:
-    """GPUs of a pod by its init containers, its containers, ``spec.resources`` and its annotations."""
+    """Returns the GPUs of a pod, from its init containers, containers, ``spec.resources`` and annotations."""
     starting = ((container.is_sidecar, container.gpus) for container in init)
     whole = max(at_most(starting, (container.gpus for container in containers)), pod.gpus if pod else 0)
     annotated = _annotated(annotations)
@@ -165,8 +166,8 @@ def of_pod(
 
 
 def at_most(init: Iterable[tuple[bool, int]], containers: Iterable[int]) -> int:
-    """The most that a pod holds at a time, by what its init containers, each with whether it is a sidecar, and its
-    containers ask for.
+    """Returns the most that a pod holds at any time, from the amounts of init containers (each with whether it is a
+    sidecar) and containers.
     """
     sidecars = most = 0
     for is_sidecar, amount in init:
@@ -178,7 +179,7 @@ def at_most(init: Iterable[tuple[bool, int]], containers: Iterable[int]) -> int:
 
 
 def _annotated(annotations: Mapping[str, str]) -> int:
-    """Hundredths of a GPU that annotations ask for."""
+    """Returns the hundredths of a GPU that annotations ask for."""
     part, devices = annotations.get(FRACTION, ""), annotations.get(DEVICES, "")
     fraction = 0
     if re.search(_PART, part) and 0 < float(part) <= 1:
@@ -194,17 +195,17 @@ def _annotated(annotations: Mapping[str, str]) -> int:
 
 
 def has_memory(annotations: Mapping[str, str]) -> bool:
-    """Whether a pod asks for a part of a GPU by its memory."""
+    """Whether a pod asks for a part of a GPU by memory."""
     return is_count(annotations.get(MEMORY, ""))
 
 
 def is_count(text: str) -> bool:
-    """Whether a text is a whole number from 1."""
+    """Whether a text is a whole number of at least 1."""
     return re.search(_COUNT, text) is not None and int(text) > 0
 
 
 def is_fraction(text: str) -> bool:
-    """Whether a text is a part of a GPU that KAI's webhook takes."""
+    """Whether a text is a fraction of a GPU that KAI's webhook accepts."""
     return re.search(_PART, text) is not None and 0 < float(text) < 1
 
 
@@ -214,9 +215,9 @@ def _slices(resource: str) -> int:
 
 
 def cel_variables() -> tuple[tuple[str, str], ...]:
-    """The same in CEL, of the pod that is ``object``: variables by name, each of which may use those before it.
+    """Returns the same count in CEL for the pod ``object``: variables by name, each of them using only earlier ones.
 
-    The last one, ``hundredths``, is the number of GPUs times 100.
+    The last variable, ``hundredths``, is the number of GPUs times 100.
     """
     init = "variables.initContainers"
     positions = f"{init}.map(i, {init}.indexOf(i))"
@@ -246,11 +247,11 @@ def cel_variables() -> tuple[tuple[str, str], ...]:
 
 
 def cel_at_most(of: Callable[[str], str], init: str, zero: str = "0") -> tuple[str, str]:
-    """``at_most`` in CEL, among ``cel_variables``: the list of what a pod holds while each init container runs that is
-    no sidecar, and what it holds once its containers do.
+    """Returns ``at_most`` in CEL, for use among ``cel_variables``.
 
-    ``of`` gives what a container asks for, ``init`` is the variable with what each init container does, and ``zero``
-    nothing, in their type.
+    The first expression lists what the pod holds while each init container that is not a sidecar runs. The second is
+    what the pod holds while its containers run. ``of`` gives a container's amount, ``init`` is the variable with the
+    amounts of init containers, and ``zero`` is zero in the same type.
     """
     sidecars, amounts = "variables.sidecars", f"variables.{init}"
     earlier = f"variables.positions.filter(q, q < p && {sidecars}[q]).map(q, {amounts}[q])"
@@ -261,7 +262,7 @@ def cel_at_most(of: Callable[[str], str], init: str, zero: str = "0") -> tuple[s
 
 
 def cel_uncounted() -> str:
-    """Whether the pod that is ``object`` asks for an accelerator that KAI does not count; after ``cel_variables``."""
+    """Returns CEL for whether the pod ``object`` asks for an accelerator that KAI ignores; needs ``cel_variables``."""
     asks = "object.spec.containers.exists(c, {}) || variables.initContainers.exists(c, {})"
     one = " || ".join(
         f"(has(c.resources) && has(c.resources.{part}) && c.resources.{part}.exists(k, "
@@ -273,7 +274,7 @@ def cel_uncounted() -> str:
 
 
 def _cel_of(holder: str) -> str:
-    """GPUs that something with ``resources`` asks for."""
+    """Returns CEL for the GPUs of an object with ``resources``."""
     amounts = (
         f"([0] + (has({holder}.resources) && has({holder}.resources.{part}) ? "
         f"{holder}.resources.{part}.filter(k, {_cel_is_counted()})"

@@ -1,4 +1,4 @@
-"""What each Grove release accepts: the version table as data.
+"""Tells what each Grove release accepts, as a table of versions.
 
 Source: the Go types, CustomResourceDefinitions and webhooks of the releases themselves.
 """
@@ -12,11 +12,11 @@ from functools import cache
 from kubectl_tas.records import dataclass
 
 KAI_SCHEDULER = "kai-scheduler"
-"""What Grove calls KAI Scheduler among the schedulers that it works with; the only one that places by topology."""
+"""Grove's name for KAI Scheduler, the only scheduler of Grove that places by topology."""
 DEFAULT_TOPOLOGY = "grove-topology"
-"""The cluster topology of sets that name none. Before 0.1.0-alpha.9 Grove's operator makes it of its configuration."""
+"""The default cluster topology of sets. Before 0.1.0-alpha.9, Grove's operator makes it from its configuration."""
 TEMPLATE: tuple[str | int, ...] = ("spec", "template")
-"""Where the template of a set stands."""
+"""The path of the template in a set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +27,19 @@ class Release:
     has_constraints: bool = True
     """Whether sets have a ``topologyConstraint``."""
     has_names: bool = True
-    """Whether a set names its cluster topology, and must; else every set has the one of the operator."""
+    """Whether a set must name its cluster topology; otherwise every set uses the operator's."""
     has_pack: bool = True
-    """Whether a constraint is ``pack: {required, preferred}``; else ``packDomain``, which is required."""
+    """Whether a constraint is ``pack: {required, preferred}``; otherwise it is ``packDomain``, which is required."""
     has_free_domains: bool = True
-    """Whether domains are free names and levels any number; else the words of a list, and at most MAX_LEVELS."""
+    """Whether domains have free names and levels any number; otherwise only listed names, at most MAX_LEVELS."""
     schedulers: tuple[str, ...] = ()
-    """The names that ``schedulerTopologyBindings`` may have at all; empty where there are no such bindings."""
+    """All names that ``schedulerTopologyBindings`` accepts; empty if the release lacks such bindings."""
     writes_pod_groups: bool = False
-    """Whether Grove writes KAI's PodGroup, named as the PodGang; else KAI's podgrouper does."""
+    """Whether Grove writes KAI's PodGroup, named like the PodGang; otherwise KAI's podgrouper does."""
 
 
 MAX_LEVELS = 7
-"""Levels of a cluster topology where domains are not free."""
+"""The most levels of a cluster topology in releases without free domains."""
 
 TABLE: tuple[Release, ...] = (
     Release("0.1.0-alpha.1", has_constraints=False, has_names=False, has_pack=False, has_free_domains=False),
@@ -55,32 +55,32 @@ TABLE: tuple[Release, ...] = (
 NEWEST = TABLE[-1].since
 
 PATTERN = r"^v?([0-9]{1,6})\.([0-9]{1,6})\.([0-9]{1,6})(?:-(alpha|beta|rc)\.([0-9]{1,6})(?:-rc([0-9]{1,6}))?)?$"
-"""How a version is written: as the tags of Grove, ``0.1.0-alpha.11`` or ``v0.1.0-alpha.12-rc1``."""
+"""The spelling of a version, as in Grove's tags: ``0.1.0-alpha.11`` or ``v0.1.0-alpha.12-rc1``."""
 _STAGES = ("alpha", "beta", "rc")
 
 
 def release(version: str) -> Release | None:
-    """The row of ``version``, the newest one for all later versions; None before the first.
+    """Returns the row of ``version``, with the newest row for all later versions; None before the first row.
 
-    Raises ValueError where ``version`` does not match PATTERN.
+    Raises ValueError if ``version`` does not match PATTERN.
     """
     wanted = _order(version)
     return next((row for row in reversed(TABLE) if _order(row.since) <= wanted), None)
 
 
 def is_newer(version: str) -> bool:
-    """Whether the table does not reach to ``version``, which matches PATTERN."""
+    """Whether ``version``, which matches PATTERN, is newer than the table."""
     return _order(version) > _order(NEWEST)
 
 
 def first_with(has: Callable[[Release], object]) -> str:
-    """The first release of which ``has`` is true."""
+    """Returns the first release for which ``has`` is true."""
     return next(row.since for row in TABLE if has(row))
 
 
 @cache
 def _order(version: str) -> tuple[int, ...]:
-    """Versions as numbers that compare: a candidate comes before what it is a candidate of."""
+    """Returns a version as numbers that compare; a release candidate comes before its release."""
     found = re.fullmatch(PATTERN, version)
     if found is None:
         raise ValueError(f"not a version: {version!r}")

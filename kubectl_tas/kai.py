@@ -1,4 +1,4 @@
-"""What each KAI Scheduler release understands and does: the version table as data.
+"""Tells what each KAI Scheduler release understands and does, as a table of versions.
 
 Source: the CustomResourceDefinitions, webhooks and podgroupers of the releases themselves, by their tags.
 """
@@ -13,7 +13,7 @@ from kubectl_tas.records import dataclass
 
 
 class Feature(Enum):
-    """Something that only some releases can express."""
+    """A capability that only some releases have."""
 
     TOPOLOGY = "topology constraints"
     SUBGROUPS = "SubGroups"
@@ -49,14 +49,14 @@ class Feature(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One column of the table: the releases from ``since`` up to the next row."""
+    """One row of the table: the releases from ``since`` up to the next row."""
 
     since: tuple[int, int]
     topology_api: str | None
-    """apiVersion of the Topology resource; None where there is none."""
+    """The apiVersion of the Topology resource; None if the releases have none."""
     adds: frozenset[Feature]
     removes: frozenset[str] = frozenset()
-    """Fields of ``PodGroup.spec`` that are gone from here on."""
+    """Fields of ``PodGroup.spec`` that these releases removed."""
 
 
 _KUEUE, _OWN = "kueue.x-k8s.io/v1alpha1", "kai.scheduler/v1alpha1"
@@ -76,7 +76,7 @@ TABLE: tuple[Row, ...] = (
 )
 
 Patch = tuple[int, int, int]
-"""A patch release: 0.16.6."""
+"""A patch release, such as 0.16.6."""
 WORKS: dict[Feature, tuple[tuple[Patch, Patch | None], ...]] = {
     # cmd/podgrouper/app/options.go: until then runai/queue.
     Feature.QUEUE_LABEL: (((0, 6, 0), None),),
@@ -107,7 +107,7 @@ WORKS: dict[Feature, tuple[tuple[Patch, Patch | None], ...]] = {
     Feature.COARSE_REQUIRED: (((0, 9, 0), (0, 12, 0)),),
     Feature.COARSE_PREFERRED: (((0, 9, 0), (0, 12, 0)), ((0, 12, 9), None)),
 }
-"""What works from one patch release on, and, where that is not the end, before which it does not any more."""
+"""Spans of patch releases in which a feature works: the first patch, and the first later one without it, or None."""
 
 NEWEST_PATCHES: dict[tuple[int, int], int] = {
     (0, 2): 0,
@@ -127,45 +127,44 @@ NEWEST_PATCHES: dict[tuple[int, int], int] = {
     (0, 16): 8,
     (0, 17): 0,
 }
-"""The newest patch release that is known of each release."""
+"""The newest known patch release of each release."""
 
 NON_PREEMPTIBLE_FROM = 100
-"""KAI takes work of at least this priority for non-preemptible."""
+"""The lowest priority at which KAI treats work as non-preemptible."""
 PRIORITY_CLASSES = {"train": 50, "build-preemptible": 75, "build": 100, "inference": 125}
-"""PriorityClasses that KAI installs (its chart, 0.6 to 0.17), of which its podgrouper gives one to work that names
+"""PriorityClasses that KAI installs (its chart, 0.6 to 0.17). KAI's podgrouper gives one of these to work that names
 none.
 """
 
 OLDEST, NEWEST = min(NEWEST_PATCHES), max(NEWEST_PATCHES)
 PATTERN = r"^v?[0-9]{1,4}\.[0-9]{1,4}(\.[0-9]{1,4})?$"
-"""How a version is written: ``0.17``, ``0.17.2`` or ``v0.17.2``."""
+"""The spelling of a version: ``0.17``, ``0.17.2`` or ``v0.17.2``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A KAI release, by what it can express and does."""
+    """A KAI release, with its capabilities."""
 
     version: str
-    """What it is read as: ``0.16``, or ``0.16.5`` where another patch than the first is named."""
+    """The version in short form: ``0.16``, or ``0.16.5`` if the user named another patch than the first."""
     patch: Patch
-    """The patch release; where none is named the newest that is known."""
+    """The patch release; if the user named none, the newest known one."""
     topology_api: str | None
     features: frozenset[Feature]
     removed_fields: frozenset[str]
     is_newer: bool = False
-    """Whether the one that is named is newer than what is known."""
+    """Whether the user named a release newer than the known ones."""
 
     def has(self, feature: Feature) -> bool:
-        """Whether this release can express ``feature``."""
+        """Whether the release has ``feature``."""
         return feature in self.features
 
 
 def release(version: str) -> Release | None:
-    """The release that ``version`` (``0.17``, ``0.17.2``, ``v0.17.2``) names; None where it is older than the table.
+    """Returns the release that ``version`` (``0.17``, ``0.17.2``, ``v0.17.2``) names; None if older than the table.
 
-    Without a patch it is the newest known one. A newer one than is known is read as the newest that is.
-
-    Raises ValueError where ``version`` does not match PATTERN.
+    Without a patch, uses the newest known one. A release newer than the known ones counts as the newest known. Raises
+    ValueError if ``version`` does not match PATTERN.
     """
     if not re.fullmatch(PATTERN, version):
         raise ValueError(f"not a version: {version!r}")
@@ -190,20 +189,20 @@ def release(version: str) -> Release | None:
 
 
 def first_with(feature: Feature, after: Release | None = None) -> str:
-    """The first release that has ``feature``, or the first after one that lacks it; ``0.13``, or ``0.16.6``."""
+    """Returns the first release with ``feature``, or the first after one that lacks it; ``0.13``, or ``0.16.6``."""
     begins = [begin for begin, _ in WORKS.get(feature, ())]
     begins += [(*row.since, 0) for row in TABLE if feature in row.adds]
     return _text(next(begin for begin in begins if after is None or begin > after.patch))
 
 
 def last_with_field(field: str) -> str:
-    """The release, as ``major.minor``, before the one that removed ``field`` of ``PodGroup.spec``."""
+    """Returns the release, as ``major.minor``, before the one that removed ``field`` of ``PodGroup.spec``."""
     major, minor = next(row.since for row in TABLE if field in row.removes)
     return _text((major, minor - 1, 0))
 
 
 def known() -> str:
-    """The span of releases in the table, for messages."""
+    """Returns the range of releases in the table, for messages."""
     return f"{_text((*OLDEST, 0))} to {_text((*NEWEST, NEWEST_PATCHES[NEWEST]))}"
 
 
@@ -213,10 +212,10 @@ def _within(patch: Patch, span: tuple[Patch, Patch | None]) -> bool:
 
 
 def _text(version: Patch) -> str:
-    """``0.13`` for the first of its patches, else ``0.16.6``."""
+    """Returns ``0.13`` for the first patch of a release, else ``0.16.6``."""
     major, minor, patch = version
     return f"{major}.{minor}.{patch}" if patch else f"{major}.{minor}"
 
 
 NEWEST_RELEASE = cast(Release, release("{}.{}".format(*NEWEST)))
-"""The newest that is known."""
+"""The newest known release."""

@@ -1,5 +1,5 @@
-"""The fields of Kubernetes' own kinds and of operators', by release: names and types alone, as ``tools.packfields``
-packs them of the published schemas and CRDs.
+"""Knows the fields of Kubernetes' and operators' kinds by release: names and types only. ``tools.packfields`` packs
+them from the published schemas and CRDs.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from kubectl_tas import quantities, schedules, spellings
 from kubectl_tas.yaml import LargeNumber
 
 Bound = tuple[str, ...] | range | Callable[[Any], tuple[str, str] | None]
-"""Which values of its type a field takes: certain words, numbers from one to another, or what a function does not say
-to be refused, and why, and what to write instead.
+"""The values that a field accepts: certain words, a range of numbers, or a function. The function returns None for an
+accepted value, else the reason of the refusal and what to write instead.
 """
 
 PATTERN = r"^v?1\.[0-9]+(\.[0-9]+)?$"
-"""How a release is written: ``1.33``, ``1.33.2`` or ``v1.33.2``."""
+"""The spelling of a release: ``1.33``, ``1.33.2`` or ``v1.33.2``."""
 _PYTHON: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "integer": (int,),
@@ -38,14 +38,14 @@ _TYPES = {
     "int-or-string": ("string", "integer"),
     "quantity": ("string", "number"),
 }
-"""What a type may be that has no fields; JSON Schema's names."""
+"""JSON Schema's names for the types without fields."""
 _MAY_BE_ABSENT = {
     "StatefulSetSpec": {"serviceName"},
     "PodFailurePolicyOnPodConditionsPattern": {"status"},
     "HTTPHeader": {"value"},
     "Sysctl": {"value"},
 }
-"""Fields that the schemas of some releases demand and no API server does."""
+"""Fields that the schemas of some releases require and no API server does."""
 _MUST_BE_THERE = {
     "ConfigMapEnvSource": ("name",),
     "ConfigMapKeySelector": ("name",),
@@ -64,10 +64,10 @@ _MUST_BE_THERE = {
     "SecretVolumeSource": ("secretName",),
     "VolumeResourceRequirements": ("requests",),
 }
-"""Fields that every API server demands and no schema does."""
+"""Fields that every API server requires and no schema does."""
 _COMPLETED = {name: fields for name, fields in _MUST_BE_THERE.items() if name != "Container"}
 _MUST_BE_THERE_OF = {"kserve": _COMPLETED, "seldon-core": _COMPLETED}
-"""The same of operators that complete containers: KServe by its ServingRuntimes, Seldon Core by its servers."""
+"""The required fields for operators that complete containers: KServe by ServingRuntimes, Seldon Core by servers."""
 _FORMATS = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
 
 
@@ -250,7 +250,7 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     },
     "WeightedPodAffinityTerm": {"weight": range(1, 101)},
 }
-"""The values that fields of Kubernetes' own types take, by type and field, of all releases. Follows
+"""The values that fields of Kubernetes' own types accept in all releases, by type and field. Follows
 pkg/apis/core/validation, apps/validation and batch/validation of Kubernetes 1.35.
 """
 _BOUNDS_OF: dict[str, dict[str, dict[str, Bound]]] = {
@@ -262,18 +262,18 @@ _BOUNDS_OF: dict[str, dict[str, dict[str, Bound]]] = {
         }
     }
 }
-"""The same of operators that fill values in: Argo's ``{{inputs.parameters.x}}``. It also names the containers."""
+"""Accepted values for operators that fill in values, as Argo does ``{{inputs.parameters.x}}`` and container names."""
 
 
 def definition(api_version: str, kind: str) -> str:
-    """The name of the type of a kind of Kubernetes' own; of any other kind a name that no release has."""
+    """Returns the type's name of a kind of Kubernetes' own; for any other kind, a name that no release has."""
     group, _, version = api_version.rpartition("/")
     return f"{group.partition('.')[0] or 'core'}.{version}.{kind}"
 
 
 class Shape:
-    """What a field may hold; what is below it is made when it is first asked for. ``written`` is its type as in Go:
-    ``string``, ``[]core.v1.EnvVar``, ``{}string`` for a mapping with any keys.
+    """The values and fields that a field may hold; the shapes of inner fields are made when first used. ``written`` is
+    the type as in Go: ``string``, ``[]core.v1.EnvVar``, or ``{}string`` for a mapping with any keys.
     """
 
     def __init__(self, written: str, shapes: Shapes, bound: Bound | None = None) -> None:
@@ -282,26 +282,26 @@ class Shape:
         self._fields = shapes.fields(written)
         is_mapping = self._fields is not None or written.startswith("{}")
         self.types = ("object",) if is_mapping else ("array",) if self._below else _TYPES.get(written, ())
-        """JSON Schema's names of the types; none: anything."""
+        """JSON Schema's names of the accepted types; empty: any type."""
         self.accepts = tuple(python for word in self.types for python in _PYTHON[word])
-        """Python's types of such values."""
+        """Python's types of accepted values."""
         self.name = shapes.name(written)
-        """Of its type: Kubernetes' own without its group, an operator's as its place, such as ``RayJob.spec``."""
+        """The type's name: without group for Kubernetes' own, the path for an operator's, such as ``RayJob.spec``."""
         absent, must = _MAY_BE_ABSENT.get(self.name, ()), shapes.must_be_there.get(self.name, ())
         needed = [key for key, field in (self._fields or {}).items() if field.is_required and key not in absent]
         self.required = (*needed, *must) if self._fields else ()
-        """Fields that must be there."""
+        """The required fields."""
         self.bound = bound or (shapes.quantity if written == "quantity" else _FORMATS.get(written))
-        """The values that it takes; None: all of its types."""
+        """The accepted values; None: all values of the types."""
 
     @property
     def is_foreign(self) -> bool:
-        """Whether it is a type of a kind that Kubernetes does not have itself."""
+        """Whether the type belongs to a kind that Kubernetes does not have itself."""
         return "." in self.name or self._shapes.is_kind(self.name)
 
     @cached_property
     def fields(self) -> dict[str, Shape] | None:
-        """The fields of a mapping, by name; None where it may have any, or is none."""
+        """The fields of a mapping, by name; None for any other value, or for a mapping with any fields."""
         if self._fields is None:
             return None
         bounds = self._shapes.bounds.get(self.name, {})
@@ -311,13 +311,13 @@ class Shape:
 
     @cached_property
     def items(self) -> Shape | None:
-        """Each item of a list, or each value of a mapping with any keys, which takes the values of the field; None
-        where they may be anything.
+        """The shape of each item of a list, or of each value of a mapping with any keys; None if anything is accepted.
+        The shape has the bound of the field itself.
         """
         return self._shapes.of(self._below, self.bound) if self._below else None
 
     def elsewhere(self, key: str) -> str:
-        """Which other releases have a field that this one lacks; empty where none has it."""
+        """Returns which other releases have a field that this one lacks; '' if none has the field."""
         return self._shapes.elsewhere(self._written, key)
 
 
@@ -325,19 +325,19 @@ class Field(NamedTuple):
     """A field of a type."""
 
     written: str
-    """Its type."""
+    """The type of the field."""
     is_required: bool = False
     bound: Bound | None = None
-    """The values that it takes, as far as its schema says."""
+    """The accepted values, as far as the schema says."""
 
 
 class Shapes:
-    """All types of a Kubernetes release. ``bounds`` is which values their fields take beyond ``BOUNDS``, ``quantity``
-    which amounts.
+    """All types of a Kubernetes release. ``bounds`` are accepted values of fields in addition to ``BOUNDS``;
+    ``quantity`` is the bound of amounts.
     """
 
     packed_in = "kubernetes"
-    """The file that has them."""
+    """The name of the file with the types."""
     must_be_there: Mapping[str, tuple[str, ...]] = _MUST_BE_THERE
 
     def __init__(
@@ -356,9 +356,7 @@ class Shapes:
         self._known: dict[str, Shape] = {}
 
     def of(self, written: str, bound: Bound | None = None) -> Shape:
-        """The shape of a type, of a field that takes the values of ``bound``. A type that the release does not have may
-        be anything.
-        """
+        """Returns the shape of a type, for a field with ``bound``. A type unknown to the release accepts any value."""
         if bound is not None:
             return Shape(written, self, bound)
         if written not in self._known:
@@ -366,15 +364,15 @@ class Shapes:
         return self._known[written]
 
     def name(self, written: str) -> str:
-        """What a type is called where bounds and checks are listed."""
+        """Returns the name of a type in the tables of bounds and checks."""
         return written.rpartition(".")[2]
 
     def is_kind(self, _name: str) -> bool:
-        """Whether that is a kind of an operator."""
+        """Whether the name is a kind of an operator."""
         return False
 
     def fields(self, name: str) -> dict[str, Field] | None:
-        """The fields of a type; None: the release has no such type."""
+        """Returns the fields of a type; None if the release has no such type."""
         parts = self._types.get(name)
         span = self._spans.get(name, (0, len(self._packed["releases"]) - 1))
         if parts is None or (self._index is not None and not span[0] <= self._index <= span[1]):
@@ -392,13 +390,13 @@ class Shapes:
         return found
 
     def elsewhere(self, name: str, key: str) -> str:
-        """Which releases have a field of a type that this one lacks; empty where none has it."""
+        """Returns which releases have a field of a type that this one lacks; '' if none has the field."""
         part = self._types.get(name, {}).get(key)
         spans = [(since, until) for since, until, field in part if field] if isinstance(part, list) else []
         return self._other_releases(spans)
 
     def _other_releases(self, spans: list[tuple[int, int]]) -> str:
-        """Which releases have what this one lacks, by the first and last index of each span of releases."""
+        """Returns which releases have something that this one lacks, from the first and last index of each span."""
         known = self._packed["releases"]
         if not spans or self._index is None:
             return ""
@@ -410,8 +408,8 @@ class Shapes:
 
 
 class OperatorShapes(Shapes):
-    """All types of an operator's kinds: of one of its releases, or of any. The types of pods are those of the
-    Kubernetes release that its CRDs were made with, or of the cluster's if that is older.
+    """All types of an operator's kinds, in one of its releases or in any. Types of pods come from the Kubernetes
+    release that the CRDs were made with, or from the cluster's if that is older.
     """
 
     def __init__(
@@ -428,30 +426,30 @@ class OperatorShapes(Shapes):
         self.must_be_there = self._own.must_be_there = _MUST_BE_THERE_OF.get(operator, _MUST_BE_THERE)
 
     def of(self, written: str, bound: Bound | None = None) -> Shape:
-        """The shape of a type of the operator's, or of Kubernetes' own."""
+        """Returns the shape of a type of the operator's, or of Kubernetes' own."""
         bare = written.lstrip("[]{}")
         return super().of(written, bound) if bare in self._types or "." not in bare else self._own.of(written, bound)
 
     def kind(self, api_version: str, kind: str) -> Shape:
-        """What a kind of the operator's holds."""
+        """Returns the shape of a kind of the operator's."""
         return self.of(self._packed["kinds"][f"{api_version} {kind}"])
 
     def kind_elsewhere(self, api_version: str, kind: str) -> str:
-        """Which releases have a kind that this one lacks; empty where this one has it."""
+        """Returns which releases have a kind that this one lacks; '' if this one has the kind."""
         name = self._packed["kinds"][f"{api_version} {kind}"]
         return "" if self.fields(name) is not None else self._other_releases([self._spans[name]])
 
     def name(self, written: str) -> str:
-        """A type that differs from one of Kubernetes' own in some fields is called as that is."""
+        """Returns the name of a type; a variant of one of Kubernetes' own types has the name of that type."""
         base = self._base(written)
         return written if base is None else self._own.name(base)
 
     def is_kind(self, name: str) -> bool:
-        """Whether that is a kind of the operator's."""
+        """Whether the name is a kind of the operator's."""
         return name in self._types
 
     def fields(self, name: str) -> dict[str, Field] | None:
-        """The fields of a type: its own, and those of Kubernetes' own type from which it differs."""
+        """Returns the fields of a type: its own, and those of the type of Kubernetes that it varies."""
         found, base = super().fields(name), self._base(name)
         if found is None or base is None:
             return found
@@ -467,7 +465,10 @@ class OperatorShapes(Shapes):
 
 
 def _field(versions: list[str | dict[str, Any] | None], *, always: bool) -> Field:
-    """A field as any of its versions has it; ``always``: every release has it. None in their place: it is left out."""
+    """Returns a field that accepts what any of its versions accepts; None among these means: left out.
+
+    ``always``: every release has the field.
+    """
     parts: list[dict[str, Any]] = [item if isinstance(item, dict) else {"type": item or ""} for item in versions]
     written = [part["type"].rstrip("*") for part in parts]
     loose = next((word for word in written if word in ("any", "object", "int-or-string", "")), written[-1])
@@ -482,7 +483,7 @@ def _field(versions: list[str | dict[str, Any] | None], *, always: bool) -> Fiel
 
 @cache
 def operators() -> dict[str, dict[str, list[str]]]:
-    """The operators of which fields are known: their ``releases``, oldest first, and ``kinds`` with the apiVersion."""
+    """Returns the operators with known fields: their ``releases``, oldest first, and ``kinds`` with apiVersion."""
     text = (Path(__file__).parent / "packed/index.json").read_text(encoding="utf-8")
     found: dict[str, dict[str, list[str]]] = json.loads(text)
     return found
@@ -490,34 +491,33 @@ def operators() -> dict[str, dict[str, list[str]]]:
 
 @cache
 def operator_of(api_version: str, kind: str) -> str | None:
-    """The operator that has a kind; None where the kind is Kubernetes' own, or unknown."""
+    """Returns the operator that has a kind; None if the kind is Kubernetes' own, or unknown."""
     written = f"{api_version} {kind}"
     return next((name for name, about in operators().items() if written in about["kinds"]), None)
 
 
 def nearest_of(operator: str, version: str) -> int:
-    """The index of the known release of an operator that stands for ``version``: the newest that is not newer, or the
-    oldest.
-    """
+    """Returns the index of the known release of an operator for ``version``: the newest not above it, or the oldest."""
     known = operators()[operator]["releases"]
     return max((index for index, release in enumerate(known) if numbers(release) <= numbers(version)), default=0)
 
 
 def is_of(version: str, release: str) -> bool:
-    """Whether a version such as ``v1.5.2`` is of a release such as ``1.5``."""
+    """Whether a version such as ``v1.5.2`` belongs to a release such as ``1.5``."""
     return numbers(version)[: len(numbers(release))] == numbers(release)
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """The numbers of ``1.5``, ``v1.5.2`` or ``0.1.0-alpha.11``."""
+    """Returns the numbers in ``1.5``, ``v1.5.2`` or ``0.1.0-alpha.11``."""
     return tuple(map(int, re.findall(r"[0-9]+", version)))
 
 
 @cache
 def read_packed(name: str) -> dict[str, Any]:
-    """What ``tools.packfields`` has written: ``releases``, oldest first, and ``types``, each with its fields. What
-    not all releases have is a list of what it is from one of them to another, by their indices; ``spans`` has those of
-    types.
+    """Returns the data from ``tools.packfields``: ``releases``, oldest first, and ``types``, each with its fields.
+
+    A part that not all releases have is a list of versions, each with the index of its first and last release.
+    ``spans`` has the same for types.
     """
     packed: dict[str, Any] = json.loads(zlib.decompress((Path(__file__).parent / f"packed/{name}.z").read_bytes()))
     return packed
@@ -525,16 +525,16 @@ def read_packed(name: str) -> dict[str, Any]:
 
 @cache
 def releases() -> tuple[int, ...]:
-    """The minor versions of the releases 1.x whose fields are known, oldest first."""
+    """Returns the minor versions of the releases 1.x with known fields, oldest first."""
     return tuple(map(minor, read_packed("kubernetes")["releases"]))
 
 
 def nearest(version: str | None) -> int:
-    """The minor version of the known release that stands for ``version`` (``1.33``); the newest for None."""
+    """Returns the minor version of the known release for ``version`` (``1.33``); the newest for None."""
     known = releases()
     return known[-1] if version is None else min(max(minor(version), known[0]), known[-1])
 
 
 def minor(version: str) -> int:
-    """The minor version of ``1.33`` or ``v1.33.2``."""
+    """Returns the minor version of ``1.33`` or ``v1.33.2``."""
     return int(version.split(".")[1])

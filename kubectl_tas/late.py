@@ -1,4 +1,4 @@
-"""Imports and compiles what a run needs, at the moment at which it needs it."""
+"""Imports modules and compiles patterns at the moment of their first use."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any, AnyStr
 
 @cache
 def imported(place: str) -> Any:
-    """What lives at ``module:attribute``."""
+    """Imports and returns the attribute at ``module:attribute``."""
     module, _, attribute = place.partition(":")
     return getattr(import_module(module), attribute)
 
 
 def late_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """``re.compile`` for patterns of a module, of which a run needs few: they are compiled when they are first used."""
+    """Delays ``re.compile`` until the first use of a pattern, since a run needs only a few patterns of each module."""
     return _Pattern(pattern, flags)  # type: ignore[return-value]
 
 
 class _Pattern:
-    """Stands for a compiled pattern, and takes each method from it when it is first called."""
+    """Takes the place of a pattern, and compiles it when one of its methods is first called."""
 
     def __init__(self, pattern: Any, flags: int) -> None:
         self.pattern = pattern

@@ -1,7 +1,7 @@
-"""The labels of nodes that tell where they are, by who sets them; and which nodes a pod chooses by nodeSelector and by
-the node affinity that it requires, as Kubernetes reads them (the nodeaffinity package of k8s.io/component-helpers).
+"""Lists the labels that tell where a node is, and tells which nodes a pod selects by nodeSelector and node affinity.
 
-Kubernetes (reference "Well-Known Labels"), GPU Feature Discovery (docs/gpu-feature-discovery of
+Reads nodeSelector and required node affinity as Kubernetes does (the nodeaffinity package of k8s.io/component-helpers).
+Sources of labels: Kubernetes (reference "Well-Known Labels"), GPU Feature Discovery (docs/gpu-feature-discovery of
 NVIDIA/k8s-device-plugin), Topograph ("Node Labels and Annotations", 1.0), GKE ("View the physical topology of nodes"),
 EKS and SageMaker HyperPod ("topology-aware scheduling"), CoreWeave ("InfiniBand and RoCE Labels", "GB200 NVL72-Powered
 Instances").
@@ -17,7 +17,7 @@ from kubectl_tas.words import did_you_mean, shortened
 
 HOSTNAME = "kubernetes.io/hostname"
 GPU_CLIQUE = "nvidia.com/gpu.clique"
-"""What the GPU operator calls the NVLink domain of a node (GPU Feature Discovery, docs/README.md)."""
+"""The GPU operator's label for the NVLink domain of a node (GPU Feature Discovery, docs/README.md)."""
 _KUBERNETES, _TOPOGRAPH = "Kubernetes", "Topograph"
 _COREWEAVE, _GKE, _EKS, _GPUS = "CoreWeave", "GKE", "EKS", "GPU Feature Discovery"
 _TIERS = range(9, -1, -1)
@@ -26,15 +26,15 @@ _LAYERS = range(1, 5)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A label, and what it tells."""
+    """A label, and its meaning."""
 
     label: str
     key: str
-    """What a level of it is called where nobody says otherwise."""
+    """The default key of a level with this label."""
     maker: str
-    """Who sets it."""
+    """The component that sets the label."""
     joins_gpus: bool = False
-    """Whether the GPUs of one domain reach each other without the network of the nodes, as by NVLink."""
+    """Whether GPUs of one domain reach each other without the network of the nodes, as by NVLink."""
 
 
 PLACES = (
@@ -58,16 +58,16 @@ PLACES = (
     Place("cloud.google.com/gce-topology-host", "machine", _GKE),
     Place(HOSTNAME, "host", _KUBERNETES),
 )
-"""From the coarsest to the finest, as far as that can be told of different makers."""
+"""The known labels from the coarsest to the finest, as far as labels of different components compare."""
 LIKE = {
     "gpu-operator": ("topology.kubernetes.io/zone", "nvidia.com/gpu.clique"),
     "topograph": (*(f"fabric.topograph.run/tier-{tier}" for tier in (2, 1, 0)), "accelerator.topograph.run/domain"),
     "gke": tuple(f"cloud.google.com/gce-topology-{name}" for name in ("block", "subblock", "host")),
     "eks": tuple(f"topology.k8s.aws/network-node-layer-{layer}" for layer in (1, 2, 3)),
 }
-"""The labels that the nodes of some clusters have, from the coarsest."""
+"""The labels of the nodes in some kinds of clusters, from the coarsest."""
 BEFORE_1_0 = "network.topology.nvidia.com/"
-"""What all labels of Topograph begin with before its release 1.0."""
+"""The prefix of all labels of Topograph before its release 1.0."""
 SINCE_1_0 = {
     "accelerator": "accelerator.topograph.run/domain",
     "leaf": "fabric.topograph.run/tier-0",
@@ -78,11 +78,11 @@ SINCE_1_0 = {
     "sub-domain": "accelerator.topograph.run/sub-domain",
     **{f"tier-{tier}": f"fabric.topograph.run/tier-{tier}" for tier in _TIERS},
 }
-"""What Topograph sets since then in their place; tier 0 is nearest to the node."""
+"""The labels of Topograph since 1.0 that replace each older one; tier 0 is nearest to the node."""
 
 
 def place_of(label: str) -> Place | None:
-    """What is known of a label; None where it tells no place, or nobody is known to set it."""
+    """Returns the place for a label; None if the label tells no place or is unknown."""
     found = next((place for place in PLACES if place.label == label), None)
     if found is None and label.startswith(BEFORE_1_0):
         name = label.removeprefix(BEFORE_1_0)
@@ -93,7 +93,7 @@ def place_of(label: str) -> Place | None:
 
 
 def rank(label: str) -> int:
-    """Where a label stands from the coarsest to the finest; unknown ones stand before that of the host."""
+    """Returns the rank of a label from the coarsest to the finest; unknown labels come just before the host's."""
     old = label.removeprefix(BEFORE_1_0)
     known = SINCE_1_0.get(old, label) if old != label else label
     found = [place.label for place in PLACES]
@@ -102,11 +102,11 @@ def rank(label: str) -> int:
 
 Path = tuple[str | int, ...]
 AFFINITY: Path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
-"""Where the terms stand in a PodSpec; a node must fulfil one of them."""
+"""The path of the terms in a PodSpec; a node must fulfil one of the terms."""
 
 
 def fulfils(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """Whether labels fulfil a condition; one that is none is left to others."""
+    """Whether labels fulfil a condition; true for an invalid condition, which other checks report."""
     key, values = str(expression.get("key")), expression.get("values")
     wanted = values if isinstance(values, list) else []
     match expression.get("operator"):
@@ -123,7 +123,7 @@ def fulfils(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
 
 
 def choices(spec: object) -> Iterator[tuple[str, Path]]:
-    """The labels by which a PodSpec chooses nodes, each with the first place below it where it stands."""
+    """Yields the labels by which a PodSpec selects nodes, each with the first path at which it occurs."""
     found: dict[str, Path] = {}
     selector = _at(spec, ("nodeSelector",))
     for key in selector if isinstance(selector, dict) else ():
@@ -135,7 +135,7 @@ def choices(spec: object) -> Iterator[tuple[str, Path]]:
 
 
 def admits(spec: object, labels: Mapping[str, str], *, keys: Iterable[str] | None = None) -> bool:
-    """Whether a PodSpec admits a node with ``labels``. With ``keys``, no more is known of the node than these."""
+    """Whether a PodSpec admits a node with ``labels``. With ``keys``, ignores conditions on all other labels."""
     known = None if keys is None else frozenset(keys)
     selector = _at(spec, ("nodeSelector",))
     pairs = selector.items() if isinstance(selector, dict) else ()
@@ -153,14 +153,14 @@ def admits(spec: object, labels: Mapping[str, str], *, keys: Iterable[str] | Non
 
 
 def values_at(spec: object, path: Path) -> list[str]:
-    """The values of a label that are asked for at one of the places of ``choices``."""
+    """Returns the values of a label that the PodSpec requires at a path from ``choices``."""
     written = _at(spec, path)
     values = written.get("values") if isinstance(written, dict) else [written]
     return [str(value) for value in values] if isinstance(values, list) else []
 
 
 def instead(wanted: Iterable[str], known: Iterable[str]) -> str:
-    """Which of the ``known`` values to write instead."""
+    """Returns a hint with the nearest of the ``known`` values, else with a list of them."""
     there, first = sorted(known), next(iter(wanted), "")
     return did_you_mean(first, there, f"The nodes have {shortened(there)}." if there else "")
 
@@ -177,5 +177,5 @@ def _at(value: object, path: Path) -> Any:
 
 
 def _items(written: object) -> list[dict[str, Any]]:
-    """The mappings of a list."""
+    """Returns the mappings in a list."""
     return [item for item in written if isinstance(item, dict)] if isinstance(written, list) else []

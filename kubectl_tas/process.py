@@ -1,4 +1,4 @@
-"""The one place that starts other programs: git and kubectl. Neither may hang the tool or flood its memory."""
+"""Starts other programs, git and kubectl, and lets neither hang the tool nor fill its memory."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ from kubectl_tas.records import dataclass
 
 _CHUNK = 64 * 1024
 _GRACE = 1.0
-"""Seconds that a program whose pipes are closed has to end, and pipes whose program has ended have to close."""
+"""Seconds for a program to end after its pipes closed, and for its pipes to close after its end."""
 _OURS: set[subprocess.Popen[bytes]] = set()
-"""Commands of this tool that run."""
+"""The running commands of this tool."""
 _LOOK = 0.05
-"""Seconds after which it is asked again whether a program has ended whose pipes are open."""
+"""Seconds between checks whether a program with open pipes has ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a program may take before it is ended."""
+    """The limits beyond which a program is ended."""
 
     seconds: float = 300.0
-    """From its start to its end."""
+    """The most seconds from start to end."""
     out: int = 512 * MEBIBYTE
-    """Bytes that it may print to stdout."""
+    """The most bytes that the program may print to stdout."""
     err: int = 64 * 1024
-    """Bytes of stderr that are kept; the rest is read and forgotten."""
+    """Bytes of stderr that are kept; the rest is read and dropped."""
     is_ours: bool = False
-    """Whether it is this tool: interrupted, it ends what it started itself."""
+    """Whether the program is this tool, which ends its own programs when interrupted."""
 
 
 class LimitError(TasError):
-    """A program took more than it may, and was ended."""
+    """A program exceeded a limit, and was ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """What a program left behind."""
+    """The results of a program."""
 
     code: int
     out: bytes
@@ -61,11 +61,11 @@ def run(
     environment: Mapping[str, str] | None = None,
     limits: Limits | None = None,
 ) -> Finished:
-    """Runs a program to its end, without a shell; in this process's environment where none is given.
+    """Runs a program to its end, without a shell; by default in the environment of this process.
 
-    Raises LimitError where it takes more than ``limits``, and TasError where it cannot be started. In either case
-    nothing that it started goes on running. What still holds its pipes a second after its end is ended as well, and
-    what was read by then is the answer.
+    Raises LimitError if the program exceeds ``limits``, and TasError if it cannot be started; then nothing that it
+    started continues to run. A process that still holds the program's pipes a second after its end is ended too. The
+    answer is the output until then.
     """
     allowed = limits or Limits()
     pipe = subprocess.PIPE
@@ -98,14 +98,14 @@ def run(
 
 
 def end_ours() -> None:
-    """Ends the commands of this tool that run in other threads, which nobody waits for any more."""
+    """Ends the commands of this tool that run in other threads and that nobody waits for any more."""
     for process in tuple(_OURS):
         _interrupt(process)
         _kill(process)
 
 
 def _interrupt(process: subprocess.Popen[bytes]) -> None:
-    """Asks a program to end, and gives it a moment."""
+    """Asks a program to end, and waits a moment."""
     with contextlib.suppress(OSError, ValueError):  # it has ended; Windows knows no such signal
         process.send_signal(signal.SIGINT)
     end = time.monotonic() + _GRACE
@@ -115,7 +115,7 @@ def _interrupt(process: subprocess.Popen[bytes]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What serves the pipes of a program meanwhile, so that neither side waits for the other."""
+    """The threads and pipes that serve a program, so that neither side waits for the other."""
 
     out: _Pipe
     err: _Pipe
@@ -135,8 +135,8 @@ def _serve(process: subprocess.Popen[bytes], stdin: bytes, limits: Limits) -> _P
 
 
 def _finished(process: subprocess.Popen[bytes], command: Sequence[str], parts: _Parts, limits: Limits) -> Finished:
-    """Waits for a program, which is not asked for its exit code before nothing holds its pipes: until then its number
-    cannot belong to another, so that it can be ended by it. Raises LimitError.
+    """Waits for a program and returns its results. Raises LimitError. Asks for the exit code only after nothing holds
+    the pipes. Until then, no other program can get the process ID, so the program can be ended by that ID.
     """
     end = time.monotonic() + limits.seconds
     is_closed = _await_pipes(process, parts.threads, end)
@@ -156,7 +156,7 @@ def _finished(process: subprocess.Popen[bytes], command: Sequence[str], parts: _
 
 
 def _await_pipes(process: subprocess.Popen[bytes], threads: Sequence[Thread], end: float) -> bool:
-    """Whether all pipes were closed by ``end``, or within the grace after the program has ended."""
+    """Whether all pipes closed by ``end``, or within the grace period after the end of the program."""
     has_ended = False
     while waiting := [thread for thread in threads if thread.is_alive()]:
         now = time.monotonic()
@@ -169,14 +169,14 @@ def _await_pipes(process: subprocess.Popen[bytes], threads: Sequence[Thread], en
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Whether a program has ended. Its number stays its own where the system can be asked without giving that up."""
+    """Whether a program has ended. Keeps the process ID reserved, if the system can be asked without releasing it."""
     if hasattr(os, "waitid") and process.returncode is None:
         return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     return process.poll() is not None
 
 
 class _Pipe:
-    """Reads what a program prints, and keeps the first ``most`` bytes of it."""
+    """Reads the output of a program, and keeps its first ``most`` bytes."""
 
     def __init__(self, stream: IO[bytes], most: int, stop: Callable[[], None] | None = None) -> None:
         self.content = bytearray()
@@ -184,7 +184,7 @@ class _Pipe:
         self._stream, self._most, self._stop = stream, most, stop
 
     def read(self) -> None:
-        """Reads to the end and closes the pipe. Where there is more than may be kept, calls ``stop`` or forgets it."""
+        """Reads to the end and closes the pipe. Beyond ``most`` bytes, calls ``stop`` or drops the rest."""
         with self._stream:
             while part := os.read(self._stream.fileno(), _CHUNK):
                 room = self._most - len(self.content)
@@ -203,7 +203,7 @@ def _feed(stream: IO[bytes], content: bytes) -> None:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Ends a program and all that it started, unless its number was given up and may be another's."""
+    """Ends a program and all that it started, unless its process ID was released and may belong to another."""
     if process.returncode is not None:
         return
     with contextlib.suppress(OSError):  # nothing of it is left

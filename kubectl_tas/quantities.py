@@ -1,8 +1,8 @@
-"""Amounts as Kubernetes writes them, 500m, 64Gi, 1e3, and those of the resources that KAI divides among queues.
+"""Reads and writes amounts as in Kubernetes, 500m, 64Gi, 1e3, and of the resources that KAI divides among queues.
 
 Quantities follow ``ParseQuantity`` of Kubernetes 1.35 (staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go). A
-KAI Queue counts cpu in thousandths of a core and memory in 10^6 bytes (``resources.go`` of its API, 0.2 to 0.17): only
-``kai_number`` knows.
+KAI Queue counts CPU in thousandths of a core and memory in 10^6 bytes (``resources.go`` of its API, 0.2 to 0.17). Only
+``kai_number`` and ``from_kai`` convert to or from these units.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from kubectl_tas.records import dataclass
 
 ResourceName = Literal["gpu", "cpu", "memory"]
 RESOURCES: tuple[ResourceName, ...] = ("gpu", "cpu", "memory")
-"""In the order in which they are shown."""
+"""The resources in the order in which they are shown."""
 OTHERS: tuple[ResourceName, ...] = ("cpu", "memory")
-"""Those beside GPUs."""
+"""The resources besides GPUs."""
 Amount = Gpus
 """GPUs, whole millicores, or whole bytes; or NO_LIMIT."""
 NO_LIMIT = Decimal("Infinity")
-"""More than any amount."""
+"""The value that means: no limit. It is larger than any amount."""
 
 _MEBIBYTE, _MEGABYTE = 2**20, 10**6
 
@@ -41,9 +41,9 @@ SUFFIXES = {
     **{letter: Decimal(1000) ** power for power, letter in enumerate("MGTPE", start=2)},
     **{f"{letter}i": Decimal(1024) ** power for power, letter in enumerate("KMGTPE", start=1)},
 }
-"""What a number is multiplied by."""
+"""The factor of each suffix of a number."""
 _DIGITS = 30
-"""Digits of a number before its point, and behind it: more than any API server takes."""
+"""The most digits before and behind the point of a number: more than any API server accepts."""
 _NUMBER = rf"[-+]?(?:[0-9]{{1,{_DIGITS}}}[.]?[0-9]{{0,{_DIGITS}}}|[.][0-9]{{1,{_DIGITS}}})"
 _QUANTITY = late_pattern(rf"({_NUMBER})(?:([numkMGTPE]|[KMGTPE]i|)|[eE]([-+]?[0-9]{{1,3}}))")
 _SLIP = late_pattern(rf"({_NUMBER})\s*([A-Za-z]*)")
@@ -52,7 +52,7 @@ _CORES = ("core", "cores", "cpu", "cpus", "vcpu", "vcpus", "c")
 
 
 def parse(value: object) -> Decimal | None:
-    """An amount as a number; None where an API server takes it for none."""
+    """Returns an amount as a number; None if an API server refuses the amount."""
     is_short = isinstance(value, float) or (isinstance(value, int) and abs(value) < 10**_DIGITS)
     return _number(str(value)) if is_short or isinstance(value, str) else None
 
@@ -67,7 +67,7 @@ def _number(text: str) -> Decimal | None:
 
 
 def refused(value: object) -> tuple[str, str] | None:
-    """Why an API server refuses an amount, and what to write instead; None where it does not."""
+    """Returns why an API server refuses an amount, and a hint; None if the server accepts it."""
     amount = parse(value)
     if amount is None:
         return "must be a quantity such as 500m or 64Gi", _meant(str(value))
@@ -77,14 +77,14 @@ def refused(value: object) -> tuple[str, str] | None:
 
 
 def refused_by_crds(value: object) -> tuple[str, str] | None:
-    """The same of a CRD, which takes text and whole numbers alone (apiextensions-apiserver: int-or-string)."""
+    """Does the same for a CRD, which accepts only text and whole numbers (apiextensions-apiserver: int-or-string)."""
     if isinstance(value, float) and not value.is_integer():
         return "must be text or a whole number", f'Put it in quotes: "{value}". The CRD of this kind takes no fraction.'
     return refused(value)
 
 
 def _meant(text: str) -> str:
-    """What was likely meant by a text that is no quantity."""
+    """Returns a hint with the likely meaning of a text that is not a quantity."""
     found = _SLIP.fullmatch(text.strip())
     if found is None:
         return "Write a number and a unit without a blank between them, such as 64Gi."
@@ -100,28 +100,28 @@ def _meant(text: str) -> str:
 
 
 def millicores(written: object) -> int:
-    """Cpu in thousandths of a core, rounded up as an API server does; 0 for what is no quantity."""
+    """Returns CPU in thousandths of a core, rounded up as an API server does; 0 for an invalid quantity."""
     return math.ceil((parse(written) or 0) * 1000)
 
 
 def in_bytes(written: object) -> int:
-    """Memory in bytes, rounded up as an API server does; 0 for what is no quantity."""
+    """Returns memory in bytes, rounded up as an API server does; 0 for an invalid quantity."""
     return math.ceil(parse(written) or 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """What is guaranteed, asked, used or left of each resource."""
+    """An amount of each resource: guaranteed, requested, used or left."""
 
     gpu: Amount = 0
     """GPUs."""
     cpu: Amount = 0
-    """Thousandths of a core."""
+    """CPU in thousandths of a core."""
     memory: Amount = 0
-    """Bytes."""
+    """Memory in bytes."""
 
     def of(self, resource: ResourceName) -> Amount:
-        """The amount of one resource."""
+        """Returns the amount of one resource."""
         amount: Amount = getattr(self, resource)
         return amount
 
@@ -129,7 +129,7 @@ class Amounts:
         return Amounts(self.gpu + other.gpu, self.cpu + other.cpu, self.memory + other.memory)
 
     def __sub__(self, other: Amounts) -> Amounts:
-        """What is left of this; without a limit as long as this has none."""
+        """Returns the difference; a resource without a limit stays without a limit."""
         return Amounts(_left(self.gpu, other.gpu), _left(self.cpu, other.cpu), _left(self.memory, other.memory))
 
     def __mul__(self, times: int) -> Amounts:
@@ -138,20 +138,20 @@ class Amounts:
     __rmul__ = __mul__
 
     def exceeding(self, most: Amounts) -> tuple[ResourceName, ...]:
-        """The resources of which this is more than ``most``. As in KAI's ``quota_check.go`` and
-        ``max_allowed_check.go``, one that is not asked for is not compared: of nothing left 0 may be asked.
+        """Returns the resources that exceed ``most``. Like KAI's ``quota_check.go`` and ``max_allowed_check.go``, skips
+        resources that are not requested, even if nothing is left of them.
         """
         compared = zip(RESOURCES, self._values, most._values, strict=True)
         return tuple([name for name, mine, may in compared if 0 < mine > may])
 
     @property
     def asked(self) -> tuple[ResourceName, ...]:
-        """The resources of which this is more than nothing."""
+        """The resources with an amount above 0."""
         return tuple([name for name, amount in zip(RESOURCES, self._values, strict=True) if amount > 0])
 
     @property
     def _values(self) -> tuple[Amount, Amount, Amount]:
-        """In the order of ``RESOURCES``."""
+        """The amounts in the order of ``RESOURCES``."""
         return self.gpu, self.cpu, self.memory
 
 
@@ -164,12 +164,12 @@ UNLIMITED = Amounts(NO_LIMIT, NO_LIMIT, NO_LIMIT)
 
 
 def each(make: Callable[[ResourceName], Amount]) -> Amounts:
-    """What ``make`` says of each resource."""
+    """Returns the amounts that ``make`` gives for each resource."""
     return Amounts(*map(make, RESOURCES))
 
 
 def total(parts: Iterable[Amounts]) -> Amounts:
-    """The sum."""
+    """Returns the sum."""
     gpu: Amount = 0
     cpu: Amount = 0
     memory: Amount = 0
@@ -179,23 +179,23 @@ def total(parts: Iterable[Amounts]) -> Amounts:
 
 
 def summed(numbers: Iterable[float]) -> float:
-    """The numbers added one after the other, as Go does: ``sum`` rounds so in Python 3.11 alone."""
+    """Adds numbers one after another, as Go does. Python's ``sum`` rounds like that only up to 3.11."""
     return reduce(operator.add, numbers, 0.0)
 
 
 def smaller(first: Amounts, second: Amounts) -> Amounts:
-    """Of each resource the smaller amount."""
+    """Returns the smaller amount of each resource."""
     return each(lambda name: min(first.of(name), second.of(name)))
 
 
 def larger(first: Amounts, second: Amounts) -> Amounts:
-    """Of each resource the larger amount."""
+    """Returns the larger amount of each resource."""
     return each(lambda name: max(first.of(name), second.of(name)))
 
 
 def share(percent: str, whole: Amounts) -> Amounts:
-    """A share such as "33%" of ``whole``, rounded down to whole GPUs, whole millicores and whole mebibytes; nothing of
-    what has no limit.
+    """Returns a share such as "33%" of ``whole``, rounded down to whole GPUs, millicores and mebibytes. The share of a
+    resource without a limit is 0.
     """
     part = Fraction(percent.removesuffix("%")) / 100
 
@@ -207,7 +207,7 @@ def share(percent: str, whole: Amounts) -> Amounts:
 
 
 def show(resource: ResourceName, amount: Amount) -> str:
-    """An amount as people write it: 30 GPUs, 500m or 2.5 cores, 64Gi, 8T; "unlimited" without a limit."""
+    """Returns an amount in common notation: 30 GPUs, 500m or 2.5 cores, 64Gi, 8T; "unlimited" without a limit."""
     if amount == NO_LIMIT:
         return "unlimited"
     if resource == "gpu":
@@ -220,27 +220,27 @@ def show(resource: ResourceName, amount: Amount) -> str:
 
 
 UNITS: dict[ResourceName, str] = {"gpu": "GPUs", "cpu": "cpu", "memory": "memory"}
-"""What follows an amount in a sentence: 30 GPUs, 600 cpu, 2Ti memory."""
+"""The unit behind an amount in a sentence: 30 GPUs, 600 cpu, 2Ti memory."""
 
 
 def said(resource: ResourceName, amount: Amount) -> str:
-    """An amount with its unit, for sentences."""
+    """Returns an amount with its unit, for sentences."""
     return f"{show(resource, amount)} {'GPU' if resource == 'gpu' and amount == 1 else UNITS[resource]}"
 
 
 def as_data(resource: ResourceName, amount: Amount) -> Amount | str | None:
-    """An amount as JSON has it: GPUs as a number, others as Kubernetes quantities; None: no limit."""
+    """Returns an amount for JSON: GPUs as a number, others as Kubernetes quantities; None without a limit."""
     if amount == NO_LIMIT:
         return None
     return amount if resource == "gpu" else show(resource, amount)
 
 
 def kai_number(resource: ResourceName, amount: Amount) -> int | float:
-    """What a KAI Queue says for an amount: GPUs, millicores, or 10^6 bytes with a fraction where needed; -1: no limit.
+    """Returns an amount for a KAI Queue: GPUs, millicores, or 10^6 bytes with a fraction if needed; -1 without a limit.
 
-    KAI multiplies memory by 10^6 as a float64 (``proportion.go``, 0.6 to 0.17). Of 249Gi as ``267361.714176`` that is
-    a little less than 249Gi, and work that asks for all of it would wait for ever. Such a number is written with as
-    many digits as make it the amount, or the least above it.
+    KAI multiplies memory by 10^6 as a float64 (``proportion.go``, 0.6 to 0.17). For 249Gi, ``267361.714176`` gives
+    slightly less than 249Gi, and work that asks for 249Gi would wait forever. So such a number has enough digits to
+    give the amount, or the next number above the amount.
     """
     if amount == NO_LIMIT:
         return -1
@@ -256,7 +256,7 @@ def kai_number(resource: ResourceName, amount: Amount) -> int | float:
 
 
 def from_kai(resource: ResourceName, number: float) -> Amount:
-    """The amount that a KAI Queue says with a number: the other way round of ``kai_number``."""
+    """Returns the amount for a number in a KAI Queue, the inverse of ``kai_number``."""
     if number < 0:
         return NO_LIMIT
     whole = round(number * _MEGABYTE if resource == "memory" else number)

@@ -1,7 +1,7 @@
-"""``dataclass`` as the standard library has it, which makes the methods of a class when it is first used.
+"""Replaces the standard library's ``dataclass`` by one that makes the methods of a class when it is first used.
 
-To make them takes a third of a millisecond a class, most of it for methods that a run never calls. So ``__init__``
-alone is compiled here, which no class writes itself, and the other methods are closures.
+Making these methods takes a third of a millisecond per class, mostly for methods that a run never calls. So only
+``__init__``, which no class here writes itself, is compiled; the other methods are closures.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, NoReturn
 
 _FIRST = ("__init__", "__match_args__", "__dataclass_fields__")
-"""What is asked of a class before there is an object of it."""
+"""The attributes of a class that are used before its first object exists."""
 _LOCK = RLock()
-"""For what is made of a class: an editor's questions are answered beside each other."""
+"""The lock for completing a class, since an editor's questions are answered in several threads."""
 _ORDER = ("__lt__", "__le__", "__gt__", "__ge__")
 
 
 class _Unmade:
-    """Stands in a class for what is made of it, until somebody asks for it."""
+    """Takes the place of an attribute of a class until its first use."""
 
     def __init__(self, name: str, complete: Callable[[], None]) -> None:
         self.name = name
@@ -61,7 +61,7 @@ def _dataclass(cls: type | None = None, /, *, slots: bool = False, kw_only: bool
 
 
 def _made_of(cls: type, *, frozen: bool = False, eq: bool = True, order: bool = False) -> dict[str, Any]:
-    """What is made of a class whose fields are known; ``__init__`` last, since with it others may use the class."""
+    """Returns the attributes to add to a class; ``__init__`` comes last, since others may use the class after it."""
     fields = dataclasses.fields(cls)
     found: dict[str, Any] = {"__repr__": _repr}
     if frozen:
@@ -78,7 +78,7 @@ def _made_of(cls: type, *, frozen: bool = False, eq: bool = True, order: bool = 
 
 
 def _init(cls: type, *, frozen: bool) -> Any:
-    """``__init__``, which sets the fields of a frozen object as nobody else may."""
+    """Returns ``__init__``, which can set the fields of a frozen object."""
     parameters, body = ["self"], []
     for item in sorted(dataclasses.fields(cls), key=operator.attrgetter("kw_only")):
         name = value = item.name
@@ -101,7 +101,7 @@ def _init(cls: type, *, frozen: bool) -> Any:
 
 
 def _values(names: Sequence[str]) -> Callable[[Any], Any]:
-    """What tells the values of these fields, as a tuple."""
+    """Returns a function that gives the values of these fields as a tuple."""
     return operator.attrgetter(*names) if len(names) > 1 else lambda it: tuple(getattr(it, name) for name in names)
 
 
@@ -126,14 +126,14 @@ def _refuse_to_delete(self: Any, name: str) -> NoReturn:
 
 
 def _fields(cls: type) -> list[str]:
-    """The names of the fields that a class declares itself."""
+    """Returns the names of the fields that a class itself declares."""
     return [name for name, kind in cls.__annotations__.items() if not kind.startswith("ClassVar")]
 
 
 def _with_slots(cls: type, *, pickles: bool) -> type:
-    """The same class with slots for its fields, and so without their defaults, which would take the same names.
+    """Returns the class with slots for its fields, and without the defaults, whose names the slots need.
 
-    With ``pickles`` it is pickled by its fields: a frozen object takes no attributes.
+    With ``pickles``, objects are pickled by their fields, because a frozen object accepts no attributes.
     """
     inherited = {name for base in cls.__mro__[1:-1] for name in vars(base).get("__slots__", ())}
     slots = tuple(name for name in _fields(cls) if name not in inherited)

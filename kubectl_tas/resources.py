@@ -1,4 +1,4 @@
-"""What the package carries beside its code: ``schemas/``, ``templates/`` and ``rules.json``."""
+"""Reads the data files of the package: ``schemas/``, ``templates/`` and ``rules.json``."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from kubectl_tas.diagnostics import Rule, Severity, Waiving
 
 @cache
 def resource_root() -> Path:
-    """The folder that holds ``schemas/`` and ``templates/``."""
+    """Returns the folder that holds ``schemas/`` and ``templates/``."""
     package = Path(__file__).resolve().parent
     return package if (package / "schemas").is_dir() else package.parent
 
 
 def read_resource(name: str) -> str:
-    """The text of a packed file, such as ``schemas/pool.json``. Raises OSError where there is none."""
+    """Returns the text of a data file, such as ``schemas/pool.json``. Raises OSError if absent."""
     return (resource_root() / name).read_text(encoding="utf-8")
 
 
 @cache
 def all_rules() -> dict[str, Rule]:
-    """Every rule by its code, sorted."""
+    """Returns every rule by code, sorted."""
     table = json.loads(Path(__file__).with_name("rules.json").read_text(encoding="utf-8"))
     return {code: _rule(code, **fields) for code, fields in table.items()}
 

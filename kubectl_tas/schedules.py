@@ -1,5 +1,5 @@
-"""Schedules of CronJobs as Kubernetes reads them. Follows ``validateScheduleFormat`` of Kubernetes 1.35
-(pkg/apis/batch/validation) and ``ParseStandard`` of github.com/robfig/cron/v3, which it calls.
+"""Checks schedules of CronJobs as Kubernetes does. Follows ``validateScheduleFormat`` of Kubernetes 1.35
+(pkg/apis/batch/validation) and ``ParseStandard`` of github.com/robfig/cron/v3, which Kubernetes calls.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kubectl_tas.words import did_you_mean, question
 _DESCRIPTORS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
 _EVERY = "@every "
 _DIGITS = 9
-"""Of a number that may be one of these."""
+"""The most digits of a number in a schedule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ _FIELDS = (
 
 
 def refused(text: str) -> tuple[str, str] | None:
-    """Why an API server refuses a schedule, and how to mend it; None where it does not."""
+    """Returns why an API server refuses a schedule, and a hint; None if the server accepts it."""
     if "TZ" in text:
         return "must not name a time zone", "Write it in timeZone, beside schedule."
     if text.startswith("@"):
@@ -58,7 +58,7 @@ def refused(text: str) -> tuple[str, str] | None:
 
 
 def zone_refused(text: str) -> tuple[str, str] | None:
-    """Why no API server takes a time zone; None where it is one of the tz database 2025c, as Go embeds it."""
+    """Returns why an API server refuses a time zone; None for those of the tz database 2025c, which Go embeds."""
     known = _zones()
     if text in known:
         return None
@@ -70,7 +70,7 @@ def zone_refused(text: str) -> tuple[str, str] | None:
 
 @cache
 def _zones() -> tuple[str, ...]:
-    """Packed, since the machine that checks may have other zones than the one that runs the API server."""
+    """Reads the packed time zones: this machine may have other zones than that of the API server."""
     return tuple(Path(__file__).with_name("timezones.txt").read_text(encoding="utf-8").split())
 
 

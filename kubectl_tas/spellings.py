@@ -1,9 +1,10 @@
-"""How Kubernetes spells names, keys, paths, images and addresses: for each, why the API server or the kubelet refuses
-a text, and how to mend it. Follows k8s.io/apimachinery/pkg/util/validation and pkg/apis/core/validation of Kubernetes
-1.35, and for images github.com/distribution/reference v0.6, which the kubelet reads them with.
+"""Checks names, keys, paths, images and addresses as Kubernetes does: why the API server or kubelet refuses a text.
+
+Follows k8s.io/apimachinery/pkg/util/validation and pkg/apis/core/validation of Kubernetes 1.35, and for images
+github.com/distribution/reference v0.6, which the kubelet uses.
 
 Addresses follow ``ParseIPSloppy`` and ``ParseCIDRSloppy`` of k8s.io/utils/net, which Kubernetes 1.33 calls: numbers may
-have zeros in front, and an address may have more bits than its prefix leaves.
+have leading zeros, and an address may have more bits than its prefix allows.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 from kubectl_tas.late import imported
 
 Refusal = tuple[str, str] | None
-"""What a value must be, and how to mend it; None where it is right."""
+"""The rule that a value violates, and a hint; None for a valid value."""
 
 _KEPT = 512
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -30,7 +31,7 @@ _TAG, _DIGEST = r"\w[\w.-]{0,127}", r"[A-Za-z][A-Za-z0-9]*([-_+.][A-Za-z][A-Za-z
 
 
 def _spelled(pattern: str, rule: str, hint: str) -> Callable[[str], Refusal]:
-    """What a whole text must match. Most texts are those of many documents."""
+    """Makes a check that a whole text matches a pattern; caches results, since texts recur in many documents."""
 
     @lru_cache(maxsize=_KEPT)
     def refused(text: str) -> Refusal:
@@ -40,12 +41,12 @@ def _spelled(pattern: str, rule: str, hint: str) -> Callable[[str], Refusal]:
 
 
 def or_empty(refused: Callable[[str], Refusal]) -> Callable[[str], Refusal]:
-    """The same of a field that counts as absent where its text is empty."""
+    """Makes a check that accepts an empty text, for a field that then counts as absent."""
     return lambda text: refused(text) if text else None
 
 
 def unless_filled_in(refused: Callable[[str], Refusal]) -> Callable[[str], Refusal]:
-    """The same of a field that a controller may complete, by what stands in double braces."""
+    """Makes a check that accepts any text with double braces, for a field that a controller may fill in."""
     return lambda text: None if "{{" in text else refused(text)
 
 
@@ -113,7 +114,7 @@ _PORT_NAME = _spelled(
 
 @lru_cache(maxsize=_KEPT)
 def image(text: str) -> Refusal:
-    """A container image."""
+    """Checks a container image."""
     if not text:
         return some(text)
     if text != text.strip():
@@ -126,7 +127,7 @@ port_name = or_empty(_PORT_NAME)
 
 
 def port(value: int | str) -> Refusal:
-    """The number or the name of a port, as probes have it."""
+    """Checks the number or name of a port, as in probes."""
     if isinstance(value, int):
         return None if 0 < value < 2**16 else ("must be from 1 to 65535", "Write a port of the container.")
     if value.isdecimal():
@@ -135,7 +136,7 @@ def port(value: int | str) -> Refusal:
 
 
 def share(value: int | str) -> Refusal:
-    """A number of pods, or a share of them."""
+    """Checks a number or share of pods."""
     if isinstance(value, int):
         return None if value >= 0 else ("must be at least 0", "Use 0 or more.")
     if re.fullmatch(r"[0-9]{1,9}%", value):
@@ -145,13 +146,13 @@ def share(value: int | str) -> Refusal:
 
 
 def share_of_all(value: int | str) -> Refusal:
-    """The same, of which there is no more than all."""
+    """Checks a number or share of pods, with at most 100%."""
     is_more = isinstance(value, str) and share(value) is None and int(value[:-1]) > 100
     return ("must be at most 100%", "Write 100% or less.") if is_more else share(value)
 
 
 def local_path(text: str) -> Refusal:
-    """A path in a volume."""
+    """Checks a path in a volume."""
     if text.startswith("/"):
         return "must be a relative path", f"Write {text.lstrip('/') or 'a path'} without '/' before it."
     if ".." in text.split("/") or text.startswith(".."):
@@ -160,17 +161,17 @@ def local_path(text: str) -> Refusal:
 
 
 def node_path(text: str) -> Refusal:
-    """A path of the node."""
+    """Checks a path on the node."""
     return ("must not hold '..'", "Write the path without.") if ".." in text.split("/") else some(text)
 
 
 def file_path(text: str) -> Refusal:
-    """A path in a volume, of one file."""
+    """Checks the path of one file in a volume."""
     return local_path(text) if text else some(text)
 
 
 def mode(value: Any) -> Refusal:
-    """The mode of files: a number up to 0777, which people write with octal digits."""
+    """Checks the mode of files: a number up to 0777, which users write with octal digits."""
     if 0 <= value <= 0o777:
         return None
     digits = str(value)
@@ -185,12 +186,12 @@ _ZEROS = r"\b0+(?=[0-9])"
 
 
 def address(text: str) -> Any:
-    """An IPv4Address or an IPv6Address; None for any other text."""
+    """Returns an IPv4Address or IPv6Address; None for any other text."""
     return None if "/" in text or "%" in text else _read_address("ip_address", text)
 
 
 def network(text: str) -> Any:
-    """The IPv4Network or IPv6Network of an address and a prefix, such as 10.0.0.0/8; None for any other text."""
+    """Returns the IPv4Network or IPv6Network of an address and prefix, such as 10.0.0.0/8; None for any other text."""
     host, _, bits = text.partition("/")
     if "%" in host or not re.fullmatch("[0-9]{1,3}", bits):
         return None
@@ -205,14 +206,14 @@ def _read_address(name: str, text: str, **options: bool) -> Any:
 
 
 def address_refused(text: str) -> Refusal:
-    """Why an API server refuses an address, and what to write instead; None where it does not."""
+    """Returns why an API server refuses an address, and a hint; None if the server accepts it."""
     if address(text) is None:
         return "must be an IP address", "Write one such as 10.0.0.1 or 2001:db8::1."
     return None
 
 
 def cluster_ip_refused(text: str) -> Refusal:
-    """The same of a clusterIP."""
+    """Returns why an API server refuses a clusterIP, and a hint; None if the server accepts it."""
     if text in ("", NO_ADDRESS):
         return None
     if text.casefold() == NO_ADDRESS.casefold():
@@ -221,7 +222,7 @@ def cluster_ip_refused(text: str) -> Refusal:
 
 
 def external_ip_refused(text: str) -> Refusal:
-    """The same of an external address of a Service: ``ValidateNonSpecialIP``."""
+    """Returns why an API server refuses an external address of a Service: ``ValidateNonSpecialIP``."""
     found = address(text)
     if found is None:
         return address_refused(text)
@@ -235,11 +236,11 @@ def external_ip_refused(text: str) -> Refusal:
 
 
 _LOCAL = {4: "224.0.0.0/24", 6: "ff02::/16"}
-"""Addresses of groups on one link."""
+"""The link-local multicast networks, by IP version."""
 
 
 def range_refused(text: str) -> Refusal:
-    """The same of a range of addresses."""
+    """Returns why an API server refuses a range of addresses, and a hint; None if the server accepts it."""
     if network(text) is not None:
         return None
     found = address(text)
@@ -249,5 +250,5 @@ def range_refused(text: str) -> Refusal:
 
 
 def source_refused(text: str) -> Refusal:
-    """The same of a range of a load balancer, which may have blanks around it."""
+    """Returns why an API server refuses a range of a load balancer, which may have blanks around it."""
     return range_refused(text.strip())

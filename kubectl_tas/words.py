@@ -1,4 +1,4 @@
-"""Words that several messages share: suggestions, and how to mend a number that is out of its range."""
+"""Makes phrases that several messages share: suggestions, lists, and hints for numbers out of range."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from operator import itemgetter
 from kubectl_tas.diagnostics import Suggestion
 
 MAX_LENGTH = 253
-"""Characters of the longest word that is compared: no name is longer, and comparing takes the product of two."""
+"""The longest word that is compared, since no name is longer and a comparison takes the product of two lengths."""
 MAX_KNOWN = 400
-"""Words that one is compared with."""
+"""The most words that one word is compared with."""
 
 
 MAX_SLIPS = 3
-"""Slips in one word, however long it is."""
+"""The most slips in one word of any length."""
 MAX_LISTED = 10
-"""Names that a message lists."""
+"""The most names that a message lists."""
 
 
 def closest(name: str, known: Iterable[str], *, most: int | None = None, folds: bool = False) -> str | None:
-    """The known name that ``name`` is most likely a slip of, or None where none is near.
+    """Returns the known name that ``name`` is most likely a misspelling of; None if no name is near.
 
-    Near is what ``most`` slips apart make of one another: a character that is missing, too many or another one, or two
-    that changed places. By default it is one in three characters; in a word of three, none is another one: cpu is no
-    slip of gpu. Where no name is near, the only one that ``name`` is the beginning of is meant: env is environment.
-    With ``folds`` case does not count.
+    A name is near if at most ``most`` slips make one of the other. A slip is a missing, an extra or another character,
+    or two swapped ones. By default, one slip per three characters is allowed. A word of three characters allows no
+    other character: cpu is not a slip of gpu. If no name is near, the only one that begins with ``name`` is returned:
+    env is environment. With ``folds``, case does not count.
     """
     if len(name) > MAX_LENGTH:
         return None
@@ -43,15 +43,15 @@ def closest(name: str, known: Iterable[str], *, most: int | None = None, folds: 
 
 
 def misspelled(name: str, known: Iterable[str]) -> str | None:
-    """The known name that differs from ``name`` by one slip. Names of one series are none: run-1 and run-2, a-eu and
-    a-us.
+    """Returns the known name that differs from ``name`` by one slip. Names of one series do not count: run-1 and run-2,
+    a-eu and a-us.
     """
     return closest(name, (item for item in known if _of_series(item) != _of_series(name)), most=1)
 
 
 class Misspellings:
-    """Many known names, of which ``misspelled`` would compare each with each. Names that one slip makes of one another
-    have something in common: the name, or what is left of it without one of its characters.
+    """Finds misspellings among many known names without comparing each pair. Names that differ by one slip share the
+    name, or the rest of the name without one of its characters.
     """
 
     def __init__(self, known: Iterable[str]) -> None:
@@ -61,24 +61,24 @@ class Misspellings:
                 self._near.setdefault(part, set()).add(name)
 
     def of(self, name: str) -> str | None:
-        """The known name that ``name`` is a slip of."""
+        """Returns the known name that ``name`` is a slip of."""
         return misspelled(name, sorted({item for part in _parts(name) for item in self._near.get(part, ())}))
 
 
 def _parts(name: str) -> set[str]:
-    """A name, and what is left of it without one character; of one that is too long to be compared nothing."""
+    """Returns a name, and the name without each one of its characters; nothing for a name that is too long."""
     return {name, *(name[:at] + name[at + 1 :] for at in range(len(name)))} if len(name) <= MAX_LENGTH else set()
 
 
 def _of_series(name: str) -> str:
-    """A name without what tells those of a series apart: numbers, and words of up to two letters."""
+    """Returns a name without the parts that differ in a series: numbers, and words of up to two letters."""
     return re.sub(r"[0-9]+|(?<![A-Za-z])[A-Za-z]{1,2}(?![A-Za-z])", "", name)
 
 
 def _slips(first: str, second: str, *, other: bool) -> int:
-    """How many slips make one word of another, where no part of either slips twice (optimal string alignment).
+    """Returns how many slips turn one word into another, with no part of either changed twice.
 
-    ``other``: whether a character that is another one is one slip, not two.
+    The measure is optimal string alignment. ``other``: whether another character counts as one slip, instead of two.
     """
     before: list[int] = []
     row = list(range(len(second) + 1))
@@ -93,36 +93,36 @@ def _slips(first: str, second: str, *, other: bool) -> int:
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "", *, folds: bool = False, quote: str = '"') -> str:
-    """The question after a slip, a Suggestion; ``otherwise`` where no known name is near."""
+    """Returns a question with the nearest known name, as a Suggestion; ``otherwise`` if no name is near."""
     found = closest(name, known, folds=folds)
     return otherwise if found is None else question(name, found, quote=quote)
 
 
 def question(name: str, found: str, *, quote: str = '"') -> Suggestion:
-    """The question after a name that stands for another."""
+    """Returns the question whether the user meant ``found`` instead of ``name``."""
     return Suggestion(f"Did you mean {quote}{found}{quote}?", name, found)
 
 
 def write_instead(name: str, found: str, verb: str = "Write") -> Suggestion:
-    """The advice after a name of which it is known what should stand there."""
+    """Returns the advice to write another name, if the right one is certain."""
     return Suggestion(f"{verb} {found}.", name, found)
 
 
 def nothing_called(what: str, name: str, known: Sequence[str]) -> str:
-    """A message for a name that is none: with the one that is meant, else with those that there are."""
+    """Returns the message for an unknown name, with the nearest known name, else with all known names."""
     hint = did_you_mean(name, known).removeprefix("D")
     return f'no {what} "{name}"; ' + (f"d{hint}" if hint else f"there is {shortened(known) or 'none'}")
 
 
 def shortened(listed: Sequence[str], most: int = MAX_LISTED) -> str:
-    """The first of them, with the number of the others."""
+    """Returns the first of the listed names, and the number of the others."""
     more = f" and {len(listed) - most} more" if len(listed) > most else ""
     return f"{', '.join(listed[:most])}{more}"
 
 
 def within(value: int | None, most: int) -> str:
-    """How to mend a number that is not from 1 to ``most``; None: it is no number. Where ``most`` is 0 there are no
-    pods, and so no limit.
+    """Returns a hint for a number outside 1 to ``most``; ``value`` is None if not a number. A ``most`` of 0 means that
+    there are no pods, and so no limit.
     """
     if most < 2:
         return "Use 1." if most else "Use a number from 1."

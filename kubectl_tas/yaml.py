@@ -1,6 +1,6 @@
-"""Plain data in, YAML out: the one writer of scalars, blocks and flow mappings.
+"""Writes plain data as YAML: the only writer of scalars, blocks and flow mappings.
 
-What it writes means the same to readers of YAML 1.1, of YAML 1.2, and to kubectl, which is a mixture of both.
+The output means the same to readers of YAML 1.1, of YAML 1.2, and to kubectl, which mixes both.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kubectl_tas.late import late_pattern
 
 _PLAIN = late_pattern(r"[A-Za-z/][A-Za-z0-9_./@+-]*(:[A-Za-z0-9_./@+-]+)*")
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
-"""Words that some reader takes for something else than text."""
+"""Words that some reader does not take for text."""
 UNPRINTABLE = (
     "\x00-\x1f\x7f-\x9f"  # controls, among them the 8-bit ones that open sequences as ESC does
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks that turn the direction of writing
@@ -24,12 +24,12 @@ UNPRINTABLE = (
 )
 """Characters, as a class of a regular expression, that a terminal would obey or could not show."""
 _ESCAPED = late_pattern(rf"[{UNPRINTABLE}]|#(?=#(?:vso)?\[)")
-"""They are also what JSON leaves as it is, and YAML takes for a line break, or not for text. In the log of a CI job
+"""Characters to escape; JSON keeps them, and YAML takes them for a line break or refuses them. In the log of a CI job,
 ``##[`` begins a command.
 """
 _NUMBER = late_pattern(r"([-+]?)0*([0-9]*)(\.?)([0-9]*)(?:[eE]([-+]?)([0-9]+))?")
 _MAX_IMPLICIT_KEY = 1000
-"""A longer key needs a '?' before it; parsers look ahead for 1,024 characters."""
+"""The longest key without a '?' before it; parsers look ahead for 1,024 characters."""
 
 
 class LargeNumber(str):
@@ -37,10 +37,10 @@ class LargeNumber(str):
 
 
 def scalar(value: object, style: str = "", *, flow: bool = False) -> str:
-    """A scalar, in quotes where any reader would take it for something else.
+    """Returns a scalar, in quotes if any reader would take it for something else.
 
-    ``style`` is the quote to prefer: ``'``, ``"`` or none. ``flow``: it stands within braces or brackets. Raises
-    TypeError for anything that is no scalar, and for None.
+    ``style`` is the preferred quote: ``'``, ``"`` or none. ``flow``: the scalar is within braces or brackets. Raises
+    TypeError for None and for anything that is not a scalar.
     """
     if type(value) is str:
         return _quoted_as(value, style, flow=flow) if style or flow else _text(value)
@@ -58,8 +58,8 @@ def scalar(value: object, style: str = "", *, flow: bool = False) -> str:
 
 
 def literal(text: str, indent: str) -> str:
-    """What stands behind the colon of a key: the lines of a text as they are, where all readers take them so, else a
-    scalar. ``indent`` begins each line, and is two blanks deeper than the key.
+    """Returns the text behind the colon of a key: the lines of a text as they are, if all readers agree, else a scalar.
+    ``indent`` begins each line, and is two blanks deeper than the key.
     """
     lines = text.split("\n")
     is_plain = len(lines) > 1 and not _ESCAPED.search(text.replace("\n", "").replace("\t", ""))
@@ -76,22 +76,22 @@ def literal(text: str, indent: str) -> str:
 
 
 def block(value: object) -> str:
-    """The text of a document in block style, keys in the order of ``value``."""
+    """Returns the text of a document in block style, with keys in the order of ``value``."""
     return "".join(f"{line}\n" for line in _lines(value))
 
 
 def entry(key: str, value: object, indent: str = "") -> list[str]:
-    """The lines of one entry of a block mapping, without line breaks."""
+    """Returns the lines of one entry of a block mapping, without line breaks."""
     return [f"{indent}{line}" for line in _entry(key, value)]
 
 
 def items(values: Sequence[object]) -> list[str]:
-    """The lines of the items of a block sequence, without line breaks."""
+    """Returns the lines of the items of a block sequence, without line breaks."""
     return list(_lines(list(values)))
 
 
 def flow(value: object, style: str = "") -> str:
-    """A scalar, or a mapping of such in braces, or a list of such in brackets, on one line."""
+    """Returns a scalar, a mapping in braces, or a list in brackets, on one line."""
     if isinstance(value, list):
         return f"[{', '.join(flow(item, style) for item in value)}]"
     if not isinstance(value, Mapping):
@@ -100,7 +100,7 @@ def flow(value: object, style: str = "") -> str:
 
 
 def comment(text: str) -> str:
-    """A text as part of a one-line comment."""
+    """Returns a text as part of a one-line comment."""
     return text if text.isprintable() else json.dumps(text)[1:-1]
 
 
@@ -131,7 +131,7 @@ def _entry(key: object, item: object) -> Iterator[str]:
 
 
 def _leaf(value: object) -> str:
-    """A scalar, nothing, or an empty collection."""
+    """Returns a scalar, null, or an empty collection."""
     if value is None:
         return "null"
     if isinstance(value, Mapping):
@@ -163,7 +163,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def _number(text: str) -> str:
-    """A number as JSON has it; YAML 1.1 takes one with an exponent for text unless it has a point and a sign too."""
+    """Returns a number that all readers accept: with an exponent, YAML 1.1 requires a point and a sign."""
     found = _NUMBER.fullmatch(text)
     if found is None:
         raise TypeError(f"not a number: {text!r}")

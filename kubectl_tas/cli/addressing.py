@@ -1,4 +1,4 @@
-"""Which work a command line means: FILE, NAME or KIND/NAME, the same for all commands that ask about work."""
+"""Finds the work that a command line names as FILE, NAME or KIND/NAME, in the same way for all commands."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ KINDS = "workflow, workload, PodCliqueSet or PodGroup"
 _WHAT = f"file, {KINDS}"
 ABOUT_WORK = f"WORK is a FILE, in the repository or not; - for standard input; the NAME of a {KINDS}; or KIND/NAME."
 _NAME = late_pattern(r"""\bname["']?\s*:\s*["']?([\w.-]+)""")
-"""A name in text that may be no YAML."""
+"""A name in a text that may not be YAML."""
 
 
 def work_arguments(*, many: bool = False, required: bool = True) -> Callable[[F], F]:
-    """Adds WORK, one or several, which is given as ``work``; ``-f FILE`` is the same, as kubectl has it."""
+    """Adds WORK, one or several, passed as ``work``; ``-f FILE`` means the same, as in kubectl."""
 
     def add(command: F) -> F:
         @functools.wraps(command)
@@ -55,25 +55,25 @@ def work_arguments(*, many: bool = False, required: bool = True) -> Callable[[F]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where work is written."""
+    """The file with the work that a user names."""
 
     path: str
-    """The file as findings have it: relative to the repository where it lies there."""
+    """The file as findings name it: relative to the repository if it lies there."""
     full: str
-    """How it is opened; - for standard input."""
+    """The path to open; - for standard input."""
     is_new: bool = False
-    """Whether it lies elsewhere."""
+    """Whether the file lies outside the repository."""
     name: str | None = None
-    """The NAME or KIND/NAME that is meant in it; None: all that it has."""
+    """The NAME or KIND/NAME that the user means in the file; None: all work of the file."""
 
     def is_meant(self, kind: str, name: str) -> bool:
-        """Whether work of that kind and name is."""
+        """Whether the user means the work of that kind and name."""
         return self.name is None or is_called(kind, name, self.name)
 
 
 def place_of(root: Path, word: str, *, bare: bool = False) -> Place | None:
-    """The file that a word names, from the working folder or from the root of the repository; None: it is a name. Only
-    where it may be ``bare``, a word without a suffix and a folder is one.
+    """Returns the file that a word names, from the working folder or from the root; None if the word is a name. Only
+    with ``bare``, a word without suffix and folder may be a file.
     """
     if word == "-":
         return Place(STDIN, word, is_new=True)
@@ -89,10 +89,10 @@ def place_of(root: Path, word: str, *, bare: bool = False) -> Place | None:
 
 
 def open_work(directory: str | None, words: Sequence[str], *, whole: bool = False) -> Session:
-    """The repository with what ``words`` name in full, and with those of their files that it does not read; of all else
-    there are summaries, unless it is to be ``whole``.
+    """Opens the repository with all documents of the named work, and with named files outside its sources.
 
-    Raises TasError as ``open_session`` does, and where a file cannot be read.
+    All other work is there as summaries, unless ``whole``. Raises TasError like ``open_session``, and if a file cannot
+    be read.
     """
     root = find_root(directory)
     places = {word: place for word in words if (place := place_of(root, word))}
@@ -103,7 +103,7 @@ def open_work(directory: str | None, words: Sequence[str], *, whole: bool = Fals
 
 
 def files_meant(session: Session, word: str, known: Sequence[Submission] | None = None) -> list[str]:
-    """The files of what a word means; a usage error where that is nothing."""
+    """Returns the files of the work that a word names. Raises a usage error if no work matches."""
     repository = session.fleet.repository
     place = place_of(session.root, word)
     found = [place.path] if place else files_of(repository, word)
@@ -120,7 +120,7 @@ def files_meant(session: Session, word: str, known: Sequence[Submission] | None 
 
 
 def meant(session: Session, word: str, known: Sequence[Submission] | None = None) -> list[Submission]:
-    """What a word means, by default of all work; a usage error where that is nothing."""
+    """Returns the work that a word names, among ``known`` or all work. Raises a usage error if no work matches."""
     items = session.fleet.submissions if known is None else known
     own = {id(item) for item in session.fleet.submissions_in(files_meant(session, word, items), word)}
     found = [item for item in items if id(item) in own]
@@ -130,7 +130,7 @@ def meant(session: Session, word: str, known: Sequence[Submission] | None = None
 
 
 def _unread(session: Session, word: str) -> list[str]:
-    """The files with errors in which something of that name most likely stands: they could not be read."""
+    """Returns the files with errors that most likely contain the name, although they could not be read."""
     name = names.fold(word.rpartition("/")[2])
     errors = (item.location for item in session.diagnostics if item.severity is Severity.ERROR)
     paths = sorted({place.path for place in errors if place is not None})
@@ -138,7 +138,7 @@ def _unread(session: Session, word: str) -> list[str]:
 
 
 def _written_names(session: Session, path: str) -> set[str]:
-    """What looks like names in a file, folded."""
+    """Returns all texts in a file that look like names, case-folded."""
     try:
         text = (session.root / path).read_text(encoding="utf-8", errors="replace")
     except OSError:  # its finding says why

@@ -1,4 +1,4 @@
-"""``kubectl tas admit``: what a submission would be answered."""
+"""``kubectl tas admit``: tells whether a queue would admit work that is submitted."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def admit(
 ) -> int:
     """Say whether WORK would be admitted to its queue.
 
-    Its queue uses what other HIGH and NORMAL work of the repository declares, or what --used, --live or --cluster-state
-    says. A workload replaces the repository's of that kind and name. With --used, --live or --cluster-state, other
-    members of its gang count as running. Exits 1 if one is rejected or can never run.
+    By default, the usage of the queue is what other HIGH and NORMAL work of the repository declares. --used, --live or
+    --cluster-state give another usage; then other members of the gang count as running. A workload replaces the
+    repository's workload of the same kind and name. Exits 1 if one is rejected or can never run.
     """
     root = find_root(directory)
     place = place_of(root, work) or _declared(directory, work)
@@ -81,8 +81,8 @@ def admit(
 
 
 def _declared(directory: str | None, word: str) -> Place:
-    """Where the repository has the work of that NAME or KIND/NAME, else the file that is called so; a usage error where
-    that is not one file.
+    """Returns the place of the work that the repository has by NAME or KIND/NAME, else the file of that name. Raises a
+    usage error if the word matches several files or none.
     """
     session = open_work(directory, [word])
     bare = None if files_of(session.fleet.repository, word) else place_of(session.root, word, bare=True)
@@ -98,7 +98,7 @@ def _declared(directory: str | None, word: str) -> Place:
 def _answers(
     fleet: Fleet, sent: Sequence[Submission], used: int | None, asked: Clusters | None, place: Place
 ) -> Iterator[Answer]:
-    """What each cluster answers to what it is sent."""
+    """Yields the answer of each cluster to the work that is sent there."""
     for name in sorted({item.pool.backend.name for item in sent}):
         own = [item for item in sent if item.pool.backend.name == name]
         queues = asked.of(name).state().queues if asked else None

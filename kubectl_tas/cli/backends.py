@@ -1,4 +1,4 @@
-"""Which backends and which pools a command is about, and which clusters it asks."""
+"""Selects the backends and pools for a command, and the clusters that the command asks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kubectl_tas.resolve.pools import Target
 
 _STDIN = f"{__name__}.stdin"
-"""In what a run's contexts share: what standard input had."""
+"""The key for the content of standard input, in the data that all contexts of a run share."""
 
 
 def backend_option(help_: str) -> Callable[[F], F]:
@@ -26,12 +26,12 @@ def backend_option(help_: str) -> Callable[[F], F]:
 
 
 def backend_names(fleet: Fleet) -> list[str]:
-    """The clusters of a repository."""
+    """Returns the names of a repository's clusters."""
     return [backend.name for backend in fleet.backends]
 
 
 def chosen_backends(fleet: Fleet, name: str | None) -> tuple[FleetBackend, ...]:
-    """The backend of that name, or all; a usage error where there is none."""
+    """Returns the backend of that name, or all for None. Raises a usage error if the name is unknown."""
     found = tuple(backend for backend in fleet.backends if name in (None, backend.name))
     if not found and name is not None:
         raise click.UsageError(nothing_called("backend", name, backend_names(fleet)))
@@ -39,13 +39,13 @@ def chosen_backends(fleet: Fleet, name: str | None) -> tuple[FleetBackend, ...]:
 
 
 def narrowed(fleet: Fleet, name: str | None) -> Fleet:
-    """What is for the backend of that name, or all; a usage error where there is none."""
+    """Returns the part of the fleet for the backend of that name, or all for None. Raises a usage error if unknown."""
     chosen_backends(fleet, name)
     return fleet if name is None else fleet.of_backend(name)
 
 
 def target_of(fleet: Fleet, name: str) -> Target:
-    """The pool, or subpool, of that name; a usage error where there is none."""
+    """Returns the pool or subpool of that name. Raises a usage error if the name is unknown."""
     found = fleet.target(name)
     if found is None:
         raise click.UsageError(nothing_called("pool", name, fleet.target_names()))
@@ -64,11 +64,11 @@ cluster_options = together(
     kubectl_options("The context for kubectl, instead of the backend's."),
     backend_option("Ask the cluster of this backend."),
 )
-"""Which cluster is asked, or what stands for it."""
+"""The options that select the cluster to ask, or a file instead of a cluster."""
 
 
 def named_clusters(fleet: Fleet, options: Mapping[str, Any], *, live: bool) -> Clusters | None:
-    """The clusters that are meant; None where neither ``live`` nor an option of ``cluster_options`` asks for one."""
+    """Returns the clusters to ask; None if neither ``live`` nor an option of ``cluster_options`` asks for one."""
     asks = any(value for name, value in options.items() if name not in ("backend", "namespace"))
     chosen_backends(fleet, options["backend"])
     if options["namespace"] and not (live or asks):
@@ -79,9 +79,9 @@ def named_clusters(fleet: Fleet, options: Mapping[str, Any], *, live: bool) -> C
 
 
 def given_clusters(fleet: Fleet, options: Mapping[str, Any], *, live: bool = False) -> Clusters:
-    """The clusters that ``cluster_options`` name, by default those of all backends, each by its context.
+    """Returns the clusters that ``cluster_options`` name, by default those of all backends, each by its context.
 
-    Those of which there is a file are not asked, and with a file of any of them the others only where they are
+    A file replaces the cluster of its backend. If any file is given, the clusters without a file are asked only with
     ``live``.
     """
     from kubectl_tas.cli.terminal import waiting
@@ -111,7 +111,7 @@ def given_clusters(fleet: Fleet, options: Mapping[str, Any], *, live: bool = Fal
 
 
 def _files(backends: Sequence[FleetBackend], given: Sequence[str]) -> dict[str, str]:
-    """The file of each backend. A usage error where it is not clear which is meant."""
+    """Returns the file of each backend. Raises a usage error if the backend of a file is unclear."""
     files: dict[str, str] = {}
     for written in given:
         name, separator, file = written.partition("=")
@@ -130,7 +130,7 @@ def _files(backends: Sequence[FleetBackend], given: Sequence[str]) -> dict[str, 
 
 
 def state_file(file: str) -> str:
-    """A file for ``--cluster-state``; - stands for standard input, which a command reads once. Raises TasError."""
+    """Returns a file for ``--cluster-state``; - is standard input, read once per command. Raises TasError."""
     if file != "-":
         return file
     from kubectl_tas.cli.session import read_stdin

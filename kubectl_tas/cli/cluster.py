@@ -1,4 +1,4 @@
-"""``kubectl tas cluster``: what commands read of a cluster, as a file."""
+"""``kubectl tas cluster``: writes to a file everything that commands read of a cluster."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def cluster() -> None:
 def state(to: str, directory: str | None, **cluster: Any) -> int:
     """Write what commands read of a cluster to a file, for --cluster-state.
 
-    It holds queues, topologies, priority classes, nodes and pods, without their environment and arguments. Outside of a
-    repository the cluster is that of --context, or of kubectl's own context.
+    The file holds queues, topologies, priority classes, nodes and pods, without the environment and arguments of pods.
+    Outside of a repository, the cluster is that of --context, or of kubectl's current context.
     """
     session = open_session(directory, allow_empty=True)
     if refuse_errors(session.of_files([CONFIG_FILE])):

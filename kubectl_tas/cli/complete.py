@@ -1,8 +1,9 @@
-"""``kubectl_complete-tas``: kubectl runs it with the words after ``kubectl tas`` to complete the last one.
+"""``kubectl_complete-tas``: completes the last word of a command line.
 
-It speaks the protocol of cobra: a choice a line with a tab and what it is, then ``:`` and what else the shell is to
-offer. It runs at every TAB, so the commands are read from a table that is written with the docs, and neither click nor
-any command is imported. Each answer takes milliseconds: no document is parsed."""
+kubectl runs the script with the words after ``kubectl tas``. The answer follows cobra's protocol: one choice a line,
+with a tab and a description; then ``:`` and a directive for the shell. The script runs at every TAB and takes
+milliseconds. It reads the commands from a table written with the docs, and imports and parses nothing else.
+"""
 
 from __future__ import annotations
 
@@ -18,32 +19,32 @@ from kubectl_tas.load.outline import WORKFLOW, Declared, backends, outline, refs
 from kubectl_tas.resolve.names import SEPARATOR, fold
 
 NO_FILES, FILES, SUFFIXES, FOLDERS = 4, 0, 8, 16
-"""What kubectl's shells do beside offering choices: nothing, or offer files, those of some suffixes, or folders."""
+"""Directives for kubectl's shells: offer nothing more, files, files with some suffixes, or folders."""
 KEEP_ORDER = 32
-"""The choices are in an order of their own."""
+"""The directive to keep the order of the choices."""
 MANIFESTS = ("yaml", "yml", "json")
 
 
 class Choice(NamedTuple):
-    """A word that fits, and what it is."""
+    """A word that fits, and a description."""
 
     value: str
     about: str = ""
 
 
 class Asked(NamedTuple):
-    """What is known of a command line whose last word is to be completed."""
+    """The known part of a command line whose last word is to be completed."""
 
     table: dict[str, Any]
-    """commands.json: all commands."""
+    """All commands, from commands.json."""
     words: tuple[str, ...]
-    """The arguments before."""
+    """The arguments before the last word."""
     options: dict[str, str]
-    """The last value of each option before, by its longest name."""
+    """The last value of each option before the last word, by the longest name of the option."""
 
     @property
     def root(self) -> str:
-        """The repository."""
+        """The folder of the repository."""
         named = self.options.get("-C") or os.environ.get("KUBECTL_TAS_DIRECTORY")
         if named:
             return named
@@ -64,7 +65,7 @@ def _pools(asked: Asked) -> Iterator[Choice]:
 
 
 def _subpools(asked: Asked, states: tuple[str, ...]) -> Iterator[tuple[str, str, Choice]]:
-    """The pool and the name of each subpool in one of these states, and what is offered for it."""
+    """Yields the pool, the name and the choice of each subpool in one of these states."""
     for item in outline(asked.root, ["Subpool"]):
         state = item.fields.get("state", "ACTIVE")
         if state in states:
@@ -109,7 +110,7 @@ def _topologies(asked: Asked) -> Iterator[Choice]:
 
 
 def _submissions(asked: Asked) -> Iterator[Choice]:
-    """By name; those that share one by kind too."""
+    """Yields work by name; also by kind and name if several share the name."""
     found: dict[str, list[Declared]] = {}
     for item in outline(asked.root, asked.table["submissions"]):
         found.setdefault(fold(item.name) if item.kind == WORKFLOW else item.name, []).append(item)
@@ -140,7 +141,7 @@ def _schemas(asked: Asked) -> Iterator[Choice]:
 
 
 def _commands(asked: Asked) -> Iterator[Choice]:
-    """Those of the group that the words before name."""
+    """Yields the commands of the group that the words before name."""
     path = " ".join(asked.words)
     inner = asked.table["commands"].get(path, {}).get("commands", {})
     yield from (Choice(name, about) for name, about in inner.items())
@@ -163,22 +164,22 @@ OFFERS: dict[str, Callable[[Asked], Iterator[Choice]]] = {
     "schema": _schemas,
     "command": _commands,
 }
-"""The choices, by what a word names; what is no key here is a file, a folder or free text."""
+"""The choices by kind of word. A kind that is not a key here is a file, a folder or free text."""
 DIRECTIVES = {"submission": FILES, "file": FILES, "folder": FOLDERS, "manifest": SUFFIXES}
-"""What else the shell offers; what is no key here: nothing."""
+"""Additional offers of the shell by kind of word; for a kind that is not a key here, nothing."""
 
 
 _PLAIN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_./@%+=-]*")
-"""What is offered: a name that is anything else is wrong, and a shell may take it for more than a word."""
+"""A name that may be offered. Any other name is wrong, and a shell may take it for more than a word."""
 _ODD = re.compile(r"[^\w .,:;/()%+=<>-]")
-"""What a shell, or a terminal, might take for more than text in what is told of a choice."""
+"""Characters of a description that a shell or terminal might not take for text."""
 _MAX_ABOUT = 80
 
 Answer = tuple[list[Choice], int]
 
 
 def complete(words: list[str]) -> Answer:
-    """What can stand in place of the last of ``words``, and what else the shell offers."""
+    """Returns the choices for the last of ``words``, and the directive for the shell."""
     with open(os.path.join(os.path.dirname(__file__), "commands.json"), encoding="utf-8") as file:
         table: dict[str, Any] = json.load(file)
     *before, start = words or [""]
@@ -189,7 +190,7 @@ def complete(words: list[str]) -> Answer:
 
 
 class _Line:
-    """A command line, read as far as it goes."""
+    """A command line, read up to the last word."""
 
     def __init__(self, table: dict[str, Any], before: list[str]) -> None:
         self.table = table
@@ -200,7 +201,7 @@ class _Line:
         self.waiting: dict[str, Any] | None = None
         """The option whose value comes next."""
         self.is_open = True
-        """Whether options may still come: there was no ``--``."""
+        """Whether options may still follow: there was no ``--``."""
         for word in before:
             self._take(word)
 
@@ -258,7 +259,7 @@ class _Line:
         return [choice for choice in found if choice.value not in self.words], directive
 
     def _options(self) -> list[Choice]:
-        """Those that may still be given, by their longest names."""
+        """Returns the options that may still be given, by their longest names."""
         return [
             Choice(option["names"][-1], option["help"])
             for option in self.command["options"]
@@ -274,7 +275,7 @@ class _Line:
 
 
 def text(words: list[str]) -> str:
-    """The answer as it is printed."""
+    """Returns the answer as text to print."""
     line = list(words)
     name, separator, value = words[-1].partition("=") if words else ("", "", "")
     if separator and name.startswith("--"):

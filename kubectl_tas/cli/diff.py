@@ -1,4 +1,4 @@
-"""``kubectl tas diff``: what a change means."""
+"""``kubectl tas diff``: tells what a change means."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FORMATS = {
     "markdown": "kubectl_tas.draw.impactmarkdown:render",
     "html": "kubectl_tas.draw.impacthtml:render",
 }
-"""Where what writes each format lives."""
+"""The function that writes each format."""
 
 
 @click.command(epilog="Example: kubectl tas diff --base origin/main -o markdown")
@@ -41,8 +41,8 @@ FORMATS = {
 def diff(output: str, base: str, directory: str | None) -> int:
     """Say what the changes since a git revision mean.
 
-    It lists settings, quotas, subpools, queues, topologies, work that is admitted, refused or waits, gangs that
-    restart, and changes that a cluster refuses. The last line says the risk. The Markdown suits a comment on a pull
+    The report lists settings, quotas, subpools, queues, topologies, work that is admitted, refused or waits, gangs that
+    restart, and changes that a cluster refuses. The last line names the risk. Markdown suits a comment on a pull
     request.
 
     Exits 0 if nothing changes, 1 if anything does. If the repository has errors, it prints them to stderr and exits 3.
@@ -60,7 +60,7 @@ def diff(output: str, base: str, directory: str | None) -> int:
 
 
 def meaning_of(directory: str | None, base: str) -> tuple[Session, Impact | None]:
-    """The repository, and what its changes since a revision mean; None where it has errors."""
+    """Returns the repository, and the meaning of its changes since a revision; None if the repository has errors."""
     session, before, earlier = open_change(directory, base)
     session = session.since(before.fleet, Past(before.whole))
     if session.failed():
@@ -79,7 +79,7 @@ def meaning_of(directory: str | None, base: str) -> tuple[Session, Impact | None
 
 
 def _objects(before: Earlier, earlier: Run) -> tuple[Artifact, ...] | None:
-    """What a revision is rendered to, as far as it differs; None where it has errors."""
+    """Returns the objects that a revision renders; None if the revision has errors."""
     counted, _ = settled(earlier.found, before.fleet, None, complete=earlier.loaded.complete)
     has_any = before.unreadable or has_errors(counted)
     return None if has_any else compile_fleet(before.fleet)

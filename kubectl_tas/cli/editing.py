@@ -1,4 +1,4 @@
-"""What all commands that edit files share: plan, check the repository as it would be, write, render."""
+"""Runs every edit of files: plans the edit, checks the repository as edited, writes and renders."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kubectl_tas.report.unifieddiff import unified
 from kubectl_tas.resolve.fleet import Fleet
 
 Plan = Callable[[Fleet], Edit | Diagnostic | Sequence[Edit]]
-"""What a command wants of the fleet: an edit, several, or a refusal."""
+"""A function that plans a command's edit of the fleet: an edit, several, or a refusal."""
 
 
 def edit(
@@ -27,10 +27,10 @@ def edit(
     rename: Callable[[str], str] | None = None,
     tell: Callable[[Fleet, Fleet], None] = lambda _before, _after: None,
 ) -> int:
-    """Plans the edit, checks the repository as it would be, writes it, and renders: all under one lock.
+    """Plans the edit, checks the repository as edited, writes the files, and renders, all under one lock.
 
-    ``rename`` makes of the message of a finding what it says after the edit. An edit that has one is about all files
-    that name something, so it is refused where any file cannot be read. ``tell`` says what the edit means for work.
+    ``rename`` maps the message of a finding to the message after the edit. An edit with ``rename`` affects all files
+    that name something, so it is refused if any file cannot be read. ``tell`` prints what the edit means for work.
     """
     root = find_root(directory)
     with lock(root):

@@ -1,6 +1,4 @@
-"""What is said of a run that ended by an exception, its exit code, and the command that does here what people type who
-know kubectl.
-"""
+"""Reports an exception that ended a run, chooses the exit code, and suggests commands to users of kubectl."""
 
 from __future__ import annotations
 
@@ -16,14 +14,14 @@ from kubectl_tas.cli.terminal import UNREAD, say, show
 from kubectl_tas.errors import TasError
 
 INTERRUPTED = 130
-"""What a shell says of a program that SIGINT ended."""
+"""The exit code of a shell for a program that SIGINT ended."""
 
 
 def told(error: BaseException, context: click.Context | None, words: Sequence[str]) -> int:
-    """Says what ``error`` means, and returns the exit code; ``context`` is that of the command line ``words``, where it
-    was read.
+    """Prints the meaning of ``error``, and returns the exit code. ``context`` belongs to the command line ``words``.
 
-    Raises ``error`` itself where it is a bug and KUBECTL_TAS_DEBUG is set.
+    ``context`` is None if the command line could not be read. Raises ``error`` itself if it is a bug and
+    KUBECTL_TAS_DEBUG is set.
     """
     if isinstance(error, click.ClickException):
         code = _refuse(error, words)
@@ -45,7 +43,7 @@ def told(error: BaseException, context: click.Context | None, words: Sequence[st
 
 
 def _refuse(error: click.ClickException, words: Sequence[str]) -> int:
-    """Says what is wrong with the command line, as click does, and returns the exit code for it."""
+    """Prints the error in the command line as click does, and returns its exit code."""
     if isinstance(error, click.UsageError):
         if isinstance(error, click.NoSuchOption):
             error = of_option(error, words) or error
@@ -67,7 +65,7 @@ def _refuse(error: click.ClickException, words: Sequence[str]) -> int:
 
 
 def _fail(message: str, hint: str = "", code: int = 3) -> int:
-    """Says what the tool could not do, and returns the exit code for it."""
+    """Prints a failure of the tool, and returns its exit code."""
     say(f"error: {message}", err=True)
     if hint:
         say(f"  = help: {hint}", err=True)
@@ -118,14 +116,14 @@ VERBS = {
     "retire": {"": "subpool retire {}"},
     "suggest": {"": "topology suggest"},
 }
-"""The command that does what a verb asks for, by the kind that is named; ``{}`` are names."""
+"""The command for each verb of kubectl, by the kind named with the verb; ``{}`` stands for names."""
 FIRST = {
     ("create", ""): "Write its file",
     ("delete", ""): "Delete its file",
     ("edit", ""): "Edit its file",
     ("patch", ""): "Edit its file",
 }
-"""What you do before the command."""
+"""A step for the user before the command."""
 KINDS = {
     **dict.fromkeys(("pool", "pools"), "pool"),
     **dict.fromkeys(("subpool", "subpools"), "subpool"),
@@ -137,13 +135,13 @@ KINDS = {
 }
 """The kind that each word means."""
 EARLY = ("--context", "--kubeconfig", "--namespace", "-n", "--backend", "--output", "-o", "--base")
-"""Options with a value that kubectl takes before the command."""
+"""Options with a value that kubectl accepts before the command."""
 VALUED = (*EARLY, "-C", "-f", "--filename", "-l", "--selector")
-"""Options with a value, which is no name."""
+"""Options whose value is not a name."""
 
 
 class HabitError(click.UsageError):
-    """A command line in the manner of kubectl, with the one to type instead."""
+    """A command line in kubectl's style, with the right one as hint."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -151,7 +149,7 @@ class HabitError(click.UsageError):
 
 
 def of_command(words: Sequence[str]) -> HabitError | None:
-    """What to say of a command line that begins with a verb of kubectl; None where it does not."""
+    """Returns the error for a command line that begins with a verb of kubectl; None for any other."""
     verb, *rest = words
     known = VERBS.get(verb)
     if known is None:
@@ -168,7 +166,7 @@ def of_command(words: Sequence[str]) -> HabitError | None:
 
 
 def of_option(error: click.NoSuchOption, words: Sequence[str]) -> HabitError | None:
-    """What to say of an option that kubectl has, in the command line ``words``; None where it has no such option."""
+    """Returns the error for an option of kubectl in the command line ``words``; None if kubectl has no such option."""
     option = error.option_name
     place = next((at for at, word in enumerate(words) if word == option or word.startswith(f"{option}=")), None)
     if place is None:

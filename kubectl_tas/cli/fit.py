@@ -1,4 +1,4 @@
-"""``kubectl tas fit``: whether workflows can be placed, before they are applied."""
+"""``kubectl tas fit``: tells whether the nodes have room for work before it is applied."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.words import nothing_called, shortened
 
 MAX_LISTED = 3
-"""Names that a message lists."""
+"""The most names that a message lists."""
 
 
 @click.command("fit", epilog="Example: kubectl tas fit --all --nodes nodes.json --nodes pods.json")
@@ -69,12 +69,12 @@ def fit_command(
 ) -> int:
     """Say whether the nodes have a placement for WORK, and whether KAI finds it.
 
-    Each gang is taken alone, on what the pods of the cluster leave free; for quotas ask `admit`. Without --nodes, fit
+    fit places each gang alone, on what the pods of the cluster leave free; for quotas use `admit`. Without --nodes, fit
     asks the clusters of the backends. It shows the first constraint that fails, and changes that help. Exits 1 if KAI
     finds no placement of one, or if one has no answer.
 
-    --all takes everything that does not run yet in KAI's order, against the same nodes and quotas: what starts, what
-    waits, and which LOW work ends for it. Exits 1 if one waits, or if KAI looks at more.
+    --all places all work that does not run yet, in KAI's order, on the same nodes and quotas. It shows what starts,
+    what waits, and which LOW work KAI evicts. Exits 1 if one waits, or if KAI may try more than fit does.
 
     --grow adds racks, like the most common one, until KAI has placed all; it ignores quotas. Exits 1 if one waits.
     """
@@ -121,7 +121,7 @@ def fit_command(
 
 
 def _tell_preemptible(session: Session, backends: Iterable[str], source: NodeSource) -> None:
-    """Says which GPUs an answer on what is free does not look at."""
+    """Says which GPUs an answer about free resources does not consider."""
     for backend in backends:
         running = held_gangs(source.objects(backend))
         gpus = total(gang.asks for gang in running if gang.is_preemptible).gpu
@@ -133,7 +133,7 @@ def _tell_preemptible(session: Session, backends: Iterable[str], source: NodeSou
 def _all(
     session: Session, gangs: Sequence[Unplaced], left_out: Sequence[LeftOut], source: NodeSource, output: str
 ) -> int:
-    """The answer for all gangs that wait, one after the other."""
+    """Prints the answer for all pending gangs, one after another, and returns the exit code."""
     answers = []
     for backend in session.fleet.backends:
         own = [item for item in gangs if item.sent.pool.backend == backend]
@@ -158,7 +158,7 @@ def _all(
 
 
 def _tell_unknown(scheduler: Scheduler) -> None:
-    """Says on stderr which gangs hold nodes in no queue that is known: the answers count them for none."""
+    """Says on stderr which gangs hold nodes in no known queue: the answers ignore such gangs."""
     known = scheduler.start.tree.by_name
     found = [item for item in scheduler.start.works if item.queue not in known]
     if found:
@@ -174,7 +174,7 @@ def _tell_unknown(scheduler: Scheduler) -> None:
 def _grow(
     session: Session, gangs: Sequence[Unplaced], left_out: Sequence[LeftOut], source: NodeSource, output: str
 ) -> int:
-    """The racks that each shard of the scheduler of each cluster needs more, by priority and name of what it places."""
+    """Prints how many more racks each shard of each cluster's scheduler needs; returns the exit code."""
     shards: dict[tuple[str, str | None], list[Unplaced]] = {}
     for item in sorted(gangs, key=lambda item: (PRIORITIES.index(item.sent.priority), item.sent.name, item.gang.name)):
         pool = item.sent.pool
@@ -193,8 +193,8 @@ def _grow(
 
 
 def _finish(session: Session, left_out: Sequence[LeftOut], *, is_placed: bool) -> int:
-    """Says on stderr what has no answer, and that the repository has errors; the exit code, which is 0 only where all
-    has an answer and ``is_placed``.
+    """Says on stderr which work has no answer, and whether the repository has errors. Returns the exit code: 0 only if
+    all work has an answer and ``is_placed``.
     """
     for item in left_out:
         say(f"No answer for {item.text}.", err=True)
@@ -203,7 +203,7 @@ def _finish(session: Session, left_out: Sequence[LeftOut], *, is_placed: bool) -
 
 
 def _of_pool(fleet: Fleet, chosen: Sequence[Submission], wanted: str) -> list[Submission]:
-    """What is sent to a pool, or to a pool--subpool; a usage error where there is none of that name."""
+    """Returns the work sent to a pool or pool--subpool. Raises a usage error if the name is unknown."""
     target = fleet.target(wanted)
     if target is None:
         raise click.UsageError(nothing_called("pool", wanted, fleet.target_names()))
@@ -212,7 +212,7 @@ def _of_pool(fleet: Fleet, chosen: Sequence[Submission], wanted: str) -> list[Su
 
 
 def _chosen(session: Session, wanted: Sequence[str], *, is_all: bool, backend: str | None) -> list[Submission]:
-    """What is meant; a usage error where there is none, or where KAI does not place one."""
+    """Returns the work that the user means. Raises a usage error if nothing matches, or KAI does not place a match."""
     if is_all == bool(wanted):
         raise click.UsageError("name WORK, or pass --all")
     fleet = session.fleet
@@ -234,5 +234,5 @@ def _word(item: Submission) -> str:
 
 
 def _count(items: Sequence[Submission]) -> list[str]:
-    """How many there are of each kind."""
+    """Returns the number of items of each kind, as words."""
     return [plural(count, word) for word, count in Counter(map(_word, items)).items()]

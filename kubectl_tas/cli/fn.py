@@ -1,4 +1,4 @@
-"""``kubectl tas fn``."""
+"""``kubectl tas fn``: runs as a KRM function."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 Object = dict[str, Any]
 MAX_LIST = 32 * MEBIBYTE
-"""Bytes of a ResourceList that are read."""
+"""The most bytes of a ResourceList that are read."""
 
 
 @click.command(epilog="Example: kubectl tas fn < resource-list.yaml")
@@ -41,9 +41,9 @@ def fn() -> int:
     """Run as a KRM function, which kustomize and kpt call.
 
     The functionConfig, of tas/v1alpha1, is a Render, which adds the manifests of a repository to the items, or a
-    Validate, which changes none. spec.directory is the repository, a folder below that of the kustomization; without it
-    the items are the repository, and Render replaces them by the manifests. Findings are the results of the list, and
-    go to stderr. Exits 1 if there are errors, with the items as they were.
+    Validate, which changes none. spec.directory is the repository, a folder below that of the kustomization. Without
+    it, the items are the repository, and Render replaces them by the manifests. Findings become results of the list,
+    and go to stderr. If there are errors, fn leaves the items unchanged and exits 1.
     """
     text, problem = decode("functionConfig", read_stdin(MAX_LIST))
     if problem is not None:
@@ -67,14 +67,14 @@ def fn() -> int:
 
 
 def _of_items(given: ResourceList) -> Session:
-    """The documents among the items. Whoever lists them in the kustomization decides what counts: the paths that items
-    carry are annotations, which anybody can write.
+    """Checks the documents among the items as a repository. The author of the kustomization decides which documents
+    count. The paths of items decide nothing, because they are annotations, which anyone can write.
     """
     return check_source(Path.cwd(), MemorySource(given.files), partial(replace, has_folders=False))
 
 
 def _rendered(session: Session, given: ResourceList, function: Function) -> Sequence[Object]:
-    """The items with the manifests of one cluster; those of the repository that stood among them are gone."""
+    """Returns the items with the manifests of one cluster, without the items that are the repository."""
     from kubectl_tas.cli.render import stream_of_backend  # only Render needs the compiler and its templates
     from kubectl_tas.load.functioninput import merged
 
@@ -85,7 +85,7 @@ def _rendered(session: Session, given: ResourceList, function: Function) -> Sequ
 
 
 def _write(items: Sequence[Object], diagnostics: Sequence[Diagnostic], place: Place) -> None:
-    """Prints the list to stdout, and findings to stderr for whoever runs kustomize."""
+    """Prints the list to stdout, and the findings to stderr for the user of kustomize."""
     show_findings(diagnostics)
     found: Object = {"apiVersion": API_VERSION, "kind": KIND, "items": list(items)}
     hand_over(block({**found, "results": results(diagnostics, place)}))

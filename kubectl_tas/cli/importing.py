@@ -1,4 +1,4 @@
-"""``kubectl tas import``: files of what is elsewhere already."""
+"""``kubectl tas import``: writes files from a cluster, OSMO's configuration, or Kueue's objects."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from kubectl_tas.report.unifieddiff import unified
 from kubectl_tas.words import shortened
 
 MAX_LISTED = 8
-"""Names that one line lists."""
+"""The most names in one line."""
 CLUSTER = "Has no place, and stays in the cluster as it is:"
 OSMO = "Has no place here, and was left out:"
 KUEUE = "KAI behaves differently, or lacks something:"
@@ -69,14 +69,14 @@ def cluster(
 ) -> int:
     """Write a repository that renders the queues and topologies that a cluster has.
 
-    A queue with leaves becomes a pool, its leaves become subpools or the pool's own queue; all keep their names. The
+    A queue with leaves becomes a pool; its leaves become subpools or the pool's own queue. All keep their names. The
     command lists what would change in the cluster, what is new, and what has no place in files. It takes a pool with
     all its queues or not at all.
 
     If the subpools of a pool are guaranteed more than the pool, or it has no limit, --sums gives the pool their sum.
     The command never overwrites a file: where one exists, it writes nothing.
 
-    --backend adds a cluster to a repository. A pool whose name is taken gets the name of its cluster, too.
+    --backend adds a cluster to a repository. If a pool's name is taken, the pool gets the name of its cluster, too.
     """
     if cluster_state is not None and (context or kubeconfig):
         raise click.UsageError("--cluster-state stands for a cluster; it does not go with --context and --kubeconfig")
@@ -108,7 +108,7 @@ def cluster(
 
 
 def _added(root: Path, found: Record, wanted: Wanted) -> int | None:
-    """Adds a cluster to a repository; None where there is none."""
+    """Adds a cluster to a repository, and returns the exit code; None if there is no repository."""
     with lock(root):
         there = check_source(root, FolderSource(root))
         if not there.files:
@@ -182,8 +182,8 @@ def osmo(files: tuple[str, ...], to: str) -> int:
 def kueue(files: tuple[str, ...], to: str, context: str | None, kubeconfig: str | None) -> int:
     """Write a repository that shares a cluster as Kueue's objects do.
 
-    FILE is YAML or JSON, a folder of it, or - for standard input: Kueue's objects, and work that names LocalQueues, as
-    `kubectl get ... -o json` prints them. Without FILE kubectl reads the cluster.
+    FILE is YAML or JSON, a folder of such files, or - for standard input: Kueue's objects, and work that names
+    LocalQueues, as `kubectl get ... -o json` prints them. Without FILE kubectl reads the cluster.
 
     Cohorts and ClusterQueues become pools and subpools (docs/from-kueue.md). The command never overwrites a file: where
     one exists, it shows the difference and writes nothing.
@@ -200,7 +200,7 @@ def kueue(files: tuple[str, ...], to: str, context: str | None, kubeconfig: str 
 
 
 def _kueue_files(files: Sequence[str]) -> tuple[list[Document], list[Diagnostic]]:
-    """What all files hold, and the manifests of folders, each item of a List by itself."""
+    """Returns the documents of all files and of the manifests in folders, with each item of a List on its own."""
     found: list[Document] = []
     problems: list[Diagnostic] = []
     for file in [path for name in files for path in (_manifests(name) if Path(name).is_dir() else (name,))]:
@@ -214,7 +214,7 @@ def _kueue_files(files: Sequence[str]) -> tuple[list[Document], list[Diagnostic]
 
 
 def _manifests(folder: str) -> Iterator[str]:
-    """The YAML and JSON files below a folder, sorted; neither hidden ones nor those behind links to folders."""
+    """Yields the YAML and JSON files below a folder, sorted; skips hidden files and links to folders."""
     for above, folders, files in os.walk(folder, onerror=_unreadable):
         folders[:] = sorted(name for name in folders if not is_hidden(name))
         yield from (str(Path(above, name)) for name in sorted(files) if name.endswith((".yaml", ".yml", ".json")))
@@ -225,7 +225,7 @@ def _unreadable(error: OSError) -> NoReturn:
 
 
 def _kueue_cluster(access: Access) -> tuple[list[Document], list[Diagnostic]]:
-    """Kueue's objects of a cluster. Raises TasError where it has no ClusterQueues at all."""
+    """Returns the Kueue objects of a cluster. Raises TasError if the cluster has no ClusterQueues at all."""
     found: list[Document] = []
     problems: list[Diagnostic] = []
     for resource in RESOURCE_NAMES:
@@ -243,7 +243,7 @@ def _kueue_cluster(access: Access) -> tuple[list[Document], list[Diagnostic]]:
 
 
 def _written(root: Path, imported: Imported, heading: str) -> int:
-    """Writes what is not there, all of it or nothing, and says what becomes of what was read. The exit code."""
+    """Writes missing files, all or nothing, and prints the result for each. Returns the exit code."""
     wanted = {path: text.encode() for path, text in imported.files.items()}
     there = standing(root, wanted)
     others = {path: old for path, old in there.items() if path != CONFIG_FILE and old != wanted[path]}
@@ -283,7 +283,7 @@ def _nothing(imported: Imported) -> int:
 
 
 def _documents(files: Sequence[str]) -> list[Given] | None:
-    """What all files hold; None where one cannot be read as YAML, which has been said then."""
+    """Returns the documents of all files; prints findings and returns None if a file is not YAML."""
     found: list[Given] = []
     problems: list[Diagnostic] = []
     for file in files:
@@ -300,7 +300,7 @@ def _documents(files: Sequence[str]) -> list[Given] | None:
 
 
 def _has_settings(session: Session, wanted: Mapping[str, Any]) -> bool:
-    """Whether the Config that is there says what would have been written; says what it lacks."""
+    """Whether the existing Config has all settings of the import; prints the missing ones."""
     config = session.fleet.config
     own = {backend.name: backend for backend in config.backends}
     backends: list[dict[str, Any]] = wanted.get("backends", [])
@@ -325,7 +325,7 @@ def _text(content: bytes) -> str:
 
 
 def _refused(session: Session, has: str = "would have") -> bool:
-    """Whether the repository has errors, or would have them, which are said then."""
+    """Whether the repository has errors, or would have them; prints these errors."""
     errors = [item for item in session.diagnostics if item.severity is Severity.ERROR]
     if errors:
         show_findings(errors)
@@ -339,7 +339,7 @@ def _tell_next(root: Path) -> None:
 
 
 def _tell(objects: Sequence[Compared], imported: Imported) -> None:
-    """What becomes of the cluster when the files are rendered and applied."""
+    """Prints what happens to the cluster when the files are rendered and applied."""
     known = [(item, x) for item in objects for x in item.differences or ()]
     same = [item for item in objects if item.differences is not None and all(x.is_same for x in item.differences)]
     say("")
@@ -377,7 +377,7 @@ def _tell(objects: Sequence[Compared], imported: Imported) -> None:
 
 
 def _tell_unplaced(unplaced: Iterable[Unplaced], heading: str) -> None:
-    """What has no place, by its reason."""
+    """Prints the objects without a place in files, by reason."""
     by_reason: dict[tuple[str, str], list[str]] = {}
     for item in unplaced:
         held = f" (GPUs in use: {item.gpus})" if item.gpus else ""
@@ -394,7 +394,7 @@ def _list(objects: Iterable[Compared]) -> None:
 
 
 def _named(objects: Iterable[Compared]) -> list[str]:
-    """The objects of each kind, in one phrase."""
+    """Returns one phrase for the objects of each kind."""
     by_kind: dict[str, list[str]] = {}
     for item in objects:
         by_kind.setdefault(item.kind, []).append(item.name)

@@ -1,4 +1,4 @@
-"""``kubectl tas init``: a small repository that works."""
+"""``kubectl tas init``: writes a small repository that works."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kubectl_tas.cli.terminal import say
 
 CI = ("github", "gitlab", "none")
 GITOPS = ("none", "argocd", "flux")
-"""What there is to choose from; the first is the default."""
+"""The choices; the first is the default."""
 
 
 @click.command(epilog="Example: kubectl tas init gpu-pools --ci gitlab --gitops flux")
@@ -42,9 +42,9 @@ GITOPS = ("none", "argocd", "flux")
 def init(target: str, ci: str, gitops: str, source: str | None, owners: tuple[str, ...]) -> None:
     """Write a small working repository to DIR, by default the working folder.
 
-    It has a pool, a subpool, a workflow, schemas, pre-commit hooks, a CI job with CODEOWNERS, and with --gitops what
-    Argo CD or Flux needs. Existing files are kept; beside a tas.yaml, init writes no example. Hooks and the CI job go
-    to the top of the git repository.
+    The repository has a pool, a subpool, a workflow, schemas, pre-commit hooks, and a CI job with CODEOWNERS; with
+    --gitops also the objects that Argo CD or Flux needs. init keeps existing files. If tas.yaml exists, init writes no
+    example. Hooks and the CI job go to the top of the git repository.
     """
     from kubectl_tas.edit import scaffold
     from kubectl_tas.emit.create_only import write_missing
@@ -93,7 +93,7 @@ def _say_add(where: str) -> None:
 
 
 def _say_no_digest(where: str, requirement: str, gap: str) -> None:
-    """CI installs nothing whose content may change; says what to write instead."""
+    """Says what to write instead of a requirement whose content may change, since CI does not install such a one."""
     why = f"this one may become another ({requirement})" if requirement else f"CI cannot get this one ({gap})"
     say(
         f"Name a kubectl-tas in {where}: {why}. Write kubectl-tas @ git+https://...@COMMIT, or the address of a wheel "
@@ -103,7 +103,7 @@ def _say_no_digest(where: str, requirement: str, gap: str) -> None:
 
 
 def _lacks_it(path: Path) -> bool:
-    """Whether a file that is there already does not name this tool."""
+    """Whether an existing file does not name this tool."""
     try:
         return b"kubectl-tas" not in path.read_bytes()
     except OSError:  # a folder or a link that leads nowhere, of which nothing is known

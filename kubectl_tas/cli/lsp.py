@@ -1,4 +1,4 @@
-"""``kubectl tas lsp``."""
+"""``kubectl tas lsp``: runs the language server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``kubectl tas``: finds the command, and turns what it raises into an exit code.
+"""``kubectl tas``: finds the command, runs it, and turns exceptions into an exit code.
 
 Exit codes: 0 clean, 1 problems or differences found, 2 wrong usage, 3 the tool could not do its work.
 """
@@ -68,22 +68,22 @@ COMMANDS = {
     ),
     "help": ("kubectl_tas.cli.manual:help_command", "Show the help of COMMAND; without COMMAND, list all commands."),
 }
-"""Where each command lives, and the first sentence of its help."""
+"""The module of each command, and the first sentence of its help."""
 SECTIONS = {"init": "Write", "validate": "Review", "pool": "Ask", "cluster": "Clusters", "rule": "Tools"}
 """The headings of the list of commands, each by its first command."""
 BROKEN_PIPE = 141
-"""What a shell says of a program that SIGPIPE ended."""
+"""The exit code of a shell for a program that SIGPIPE ended."""
 
 
 class LazyGroup(Group):
-    """A group that imports a command when it is run; it lists all of them without importing any."""
+    """A group that imports a command only to run it; listing commands imports none."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands, in the order in which one meets them."""
+        """Returns the commands, in the order in which a new user needs them."""
         return list(COMMANDS)
 
     def sections(self, ctx: click.Context) -> dict[str, list[str]]:
-        """The commands by what people do with them."""
+        """Returns the commands by heading."""
         found: dict[str, list[str]] = {}
         for name in COMMANDS:
             if name in SECTIONS:
@@ -92,7 +92,7 @@ class LazyGroup(Group):
         return found
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Without any argument the help is what was asked for."""
+        """Parses the arguments; without any, shows the help and exits 0."""
         if not args and not ctx.resilient_parsing:
             from kubectl_tas.cli.terminal import show  # only here nothing else needs it
 
@@ -101,13 +101,13 @@ class LazyGroup(Group):
         return super().parse_args(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """What is to be said of the command of that name in a list; ``resolve_command`` has the command itself."""
+        """Returns a stand-in for a command, with its help for lists; ``resolve_command`` returns the real command."""
         return click.Command(cmd_name, help=COMMANDS[cmd_name][1]) if cmd_name in COMMANDS else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is called, and its arguments."""
+        """Returns the command that the user calls, and its arguments."""
         if args[0] not in COMMANDS:
             from kubectl_tas.cli.failures import of_command  # only a slip waits for it
 
@@ -118,7 +118,7 @@ class LazyGroup(Group):
 
 
 def load(name: str) -> click.Command:
-    """One of COMMANDS."""
+    """Imports one of COMMANDS."""
     command: click.Command = imported(COMMANDS[name][0])
     return command
 
@@ -157,7 +157,7 @@ def cli(directory: str | None, color: str | None) -> None:
 
 
 def program_name(argument: str) -> str:
-    """How the user called us: kubectl runs plugins by their file name, ``kubectl-tas``."""
+    """Returns the program's name as the user typed it: kubectl runs plugins by file name, ``kubectl-tas``."""
     name = Path(argument).name
     if name in ("__main__.py", "-m"):
         return "python -m kubectl_tas"
@@ -165,7 +165,7 @@ def program_name(argument: str) -> str:
 
 
 def run(arguments: list[str], program: str) -> int:
-    """Runs one command line and returns its exit code. Raises BrokenPipeError where nobody reads the output."""
+    """Runs one command line and returns its exit code. Raises BrokenPipeError if nobody reads the output."""
     context = None
     try:
         with cli.make_context(program, [*arguments]) as context:
@@ -193,10 +193,10 @@ def main() -> None:
 
 
 def prepare_streams() -> None:
-    """Output is UTF-8 whatever the locale; what is no text is escaped, and a closed stream swallows it.
+    """Makes output UTF-8 in any locale, escapes invalid characters, and drops output to a closed stream.
 
-    The streams are opened anew because unbuffered ones (``PYTHONUNBUFFERED``) lose the rest of a text of which
-    the system took a part.
+    Opens the streams anew because unbuffered ones (``PYTHONUNBUFFERED``) lose the rest of a text if the system takes
+    only a part.
     """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
@@ -206,9 +206,9 @@ def prepare_streams() -> None:
 
 
 def leave(code: int) -> NoReturn:
-    """Ends the process at once: the interpreter would free each object first, which takes a fifth of a small run.
+    """Ends the process at once: freeing all objects first would take a fifth of a small run.
 
-    Nothing may be left to ``atexit`` or to threads: a command closes what it opens before it returns.
+    Nothing may depend on ``atexit`` or threads: a command closes everything that it opens before it returns.
     """
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):  # a closed pipe or a full disk, which has been dealt with

@@ -1,6 +1,6 @@
-"""What the tool tells of itself: ``kubectl tas help``, ``version``, ``rule`` and ``schema``.
+"""``kubectl tas help``, ``version``, ``rule`` and ``schema``: tell users about the tool itself.
 
-Each needs modules that the others do not need, and must answer at once: they are imported where they are used.
+Each command must answer at once and needs modules that the others do not, so each imports its own.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def help_command(words: tuple[str, ...]) -> None:
 
 
 VERSION = 1
-"""Of the JSON: raised when a field changes its meaning or goes."""
+"""The version of the JSON formats: raised when a field changes its meaning or is removed."""
 
 
 @click.command(epilog="Example: kubectl tas version -o json")

@@ -1,4 +1,4 @@
-"""``kubectl tas mcp``."""
+"""``kubectl tas mcp``: runs the server for agents."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ SECONDS = 60
 def mcp(seconds: int, files: Sequence[str], live: bool, directory: str | None, **cluster: Any) -> None:
     """Serve agents by the Model Context Protocol, on standard input and output: answers, and no edits.
 
-    Agents see this one repository, and a cluster only with --live, --context, --kubeconfig, --cluster-state or, for
-    `fit`, --nodes. docs/agents.md says how to connect an agent.
+    Agents see only this repository. They see a cluster only with --live, --context, --kubeconfig, --cluster-state or,
+    for `fit`, --nodes. docs/agents.md says how to connect an agent.
     """
     if "-" in files:
         raise click.UsageError("--nodes - does not go with mcp: standard input has the agent's questions")
@@ -61,7 +61,7 @@ def _ended(number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _words(cluster: dict[str, Any], *, live: bool) -> tuple[str, ...]:
-    """The options that name a cluster, for commands that ask it; none where they name a backend or namespace alone."""
+    """Returns the options that name a cluster, for commands that ask one; none for a backend or namespace alone."""
     words = ["--live"] if live else []
     for name, value in cluster.items():
         words += [f"--{name.replace('_', '-')}={one}" for one in ([value] if isinstance(value, str) else value or ())]

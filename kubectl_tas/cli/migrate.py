@@ -1,4 +1,4 @@
-"""``kubectl tas migrate``: what a release of kubectl-tas renamed, in the files that call it."""
+"""``kubectl tas migrate``: replaces the old names of a release in files that call kubectl-tas."""
 
 from __future__ import annotations
 

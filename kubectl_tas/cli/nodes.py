@@ -1,4 +1,4 @@
-"""``kubectl tas nodes``: nodes of a cluster that does not exist."""
+"""``kubectl tas nodes``: prints the nodes of a cluster that does not exist."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def generate_nodes(
 ) -> int:
     """Print the nodes of a cluster that does not exist, as `kubectl get nodes -o json` would, for `fit --nodes`.
 
-    --pool gives them the labels of the pool's topology, and those that its pods ask for. --like gives them the labels
-    of a cloud or a component, for `topology suggest`.
+    --pool gives the nodes the labels of the pool's topology, and the labels that the pool's pods select. --like gives
+    them the labels of a cloud or a component, for `topology suggest`.
     """
     if (pool is None) == (like is None):
         raise click.UsageError("pass --pool or --like, one of the two")
@@ -91,7 +91,7 @@ def generate_nodes(
 
 
 def _counts(whose: str, keys: Sequence[str], written: Sequence[str]) -> Mapping[str, int]:
-    """The number of domains by key. A usage error where one is no level, or no number."""
+    """Returns the number of domains by key. Raises a usage error if a key is not a level, or a number is invalid."""
     found: dict[str, int] = {}
     for text in written:
         key, _, number = text.partition("=")
@@ -107,7 +107,7 @@ def _counts(whose: str, keys: Sequence[str], written: Sequence[str]) -> Mapping[
 
 
 def _refuse(cluster: Cluster) -> None:
-    """A usage error where there are too many nodes, or not enough to break."""
+    """Raises a usage error if there are too many nodes, or fewer nodes than broken ones."""
     if cluster.count > MAX_NODES:
         raise click.UsageError(f"that would be {cluster.count} nodes; {MAX_NODES} are the most")
     if cluster.broken.count > cluster.count:

@@ -1,4 +1,4 @@
-"""Where the nodes of a cluster come from: files, or the clusters of backends."""
+"""Reads the nodes of a cluster, from files or from the clusters of backends."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ nodes_options = together(
         "Repeatable.",
     ),
 )
-"""``--nodes``, which is given as ``files``, ``--live``, and ``cluster_options``."""
+"""The options ``--nodes``, passed as ``files``, ``--live``, and ``cluster_options``."""
 
 
 def as_given(cluster: Mapping[str, Any], *, files: Sequence[str] = (), live: bool) -> str:
-    """The options that say where nodes come from, for a command that is to read the same: each behind a space."""
+    """Returns the options that select the nodes, for another command that reads the same; each behind a space."""
     named = [(f"--{name.replace('_', '-')}", value) for name, value in cluster.items() if name != "namespace"]
     words = [word for file in files for word in ("--nodes", file)]
     for option, value in named:
@@ -44,7 +44,7 @@ def as_given(cluster: Mapping[str, Any], *, files: Sequence[str] = (), live: boo
 
 
 def refuse_several(backends: Iterable[str]) -> None:
-    """A usage error where what is given of one cluster, such as its nodes, would be that of several backends."""
+    """Raises a usage error if data of one cluster, such as its nodes, would be used for several backends."""
     names = list(dict.fromkeys(backends))
     if len(names) > 1:
         raise click.UsageError(f"that is what one cluster has; name it with --backend: {', '.join(names)}")
@@ -54,9 +54,9 @@ class NodeSource:
     """The nodes and pods of each cluster, by the name of its backend; each is read once."""
 
     def __init__(self, fleet: Fleet, files: Sequence[str], cluster: Mapping[str, Any], *, live: bool) -> None:
-        """``files`` have those of whichever cluster; without any, the clusters of ``cluster_options`` are asked.
+        """Reads ``files`` for any cluster; without files, asks the clusters of ``cluster_options``.
 
-        A usage error where both are given, or one namespace alone: its pods do not tell what nodes have free.
+        Raises a usage error if both are given, or a namespace, whose pods alone do not show what nodes have free.
         """
         if cluster["namespace"]:
             raise click.UsageError("-n has no effect here: pods of all namespaces share the nodes")
@@ -64,14 +64,14 @@ class NodeSource:
         if files and (live or asks):
             raise click.UsageError("--nodes is given instead of a cluster: leave --live and the other options out")
         self.given = as_given(cluster, files=files, live=live)
-        """The options, for commands that are to read the same."""
+        """The options as text, for commands that read the same nodes."""
         self._files = files
         self._clusters = None if files else given_clusters(fleet, cluster, live=live)
         self._objects: dict[str, list[dict[str, Any]]] = {}
         self._nodes: dict[str, Nodes] = {}
 
     def objects(self, backend: str) -> list[dict[str, Any]]:
-        """As kubectl prints them; others may be among them. Raises TasError where they cannot be read."""
+        """Returns nodes and pods as kubectl prints them, among others. Raises TasError if they cannot be read."""
         key = "" if self._clusters is None else backend
         if key not in self._objects:
             self._objects[key] = (
@@ -82,10 +82,10 @@ class NodeSource:
         return self._objects[key]
 
     def queued(self, backend: str) -> list[dict[str, Any]]:
-        """Nodes and pods with what tells in which queue they are, and what goes for what; of files all that they have.
+        """Returns nodes and pods, with the objects that show the queue and priority of each pod; all objects of files.
 
-        What may not be read is named on stderr. Raises TasError where the cluster does not answer, or a file has the
-        PodGroups of one namespace alone.
+        Says on stderr which objects may not be read. Raises TasError if the cluster does not answer, or a file has the
+        PodGroups of only one namespace.
         """
         found = self._with(backend, Cluster.queued)
         namespace = kubectl.only_namespace(found)
@@ -96,9 +96,9 @@ class NodeSource:
         return found
 
     def scheduled(self, backend: str) -> list[dict[str, Any]]:
-        """The objects that KAI's scheduler looks at, as kubectl prints them; of files all that they have.
+        """Returns the objects that KAI's scheduler looks at, as kubectl prints them; all objects of files.
 
-        Storage that may not be read is named on stderr. Raises TasError where the rest cannot be read.
+        Says on stderr which storage may not be read. Raises TasError if any other object cannot be read.
         """
         return self._with(backend, Cluster.scheduling)
 
@@ -112,7 +112,7 @@ class NodeSource:
         return [*found, *beside.objects]
 
     def nodes(self, backend: str) -> Nodes:
-        """Read, with what pods leave free. Raises TasError where they cannot be, or there are none."""
+        """Returns the nodes, with what pods leave free. Raises TasError if nodes are absent or unreadable."""
         key = "" if self._clusters is None else backend
         if key not in self._nodes:
             items = self.objects(backend)
@@ -123,7 +123,7 @@ class NodeSource:
 
 
 def _read(file: str) -> list[dict[str, Any]]:
-    """The objects in a file, or for - on standard input. Raises TasError."""
+    """Returns the objects in a file, or for - on standard input. Raises TasError."""
     if file != "-":
         return kubectl.read_file(file)
     return list(kubectl.parse(read_stdin(kubectl.MAX_STATE), "standard input"))

@@ -1,5 +1,5 @@
-"""What command lines are made of: groups of commands, the options that several share, the words that these take, and
-old names, which work for one release.
+"""Builds command lines: groups of commands, options that several commands share, and types of words. Also handles old
+names, which work for one release.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Word(click.ParamType):  # type: ignore[type-arg]
-    """A word of any text, of which ``cli/complete.py`` knows what it may be by this name."""
+    """A word of any text; ``cli/complete.py`` finds its possible values by its name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -27,14 +27,14 @@ POOL = Word("pool")
 TARGET = Word("target")
 """A pool, or pool--subpool."""
 OPEN_TARGET = Word("open-target")
-"""The same, but no subpool that takes no work."""
+"""A pool, or a pool--subpool that accepts work."""
 ACTIVE_PARENT, ARCHIVED_PARENT = Word("ACTIVE-parent"), Word("ARCHIVED-parent")
-"""A pool with a subpool of that state, or such a pool--subpool."""
+"""A pool with a subpool of that state, or pool--subpool with such a subpool."""
 ACTIVE, ARCHIVED = Word("ACTIVE-subpool"), Word("ARCHIVED-subpool")
-"""A subpool of that state, of the pool that the word before names."""
+"""A subpool of that state, in the pool that the word before names."""
 TOPOLOGY = Word("topology")
 SUBMISSION = Word("submission")
-"""A workflow, a workload or a set, or its file."""
+"""A workflow, a workload or a PodCliqueSet, or its file."""
 BACKEND = Word("backend")
 REVISION = Word("revision")
 CONTEXT = Word("context")
@@ -48,34 +48,34 @@ COMMAND = Word("command")
 
 
 _WHOLE = 1000
-"""Characters of a sentence that a list of commands shows: all of it."""
+"""The most characters of a sentence in a list of commands: enough for any sentence."""
 
 RENAMED = {"subpool delete": "subpool retire", "pool topology-keys": "topology list --pool"}
-"""The new name of each command that had another one, behind ``kubectl tas``."""
+"""The new name of each renamed command, behind ``kubectl tas``."""
 _WRITING = ("render", "report", "snapshot", "cluster state", "import cluster", "import kueue", "import osmo")
 RENAMED_OPTIONS = {command: {"-o": "--to"} for command in _WRITING}
-"""The new name of each option that had another one, by its command. ``--output`` is a long spelling of ``-o``."""
+"""The new name of each renamed option, by command. ``--output`` is a long spelling of ``-o``."""
 
 
 def renamed_note(old: str, new: str) -> str:
-    """What is said of an old name."""
+    """Returns the note for the user of an old name."""
     return f"Note: `{old}` is now `{new}`; the next release no longer takes the old name. Run: kubectl tas migrate"
 
 
 class Group(click.Group):
-    """As click's, but for the message about a command that does not exist, the list of commands, and old names."""
+    """A click group with its own error for unknown commands, its own list of commands, and support for old names."""
 
     def __init__(self, *arguments: Any, later: Mapping[str, str] | None = None, **options: Any) -> None:
-        """``later`` says where commands live that are imported only when they are asked for, as ``imported`` has it."""
+        """``later`` gives the place of commands that are imported only when called, in the form of ``imported``."""
         super().__init__(*arguments, **options)
         self._later = later or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All commands by name, but for old names of others."""
+        """Returns all commands by name, without old names."""
         return sorted((*(name for name, command in self.commands.items() if not command.hidden), *self._later))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name; None where there is none."""
+        """Returns the command of that name; None if the name is unknown."""
         if cmd_name in self._later:
             command: click.Command = imported(self._later[cmd_name])
             return command
@@ -84,7 +84,7 @@ class Group(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is called, and its arguments."""
+        """Returns the command that the user calls, and its arguments."""
         args = self._renamed(ctx, args)
         name, known = args[0], self.list_commands(ctx)
         if self.get_command(ctx, name) is None and not name.startswith("-"):
@@ -94,7 +94,7 @@ class Group(click.Group):
         return super().resolve_command(ctx, args)
 
     def _renamed(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """The same with the new name of a command of this group for its old one, which is noted."""
+        """Replaces the old name of a command of this group by the new name, and prints a note."""
         if args[0] in self.commands or args[0] in self._later or args[0].startswith("-"):
             return args
         from kubectl_tas.cli.terminal import say  # only an old name waits for it
@@ -107,11 +107,11 @@ class Group(click.Group):
         return [new, *args[1:]]
 
     def sections(self, ctx: click.Context) -> Mapping[str, Sequence[str]]:
-        """The commands, by the heading of their list."""
+        """Returns the commands by heading."""
         return {"Commands": self.list_commands(ctx)}
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The lists of commands, each with its first sentence as a whole."""
+        """Writes the lists of commands, each with the whole first sentence of its help."""
         widest = max(map(len, self.list_commands(ctx)))
         for heading, names in self.sections(ctx).items():
             known = [(name, self.get_command(ctx, name)) for name in names]
@@ -122,7 +122,7 @@ class Group(click.Group):
 F = TypeVar("F", bound=Callable[..., Any])
 TEXT = "text"
 PICTURES = ("tree", "mermaid", "dot", "svg", "html")
-"""The formats of pictures; the tree is for terminals."""
+"""The formats of pictures; tree is for terminals."""
 
 
 LIST = ("table", "wide", "json", "yaml", "name")
@@ -130,7 +130,7 @@ LIST = ("table", "wide", "json", "yaml", "name")
 
 
 class _Format(click.Choice):  # type: ignore[type-arg]
-    """One of some formats; kubectl takes ``-o=json`` too."""
+    """A choice of format; accepts ``-o=json`` like kubectl."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return super().convert(str(value).removeprefix("="), param, ctx)
@@ -143,7 +143,7 @@ def output_option(*formats: str) -> Callable[[F], F]:
 
 
 class _To(click.Option):
-    """``--to``, where a command writes. Its old spelling is noted."""
+    """The option ``--to``, which names the output of a command. Prints a note for the old spelling."""
 
     _OLD = "old_output"
 
@@ -163,12 +163,12 @@ class _To(click.Option):
 
 
 def to_option(metavar: str, type_: click.ParamType[Any], help_: str, **more: Any) -> Callable[[F], F]:
-    """Adds ``--to``, which names where a command writes."""
+    """Adds ``--to``, which names the output of a command."""
     return click.option("--to", cls=_To, metavar=metavar, type=type_, help=help_, **more)
 
 
 def together(*options: Callable[[F], F]) -> Callable[[F], F]:
-    """Adds all of these; the help lists them the other way round."""
+    """Adds all of these options; the help lists them in reverse order."""
 
     def add(command: F) -> F:
         for option in options:
@@ -181,11 +181,11 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
 repository_option = click.option(
     "-C", "directory", metavar="DIR", type=FOLDER, help="The repository; by default the nearest parent with tas.yaml."
 )
-"""``-C`` of a command, which counts before the group's own."""
+"""The option ``-C`` of a command, which overrides the group's own."""
 
 
 def kubectl_options(context_help: str) -> Callable[[F], F]:
-    """Adds ``--context`` and ``--kubeconfig``; kubectl hands plugins none of its own flags."""
+    """Adds ``--context`` and ``--kubeconfig``; kubectl passes none of its own flags to plugins."""
     return together(
         click.option("--kubeconfig", metavar="FILE", type=FILE, help="The kubeconfig for kubectl."),
         click.option("--context", metavar="NAME", type=CONTEXT, help=context_help),
@@ -206,7 +206,7 @@ def base_option(help_: str, *, required: bool = False) -> Callable[[F], F]:
 
 
 def group_directory() -> str | None:
-    """The ``-C`` that stands before the command."""
+    """Returns the ``-C`` before the command."""
     context = click.get_current_context(silent=True)
     return context.find_root().params.get("directory") if context else None
 
@@ -216,7 +216,7 @@ def _note(context: click.Context, option: click.Parameter, given: object) -> Non
 
 
 def noted(name: str) -> Any:
-    """What ``run_options`` gives for one of its options; None where the command does not have them."""
+    """Returns the value of an option of ``run_options``; None if the command does not have that option."""
     context = click.get_current_context(silent=True)
     return context.meta.get(f"{__name__}.{name}") if context else None
 
@@ -244,11 +244,11 @@ template_options = together(
     _setting_option("--set-string", "The same, as text"),
     _setting_option("--set", "Sets a template value; overrides the values files"),
 )
-"""Values of templates, which ``settings`` gives."""
+"""The options for values of templates, which ``settings`` returns."""
 
 
 def settings() -> tuple[Setting, ...]:
-    """The values of templates that the command line gives; those of ``--set-string`` count before the others."""
+    """Returns the values of templates from the command line; those of ``--set-string`` override the others."""
     return (*(noted("set") or ()), *(noted("set_string") or ()))
 
 
@@ -273,10 +273,10 @@ run_options = together(
         help="Keep compiled files in DIR between runs. Default: $XDG_CACHE_HOME/kubectl-tas.",
     ),
 )
-"""What a run over all files may keep between runs, and how many processes it may use."""
+"""The options for the number of processes, and for results that runs over all files keep."""
 edit_options = together(
     click.option("--dry-run", is_flag=True, help="Print the diff and write nothing."),
     click.option("--render", "render_after", is_flag=True, help="Render the manifests afterwards."),
     repository_option,
 )
-"""What all edits have in common."""
+"""The options that all edits share."""

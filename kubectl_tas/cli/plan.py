@@ -1,4 +1,4 @@
-"""``kubectl tas pool plan``: what can still start in each pool, on the nodes that there are."""
+"""``kubectl tas pool plan``: shows what can still start in each pool on the existing nodes."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def plan(
 
 
 def _chosen(fleet: Fleet, wanted: Sequence[str], backend: str | None) -> Iterator[FleetPool]:
-    """The pools that are meant, each once; a usage error where there are none, or where there is no KAI."""
+    """Returns the pools that the user means, each once. Raises a usage error if there are none, or one has no KAI."""
     chosen_backends(fleet, backend)
     known = {pool.name: pool for pool in fleet.pools if backend in (None, pool.backend.name)}
     for word in wanted:
@@ -98,7 +98,7 @@ def _planned(fleet: Fleet, pool: FleetPool, nodes: Nodes, pod_gpus: int | None) 
 
 
 def _not_kept(fleet: Fleet, source: NodeSource, backend: str) -> Iterator[Diagnostic]:
-    """The guarantees of a cluster that its nodes cannot keep."""
+    """Yields a finding for each guarantee that the nodes of a cluster cannot keep."""
     (own,) = chosen_backends(fleet, backend)
     findings = check_nodes(fleet, own, nodes_among(source.objects(backend)))
     return (item for item in findings if item.rule == GUARANTEE_EXCEEDS_NODES)

@@ -1,4 +1,4 @@
-"""``kubectl tas pool``: what pools are guaranteed, and what they offer."""
+"""``kubectl tas pool``: shows, renames and removes pools."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ SOURCES = {
     DECLARED: "declared by the HIGH and NORMAL work of this repository",
     CLUSTER: "held in the cluster by work that cannot be preempted",
 }
-"""Where usage comes from."""
+"""A description of each source of usage."""
 MAX_LISTED = 3
-"""Names that a note lists."""
+"""The most names in a note."""
 live_option = click.option("--live", is_flag=True, help="Count what the cluster holds, not what files declare.")
 LATER = {"plan": "kubectl_tas.cli.plan:plan", "share": "kubectl_tas.cli.share:share"}
-"""Commands that most runs of the group have no need of."""
+"""Commands that are imported only when called, since most runs of the group do not need them."""
 
 
 @click.group(cls=Group, later=LATER, epilog="Example: kubectl tas pool list -o wide")
@@ -71,7 +71,7 @@ def list_pools(
 
     NAME is a pool, listed with all below it, or a subpool (pool--subpool). Used counts GPUs of HIGH and NORMAL work:
     what this repository declares, or with --live, --context, --kubeconfig or --cluster-state what holds GPUs in the
-    clusters. Total is the sum of a pool's child pools. In a cluster, Available is no more than its nodes have free or
+    clusters. Total is the sum of a pool's child pools. In a cluster, Available is at most what its nodes have free or
     preemption can free.
     """
     session = open_summaries(directory)
@@ -113,9 +113,7 @@ def list_pools(
 
 
 def _chosen(listed: Iterable[Account], targets: Sequence[Target], *, archived: bool) -> list[Account]:
-    """Those of these pools with all below them, and of these subpools, by the pool at the top; without ``targets`` all
-    of them.
-    """
+    """Returns the rows of ``targets``, with all below each pool, by top pool; without ``targets``, all rows."""
 
     def is_meant(row: Account) -> bool:
         if (row.pool, row.subpool) in targets:
@@ -127,7 +125,7 @@ def _chosen(listed: Iterable[Account], targets: Sequence[Target], *, archived: b
 
 
 def _tell_unknown(backend: str, state: ClusterState, rows: Sequence[Account]) -> None:
-    """Says why it is not known what queues hold."""
+    """Says why the usage of queues is unknown."""
     if state.lacks:
         say(f"Note: {state.lacks.message}. {state.lacks.hint}", err=True)
         return
@@ -176,12 +174,12 @@ def describe(name: str, output: str, live: bool, directory: str | None, **cluste
 
 
 class _Seen(NamedTuple):
-    """What a cluster says."""
+    """The state of a cluster."""
 
     state: ClusterState
-    """What its queues hold."""
+    """The usage of its queues."""
     objects: Objects
-    """All that tells who else holds its GPUs."""
+    """All objects that show which other pods hold GPUs."""
 
 
 def _look(cluster: Cluster) -> _Seen:
@@ -200,7 +198,7 @@ def _holdings(fleet: Fleet, backend: str, objects: Objects) -> Holdings | None:
 
 
 def _free(held: Holdings | None, pool: FleetPool) -> Mapping[str, int] | None:
-    """The GPUs that guaranteed work of a pool can have, by node."""
+    """Returns the GPUs that guaranteed work of a pool can get, by node; None if unknown."""
     if held is None:
         return None
     from kubectl_tas.compare.cluster_nodes import may_use
@@ -217,7 +215,7 @@ def _tell_uncharged(backend: str, items: Iterable[Uncharged]) -> None:
 
 
 def _at_or_below(rows: Iterable[Account], target: Target) -> list[Account]:
-    """Those of a pool and all below it, without what is ARCHIVED, or that of a subpool."""
+    """Returns the row of a subpool, or the rows of a pool and all below it, without ARCHIVED ones."""
     pool, subpool = target
     if subpool is not None:
         return [row for row in rows if row.name == subpool.canonical]
@@ -243,11 +241,11 @@ def topology_keys(context: click.Context, /, **given: str | None) -> Any:
 @click.argument("new", metavar="NEW")
 @edit_options
 def rename(old: str, new: str, dry_run: bool, render_after: bool, directory: str | None) -> int:
-    """Call the pool OLD, and whatever names it, NEW.
+    """Rename the pool OLD to NEW in all files that name it.
 
-    All files that name the pool are edited as one change: its document, subpools, child pools and work. If the
-    repository would have a new error, nothing is written. The queues change their names, so rename a pool while nothing
-    runs there. The command lists Jobs that you must delete first.
+    All these files are edited as one change: the pool's document, subpools, child pools and work. If the repository
+    would have a new error, nothing is written. The queues get new names, so rename a pool while nothing runs there. The
+    command lists Jobs that you must delete first.
     """
     old = names.fold(old)
     plan = partial(pool_edits.rename, old=old, new=new)
@@ -262,7 +260,7 @@ def rename(old: str, new: str, dry_run: bool, render_after: bool, directory: str
 def remove(name: str, dry_run: bool, render_after: bool, directory: str | None) -> int:
     """Remove the pool NAME with its subpools, as one change.
 
-    Its work and the pools below it must go first. ARCHIVED subpools stay, for the record.
+    Remove its work and the pools below it first. ARCHIVED subpools stay, for the record.
     """
     plan = partial(pool_edits.remove, name=names.fold(name))
     code = edit(directory, plan, dry_run=dry_run, render_after=render_after, rename=str)

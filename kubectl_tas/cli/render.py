@@ -1,4 +1,4 @@
-"""``kubectl tas render`` and ``kubectl tas check``."""
+"""``kubectl tas render`` and ``kubectl tas check``: write the manifests, or compare them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from kubectl_tas.work.run import Run
 from kubectl_tas.work.whole import KeptStamps, Layout, Repeat
 
 MAX_LISTED = 20
-"""Changed files that are listed one by one."""
+"""The most changed files that are listed one by one."""
 
 
 guard_option = click.option(
@@ -122,7 +122,7 @@ def check(output: str, backend: str | None, guard: bool, directory: str | None) 
     """Compare the committed manifests with what would be rendered.
 
     Prints a unified diff and exits 1 if they differ, or if other files in or above the output folder change what a
-    GitOps tool applies. In the other formats each manifest that differs is a finding, and the diff goes to standard
+    GitOps tool applies. In the other formats, each manifest that differs is a finding, and the diff goes to standard
     error.
     """
     session = open_session(directory, by_file=True, render=True).with_guard(guard=guard)
@@ -154,8 +154,8 @@ def check(output: str, backend: str | None, guard: bool, directory: str | None) 
 
 
 def _beside(session: Session, folder: str, changed: Iterable[str], settled: Collection[str]) -> list[Diagnostic]:
-    """What the tool did not write in a folder and above it, but for the files that rendering has ``changed``, or would.
-    Folders that are ``settled`` are not looked at, since kustomizations list all their files.
+    """Returns findings for foreign files in and above a folder, except for files that rendering has or would have
+    ``changed``. Skips ``settled`` folders, because their kustomizations list all their files.
     """
     judged = session.with_findings(found_beside(session, settled=settled)[1], None)
     output = session.fleet.config.output
@@ -170,7 +170,7 @@ def _beside(session: Session, folder: str, changed: Iterable[str], settled: Coll
 
 
 def _print_stale(session: Session, items: Iterable[Diagnostic], plan: Plan, output: str) -> None:
-    """Prints a finding for each manifest that differs, and for what lies beside the manifests."""
+    """Prints a finding for each manifest that differs, and for foreign files next to the manifests."""
     found = in_order(items)
     paths = tuple(sorted((*plan.same, *(change.path for change in plan.changes))))
     findings = session.findings("check")
@@ -179,7 +179,7 @@ def _print_stale(session: Session, items: Iterable[Diagnostic], plan: Plan, outp
 
 
 def _compiled(session: Session) -> tuple[Placed, ...]:
-    """All objects, by backend and in the order of application."""
+    """Returns all objects, by backend and in the order of application."""
     from kubectl_tas.compile import compile_fleet  # where nothing has changed, nothing is compiled
     from kubectl_tas.work.rendering import objects_to_apply
 
@@ -188,7 +188,7 @@ def _compiled(session: Session) -> tuple[Placed, ...]:
 
 
 def _texts(session: Session) -> Callable[[Placed], str | Deferred]:
-    """What gives the text of each object."""
+    """Returns the function that gives the text of each object."""
     if not isinstance(session.run, Run):
         return manifest_text.file_text  # type: ignore[return-value]
     from kubectl_tas.work.rendering import texts_of
@@ -197,7 +197,7 @@ def _texts(session: Session) -> Callable[[Placed], str | Deferred]:
 
 
 def _refuse_emptiness(session: Session, found: Collection[object], *, allow_empty: bool) -> None:
-    """Raises TasError where nothing is rendered, unless that is allowed."""
+    """Raises TasError if nothing is rendered and that is not allowed."""
     may_be_empty = allow_empty or session.fleet.config.rules.get(NOTHING_DECLARED.code, "error") != "error"
     if not found and not may_be_empty:
         raise TasError(
@@ -207,7 +207,7 @@ def _refuse_emptiness(session: Session, found: Collection[object], *, allow_empt
 
 
 def _lost(session: Session, plan: Plan) -> str:
-    """What is missing although manifests that would be removed came from it; '' where nothing is."""
+    """Returns a message about missing sources whose manifests would be removed; '' if none is missing."""
     repository = session.fleet.repository
     absent = (*repository.absent, *((CONFIG_FILE,) if repository.config is None else ()))
     counts = bereft(plan, absent)
@@ -218,10 +218,10 @@ def _lost(session: Session, plan: Plan) -> str:
 
 
 def stream_of_backend(session: Session, name: str | None, *, allow_empty: bool = False) -> Iterator[str]:
-    """The objects of one backend, each as a part of one stream: it is applied to one cluster.
+    """Yields the objects of one backend, each as a part of one stream for one cluster.
 
-    Raises TasError where there is none, unless ``allow_empty``: whoever applies the stream would remove all there is.
-    Every cluster of a repository that declares anything has some.
+    Raises TasError if there are no objects, unless ``allow_empty``: the user of an empty stream would remove all
+    objects. Every cluster of a repository that declares anything has some.
     """
     session = session.in_full()
     artifacts = _compiled(session)
@@ -239,10 +239,10 @@ def stream_of_backend(session: Session, name: str | None, *, allow_empty: bool =
 def _planned(
     session: Session, stamps: Stamps | None = None, *, allow_empty: bool = True
 ) -> tuple[Mapping[str, int], Plan]:
-    """How many objects each backend has, and what rendering would do. Where an earlier run on the same bytes told what
-    is rendered, and that is what is there, nothing is compiled.
+    """Returns the number of objects of each backend, and the changes that rendering would make.
 
-    Raises TasError where nothing is rendered, unless ``allow_empty``, or where something is in the way.
+    Compiles nothing if an earlier run on the same bytes recorded the manifests, and the files on disk match. Raises
+    TasError if nothing is rendered, unless ``allow_empty``, or if something is in the way.
     """
     config = session.fleet.config
     compare = partial(plan, root=session.root, output=config.output, sources=config.sources, stamps=stamps)
@@ -271,12 +271,12 @@ def _planned(
 
 
 def _unread(source: str, at: int, size: int) -> str:
-    """The text of a file of which only the digest is asked for."""
+    """Fails if called, because only the digest of the file is needed, and not the text."""
     raise AssertionError(source, at, size)
 
 
 def _make_texts(session: Session, sources: Iterable[str]) -> None:
-    """Makes the texts of the objects of these files at once."""
+    """Makes the texts of the objects of these files in one batch."""
     if isinstance(session.run, Run):
         from kubectl_tas.work.rendering import make_texts
 
@@ -284,7 +284,7 @@ def _make_texts(session: Session, sources: Iterable[str]) -> None:
 
 
 def _within(session: Session, counts: Mapping[str, int], whole: Plan, backend: str | None) -> Plan:
-    """The part of a plan that is for one backend, which has a folder of its own where others have one too."""
+    """Returns the part of a plan for one backend, which has its own folder if other backends have one too."""
     if backend is None:
         return whole
     folder = folder_of(backend, counts, session.fleet.config.output)

@@ -1,4 +1,4 @@
-"""``kubectl tas report``: a site of the repository."""
+"""``kubectl tas report``: writes a static site of the repository."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def report(to: str, title: str, since: str | None, live: bool, directory: str | 
 
 
 def _nodes(asked: Clusters, backends: frozenset[str]) -> dict[str, Nodes]:
-    """The nodes of clusters, of files only where these have any; says on stderr which cannot be read."""
+    """Returns the nodes of clusters, for files only if they have nodes; says on stderr which cannot be read."""
     found = {}
     for name in sorted(backends & asked.known.keys()):
         try:

@@ -1,4 +1,4 @@
-"""What commands share: find the repository, load it, report what is wrong with it."""
+"""Finds, loads and checks the repository for all commands, and prints its findings."""
 
 from __future__ import annotations
 
@@ -55,71 +55,71 @@ class Session:
     root: Path
     fleet: Fleet
     found: tuple[Diagnostic, ...]
-    """All findings, as the rules have them."""
+    """All findings, before settings and waivers of the repository apply."""
     diagnostics: tuple[Diagnostic, ...]
-    """Those that count, as the repository has them, in order."""
+    """The findings that count, with the severities that the repository sets, in order."""
     waived: tuple[Diagnostic, ...] = ()
-    """Those that comments waive."""
+    """The findings that comments waive."""
     complete: bool = True
-    """False where a document could not be read: what seems to be missing may stand in it."""
+    """False if a document could not be read. Something that seems missing may be in that document."""
     run: Run | Repeat | None = None
-    """Where each file was judged by itself: what became of it, which the fleet has summaries of."""
+    """The result for each file, if files were judged one by one; the fleet has summaries of these results."""
     place: Place | None = None
-    """Where the store has that."""
+    """The place of these results in the store."""
 
     @cached_property
     def shown(self) -> tuple[Diagnostic, ...]:
-        """Those that count, one for each cause."""
+        """The findings that count, one for each cause."""
         return gathered(self.diagnostics)
 
     def findings(self, command: str, *, strict: bool = False) -> Findings:
-        """What a command found, for the formats that programs read."""
+        """Returns the findings of a command, for formats that programs read."""
         files = self.fleet.repository.files
         return Findings(command, self.shown, files, len(files), CONFIG_FILE, self.waived, strict)
 
     @property
     def files(self) -> int:
-        """How many files were read."""
+        """The number of files that were read."""
         return len(self.fleet.repository.files)
 
     def failed(self, *, strict: bool = False) -> bool:
-        """Whether anything was found that fails a run."""
+        """Whether a finding fails the run."""
         return has_errors(self.diagnostics, strict=strict)
 
     def with_findings(self, more: Iterable[Diagnostic], base: Base | None) -> Session:
-        """The same with further findings; ``base`` is what the repository is compared with."""
+        """Returns the session with more findings; ``base`` is the state that the repository is compared with."""
         return _settled(self, (*self.found, *more), base)
 
     def since(self, before: Fleet | None, past: Past | None = None) -> Session:
-        """The same with findings at what has changed since ``before``, where several documents bring one about. What
-        was there before, as ``past`` has it, may run on.
+        """Returns the session with findings about several documents placed at the documents changed since ``before``.
+        Work that was there before, as ``past`` says, may continue to run.
         """
         found = judged_with(self.found, self.fleet, Past(before) if past is None else past)
         return _settled(self, tuple(blamed(found, before, self.fleet) if before else found), None)
 
     def with_emptiness(self) -> Session:
-        """The same with a finding where nothing is declared, unless something else fails the run."""
+        """Returns the session with a finding if nothing is declared, unless another finding fails the run."""
         is_empty = self.run.is_empty if self.run else self.fleet.repository.is_empty
         more = tuple(nothing_declared(self.fleet.repository)) if is_empty and not self.failed() else ()
         return self.with_findings(more, None) if more else self
 
     def of_files(self, paths: Collection[str]) -> Session:
-        """The same with the findings that have a place in these files alone."""
+        """Returns the session with only the findings that have a place in these files."""
         own = tuple(d for d in self.diagnostics if any(place.path in paths for place in d.places))
         return replace(self, diagnostics=own)
 
     def without(self, rules: Collection[Rule]) -> Session:
-        """The same without what these rules found."""
+        """Returns the session without the findings of these rules."""
         return replace(self, diagnostics=tuple(d for d in self.diagnostics if d.rule not in rules))
 
     def in_full(self) -> Session:
-        """The same with all that was read, where an earlier run told what comes of it."""
+        """Returns the session with all documents, even if results of an earlier run replaced them."""
         if not isinstance(self.run, Repeat):
             return self
         return replace(self, fleet=self.run.full.fleet, run=self.run.full)
 
     def with_guard(self, *, guard: bool) -> Session:
-        """The same with the guard emitted, where ``guard`` asks for it or the Config does; and what forbids that."""
+        """Returns the session with the guard rendered if ``guard``, and with findings that forbid the guard."""
         if not guard or self.fleet.config.guard:
             return self
         whole = self.in_full()
@@ -137,10 +137,10 @@ def open_session(
     render: bool = False,
     added: Mapping[str, bytes] = MappingProxyType({}),
 ) -> Session:
-    """Loads, resolves and checks the repository, with files that are ``added`` to it unless it is ``by_file``.
+    """Loads, resolves and checks the repository, with ``added`` files unless ``by_file``.
 
-    Raises TasError where it cannot be read, and where there is no file at all unless ``allow_empty``: most
-    likely the command runs in the wrong folder, and must not say that all is well.
+    Raises TasError if the repository cannot be read. Raises TasError also if no file exists, unless ``allow_empty``:
+    most likely the command runs in the wrong folder, and must not report success.
     """
     root = find_root(directory)
     if not by_file:
@@ -151,7 +151,7 @@ def open_session(
 
 
 def _opened(session: Session, *, allow_empty: bool = False) -> Session:
-    """The same with what is found beside the files that are read."""
+    """Returns the session with findings about files outside the folders that are read."""
     root = session.root
     if not session.files and not allow_empty:
         raise TasError(
@@ -167,7 +167,7 @@ def _opened(session: Session, *, allow_empty: bool = False) -> Session:
 
 
 def check_source(root: Path, source: Source, adjust: Callable[[Repository], Repository] | None = None) -> Session:
-    """Loads, resolves and checks what ``source`` holds of the repository at ``root``, changed by ``adjust``."""
+    """Loads, resolves and checks the files of ``source`` for the repository at ``root``, changed by ``adjust``."""
     with progress("Reading") as tick:
         judged = judge(source, tick, settings(), adjust)
     if judged.refused:
@@ -180,10 +180,9 @@ def open_summaries(
     words: Sequence[str] = (),
     added: Mapping[str, bytes] = MappingProxyType({}),
 ) -> Session:
-    """The repository with summaries of its work. What ``words`` call by name or KIND/NAME, and what is ``added``, is
-    there in full.
+    """Opens the repository with summaries of its work; the work that ``words`` or ``added`` name is there in full.
 
-    Raises TasError as ``open_session`` does.
+    ``words`` are names or KIND/NAME. Raises TasError like ``open_session``.
     """
     root = find_root(directory)
     source, adjust = _with(root, added)
@@ -194,8 +193,8 @@ def open_summaries(
 
 
 def _with(root: Path, added: Mapping[str, bytes]) -> tuple[Source, Callable[[Repository], Repository] | None]:
-    """A repository with more files. What is declared in those that lie elsewhere takes the place of what it has of that
-    kind and name.
+    """Returns a source with more files, and an adjustment of the repository. Declarations in files outside the
+    repository replace those of the same kind and name.
     """
     elsewhere = [path for path in added if path == STDIN or os.path.isabs(path)]  # noqa: PTH117
 
@@ -207,8 +206,8 @@ def _with(root: Path, added: Mapping[str, bytes]) -> tuple[Source, Callable[[Rep
 
 
 def check_added(root: Path, source: Source, path: str, adjust: Callable[[Repository], Repository] | None) -> Session:
-    """What ``source`` holds of the repository at ``root``, with summaries of all work but that of the file at ``path``
-    and what it meets, which ``adjust`` changes.
+    """Checks the file at ``path`` in the repository at ``root``, with summaries of unrelated work. ``source`` has the
+    files, and ``adjust`` changes the repository.
     """
     with _effort(root, "Reading") as effort:
         return _of_run(root, judged(survey(Parts(source), settings(), effort), {path}, adjust))
@@ -223,16 +222,15 @@ def _of_run(root: Path, done: Run | Repeat, place: Place | None = None) -> Sessi
 
 @contextmanager
 def _effort(root: Path, label: str) -> Iterator[Effort]:
-    """How the command line wants the work done; what is kept is let go of when the command ends."""
+    """Yields the effort that the command line asks for: processes, store and progress."""
     with progress(label) as tick:
         yield Effort(noted("processes"), open_store(root), tick)
 
 
 def open_store(root: Path) -> Store | None:
-    """What is kept between runs, open until the command ends; None where nothing is to be.
+    """Returns the store for results between runs, open until the command ends; None if nothing is to be kept.
 
-    Raises a usage error where that would lie in the repository, or beside it in its checkout: what a pull request
-    brings along is not trusted.
+    Raises a usage error if the store lies in the checkout, since a pull request could fill it.
     """
     named: Path | None = noted("cache_dir")
     folder = named or default_folder(os.environ)
@@ -259,10 +257,10 @@ def _settled(session: Session, found: tuple[Diagnostic, ...], base: Base | None)
 
 
 def open_change(directory: str | None, revision: str) -> tuple[Session, Earlier, Run]:
-    """The repository, and what it was at a git revision, with the run that read that. What is the same in both has no
-    documents in either, but summaries.
+    """Opens the repository and its state at a git revision, with the run that read the revision.
 
-    Raises TasError where one of them cannot be read, or there is no file at all.
+    Files that are the same in both are there only as summaries. Raises TasError if one state cannot be read or has no
+    file.
     """
     from kubectl_tas.load.revision import checked_out  # only --base needs it
 
@@ -281,9 +279,9 @@ def open_change(directory: str | None, revision: str) -> tuple[Session, Earlier,
 
 
 def read_revision(root: Path, revision: str, directory: str | None) -> Earlier:
-    """The fleet at a git revision of the repository; ``directory`` is what -C says of it.
+    """Returns the fleet at a git revision of the repository; ``directory`` is the value of -C.
 
-    Raises TasError where it cannot be read.
+    Raises TasError if the revision cannot be read.
     """
     from kubectl_tas.load.revision import checked_out  # only --base needs it
 
@@ -298,7 +296,7 @@ def read_revision(root: Path, revision: str, directory: str | None) -> Earlier:
 def _earlier(
     fleet: Fleet, revision: str, loaded: Loaded, beside: tuple[Sequence[str], tuple[str, ...], Mapping[str, bytes]]
 ) -> Earlier:
-    """``beside`` are submodules that were not read, where else a repository is, and contents of files to keep."""
+    """``beside`` are submodules that were not read, other folders with a repository, and contents of files to keep."""
     from kubectl_tas.compare.change import Earlier  # only --base needs it
 
     submodules, elsewhere, kept = beside
@@ -310,10 +308,10 @@ def _earlier(
 def found_beside(
     session: Session, before: Earlier | None = None, settled: Collection[str] = ()
 ) -> tuple[tuple[Foreign, ...], list[Diagnostic]]:
-    """What the tool did not write in the output folder and above it, and the findings of it; where the repository is
-    compared with ``before``, the Config there decides what may stay. Folders that are ``settled`` hold no such file.
+    """Returns the foreign files in and above the output folder, and findings about these files.
 
-    Raises TasError where a folder cannot be read.
+    The Config of ``before``, if given, decides which files may stay. ``settled`` folders hold no such file. Raises
+    TasError if a folder cannot be read.
     """
     config, declared = session.fleet.config, session.fleet.repository.config
     there = foreign(session.root, config, settled)
@@ -327,7 +325,7 @@ def found_beside(
 
 @contextmanager
 def _tidied_when_ended() -> Iterator[None]:
-    """While this lasts, a signal that ends the program lets it remove its temporary folder first."""
+    """Makes a signal that ends the program remove the temporary folder first, while the block runs."""
     signals = [number for number in (signal.SIGTERM, getattr(signal, "SIGHUP", None)) if number is not None]
     is_main = threading.current_thread() is threading.main_thread()  # no other thread may ask for signals
     ours = [number for number in signals if is_main and signal.getsignal(number) is signal.SIG_DFL]
@@ -345,7 +343,7 @@ def _leave(number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def read_stdin(most: int = MAX_BYTES) -> bytes:
-    """What is given on standard input. Raises TasError where that is more than ``most`` bytes."""
+    """Returns the content of standard input. Raises TasError if it has more than ``most`` bytes."""
     content = sys.stdin.buffer.read(most + 1)
     if len(content) > most:
         raise TasError(f"standard input has more than {most // MEBIBYTE} MiB", hint="Split it.")
@@ -353,12 +351,12 @@ def read_stdin(most: int = MAX_BYTES) -> bytes:
 
 
 def read_named(file: str, *, hint: str) -> bytes:
-    """The bytes of a file, or for - of standard input. Raises TasError where they cannot be read, or are too many."""
+    """Returns the bytes of a file, or for - of standard input. Raises TasError if they are unreadable or too many."""
     return read_stdin() if file == "-" else read_plain(file, MAX_BYTES, hint=hint)
 
 
 def find_root(directory: str | None) -> Path:
-    """The repository: ``directory``, else the group's ``-C``, else the nearest parent with ``tas.yaml``."""
+    """Returns the repository: ``directory``, else the group's ``-C``, else the nearest parent with ``tas.yaml``."""
     chosen = directory or group_directory()
     if chosen is not None:
         path = Path(chosen)
@@ -374,7 +372,7 @@ def find_root(directory: str | None) -> Path:
 
 
 def _as_named(root: Path, directory: str | None) -> Path:
-    """The repository by the way that leads to it, links included: what ``-C`` says, or where the shell is."""
+    """Returns the repository's path as the user gave it, with links: by ``-C``, or by the shell's folder."""
     named = os.path.abspath(directory or group_directory() or os.environ.get("PWD") or root)  # noqa: PTH100 - resolves no links
     return next((path for path in (Path(named), *Path(named).parents) if path.resolve() == root), root)
 
@@ -388,13 +386,13 @@ def report(session: Session, *, stream: TextIO | None = None) -> None:
 
 
 def show_findings(diagnostics: Sequence[Diagnostic]) -> None:
-    """Prints findings to stderr, without a line that counts them."""
+    """Prints findings to stderr, without the line with their number."""
     colour = wants_colour(sys.stderr)
     show(text.blocks(gathered(diagnostics), colour=colour), stream=sys.stderr, colour=colour)
 
 
 def refuse_errors(session: Session, *, strict: bool = False) -> bool:
-    """Where the repository has errors, prints its findings to stderr and returns True."""
+    """Prints the findings to stderr and returns True, if the repository has errors."""
     if session.failed(strict=strict):
         report(session, stream=sys.stderr)
         return True
@@ -402,12 +400,12 @@ def refuse_errors(session: Session, *, strict: bool = False) -> bool:
 
 
 def tell_errors(session: Session) -> int:
-    """Says on stderr that the repository has errors, since what was shown may lack something."""
+    """Says on stderr that the repository has errors, since the output may be incomplete. Returns the exit code."""
     return int(_tell(session, Severity.ERROR))
 
 
 def tell_unread(failed: Mapping[str, TasError]) -> int:
-    """Says on stderr which clusters could not be read, and why; the exit code for that."""
+    """Says on stderr which clusters could not be read and why. Returns the exit code."""
     for name, error in failed.items():
         say(f"error: backend {name}: {error.message}", err=True)
         if error.hint:
@@ -416,7 +414,7 @@ def tell_unread(failed: Mapping[str, TasError]) -> int:
 
 
 def tell_warnings(session: Session) -> None:
-    """Says on stderr that the repository has warnings, which nobody else may show to who renders it."""
+    """Says on stderr that the repository has warnings, since users who only render would not see them."""
     _tell(session, Severity.WARNING)
 
 

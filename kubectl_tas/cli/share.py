@@ -1,4 +1,4 @@
-"""``kubectl tas pool share``: who gets what when all ask at once."""
+"""``kubectl tas pool share``: shows the share of each queue when all queues ask at once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SOURCES = {
     DECLARED: "what the work of this repository asks for, all of it at once",
     CLUSTER: "what pods of the cluster hold or wait for",
 }
-"""Where what is asked for comes from."""
+"""A description of each source of demand."""
 MAX_DIGITS = 7
 
 
@@ -105,9 +105,7 @@ def share(
 
 
 def _targets(fleet: Fleet, wanted: Sequence[str]) -> list[str]:
-    """The names of the pools and subpools that are meant; a usage error where there is none of a name, or it has no
-    queue.
-    """
+    """Returns the names of the given pools and subpools. Raises a usage error if one is unknown, or has no queue."""
     found = []
     for name in wanted:
         target = fleet.target(name)
@@ -119,7 +117,7 @@ def _targets(fleet: Fleet, wanted: Sequence[str]) -> list[str]:
 
 
 def _with_queue(target: Target) -> Target:
-    """The same; a usage error where it has no queue."""
+    """Returns the target unchanged. Raises a usage error if the target has no queue."""
     _, subpool = target
     if subpool and subpool.state == "ARCHIVED":
         raise click.UsageError(f"subpool {subpool.canonical} is ARCHIVED, and has no queue")
@@ -127,7 +125,7 @@ def _with_queue(target: Target) -> Target:
 
 
 def _backends(fleet: Fleet, name: str | None, wanted: Sequence[str]) -> list[FleetBackend]:
-    """The clusters of the pools that are meant; a usage error where none of them has queues of KAI."""
+    """Returns the clusters of the given pools. Raises a usage error if none of them has queues of KAI."""
     pools = [pool for pool in fleet.pools if not wanted or any(_is_in(pool, one) for one in wanted)]
     meant = [one for one in chosen_backends(fleet, name) if any(pool.backend == one for pool in pools)]
     others = [one.name for one in meant if not one.is_kai]
@@ -146,7 +144,7 @@ def _is_in(pool: FleetPool, target: str) -> bool:
 
 
 def _demands(fleet: Fleet, written: Sequence[str]) -> dict[str, int]:
-    """What is given with ``--demand``, by leaf queue. A usage error where one is no number, or is given twice."""
+    """Returns the GPUs given with ``--demand``, by leaf queue. Raises a usage error for a bad or repeated value."""
     found: dict[str, int] = {}
     for text in written:
         name, _, number = text.rpartition("=")
@@ -162,7 +160,7 @@ def _demands(fleet: Fleet, written: Sequence[str]) -> dict[str, int]:
 
 
 def _has(backend: FleetBackend, source: NodeSource | None, gpus: int | None) -> Mapping[Shard, Amounts]:
-    """What there is to divide, by shard; without nodes any of all else."""
+    """Returns the resources to divide, by shard; with ``--gpus``, CPU and memory have no limit."""
     if source is None:
         return defaultdict(lambda: Amounts(gpus or 0, NO_LIMIT, NO_LIMIT))
     return total_resources(source.nodes(backend.name), source.objects(backend.name), backend.scheduler_name)
@@ -175,7 +173,7 @@ def _divisions(
     demands: dict[str, int],
     has: Mapping[Shard, Amounts],
 ) -> Iterator[Division]:
-    """The divisions of a backend's shards. What ``demands`` say of their leaves is taken out of them."""
+    """Yields the divisions of a backend's shards. Removes from ``demands`` those of its leaf queues."""
     own = (item.manifest for item in compile_queues(fleet) if item.backend == backend.name)
     rendered = [item for item in own if isinstance(item, manifest.Queue)]
     names, demand = called(fleet, backend.name), _demand(fleet, backend, there)

@@ -1,4 +1,4 @@
-"""``kubectl tas snapshot``: a repository and a cluster as KAI's own snapshot tool reads them."""
+"""``kubectl tas snapshot``: writes a repository and a cluster in the format of KAI's own snapshot tool."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.words import shortened
 
 MAX_LISTED = 3
-"""Names that a message lists."""
+"""The most names that a message lists."""
 
 
 @click.command("snapshot", epilog="Example: kubectl tas snapshot train --nodes nodes.json --to train.zip")
@@ -44,8 +44,8 @@ def snapshot_command(
 ) -> int:
     """Write what KAI's scheduler would see, for KAI's own tool.
 
-    KAI's snapshot tool runs the real scheduler on it, and says what becomes of WORK, by default of all work, once it is
-    applied.
+    KAI's snapshot tool runs the real scheduler on the file. It says what happens to WORK, by default to all work, after
+    you apply it.
     """
     if to == "-" and sys.stdout.isatty():
         raise click.UsageError("a snapshot is not for people to read: name a file with --to, or hand it to a program")
@@ -83,7 +83,7 @@ def snapshot_command(
 
 
 def _doubts(doubts: Doubts) -> Iterator[str]:
-    """What the scheduler decides without, a line each."""
+    """Yields a line for each thing that the scheduler decides without."""
     if doubts.taken:
         yield f"Assumed to exist: {shortened(doubts.taken, MAX_LISTED)}."
     if doubts.classes:
@@ -98,7 +98,7 @@ def _doubts(doubts: Doubts) -> Iterator[str]:
 
 
 def _chosen(session: Session, wanted: Sequence[str]) -> Fleet:
-    """The fleet with the work that is meant, and all that shares a gang with it; a usage error where there is none."""
+    """Returns the fleet with the chosen work and the work that shares its gangs, else raises a usage error."""
     fleet = session.fleet
     if not wanted:
         if not any((fleet.submissions, fleet.pod_groups)):
@@ -119,7 +119,7 @@ def _chosen(session: Session, wanted: Sequence[str]) -> Fleet:
 
 
 def _only_backend(fleet: Fleet, name: str | None) -> FleetBackend:
-    """The cluster of the work; a usage error where there are several, or where it has no KAI."""
+    """Returns the cluster of the work. Raises a usage error if there are several, or it has no KAI."""
     known = {item.name: item for item in chosen_backends(fleet, name)}
     used = {item.pool.backend.name for item in fleet.submissions} | {item.backend.name for item in fleet.pod_groups}
     meant = [known[name] for name in sorted(used & set(known))]
@@ -135,7 +135,7 @@ def _only_backend(fleet: Fleet, name: str | None) -> FleetBackend:
 
 
 def _only_shard(fleet: Fleet) -> str | None:
-    """The shard of the scheduler that the work is for; a usage error where there are several."""
+    """Returns the shard of the scheduler for the work. Raises a usage error if there are several."""
     work = {item.name: item.pool.shard for item in fleet.submissions}
     shards = sorted({shard or "" for shard in work.values()})
     if len(shards) < 2:

@@ -1,4 +1,4 @@
-"""``kubectl tas subpool``: edits of the files that declare subpools."""
+"""``kubectl tas subpool``: edits the files that declare subpools."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _parents(fleet: Fleet) -> list[str]:
 
 
 def _addressed(parent: str, name: str | None) -> tuple[str, str]:
-    """Pool and subpool, however the pool is spelled, by ``PARENT NAME`` or ``PARENT--NAME``; else a usage error."""
+    """Returns pool, with its name folded, and subpool of ``PARENT NAME`` or ``PARENT--NAME``, else a usage error."""
     if name is None:
         place = names.fold(parent).find(names.SEPARATOR)
         if place < 0:
@@ -66,7 +66,7 @@ def _addressed(parent: str, name: str | None) -> tuple[str, str]:
 
 
 def _address(pool: Word, subpool: Word) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Adds PARENT and NAME of a subpool."""
+    """Adds the arguments PARENT and NAME of a subpool."""
 
     def add(command: Callable[..., int]) -> Callable[..., int]:
         command = click.argument("name", metavar="[NAME]", required=False, type=subpool)(command)
@@ -82,7 +82,7 @@ _SHARE = 'or a share such as "33%".'
 
 
 def _quota_options(*, required: bool, text: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """The amounts of a quota."""
+    """Adds the options for the amounts of a quota."""
 
     def add(command: Callable[..., int]) -> Callable[..., int]:
         command = click.option("--memory", type=_MEMORY, help=f"Memory, such as 2Ti, {_SHARE}")(command)
@@ -101,7 +101,7 @@ def _asked(quota: int | str | None, cpu: int | str | None, memory: int | str | N
 def subpool() -> None:
     """Create, change, retire and list subpools.
 
-    An edit changes one value in a YAML file. If the repository would have a new error, the command refuses it and
+    An edit changes one value in a YAML file. If the repository would have a new error, the command refuses the edit and
     changes no byte.
     """
 
@@ -168,8 +168,9 @@ def retire(
 ) -> int:
     """Retire the ACTIVE subpool NAME of PARENT.
 
-    An empty subpool becomes ARCHIVED. Another becomes DELETING: its declared work may finish, it takes no other, and
-    `subpool drain` archives it when it is empty. Unless you pass --used, the command asks the cluster what runs.
+    An empty subpool becomes ARCHIVED. Any other subpool becomes DELETING: its declared work may finish, it accepts no
+    other work, and `subpool drain` archives it when it is empty. Unless you pass --used, the command asks the cluster
+    what runs.
     """
     parent, name = _addressed(parent, name)
     name, usage = names.fold(name), Usage(used)
@@ -191,7 +192,7 @@ def drain(
 ) -> int:
     """Archive every DELETING subpool that has no declared and no running work any more.
 
-    A subpool whose queue the cluster does not have stays: it may live in another cluster.
+    If the cluster does not have the queue of a subpool, the subpool stays: it may be in another cluster.
     """
     if watch and used is not None:
         raise click.UsageError("--watch does not go with --used, which would say the same each time")

@@ -1,4 +1,4 @@
-"""The one place where text leaves the program: what was read somewhere commands neither a terminal nor a CI job."""
+"""Prints all output of the program, and escapes text from files so that it commands neither a terminal nor a CI job."""
 
 from __future__ import annotations
 
@@ -25,39 +25,38 @@ if TYPE_CHECKING:
 DELAY = 1.0
 """Seconds of work before a bar appears."""
 STEPS = 100
-"""How often a bar is drawn at the most."""
+"""The most times that a bar is drawn."""
 _AT_ONCE = 1000
-"""Parts of a text that are printed at once."""
+"""Parts of a text that are printed together."""
 SUMMARY = "GITHUB_STEP_SUMMARY"
-"""The environment variable in which GitHub names the file that a step appends its summary to."""
+"""The environment variable in which GitHub names the file for the summary of a step."""
 UNREAD = "kubectl_tas.unread"
-"""In what a run's contexts share: says that documents cannot be read, in which what is missing may stand."""
+"""The key for a function that reports unread documents, in the data that all contexts of a run share."""
 
 
 def say(line: str, *, err: bool = False) -> None:
-    """Prints one line, whatever is in it."""
+    """Prints one line, with control characters escaped."""
     click.echo(printable(line), err=err, color=True)
 
 
 def show_names(names: Iterable[str]) -> None:
-    """Prints a name a line, whatever is in it."""
+    """Prints one name a line, with control characters escaped."""
     show("".join(f"{printable(name)}\n" for name in names))
 
 
 def show(text: str, *, stream: TextIO | None = None, colour: bool = False) -> None:
-    """Prints lines for people, to stdout unless another stream is named; with ``colour`` the colours of ``style`` stay.
+    """Prints lines for people, to stdout or another stream; with ``colour``, keeps the colours of ``style``.
 
-    Fields have been made printable when the lines were made of them, since nobody can tell any more which line
-    breaks are theirs; everything else is escaped here.
+    Escapes control characters other than line breaks. The caller has already escaped each field, because a field's own
+    line breaks look like others here.
     """
     click.echo(printable_lines(text, colour=colour), nl=False, file=stream or sys.stdout, color=True)
 
 
 def hand_over(text: str, *, is_safe: bool = False) -> None:
-    """Prints a text for programs byte by byte: JSON, YAML and the like, which escape what they hold.
+    """Prints a text for programs unchanged: JSON, YAML and similar formats, which escape their content.
 
-    Where it is a person who reads it, comments of workloads are shown like any other text, unless all of it
-    ``is_safe``.
+    On a terminal, escapes the text as ``show`` does, because of comments in workloads, unless ``is_safe``.
     """
     if sys.stdout.isatty() and not is_safe:
         show(text)
@@ -66,7 +65,7 @@ def hand_over(text: str, *, is_safe: bool = False) -> None:
 
 
 def hand_over_parts(parts: Iterator[str]) -> None:
-    """The same of a text that may be too large to hold as a whole."""
+    """Prints a text for programs in parts, since the whole may be too large for memory."""
     if sys.stdout.isatty():
         hand_over("".join(parts))
     while some := "".join(islice(parts, _AT_ONCE)):
@@ -74,14 +73,14 @@ def hand_over_parts(parts: Iterator[str]) -> None:
 
 
 def hand_over_bytes(content: bytes) -> None:
-    """Prints what is no text, for programs alone: the caller refuses terminals."""
+    """Prints binary content for programs; the caller refuses terminals."""
     click.echo(content, nl=False)
 
 
 def show_list(
     output: str, *, data: Callable[[], object], names: Callable[[], Iterable[str]], table: Callable[[], str], none: str
 ) -> None:
-    """Prints a list in one of the formats of LIST; people read ``none`` where it is empty."""
+    """Prints a list in one of the formats of LIST; for people, prints ``none`` if the list is empty."""
     if output in ("json", "yaml"):
         from kubectl_tas import yaml
         from kubectl_tas.report import json
@@ -104,9 +103,9 @@ def show_figures(figures: Sequence[Figure], output: str) -> None:
 
 
 def print_findings(findings: Findings, output: str, root: Path) -> None:
-    """Prints what was found in the repository ``root`` in one of FINDINGS; ``github`` writes the step's summary too.
+    """Prints the findings of the repository ``root`` in one of FINDINGS; ``github`` also writes the step's summary.
 
-    Raises TasError where that cannot be written.
+    Raises TasError if the summary cannot be written.
     """
     if output != "json":  # readers of the others know files by their paths from the top of the checkout
         findings = findings.below(_folder(root))
@@ -117,7 +116,7 @@ def print_findings(findings: Findings, output: str, root: Path) -> None:
 
 
 def _folder(root: Path) -> str:
-    """The repository as a folder of its checkout; empty where it is the checkout, or in none."""
+    """Returns the repository's folder in its checkout; '' if the repository is the checkout, or in none."""
     top = next((folder for folder in (root, *root.parents) if os.path.lexists(folder / ".git")), root)
     return "" if top == root else root.relative_to(top).as_posix()
 
@@ -136,7 +135,7 @@ def _append(path: Path, findings: Findings) -> None:
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """Whether ``--color`` says so, or else a stream is a terminal whose user has not said NO_COLOR."""
+    """Whether to use colours: as ``--color`` says, else on a terminal without NO_COLOR."""
     context = click.get_current_context(silent=True)
     chosen = context.find_root().params.get("color") if context else None
     if chosen in (ALWAYS, NEVER):
@@ -146,9 +145,9 @@ def wants_colour(stream: TextIO) -> bool:
 
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr for work that takes longer than a second, where stderr is a terminal.
+    """Shows a bar on stderr for work that takes longer than a second, if stderr is a terminal.
 
-    Yields what is to be told how many of how many steps are done.
+    Yields a function to call with the number of steps done and the total.
     """
     start, before, is_watched = time.monotonic(), 0, sys.stderr.isatty()
 
@@ -181,7 +180,7 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def waiting(label: str) -> Iterator[None]:
-    """The same for work whose steps nobody counts: what it is, and in the end how long it took."""
+    """Shows a label, and at the end the duration, for work without counted steps; under the conditions of a bar."""
     if not sys.stderr.isatty():
         yield
         return

@@ -1,4 +1,4 @@
-"""``kubectl tas topology``: the hierarchies that placements refer to."""
+"""``kubectl tas topology``: shows and suggests the topologies that placements refer to."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def list_topologies(output: str, pool: str | None, directory: str | None) -> int
 
 
 def _list_keys(session: Session, name: str, output: str) -> int:
-    """The topology keys of a pool, from the coarsest to the finest."""
+    """Lists the topology keys of a pool, from the coarsest to the finest, and returns the exit code."""
     pool, _ = target_of(session.fleet, name)
     show_list(
         output,
@@ -85,7 +85,7 @@ def describe(name: str, directory: str | None) -> int:
 
 
 def _named(context: click.Context, option: click.Parameter, given: str) -> str:
-    """A name that the API server takes; a usage error where it is none."""
+    """Returns a name that the API server accepts. Raises a usage error for any other."""
     refused = spellings.subdomain(given)
     if refused:
         raise click.BadParameter(f"{given!r} {refused[0]}")
@@ -114,7 +114,7 @@ def suggest(
     the topology_keys of a pool; -o yaml prints a ClusterTopology for topologies/. For --cluster-state the output of
     `kubectl get nodes -o json` is enough.
 
-    Exits 1 where no label makes a level.
+    Exits 1 if no label makes a level.
     """
     session = open_session(directory, allow_empty=True)
     chosen = session.fleet.pool_by_name.get(names.fold(pool)) if pool else None
@@ -156,8 +156,8 @@ def usage(output: str, check: bool, live: bool, directory: str | None, **cluster
     cluster. --check adds the condition TopologyLevelsUnavailable that Grove reports and, for a cluster, the topologies
     that differ from the files.
 
-    For a cluster with nodes the command says how many are outside of each topology, since they lack the label of a
-    level.
+    For a cluster with nodes, the command says how many nodes are outside of each topology because they lack the label
+    of a level.
     """
     session = open_session(directory)
     fleet = session.fleet
@@ -186,18 +186,18 @@ def usage(output: str, check: bool, live: bool, directory: str | None, **cluster
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What clusters have."""
+    """The sets, topologies and nodes of clusters."""
 
     uses: list[Use]
     drifts: list[Drift]
     nodes: list[Coverage] | None
-    """None where no nodes are known."""
+    """None if no nodes are known."""
     has_only_nodes: bool
-    """Whether nothing is known of sets."""
+    """Whether the PodCliqueSets are unknown."""
 
 
 def _seen(fleet: Fleet, found: Mapping[str, tuple[GroveState, Sequence[Node] | None]], *, check: bool) -> _Seen:
-    """What all the clusters have, each by its backend."""
+    """Collects the sets, topologies and nodes of all clusters, each with its backend."""
     seen = _Seen([], [], None, has_only_nodes=True)
     for name, (state, nodes) in found.items():
         backend = name if len(fleet.backends) > 1 else None
@@ -211,9 +211,9 @@ def _seen(fleet: Fleet, found: Mapping[str, tuple[GroveState, Sequence[Node] | N
 
 
 def _read(fleet: Fleet, cluster: Cluster) -> tuple[GroveState, Sequence[Node] | None]:
-    """Grove's objects, and the nodes, None where they are not known.
+    """Returns Grove's objects, and the nodes; None for the nodes if they are unknown.
 
-    A cluster without Grove has nodes all the same. Raises TasError where nothing of it can be read.
+    A cluster without Grove still has nodes. Raises TasError if neither can be read.
     """
     missing: NoSuchResourceError | None = None
     try:

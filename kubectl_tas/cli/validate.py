@@ -1,4 +1,4 @@
-"""``kubectl tas validate``."""
+"""``kubectl tas validate``: checks the repository."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def validate(
 ) -> int:
     """Check every document of the repository, and all of them against each other.
 
-    PATHS limit the report, not what is read. - judges standard input as the file that --stdin-filename names, else
-    as a new one: its workflows and workloads replace those of the same kind and name.
+    PATHS limit the report, not what is read. With -, validate checks standard input as the file that --stdin-filename
+    names, else as a new file: its workflows and workloads replace those of the same kind and name.
 
     --base also finds changes that you must not make, such as of a topology in use, of a field that the API server keeps
     fixed, or of a subpool's state.
@@ -126,7 +126,7 @@ def validate(
 
 
 def _past(session: Session, before: Earlier | None, asked: Clusters | None) -> Past:
-    """What was there before: at a revision of which all could be read, and in the clusters that answer."""
+    """Returns the state before a change: at a completely read revision, and in the clusters that answer."""
     known = before.whole if before is not None else None
     if asked is None or not any(item.rule in TOO_MUCH for item in session.found):
         return Past(known)
@@ -137,8 +137,8 @@ def _past(session: Session, before: Earlier | None, asked: Clusters | None) -> P
 def _opened(
     directory: str | None, paths: Sequence[str], stdin_filename: str | None, *, needs_all: bool
 ) -> tuple[Session, list[Path]]:
-    """The repository, with what is on standard input where that is asked for, and what is to be reported of it;
-    ``needs_all``: with all its documents.
+    """Opens the repository, with standard input if the user asks for it, and returns the paths to report on.
+    ``needs_all``: with all documents.
     """
     if "-" not in paths:
         if stdin_filename is not None:
@@ -163,7 +163,7 @@ def _opened(
 
 
 def _below(diagnostics: Sequence[Diagnostic], paths: Sequence[Path]) -> tuple[Diagnostic, ...]:
-    """The findings that have a place in these files and folders, or none anywhere: those are about all of them."""
+    """Returns the findings with a place in these files and folders, and those without any place, which concern all."""
     return tuple(
         diagnostic
         for diagnostic in diagnostics
@@ -176,14 +176,14 @@ def _is_wanted(path: str, wanted: Sequence[Path]) -> bool:
 
 
 def _relative(root: Path, path: str) -> Path:
-    """A path relative to the repository; a usage error where it lies outside or does not exist."""
+    """Returns a path relative to the repository. Raises a usage error if it lies outside or does not exist."""
     if not (Path(path).exists() or (root / path).exists()):
         raise click.UsageError(f"{path} does not exist")
     return _below_root(root, path)
 
 
 def _below_root(root: Path, path: str) -> Path:
-    """The same of a file that need not exist."""
+    """Returns the path, relative to the repository, of a file that need not exist. Raises a usage error if outside."""
     full = root / path if (root / path).exists() and not Path(path).exists() else Path(path).absolute()
     resolved = full.resolve() if full.name == ".." else full.parent.resolve() / full.name  # a link stays one
     if not resolved.is_relative_to(root):

@@ -1,4 +1,4 @@
-"""``kubectl tas workflow why``: why work waits, in the cluster's own words."""
+"""``kubectl tas workflow why``: tells why work waits, in the words of the cluster."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from kubectl_tas.resolve.pools import Submission
 def why_command(work: str, output: str, live: bool, directory: str | None, **cluster: Any) -> int:
     """Say whether WORK runs, and why it waits.
 
-    It says where the cluster differs from the files, what KAI and Kubernetes say, and what `fit` answers.
-    --cluster-state takes a file of `cluster state`, or what kubectl prints, which has events too:
+    The answer has the differences between cluster and files, the messages of KAI and Kubernetes, and the answer of
+    `fit`. --cluster-state takes a file of `cluster state`, or the output of kubectl, which has events too:
 
     kubectl get nodes,pods,events,jobs,queues.scheduling.run.ai,podgroups.scheduling.run.ai -A -o json
 
-    Exits 0 where it runs or has ended well, 1 where not.
+    Exits 0 if WORK runs or has succeeded, else 1.
     """
     session = open_work(directory, [work], whole=True)
     if refuse_errors(session.without(VERDICTS)):  # what is refused may be there all the same, and waits for that reason
@@ -58,7 +58,7 @@ def why_command(work: str, output: str, live: bool, directory: str | None, **clu
 
 
 def _called(session: Session, wanted: str, backend: str | None) -> list[Submission]:
-    """What is called so, or is in that file; a usage error where there is none, or where KAI does not place it."""
+    """Returns the work of that name or file. Raises a usage error if nothing matches, or KAI does not place a match."""
     known = [item for item in session.fleet.submissions if backend in (None, item.pool.backend.name)]
     found = meant(session, wanted, known)
     without = next((item for item in found if not item.pool.backend.is_kai), None)

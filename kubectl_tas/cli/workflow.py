@@ -1,4 +1,4 @@
-"""``kubectl tas workflow``: what becomes of a workflow."""
+"""``kubectl tas workflow``: lists and explains work."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _tell_segments(index: int, found: Sequence[tuple[FleetWorkload, PodSegment]]
 
 
 def _segments(items: Sequence[Submission], index: int) -> list[tuple[FleetWorkload, PodSegment]]:
-    """The segments that the pods with ``index`` are in; a usage error where there are none."""
+    """Returns the segments of the pods with ``index``. Raises a usage error if there are none."""
     divided = [item for item in items if isinstance(item, FleetWorkload) and item.is_segmented]
     if not divided:
         raise click.UsageError("--pod-index is for workloads with segments; there are none")

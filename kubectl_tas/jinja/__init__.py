@@ -1,1 +1,1 @@
-"""Jinja templates and plain values in, text out; nothing that a template says is run as Python."""
+"""Expands Jinja templates with plain values to text; executes nothing of a template as Python."""

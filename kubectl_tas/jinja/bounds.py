@@ -1,6 +1,6 @@
-"""What a template may hold and how much it may take: plain values alone, and a count of all that is done and made.
+"""Limits templates: allows only plain values, and counts all steps and all text that a template makes.
 
-A template is evaluated by ``jinja.sandbox``; whatever it does passes here, so nothing runs, grows or nests without end.
+``jinja.sandbox`` evaluates a template and reports every step here, so nothing runs, grows or nests without end.
 """
 
 from __future__ import annotations
@@ -43,38 +43,39 @@ TEMPLATE_LIMIT = Rule(
 )
 
 MAX_STEPS = 200_000
-"""Steps that all expansions of one file may take; a step is a value that is looked at or made, about 2 microseconds."""
+"""The most steps in all expansions of one file. A step reads or makes one value, and takes about 2 microseconds."""
 MAX_SECONDS = 30.0
-"""Processor time that all expansions of one file may take. Steps end any template long before, on slow machines too;
-this is for what takes longer than its steps say.
+"""The most seconds of processor time in all expansions of one file. MAX_STEPS ends any template much earlier. This
+limit is for work that takes longer than its steps suggest.
 """
 WATCHED = 2_000
-"""Steps between two looks at the clock; an expansion that takes fewer does not look at it."""
+"""Steps between two checks of the clock; a shorter expansion never checks the clock."""
 MAX_MADE = 8 * 1024 * 1024
-"""Characters, and items of lists times ``ITEM``, that all expansions of one file may make."""
+"""The most characters, and items of lists times ``ITEM``, that all expansions of one file make."""
 MAX_NESTING = 60
-"""Levels that expressions, blocks, macros and values may be nested deep."""
+"""The deepest nesting of expressions, blocks, macros and values."""
 MAX_ITEMS = 100_000
-"""Items of a range."""
+"""The most items of a range."""
 MAX_NUMBER = 2**63
-"""Whole numbers lie below."""
+"""The bound of whole numbers: every absolute value is below."""
 ITEM = 16
-"""What an item of a list counts as, in characters: about its memory."""
+"""The cost of an item of a list, in characters: about the memory of the item."""
 LOOKED_AT = 64
-"""Characters that are read in a step."""
+"""Characters that are read in one step."""
 COMPARED = 1024
-"""Characters of two texts that are compared with one another in a step."""
+"""Characters of two texts that are compared in one step."""
 _NAMED = 20
-"""Values that a message lists."""
+"""The most values that a message lists."""
 _SHOWN = 100
-"""Characters of a name that a message shows."""
+"""The most characters of a name that a message shows."""
 _WHOLE = "Write | list behind it."
 
 
 class Refusal(Exception):  # noqa: N818 - no error of ours
-    """A template cannot be expanded; ``line`` is its own, from 1, and 0 where it is not known yet.
+    """A template cannot be expanded.
 
-    ``node`` is the identity of the node whose value was to be printed.
+    ``line`` is the line in the template, from 1, or 0 if unknown so far. ``node`` is the id() of the node that failed
+    to print.
     """
 
     def __init__(self, rule: Rule, message: str, hint: str = "", line: int = 0) -> None:
@@ -85,29 +86,29 @@ class Refusal(Exception):  # noqa: N818 - no error of ours
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A value that is not there. It may be asked whether it is, and given a default; all else is refused."""
+    """An undefined value. A template may test whether it is defined, or give a default; any other use is refused."""
 
     name: str
     known: Collection[str] = ()
-    """What there is in its place."""
+    """The names that are defined."""
 
 
 class Blank:
-    """What an ``if`` without ``else`` gives in an expression: printed it is nothing, and it is not defined."""
+    """The value of an ``if`` expression without ``else``: prints as nothing, and counts as undefined."""
 
 
 class Json(str):
-    """Text that ``tojson`` made. Jinja marks it as safe for HTML, and escapes what ``+`` joins to it."""
+    """Text from ``tojson``. Jinja marks such text as safe for HTML, and escapes text that ``+`` joins to it."""
 
     __slots__ = ()
 
 
 class View(list[Any]):
-    """What ``keys()``, ``values()`` and ``items()`` give: it has items, but no place among them and no text."""
+    """The result of ``keys()``, ``values()`` and ``items()``: has items, but no indices and no text."""
 
 
 class Once(list[Any]):
-    """What ``map``, ``select`` and their like give: items that are read once, one after the other."""
+    """The result of ``map``, ``select`` and similar filters: items that can be read only once, in order."""
 
     def __init__(self, items: Iterable[Any]) -> None:
         super().__init__(items)
@@ -115,32 +116,32 @@ class Once(list[Any]):
 
 
 class Namespace(dict[str, Any]):
-    """What ``namespace()`` makes: values that a loop may set for what follows it. It is no value itself."""
+    """The result of ``namespace()``: fields that a loop may set for later code. A template cannot use it as a value."""
 
 
 class Loop(dict[str, Any]):
-    """What a loop tells of itself. It is no value itself."""
+    """The variables that describe a loop. A template cannot use them as a value."""
 
 
 class Budget:
-    """Counts what is done and made. ``spent`` are the steps so far; ``most`` how many there may be."""
+    """Counts steps and text. ``spent`` are the steps so far; ``most`` is the limit of steps."""
 
     def __init__(self, most: int = MAX_STEPS) -> None:
         self.spent = 0
         self._most = most
         self._made = 0
         self._watched = min(WATCHED, most)
-        """Steps at which the clock is looked at next."""
+        """The number of steps at which the clock is checked next."""
         self._seconds = MAX_SECONDS
         self._until: float | None = None
 
     def pause(self) -> None:
-        """An expansion has ended, and what comes next does not count as its processor time."""
+        """Stops the clock at the end of an expansion, so that later work does not count as its processor time."""
         if self._until is not None:
             self._seconds, self._until = self._until - thread_time(), None
 
     def step(self, number: int = 1) -> None:
-        """Counts steps. Raises Refusal where they are too many."""
+        """Counts steps. Raises Refusal if they are too many."""
         self.spent += number
         if self.spent > self._watched:
             self._watch()
@@ -158,7 +159,7 @@ class Budget:
         self._watched = min(self.spent + WATCHED, self._most)
 
     def search(self, text: str, *parts: str) -> None:
-        """Counts the steps of looking for parts in a text: at worst each is compared at each place."""
+        """Counts the steps of searching parts in a text: in the worst case, each part is compared at each position."""
         places = sum(max(len(text) - len(part) + 1, 0) * len(part) for part in parts)
         self.step(places // COMPARED + len(text) // LOOKED_AT)
 
@@ -168,7 +169,7 @@ class Budget:
         self.step(lengths * len(values).bit_length())
 
     def make(self, size: int) -> None:
-        """Counts text of ``size`` characters before it is made. Raises Refusal where it is too much."""
+        """Counts text of ``size`` characters before it is made. Raises Refusal if the total is too large."""
         self._made += size
         if self._made > MAX_MADE:
             mebibytes = MAX_MADE // 2**20
@@ -176,7 +177,7 @@ class Budget:
             raise Refusal(TEMPLATE_LIMIT, f"the template makes more than {mebibytes} MiB of text and values", hint)
 
     def made(self, value: Any) -> Any:
-        """Counts what an operation has just made and gives it back; it is at most as large as what was read."""
+        """Counts and returns the result of an operation that is at most as large as its operands."""
         if isinstance(value, str):
             self.make(len(value))
         elif isinstance(value, (list, tuple, dict)):
@@ -184,19 +185,19 @@ class Budget:
         return self.number(value)
 
     def number(self, value: Any) -> Any:
-        """The same value. Raises Refusal for a number that is too large to be one of 64 bits."""
+        """Returns the value. Raises Refusal for a number that exceeds 64 bits."""
         if isinstance(value, (int, float)) and not abs(value) < (MAX_NUMBER if isinstance(value, int) else inf):
             raise Refusal(TEMPLATE_LIMIT, "a number beyond 64 bits", "Compute with smaller ones.")
         return value
 
     def read(self, given: Iterable[Any]) -> None:
-        """Counts the steps of a function that may read all of a text that it is given."""
+        """Counts the steps of a function that may read all of a given text."""
         self.step(1 + sum(len(value) // LOOKED_AT for value in given if isinstance(value, str)))
 
     def look(self, *values: Any) -> int:
-        """Counts the steps of reading values as a whole, as comparing or printing them does; about how many characters
-        they are in print. Raises Refusal where they are too large or nested too deep, and for anything that is no
-        plain value.
+        """Counts the steps of reading whole values, as comparing or printing does; returns their approximate length.
+
+        Raises Refusal if a value is too large, nested too deep, or not a plain value.
         """
         size = 0
         waiting = [(value, 0) for value in values]
@@ -226,7 +227,7 @@ class Budget:
         return size
 
     def text(self, value: Any) -> str:
-        """A value as it is printed. Raises Refusal for one that is missing or empty."""
+        """Returns a value as printed. Raises Refusal if the value is undefined or None."""
         if isinstance(value, str):
             return value
         if isinstance(value, Blank):
@@ -241,7 +242,7 @@ class Budget:
         return text
 
     def items(self, value: Any) -> list[Any]:
-        """What a loop over a value sees. Raises Refusal where it has no items."""
+        """Returns the items that a loop over a value sees. Raises Refusal if the value has no items."""
         if isinstance(value, (list, tuple, str, range)) or type(value) is dict:
             if isinstance(value, Once):
                 if value.is_read:
@@ -257,7 +258,7 @@ class Budget:
 
 
 def needed(value: Any) -> Any:
-    """The same value. Raises Refusal where it is missing."""
+    """Returns the value. Raises Refusal if the value is undefined."""
     if not isinstance(value, Missing):
         return value
     names = sorted(cut(str(name)) for name in value.known if name != "loop")
@@ -266,26 +267,26 @@ def needed(value: Any) -> Any:
 
 
 def near(value: Missing) -> str:
-    """How a missing value is mended."""
+    """Returns a hint for an undefined value."""
     name = value.name.rpartition(".")[2]
     otherwise = f"Define it in default-values, or give it with --set {cut(name)}=VALUE."
     return did_you_mean(name, sorted(map(str, value.known)), otherwise)
 
 
 def cut(name: str) -> str:
-    """A name as a message shows it."""
+    """Returns a name, shortened for a message."""
     return name if len(name) <= _SHOWN else f"{name[:_SHOWN]}..."
 
 
 def truth(value: Any) -> bool:
-    """Whether a value counts as true. Raises Refusal where it is missing."""
+    """Whether a value counts as true. Raises Refusal if the value is undefined."""
     if isinstance(value, Once):
         raise Refusal(TEMPLATE_VALUE, f"{kind(value)} is true, even without items", _WHOLE)
     return isinstance(value, Namespace) or (not isinstance(value, Blank) and bool(needed(value)))
 
 
 def kind(value: Any) -> str:
-    """What a value is, in words."""
+    """Returns the kind of a value in words."""
     names: Iterable[tuple[type | tuple[type, ...], str]] = (
         (bool, "true or false"),
         ((int, float), "a number"),

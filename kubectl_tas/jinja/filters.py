@@ -1,4 +1,4 @@
-"""The filters, tests and methods that a template may use, as Jinja and Python have them, each with what it costs."""
+"""Provides the filters, tests and methods available to templates, as in Jinja and Python, each with its cost."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ from kubectl_tas.jinja.bounds import (
 from kubectl_tas.words import did_you_mean
 
 MAX_WIDTH = 1000
-"""Characters that a number or a text is padded to."""
+"""The largest width to which a number or a text is padded."""
 MAX_DIGITS = 18
-"""Places that a number is rounded to."""
+"""The most decimal places for rounding a number."""
 MAX_NUMERAL = 400
-"""Characters of a text that becomes a number."""
+"""The most characters of a text that is converted to a number."""
 Function = Callable[..., Any]
 """Takes the budget, the value, and arguments."""
 Cost = Callable[[Budget, Sequence[Any], Mapping[str, Any]], None]
-"""Counts the steps that a function is about to take with these arguments, beyond reading their texts once."""
+"""Counts the steps of a function with these arguments, beyond reading each text once."""
 _DIRECTIVE = re.compile(r"%(?:%|[-+ #0]*([1-9][0-9]*)?(?:\.([0-9]*))?([a-zA-Z]))")
 _WORDS = re.compile(r"([-\s({\[<]+)")
-"""What stands between the words of a title."""
+"""Separators between the words of a title."""
 _OF_MAPPINGS = frozenset(name for name in dir(dict) if not name.startswith("__"))
 _OF_LOOPS = frozenset({"changed", "cycle", "depth", "depth0"})
 
@@ -54,11 +54,11 @@ class Operation(NamedTuple):
     cost: Cost
     run: Function
     of_text: bool = False
-    """Whether the value is taken as it is printed."""
+    """Whether the value is converted to text first."""
 
 
 def applied(budget: Budget, operation: Operation, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
-    """What an operation gives, after its cost is counted. Raises Refusal, and what Python raises for such arguments."""
+    """Counts an operation's cost and returns its result. Raises Refusal, and Python's errors for bad arguments."""
     if given and operation.of_text and not isinstance(given[0], str):
         given = (budget.text(given[0]), *given[1:])
     steps = 1
@@ -73,35 +73,35 @@ def applied(budget: Budget, operation: Operation, given: Sequence[Any], named: M
 
 
 def _once(_budget: Budget, _given: Sequence[Any], _named: Mapping[str, Any]) -> None:
-    """The texts are read once, or not at all."""
+    """Counts nothing more, because the texts are read at most once."""
 
 
 by_item = _once
-"""The function counts what it does, item by item."""
+"""Counts nothing, because the function counts its work item by item."""
 
 
 def _searching(budget: Budget, given: Sequence[Any], named: Mapping[str, Any]) -> None:
-    """The other texts are looked for in the first one."""
+    """Counts searching the other texts in the first one."""
     if isinstance(given[0], str):
         budget.search(given[0], *(part for part in (*given[1:], *named.values()) if isinstance(part, str)))
 
 
 def _splitting(budget: Budget, given: Sequence[Any], named: Mapping[str, Any]) -> None:
-    """The first text is looked through for the others, and becomes a list of parts as short as two characters."""
+    """Counts searching the other texts in the first one, and making a list of parts as short as two characters."""
     _searching(budget, given, named)
     budget.make(ITEM // 2 * len(given[0]))
 
 
 def _word_by_word(budget: Budget, given: Sequence[Any], _named: Mapping[str, Any]) -> None:
-    """The text is taken apart and put together again."""
+    """Counts splitting a text and joining it again."""
     budget.step(len(given[0]) // 8)
     budget.make(ITEM // 2 * len(given[0]))
 
 
 def field(value: Any, name: Any, *, dotted: bool = False) -> Any:
-    """The field of a mapping or the item of a list; Missing where it is not there. Raises Refusal for any other.
+    """Returns a field of a mapping or an item of a list; Missing if absent. Raises Refusal for other values.
 
-    ``dotted``: it is written behind a dot, where methods of mappings hide fields.
+    ``dotted``: the template uses a dot, so methods of mappings hide fields.
     """
     is_text = isinstance(name, str)
     if isinstance(value, dict):
@@ -137,7 +137,7 @@ def _into_python(name: str) -> Refusal:
 
 
 def formatted(budget: Budget, pattern: str, given: Any) -> str:
-    """``pattern % given`` for numbers and text: one value, or a list of them."""
+    """Returns ``pattern % given`` for numbers and texts: one value, or a tuple of values."""
     if isinstance(pattern, Json):
         raise Refusal(TEMPLATE_UNSUPPORTED, "% is not available for text of tojson", "Join it with ~.")
     values = given if isinstance(given, tuple) else (given,)
@@ -156,7 +156,7 @@ def formatted(budget: Budget, pattern: str, given: Any) -> str:
 
 
 def number(value: Any) -> Any:
-    """The same value. Raises Refusal for one that is no number: Python has other meanings for ``*`` and ``%`` then."""
+    """Returns the value. Raises Refusal for non-numbers, for which ``*`` and ``%`` have other meanings in Python."""
     if not isinstance(needed(value), (int, float)):
         raise Refusal(TEMPLATE_VALUE, f"{kind(value)} is no number", "Make one of text with | int.")
     return value
@@ -166,7 +166,7 @@ Path = tuple[str | int, ...]
 
 
 def _path(attribute: Any) -> Path:
-    """The parts of ``a.b.0``; None has none. Raises Refusal where they are too many."""
+    """Returns the parts of ``a.b.0``, or no part for None. Raises Refusal if there are too many."""
     if attribute is None:
         return ()
     if not isinstance(attribute, (str, int)):
@@ -179,7 +179,7 @@ def _path(attribute: Any) -> Path:
 
 
 def _at(budget: Budget, value: Any, path: Path) -> Any:
-    """What stands there in a value; the value itself where the path is empty."""
+    """Returns the value at a path within a value; for an empty path, the value itself."""
     for part in path:
         budget.step()
         value = field(value, part)
@@ -187,7 +187,7 @@ def _at(budget: Budget, value: Any, path: Path) -> Any:
 
 
 def _keys(budget: Budget, items: Sequence[Any], path: Path, *, case_sensitive: bool) -> list[Any]:
-    """What items are sorted by: numbers by size, text without its case."""
+    """Returns the sort key of each item: numbers by size, text case-insensitively by default."""
     keys = []
     for item in items:
         found = needed(_at(budget, item, path))
@@ -254,7 +254,7 @@ def _join(budget: Budget, value: Any, d: Any = "", attribute: str | int | None =
 
 
 def _joined(budget: Budget, value: str, items: Any, /) -> str:
-    """The method of text, which takes text alone."""
+    """The method ``join`` of text, which accepts only text."""
     texts = budget.items(items)
     budget.make(sum(map(len, texts)) + len(value) * len(texts))
     return str(value).join(texts)
@@ -272,7 +272,7 @@ def _replace(budget: Budget, value: str, old: Any, new: Any, count: int | None =
 
 
 def _replaced(budget: Budget, value: str, old: str, new: str, count: int = -1, /) -> str:
-    """The method of text, which takes text alone."""
+    """The method ``replace`` of text, which accepts only text."""
     if not isinstance(old, str) or not isinstance(new, str):
         raise TypeError
     return _replace(budget, value, old, new, count)
@@ -427,12 +427,12 @@ def _format(budget: Budget, value: str, *given: Any) -> str:
 
 
 def _text(function: Callable[[str], Any]) -> Operation:
-    """A filter or a method that reads a text once."""
+    """Makes a filter or method that reads a text once."""
     return Operation(_once, lambda _budget, value: function(value), of_text=True)
 
 
 def _kept(function: Callable[[str], str]) -> Operation:
-    """The same, where JSON stays JSON."""
+    """Makes a filter that reads a text once, and whose result stays JSON for JSON."""
 
     def run(_budget: Budget, value: str) -> str:
         return Json(function(value)) if isinstance(value, Json) else function(value)
@@ -448,7 +448,7 @@ def _strip(name: str) -> Operation:
         return Json(found) if isinstance(value, Json) else found
 
     def cost(budget: Budget, given: Sequence[Any], named: Mapping[str, Any]) -> None:
-        """Each character at both ends is looked for among those to take away."""
+        """Counts searching each character at both ends among the characters to strip."""
         others = (*given[1:], *named.values())
         budget.step(len(given[0]) * sum(len(chars) for chars in others if isinstance(chars, str)) // LOOKED_AT // 4)
 
@@ -492,7 +492,7 @@ FILTERS: Mapping[str, Operation] = {
     "unique": Operation(by_item, _unique),
     "upper": _kept(str.upper),
 }
-"""By their names in Jinja."""
+"""The filters by name in Jinja."""
 
 
 def same(budget: Budget, first: Any, second: Any) -> bool:
@@ -502,7 +502,7 @@ def same(budget: Budget, first: Any, second: Any) -> bool:
 
 
 def ordered(budget: Budget, first: Any, operator: str, second: Any) -> bool:
-    """``first < second`` and its like, of two numbers or two texts."""
+    """Whether ``first < second`` or a similar comparison holds for two numbers or two texts."""
     budget.look(first, second)
     numbers = all(isinstance(value, (int, float)) for value in (first, second))
     if not numbers and not all(isinstance(value, str) for value in (first, second)):
@@ -513,7 +513,7 @@ def ordered(budget: Budget, first: Any, operator: str, second: Any) -> bool:
 
 
 def within(budget: Budget, item: Any, whole: Any) -> bool:
-    """``item in whole``."""
+    """Whether ``item in whole`` holds."""
     needed(item)
     if isinstance(whole, str):
         if not isinstance(item, str):
@@ -573,7 +573,7 @@ TESTS: Mapping[str, Operation] = {
     "undefined": Operation(_once, lambda _budget, value: isinstance(value, (Missing, Blank))),
     "upper": _text(str.isupper),
 }
-"""By their names in Jinja."""
+"""The tests by name in Jinja."""
 
 
 def _split(name: str) -> Operation:
@@ -630,7 +630,7 @@ _FORMATS = frozenset({"format", "format_map", "center", "ljust", "rjust", "expan
 
 
 def method(value: Any, name: str) -> Operation:
-    """A method of text, of a mapping or of a list. Raises Refusal where there is none that may be used."""
+    """Returns a method of text, of a mapping or of a list. Raises Refusal if no such method is available."""
     needed(value)
     if name.startswith("_"):
         raise _into_python(name)
@@ -652,7 +652,7 @@ def method(value: Any, name: str) -> Operation:
 
 
 def known(what: str, name: Any, table: Mapping[str, Operation], line: int = 0) -> Operation:
-    """The filter or test of a name. Raises Refusal, at ``line``, where there is none."""
+    """Returns the filter or test of a name. Raises Refusal, at ``line``, if the name is unknown."""
     if isinstance(name, str) and name in table:
         return table[name]
     names: Iterable[str] = sorted(item for item in table if item.isalpha())

@@ -1,8 +1,8 @@
-"""A Jinja template and values in, text out: an interpreter of Jinja's syntax tree that reaches nothing but values.
+"""Interprets Jinja's syntax tree with values, and returns the text; a template can reach nothing but these values.
 
-Jinja only reads the template here; it compiles and runs nothing. Each node is evaluated by a function below, on plain
-values, and counted, so a template cannot touch Python, a file or a clock, and cannot run on or grow without end.
-What OSMO's sandbox allows and is not here is refused by name.
+Jinja only parses the template; it compiles and runs nothing. A function below evaluates each node on plain values and
+counts it. So a template cannot reach Python, a file or a clock, and cannot run or grow without end. Features that
+OSMO's sandbox allows and this one lacks are refused by name.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from kubectl_tas.records import dataclass
 
 Scope = ChainMap[str, Any]
 _NOT_AVAILABLE = frozenset({"cycler", "joiner", "kwargs", "lipsum", "self", "varargs"})
-"""Names that Jinja gives a meaning to in every template, or in a macro."""
+"""Names with a meaning of their own in every Jinja template, or in a macro."""
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "'": "&#39;", '"': "&#34;"})
 _BLANK = Blank()
 _COMPARE = "Compare Jinja's docs."
@@ -73,7 +73,7 @@ _OTHER_TAGS: Mapping[type[nodes.Node], str] = {
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of what a template gives: the text of a node, or the value that it printed."""
+    """A part of the expanded text: the text of a node, or the value that the node printed."""
 
     text: str
     node: nodes.Node
@@ -91,7 +91,7 @@ class _Function:
 
 
 def expanded(template: nodes.Template, values: Mapping[str, Any], budget: Budget) -> list[Piece]:
-    """What a template gives with these values, in order. Raises Refusal, with its line, where it gives nothing."""
+    """Returns the expanded text in order. Raises Refusal, with its line, if the expansion fails."""
     run = _Run(budget)
     try:
         run.block(template.body, ChainMap({}, dict(values)))
@@ -118,16 +118,16 @@ class _Run:
         self.pieces: list[Piece] = []
         self.line = 1
         self.printed = 0
-        """The identity of the node whose value is to be printed; 0: none is."""
+        """The id() of the node that is being printed; 0 if no node is."""
         self._budget = budget
         self._depth = 0
         self._callers: dict[int, bool] = {}
-        """Whether macros, by the identity of their bodies, call the block of their call."""
+        """Whether each macro, by the id() of its body, uses the block of its call."""
 
     # Statements
 
     def block(self, body: Sequence[nodes.Node], scope: Scope) -> None:
-        """Runs statements one after the other."""
+        """Runs statements one after another."""
         self._down()
         for node in body:
             self._at(node)
@@ -194,7 +194,7 @@ class _Run:
         self.pieces.append(Piece(self._budget.text(self._call(node.call, scope, caller)), node))
 
     def _captured(self, body: Sequence[nodes.Node], scope: Scope) -> str:
-        """What statements give, as a value."""
+        """Runs statements and returns their text as a value."""
         outer, self.pieces = self.pieces, []
         try:
             self.block(body, scope)
@@ -347,7 +347,7 @@ class _Run:
         return sides
 
     def _compute(self, node: nodes.BinExpr, left: Any, right: Any, compute: Callable[[], Any]) -> Any:
-        """The result of an operation on two numbers, each of 64 bits at most."""
+        """Returns the result of an operation on two numbers, with at most 64 bits."""
         if not (isinstance(left, (int, float)) and isinstance(right, (int, float))):
             hint = "Join texts with ~; make a number of text with | int." if node.operator == "+" else "Use numbers."
             message = f"{node.operator} is not for {kind(left)} and {kind(right)}"
@@ -392,7 +392,7 @@ class _Run:
 
     @staticmethod
     def _named(value: Any, node: nodes.Node) -> Any:
-        """A missing value with the whole of its name."""
+        """Returns an undefined value with its full dotted name."""
         if not isinstance(value, Missing) or not isinstance(node, nodes.Getattr):
             return value
         owner: list[str] = []
@@ -406,7 +406,7 @@ class _Run:
         return self._filtered(node, self._value(node.node, scope), scope)  # type: ignore[arg-type]
 
     def _filtered_block(self, node: Any, text: Any, scope: Scope) -> Any:
-        """The text of a block after its filters, of which the first is the innermost node."""
+        """Returns the text of a block after its filters. The innermost node is the first filter."""
         self._down()
         inner = text if node.node is None else self._filtered_block(node.node, text, scope)
         self._depth -= 1
@@ -464,7 +464,7 @@ class _Run:
         return self._captured(macro.body, inner)
 
     def _calls_back(self, macro: _Function) -> bool:
-        """Whether a macro uses the block of its call; it is looked through once."""
+        """Whether a macro uses the block of its call; each macro is searched once."""
         found = self._callers.get(id(macro.body))
         if found is None:
             inner = (node for part in macro.body for node in walk(part))
@@ -484,7 +484,7 @@ class _Run:
         return found if isinstance(found, (Missing, Namespace)) else self._budget.made(found)
 
     def _done(self, compute: Callable[[], Any], what: str, given: Sequence[Any]) -> Any:
-        """The result of a computation. Raises Refusal where it has none for these values."""
+        """Returns the result of a computation. Raises Refusal if it fails for these values."""
         try:
             return compute()
         except ZeroDivisionError as error:
@@ -550,13 +550,13 @@ def _no_statement(node: nodes.Node) -> Refusal:
 
 
 _GLOBAL = object()
-"""A function of every template, which can only be called."""
+"""A function that every template has, which can only be called."""
 FUNCTIONS: Mapping[str, Operation] = {
     "dict": Operation(by_item, lambda budget, /, **given: budget.made(given)),
     "namespace": Operation(by_item, lambda budget, /, **given: Namespace(budget.made(given))),
     "range": Operation(by_item, _range),
 }
-"""Functions that every template has."""
+"""The functions that every template has."""
 _ARITHMETIC: Mapping[type[nodes.Node], Callable[[Any, Any], Any]] = {
     nodes.Sub: operator.sub,
     nodes.Div: operator.truediv,
@@ -565,7 +565,7 @@ _ARITHMETIC: Mapping[type[nodes.Node], Callable[[Any, Any], Any]] = {
 
 
 def _methods(prefix: str) -> dict[type[nodes.Node], Callable[[_Run, Any, Scope], Any]]:
-    """The methods for nodes, by the types that their names end in; what has none is refused."""
+    """Returns the methods for nodes, by the node types in their names; nodes without a method are refused."""
     types = {name.lower(): kind for name, kind in vars(nodes).items() if isinstance(kind, type)}
     named = ((name.removeprefix(prefix), run) for name, run in vars(_Run).items() if name.startswith(prefix))
     return {types[name]: run for name, run in named if name in types}
@@ -576,9 +576,9 @@ _EXPRESSIONS = _methods("_value_") | dict.fromkeys(_ARITHMETIC, _Run._value_arit
 
 
 def names_used(template: nodes.Template) -> frozenset[str]:
-    """The names of values that a template looks up, and has not set itself where it does.
+    """Returns the names of values that a template looks up, without names that the template has already set.
 
-    Raises Refusal for one that a block looks up above the line that sets it outside: Jinja finds nothing there.
+    Raises Refusal if a block looks up a name that is set outside only on a later line: Jinja finds nothing there.
     """
     names = _Names(set())
     names.look_up(template.body)
@@ -586,17 +586,17 @@ def names_used(template: nodes.Template) -> frozenset[str]:
 
 
 class _Names:
-    """Names that a block looks up outside of it, and names that it sets. What each branch of an ``if`` sets is set
-    behind it.
+    """The names that a block looks up outside itself, and the names that it sets. A name that every branch of an ``if``
+    sets counts as set afterwards.
     """
 
     def __init__(self, own: set[str], outside: Collection[str] = ()) -> None:
         self.own = own
         self.found: set[str] = set()
         self._outside = outside
-        """Names that blocks around it look up or set themselves."""
+        """Names that the surrounding blocks look up or set."""
         self._below: set[str] = set()
-        """Names that blocks within it have looked up, and it has not."""
+        """Names that inner blocks have looked up, and this block has not."""
 
     def look_up(self, parts: Iterable[nodes.Node]) -> None:
         for part in parts:
@@ -646,7 +646,7 @@ class _Names:
         self.own |= names
 
     def _within(self, parts: Iterable[nodes.Node], *names: str) -> None:
-        """A block within this one, which knows some names more."""
+        """Examines a block within this one, which knows additional names."""
         inner = _Names({*self.own, *names}, {*self._outside, *self.own, *self.found - self._below})
         inner.look_up(parts)
         self._below |= inner.found - self.found
@@ -654,7 +654,7 @@ class _Names:
 
 
 def walk(root: nodes.Node) -> Iterator[nodes.Node]:
-    """A node and all below it; those that give text in the order of the text."""
+    """Yields a node and all nodes below it; nodes that print text follow the order of the text."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -663,8 +663,8 @@ def walk(root: nodes.Node) -> Iterator[nodes.Node]:
 
 
 def prepared(root: nodes.Node, table: Mapping[int, str]) -> None:
-    """Replaces characters in all text of a template, which must not be evaluated yet. Raises Refusal for what Jinja
-    refuses wherever it stands, and its parser does not.
+    """Replaces characters in all text of a template that is not evaluated yet. Raises Refusal for constructs that Jinja
+    refuses anywhere, although its parser accepts them.
     """
     for node in walk(root):
         if isinstance(node, nodes.TemplateData):

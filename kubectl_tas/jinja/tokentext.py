@@ -1,4 +1,4 @@
-"""One text with tokens such as ``{{USER_CPU}}``, as pod templates and resource validations have them, filled in."""
+"""Fills in one text with tokens such as ``{{USER_CPU}}``, as in pod templates and resource validations."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from kubectl_tas.jinja.sandbox import expanded, names_used, walk
 _MARK = re.compile(r"\{[{%#]")
 _ALONE = re.compile(r"\{\{-?\s*([A-Za-z_][A-Za-z0-9_]*)\s*-?\}\}")
 MAX_LENGTH = 65_536
-"""Characters of a text that tokens are filled into."""
+"""The most characters of a text with tokens."""
 _ENVIRONMENT = Environment(keep_trailing_newline=True)
 
 
 def is_template(text: str) -> bool:
-    """Whether there is anything to fill in."""
+    """Whether the text has tokens or tags to fill in."""
     return _MARK.search(text) is not None
 
 
 def filled(text: str, values: Mapping[str, Any], budget: Budget) -> str | None:
-    """``text`` with ``values``; None where it is one token alone, of which the value is None. Raises Refusal."""
+    """Returns ``text`` with ``values``; None if the text is a single token with the value None. Raises Refusal."""
     if not is_template(text):
         return text
     alone = _ALONE.fullmatch(text.strip())
@@ -35,7 +35,7 @@ def filled(text: str, values: Mapping[str, Any], budget: Budget) -> str | None:
 
 
 def tokens_in(text: str) -> frozenset[str]:
-    """The names that ``text`` uses. Raises Refusal where it is no template."""
+    """Returns the names that ``text`` uses. Raises Refusal if the text is not a valid template."""
     return names_used(_tree(text)) if is_template(text) else frozenset()
 
 

@@ -1,1 +1,1 @@
-"""Files in, a repository of checked documents out; every scalar knows its place."""
+"""Reads files into a repository of checked documents, and keeps the place of every value."""

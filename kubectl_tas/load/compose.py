@@ -1,4 +1,4 @@
-"""YAML text in, nodes with marks out, by libyaml; what it refuses and YAML 1.2 does not is put before it otherwise."""
+"""Composes YAML text into nodes with libyaml, and rewrites text that YAML 1.2 allows but libyaml refuses."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ from kubectl_tas.late import late_pattern
 from kubectl_tas.records import dataclass
 
 MAX_DEPTH = 64
-"""How deep a document may be nested."""
+"""The greatest depth of nesting in a document."""
 MAX_NODES = 500_000
-"""How many keys and values a file may have."""
+"""The most keys and values in a file."""
 _NODES_A_CHARACTER = 4
-"""No text has more for each: ``?`` alone is a mapping with an empty key and an empty value."""
+"""The most nodes that one character can make: ``?`` alone is a mapping with an empty key and an empty value."""
 
 _COLON = "found unexpected ':'"
-"""libyaml takes ``image: python:3.13`` within braces for an error."""
+"""libyaml's error for a colon in a word within braces, such as ``image: python:3.13``."""
 _SECOND_ANCHOR = "second occurrence"
-"""So it does with an anchor's second use."""
+"""libyaml's error for an anchor that is defined twice."""
 _SURROGATE = "found invalid Unicode character escape code"
-"""libyaml's word for half a character; JSON has no other way to escape one beyond the first 65,536."""
+"""libyaml's error for half of a surrogate pair. JSON has no other escape for characters beyond the first 65,536."""
 _PAIR = late_pattern(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _INNER_COLON = late_pattern(r"""(?<=[^\s,\[\]{}"']):(?=[^\s,\[\]{}])""")
-"""A colon within a word, which YAML 1.2 takes for a part of it."""
+"""A colon within a word. YAML 1.2 reads such a colon as part of the word."""
 _MAX_COLONS = 8
-"""How many colons are looked for one by one, where they stand behind a quote within a word."""
+"""The most colons behind a quote within a word that are searched one by one."""
 _PRIVATE = range(0xE000, 0xF900)
-"""Characters that mean nothing; one that a text does not have stands for its inner colons."""
+"""Private characters. One that does not occur in a text replaces the colons within words of that text."""
 
 _NO_TAG = Tag(suffix="")
-"""That of all nodes that carry none: of a text each node would make one of its own."""
+"""The tag of all nodes without one, shared because a text would make a new tag for each node."""
 
 
 class _BoundError(Exception):
-    """``mark`` is where a bound is passed."""
+    """A limit is exceeded at ``mark``."""
 
     def __init__(self, mark: Any) -> None:
         super().__init__()
@@ -62,28 +62,28 @@ class TooDeepError(_BoundError):
 
 
 class TooManyError(_BoundError):
-    """A file has more than MAX_NODES keys and values; ``mark`` is about where."""
+    """A file has more than MAX_NODES keys and values; ``mark`` is near the first that is too many."""
 
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """The root node of a document; None where it is empty."""
+    """The root node of a document; ``node`` is None if the document is empty."""
 
     node: Any
     has_tags: bool
-    """Whether any node up to its end carries a tag: all others have the tag ''."""
+    """Whether any node up to the end of the document has a tag; otherwise all nodes have the tag ''."""
     reuses_anchors: bool = False
-    """Whether an anchor is used twice somewhere in the file."""
+    """Whether any anchor is defined twice in the file."""
 
 
 class _Composer(_ruamel_yaml.CParser):  # type: ignore[misc]
-    """libyaml's composer of texts that have no tag and cannot pass MAX_NODES; what it asks about tags bounds depth.
+    """Composes texts that have no tag and cannot exceed MAX_NODES, and limits their depth.
 
-    It asks of each node, so closures and ``pop`` answer, which are called faster than methods.
+    libyaml calls the resolver hooks for each node. They are closures and ``pop``, because methods are slower to call.
     """
 
     has_tags = False
-    """Whether any node so far carries a tag."""
+    """Whether any node so far has a tag."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -103,7 +103,7 @@ class _Composer(_ruamel_yaml.CParser):  # type: ignore[misc]
 
 
 class _Counter(_ruamel_yaml.CParser):  # type: ignore[misc]
-    """The composer of all other texts; what it asks about tags counts depth and nodes."""
+    """Composes all other texts, and counts depth and nodes in libyaml's resolver hooks."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -113,7 +113,7 @@ class _Counter(_ruamel_yaml.CParser):  # type: ignore[misc]
 
     @property
     def has_tags(self) -> bool:
-        """Whether any node so far carries a tag: the composer asks for the tag of those that have none."""
+        """Whether any node so far has a tag. The composer calls ``resolve`` only for nodes without a tag."""
         return self._untagged < self._nodes
 
     def resolve(self, kind: type, value: Any, implicit: Any) -> Tag:
@@ -133,7 +133,7 @@ class _Counter(_ruamel_yaml.CParser):  # type: ignore[misc]
 
 
 def _end(parent: Any) -> Any:
-    """The end of what is known of a node while it is composed; None for the parent of a root."""
+    """Returns the end of the known part of a node that is being composed; None for the parent of a root."""
     if parent is None:
         return None
     if not parent.value:
@@ -143,9 +143,9 @@ def _end(parent: Any) -> Any:
 
 
 def compose(text: str) -> list[Root]:
-    """The root nodes of all documents.
+    """Returns the root nodes of all documents.
 
-    Raises TooDeepError, TooManyError, and ruamel's YAMLError for text that is no YAML.
+    Raises TooDeepError, TooManyError, and ruamel's YAMLError for text that is not YAML.
     """
     try:
         return _composed(text)
@@ -158,7 +158,7 @@ def compose(text: str) -> list[Root]:
 
 
 def _composed(text: str) -> list[Root]:
-    """The same by libyaml."""
+    """Returns the root nodes that libyaml composes from the text."""
     is_small = len(text) * _NODES_A_CHARACTER <= MAX_NODES and "!" not in text
     composer = _Composer(text) if is_small else _Counter(text)
     roots = []
@@ -175,11 +175,11 @@ def _composed(text: str) -> list[Root]:
 
 
 def _json(text: str) -> list[Root]:
-    """The same of JSON, in which a character may be written as two escapes.
+    """Returns the root nodes of JSON, in which two surrogate escapes may stand for one character.
 
-    Both become one escape behind an escaped line break, which means nothing and makes up the length, so that every
-    mark stays where it is. A key must be on one line: where one has such a character, what follows stands two
-    characters too far to the left for each.
+    One escape behind an escaped line break replaces both. The line break means nothing and keeps the length, so that
+    all marks stay correct. A key must be on one line. If a key has such a character, no line break is added, and each
+    such character shifts all later marks two characters to the left.
     """
     try:
         return _composed(_PAIR.sub(lambda pair: f"{pair[1]}\\\n{_escape(pair)}", text))
@@ -188,13 +188,13 @@ def _json(text: str) -> list[Root]:
 
 
 def _escape(pair: re.Match[str]) -> str:
-    """The escape of one character for two surrogates."""
+    """Returns the one escape for a pair of surrogates."""
     character = 0x10000 + ((int(pair[2], 16) & 0x3FF) << 10) + (int(pair[3], 16) & 0x3FF)
     return f"\\U{character:08X}"
 
 
 def _is_json(text: str) -> bool:
-    """Whether a text is JSON as a whole."""
+    """Whether the whole text is JSON."""
     try:
         json.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError):
@@ -203,10 +203,10 @@ def _is_json(text: str) -> bool:
 
 
 def _lenient(text: str) -> list[Root]:
-    """The same where words have colons within braces, or an anchor is used twice.
+    """Returns the root nodes of a text with colons in words within braces, or with an anchor defined twice.
 
-    Colons within words are hidden from libyaml behind a character of the same length, so every mark stays where it
-    is. Some need to be found one by one; too many of those are left to be an error.
+    A character of the same length replaces colons within words, so that all marks stay correct. Some colons are found
+    only by trying again; more than _MAX_COLONS of these stay an error.
     """
     stand_in = next((chr(code) for code in _PRIVATE if chr(code) not in text), None)
     if stand_in is None:
@@ -224,7 +224,7 @@ def _lenient(text: str) -> list[Root]:
 
 
 def _from_events(text: str, stand_in: str) -> Iterator[Root]:
-    """The same from libyaml's events; ``stand_in`` means a colon."""
+    """Returns the root nodes built from libyaml's events; ``stand_in`` replaces colons."""
     builder = _Builder(_ruamel_yaml.CParser(text), stand_in)
     event = builder.next()
     roots = []
@@ -248,7 +248,7 @@ class _Builder:
         self._nodes = 0
 
     def document(self) -> Any:
-        """The root node of the document that begins."""
+        """Returns the root node of the document that begins."""
         self._anchors = {}
         return self._node(self.next(), 0)
 
@@ -270,7 +270,7 @@ class _Builder:
         return node
 
     def _open(self, event: Any) -> Any:
-        """The node that begins with an event, without what stands in it."""
+        """Returns the node that begins with an event, without its children."""
         tag = event.tag or ""
         self.has_tags = self.has_tags or bool(tag)
         if self._stand_in in tag:
@@ -282,7 +282,7 @@ class _Builder:
         return ScalarNode(tag, value, event.start_mark, event.end_mark, style=event.style)
 
     def _compose_children(self, node: Any, depth: int) -> None:
-        """Reads what stands in a list or a mapping, to its end."""
+        """Reads the children of a list or mapping, to its end."""
         is_list = type(node) is SequenceNode
         while True:
             event = self.next()

@@ -1,7 +1,7 @@
-"""YAML text in, plain data with positions out.
+"""Parses YAML text into plain data with positions.
 
-The text is composed into nodes. A position is looked up in the nodes only when somebody asks for it; those of texts
-that were read long ago are let go, and composed again for that.
+The module composes the text into nodes and looks a position up in the nodes only when a caller asks. The module drops
+the nodes of texts read long ago, and composes them again if needed.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ YAML_DEPTH = Rule(
 
 
 _BARE_TAG = late_pattern(r"(?:&[^\s,\[\]{}]+\s+)?!(?=[\s,\[\]{}]|\Z)")
-"""A '!' alone, which libyaml reads over and kubectl does not; it is a tag where a node begins with it."""
+"""A '!' alone, which libyaml skips and kubectl does not. Such a '!' is a tag if a node begins with the '!'."""
 MANY_KEYS = 64
-"""Mappings of more keys are looked up in a table."""
+"""The size above which a mapping's keys are looked up in a table."""
 RECENT = 4
-"""How many texts keep their nodes, four times the memory of the data: so few fit into a cache of the processor."""
+"""The number of texts that keep their nodes. Nodes need four times the memory of the data; so few fit a CPU cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScalarSpan:
-    """A value or a key as it is written."""
+    """A value or a key as written."""
 
     start: int
-    """The character of the file, from 0, that it begins with."""
+    """The index in the file, from 0, of the first character."""
     style: str
-    """Its quote, ``|`` or ``>``; empty for a plain one."""
+    """The quote, ``|`` or ``>``; empty for a plain value or key."""
 
 
 class Nodes:
-    """The root nodes of the documents of a text. They are let go once, when enough other texts were read."""
+    """The root nodes of the documents of a text. They are dropped once, after RECENT other texts were read."""
 
     __slots__ = ("_roots", "_text", "keys")
     _recent: ClassVar[deque[Nodes]] = deque()
@@ -69,7 +69,7 @@ class Nodes:
             oldest._roots, oldest.keys = None, {}
 
     def root(self, index: int) -> Any:
-        """That of one document."""
+        """Returns the root node of one document."""
         found = self._roots
         if found is None:  # they stay from now on: findings may go from file to file and back again
             found = self._roots = roots(self._text)
@@ -77,10 +77,10 @@ class Nodes:
 
 
 class Document:
-    """One YAML document: its data, and where everything stands in it.
+    """One YAML document: its data, and the place of each key and value.
 
-    ``index`` is its place among the documents of its file, from 0; ``has_null`` tells whether any value is empty;
-    ``within`` is the path of an item of a List in the document that it stands in.
+    ``index`` is the position of the document in its file, from 0. ``has_null`` tells whether any value is empty.
+    ``within`` is the path in the enclosing document, if this document is an item of a List.
     """
 
     __slots__ = ("_given", "_lines", "_nodes", "_root", "data", "has_null", "index", "path", "within")
@@ -103,7 +103,7 @@ class Document:
         return node
 
     def locate(self, path: KeyPath, *, key: bool = False) -> Location:
-        """The place of the value (or of the key) at ``path``; of its nearest parent where it is absent."""
+        """Returns the place of the value (or key) at ``path``; of the nearest parent if the path is absent."""
         if path in self._given:
             return self._given[path]
         node, name = self._node, None
@@ -117,7 +117,7 @@ class Document:
         return self._lines.location(chosen.start_mark, chosen.end_mark)
 
     def source_text(self, path: KeyPath) -> str | None:
-        """The scalar at ``path`` as it was written, without quotes; None where there is none."""
+        """Returns the scalar at ``path`` as written, without quotes; None if ``path`` has no scalar."""
         if path in self._given:
             return str(self.value(path))
         node = self._node
@@ -129,7 +129,7 @@ class Document:
         return str(node.value) if type(node) is ScalarNode else None
 
     def value(self, path: KeyPath) -> object:
-        """What was written at ``path``; None where it is absent or empty."""
+        """Returns the value at ``path``; None if the value is absent or empty."""
         found: Any = self.data
         for step in path:
             if isinstance(found, dict):
@@ -141,7 +141,7 @@ class Document:
         return found
 
     def _child(self, node: Any, step: str | int) -> tuple[Any, Any] | None:
-        """The key node (None in a sequence) and the value node one step below ``node``."""
+        """Returns the key node (None in a sequence) and the value node one step below ``node``."""
         if type(node) is MappingNode and len(node.value) > MANY_KEYS:
             keys = self._nodes.keys.get(id(node))
             if keys is None:
@@ -152,7 +152,7 @@ class Document:
         return _child(node, step)
 
     def scalar_at(self, index: int) -> ScalarSpan | None:
-        """The value or key that a character of the file, from 0, is within; None where it is in none."""
+        """Returns the value or key that contains the character at ``index`` of the file; None if no scalar does."""
         waiting, seen = [self._node], set[int]()
         while waiting:
             node = waiting.pop()
@@ -165,7 +165,7 @@ class Document:
         return None
 
     def path_at(self, line: int, column: int) -> KeyPath | None:
-        """The path of the key or value that begins there; None where none does."""
+        """Returns the path of the key or value that begins at a line and column; None if none begins there."""
         waiting: list[tuple[Any, KeyPath]] = [(self._node, ())]
         while waiting:
             node, path = waiting.pop()
@@ -180,8 +180,8 @@ class Document:
         return None
 
     def path_around(self, index: int) -> KeyPath | None:
-        """The path of the scalar value that a character of the file, from 0, is within or right behind; that of a key
-        is the path of its value. None where there is neither.
+        """Returns the path of the scalar that contains or ends at ``index``; None if there is no such scalar. A key has
+        the path of its value.
         """
         node: Any = self._node
         path: KeyPath = ()
@@ -200,14 +200,14 @@ class Document:
         return path
 
     def part(self, path: KeyPath) -> Document:
-        """What stands at ``path``, as a document of its own; the path must be there."""
+        """Returns the value at ``path`` as a document of its own; the path must exist."""
         found = copy.copy(self)
         found.data, found.within, found._given = self.value(path), (*self.within, *path), {}
         return found
 
     def with_value(self, path: KeyPath, value: object, place: Location) -> Document:
-        """The same with another value at ``path``, which another file gives at ``place``; where there is no mapping to
-        hold it, the same.
+        """Returns a copy with another value at ``path``, given by another file at ``place``. The data stay the same if
+        no mapping can hold the value.
         """
         changed = copy.copy(self)
         changed.data = _with(self.data, path, value)
@@ -215,7 +215,7 @@ class Document:
         return changed
 
     def span(self, path: KeyPath) -> tuple[int, int]:
-        """The characters of the file, from 0, from the key or item at ``path`` to the end of its value."""
+        """Returns the characters of the file, from 0, from the key or item at ``path`` to the end of its value."""
         node, start = self._node, self._node.start_mark.index
         for step in path:
             found = self._child(node, step)
@@ -236,9 +236,9 @@ class Document:
 
 
 def parse(path: str, text: str, lines: Lines | None = None) -> tuple[tuple[Document, ...], tuple[Diagnostic, ...]]:
-    """All documents of a file, or none and the one problem that stops its reading.
+    """Returns all documents of a file, or no document and the one problem that stopped reading.
 
-    Empty documents are left out. ``lines`` tell places of the text where it is not the file's. Never raises for bad
+    Leaves out empty documents. ``lines`` maps the text to places, if the text is not the file's. Never raises for bad
     input.
     """
     lines = lines or Lines(path, text)
@@ -271,14 +271,14 @@ def parse(path: str, text: str, lines: Lines | None = None) -> tuple[tuple[Docum
 
 
 def _with(data: Any, path: KeyPath, value: object) -> Any:
-    """A copy of data with another value at ``path``, where mappings lead there."""
+    """Returns a copy of data with another value at ``path``, if mappings lead there."""
     if not path:
         return value
     return {**data, path[0]: _with(data.get(path[0]), path[1:], value)} if isinstance(data, dict) else data
 
 
 def roots(text: str) -> list[Root]:
-    """The root nodes of all documents that are not empty. Raises as compose does."""
+    """Returns the root nodes of all documents that are not empty. Raises the same exceptions as ``compose``."""
     return [
         root
         for root in compose(text)
@@ -297,7 +297,7 @@ def _found(error: FoundError, lines: Lines) -> Diagnostic:
 
 
 def _child(node: Any, step: str | int) -> tuple[Any, Any] | None:
-    """The key node (None in a sequence) and the value node one step below ``node``."""
+    """Returns the key node (None in a sequence) and the value node one step below ``node``."""
     if type(node) is SequenceNode:
         inside = isinstance(step, int) and step < len(node.value)
         return (None, node.value[step]) if inside else None
@@ -321,19 +321,19 @@ def _begins(node: Any, line: int, column: int) -> bool:
 
 
 def _is_comment(line: str, *, outside: str) -> bool:
-    """Whether a line has only a comment, which stands farther to the left than ``outside``."""
+    """Whether a line has only a comment, indented less than ``outside``."""
     return line.lstrip().startswith("#") and not line.startswith(outside)
 
 
 MARKER = late_pattern(r"^(?:---|\.\.\.)(?:[ \t]*\r?\n|(?=[ \t])|\Z)", re.MULTILINE)
-"""What stands before a document, or behind it; libyaml reads no such line within one."""
+"""The line before or behind a document. libyaml reads no such line within a document."""
 _LINE_BREAK = late_pattern(r"\r\n|\r|\n")
 _AROUND = 240
-"""Characters of a line on either side of a place that are kept with it: a file may be a single line."""
+"""Characters of a line that a Location keeps on either side, since a file may be a single line."""
 
 
 class Lines:
-    """The lines of one file, split when first asked for."""
+    """The lines of one file, split when first needed."""
 
     __slots__ = ("_markers", "_starts", "path", "text")
 
@@ -344,7 +344,7 @@ class Lines:
         self._markers: list[tuple[int, int]] | None = None
 
     def document(self, start: int) -> str:
-        """The text of the document whose first value begins at ``start``, from its ``---`` to the next.
+        """Returns the text of the document whose first value begins at ``start``, from its ``---`` to the next.
 
         Comments above the first ``---`` of a file belong to its first document.
         """
@@ -359,8 +359,8 @@ class Lines:
         return text if text.endswith(("\n", "\r")) else f"{text}\n"
 
     def part(self, start: Any, end: Any) -> str:
-        """The text of an item of a list between a parser's marks, as far to the left as its first key can be, with the
-        comments above it and without those of the next item.
+        """Returns the text of a list item between a parser's marks, without the item's indentation. Includes the
+        comments above the item, and excludes the comments of the next item.
         """
         indent, margin = " " * start.column, start.index - start.column
         lines = self.text[start.index : end.index].splitlines(keepends=True)
@@ -374,13 +374,13 @@ class Lines:
         return text if text.endswith(("\n", "\r")) else f"{text}\n"
 
     def location(self, start: Any, end: Any = None) -> Location:
-        """The place of a parser's marks, clamped to the text."""
+        """Returns the place of a parser's marks, limited to the text."""
         return self.at(start.index, None if end is None else end.index)
 
     def at(self, start: int, end: int | None = None) -> Location:
-        """The place from one character to another, from 0; where they are in two lines, to the end of the first.
+        """Returns the place from one character to another, from 0; if on two lines, only to the end of the first.
 
-        Lines are counted here: YAML parsers also end one at characters where no editor does.
+        Counts lines itself: YAML parsers also end a line at characters where no editor does.
         """
         if self._starts is None:
             if "\r" in self.text:

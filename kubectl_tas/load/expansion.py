@@ -1,4 +1,4 @@
-"""The text that a template gives, of which each place is one of the template's."""
+"""Expands a template, and maps each place in the expanded text to a place in the template."""
 
 from __future__ import annotations
 
@@ -30,35 +30,35 @@ _SECTION = re.compile(r"""^(?:["']?[A-Za-z][\w-]*["']?[ \t]*:|---|\.\.\.|\{[%{#]
 _NO_WORKFLOW = re.compile(
     r"""["']?default-values["']?[ \t]*:[\s\S]*|version:[ \t]*[0-9]+[ \t]*(?:(?:#.*)?\n[ \t]*)*(?:#.*)?"""
 )
-"""What OSMO takes out below the workflow."""
+"""Sections below the workflow that OSMO removes."""
 _NO_BREAK = re.compile(r"[^\n]")
 _HEAD = re.compile(r"(?:(?:[ \t]*(?:#[^\n]*)?|---[ \t]*)\n)*")
-"""Comments at the top, which may speak of tags."""
+"""Comments at the top of the file, which may mention tags."""
 _COMMENT = re.compile(r"[ \t]*(?:#.*)?")
 _SHIELD = str.maketrans("{}", "\x01\x02")
-"""Characters that no file may have stand for those of what is text to a template."""
+"""Replaces braces that are plain text with characters that no file may contain."""
 _UNSHIELD = {1: "{", 2: "}"}
 _ESCAPED = re.compile(r"\\(?:x0[12]|u000[12]|U0000000[12]|0{0,2}[12](?![0-7])|N\{)")
-"""Escapes in the strings of a tag that make these characters too."""
+"""Escapes in the strings of a tag that would make the characters of _SHIELD."""
 _GO_HINT = "This looks like a template of Go or Helm; OSMO's are Jinja: {% if gpus > 8 %} ... {% endif %}."
 _BLOCK = re.compile(r"\{%[-+]?\s*(end)?(if|for|macro|call|filter|with)\b")
 _LONG_NUMBER = re.compile(r"(?<![0-9_])[0-9][0-9_]{3999}")
 _GO = re.compile(r"\{\{-?[ \t]*(?:\.|\$|(?:if|else|end|range|with|include|define|template)\b)")
 MAX_TOKENS = 30_000
-"""Words and signs within the tags of one template."""
+"""The most words and signs within the tags of one template."""
 EACH = 50
-"""Steps of a workflow beyond the first that a template becomes, besides those of its tags."""
+"""Steps charged for each workflow that a template makes after its first, besides the steps of the tags."""
 PARSED = 8
-"""Characters of expanded YAML that are read in a step. As many as the template itself has cost nothing."""
+"""Characters of expanded YAML that cost one step. As many characters as the template has are free."""
 COPIED = 16
-"""Values that are copied in a step."""
+"""Copied values that cost one step."""
 _BEGINS = ("variable_begin", "block_begin", "comment_begin", "raw_begin")
 _ENDS = ("variable_end", "block_end", "comment_end", "raw_end")
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Characters of a template, from 0."""
+    """A range of characters of a template, from 0."""
 
     start: int
     end: int
@@ -69,25 +69,25 @@ class Line:
     """A line of a text."""
 
     start: int
-    """Its first character, from 0."""
+    """The index of the first character, from 0."""
     words: Span
-    """What it says, without the blanks around it."""
+    """The line without the blanks around its words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where everything stands in a template."""
+    """The places of all tags and texts of a template."""
 
     data: tuple[Span, ...]
-    """Text between tags."""
+    """Texts between tags."""
     outputs: tuple[Span, ...]
-    """``{{ }}``."""
+    """The ``{{ }}`` tags."""
     tags: tuple[Span, ...]
     """All tags."""
 
 
 def layout(environment: Environment, text: str) -> Layout:
-    """Reads a template for its tags. Raises Refusal where they are too many, and Jinja's errors."""
+    """Finds the tags of a template. Raises Refusal if the tags are too many, and Jinja's errors."""
     data: list[Span] = []
     outputs: list[Span] = []
     tags: list[Span] = []
@@ -114,7 +114,7 @@ def layout(environment: Environment, text: str) -> Layout:
 
 
 def spans(template: nodes.Template, found: Layout) -> dict[int, Span]:
-    """Where the nodes that give text stand, by their identity; both are in the order of the text."""
+    """Returns the span of each node that prints text, by the node's id(). Nodes and spans are in the text's order."""
     result: dict[int, Span] = {}
     data, outputs = iter(found.data), iter(found.outputs)
     for node in walk(template):
@@ -126,7 +126,7 @@ def spans(template: nodes.Template, found: Layout) -> dict[int, Span]:
 
 
 class ExpandedLines(Lines):
-    """The lines of an expanded text; places in them are those of the template."""
+    """The lines of an expanded text; places in these lines are places in the template."""
 
     __slots__ = ("_begins", "_rows", "_source", "_spans", "_whole")
 
@@ -147,7 +147,7 @@ class ExpandedLines(Lines):
             place += len(piece.text)
 
     def at(self, start: int, end: int | None = None) -> Location:
-        """The place in the template of what stands from one character of the expanded text to another."""
+        """Returns the place in the template of a range of characters of the expanded text."""
         first = self._place(start)
         if first is None:
             return self._source.at(0, 0)
@@ -156,7 +156,7 @@ class ExpandedLines(Lines):
         return self._source.at(first.start, stop if end is not None else None)
 
     def original(self, place: Location) -> Location:
-        """The place in the template of a place in the expanded text."""
+        """Returns the place in the template for a place in the expanded text."""
         if not place.line:
             return place
         start = self._lines_of_text()[place.line - 1].start + place.column - 1
@@ -164,11 +164,11 @@ class ExpandedLines(Lines):
         return replace(found, length=max(found.length, 1))
 
     def start(self) -> Location:
-        """The first line of the template that is no comment."""
+        """Returns the place of the first line of the template that is not a comment."""
         return _start(self._source)
 
     def line(self, number: int) -> int:
-        """The line of the template that a line of the expanded text comes from."""
+        """Returns the line of the template that made a line of the expanded text."""
         lines = self._lines_of_text()
         return self.at(lines[min(number, len(lines)) - 1].words.start).line
 
@@ -178,7 +178,7 @@ class ExpandedLines(Lines):
         return self._rows
 
     def _place(self, index: int) -> Span | None:
-        """Where the character at ``index`` comes from: itself in text, the whole tag of a value."""
+        """Returns the source of the character at ``index``: the character itself in text, the whole tag for a value."""
         found = bisect_right(self._begins, index) - 1
         if found < 0:
             return None
@@ -190,7 +190,7 @@ class ExpandedLines(Lines):
 
 
 def rows(text: str) -> list[Line]:
-    """The lines of a text."""
+    """Returns the lines of a text."""
     found, start = [], 0
     for line in text.split("\n"):
         found.append(Line(start, Span(start + len(line) - len(line.lstrip()), start + len(line.rstrip()))))
@@ -199,7 +199,7 @@ def rows(text: str) -> list[Line]:
 
 
 def _start(lines: Lines) -> Location:
-    """The first line of a file that is no comment."""
+    """Returns the place of the first line of a file that is not a comment."""
     head = _HEAD.match(lines.text)
     return lines.at(head.end() if head else 0)
 
@@ -214,7 +214,7 @@ def _refuse_escapes(text: str, tags: Sequence[Span]) -> None:
 
 
 def _without_comments(section: str) -> str:
-    """A section without the comments and blank lines at its end."""
+    """Returns a section without the comments and blank lines at its end."""
     end = len(section)
     while end and (section[end - 1] == "\n"):
         start = section.rfind("\n", 0, end - 1) + 1
@@ -225,7 +225,7 @@ def _without_comments(section: str) -> str:
 
 
 class UnreadableError(Exception):
-    """A template that cannot be expanded."""
+    """A template cannot be expanded."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__(diagnostic.message)
@@ -243,18 +243,18 @@ class WorkflowTemplate:
         self._tags: Sequence[Span] = ()
         self._places: dict[int, Span] = {}
         self._printed = 0
-        """Characters of all its expansions."""
+        """The number of characters in all expansions so far."""
         self._charged = 0
-        """Steps that these have cost."""
+        """The number of steps charged for all expansions so far."""
 
     def start(self) -> Location:
-        """The first line that is no comment."""
+        """Returns the place of the first line that is not a comment."""
         return _start(self.lines)
 
     def read(self, given: Collection[str]) -> dict[str, Any]:
-        """Reads the template and returns its defaults; ``given`` are the names of all values beside them.
+        """Reads the template and returns its defaults; ``given`` are the names of all other values.
 
-        Raises UnreadableError where it is none.
+        Raises UnreadableError if the text is not a valid template.
         """
         text, defaults = self._without_defaults(self.lines.text)
         head = _HEAD.match(text)
@@ -293,7 +293,7 @@ class WorkflowTemplate:
         return defaults
 
     def expand(self, values: Mapping[str, Any], budget: Budget) -> ExpandedLines:
-        """The lines that the template gives with these values. Raises UnreadableError where it gives none."""
+        """Returns the lines that the template prints with these values. Raises UnreadableError if expansion fails."""
         try:
             budget.step(len(values) // COPIED + (EACH if self._printed else 0))
             pieces = expanded(self._tree, values, budget)
@@ -306,11 +306,11 @@ class WorkflowTemplate:
         return ExpandedLines(self.lines, self._rows, pieces, self._places)
 
     def _without_defaults(self, text: str) -> tuple[str, dict[str, Any]]:
-        """The text without default-values, and what they are. No character of the rest changes its place.
+        """Returns the text without default-values, and the defaults. All other characters keep their places.
 
-        OSMO expands and reads the section ``workflow`` alone, up to the next root key, and without its last line break
-        (``parse_workflow_spec`` of src/lib/utils/workflow.py, and Jinja's default). A scalar that ends there must be
-        the same to the byte.
+        OSMO expands and reads only the section ``workflow``, up to the next root key, and without the last line break
+        of the section (``parse_workflow_spec`` of src/lib/utils/workflow.py, and Jinja's default). A scalar that ends
+        the section must stay the same to the byte.
         """
         roots = [*(found.start() for found in _SECTION.finditer(text)), len(text)]
         sections = [number for number, start in enumerate(roots) if DEFAULTS.match(text, start)]
@@ -343,7 +343,7 @@ class WorkflowTemplate:
         raise UnreadableError(Diagnostic(TEMPLATE_SYNTAX, message, self.lines.at(start), hint=hint))
 
     def _unclosed(self) -> tuple[str, Span] | None:
-        """The innermost block that is open at the end of the text, with its tag."""
+        """Returns the innermost block that is open at the end of the text, and its tag."""
         blocks: list[tuple[str, Span]] = []
         for tag in self._tags:
             found = _BLOCK.match(self.lines.text, tag.start)
@@ -362,7 +362,7 @@ class WorkflowTemplate:
         return "Compare Jinja's docs. Text that is no template belongs between {% raw %} and {% endraw %}."
 
     def _refused(self, refusal: Refusal) -> Diagnostic:
-        """A refusal at the tag that was to be printed, else at the first one of its line, or at the line."""
+        """Returns the finding for a refusal, at the tag that did not print, else the line's first tag or the line."""
         span = self._rows[min(max(refusal.line, 1), len(self._rows)) - 1].words
         first = next((tag for tag in self._tags if span.start <= tag.start < span.end), span)
         tag = self._places.get(refusal.node, first)

@@ -1,4 +1,4 @@
-"""What a file's text says beside its data: comments that waive rules, and characters that only look like YAML's."""
+"""Finds comments that waive rules, and characters that only look like YAML's spaces and quotes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NO_CONTENT = late_pattern(r"[ \t]*(#.*)?")
 
 
 def waivers(path: str, text: str, documents: Sequence[Document]) -> Iterator[Waiver]:
-    """Every comment of a file that speaks to this tool; text within values is none."""
+    """Yields every comment of a file that addresses this tool; ignores text within values."""
     if _MARK not in text:
         return
     lines = Lines(path, text)
@@ -33,7 +33,7 @@ def waivers(path: str, text: str, documents: Sequence[Document]) -> Iterator[Wai
 
 
 def _about(lines: Sequence[str], line: int) -> int:
-    """The line that a comment in ``line`` is about."""
+    """Returns the line that a comment in ``line`` refers to."""
     if lines[line - 1].lstrip().startswith("#"):
         following = range(line + 1, len(lines) + 1)
         return next((number for number in following if not _NO_CONTENT.fullmatch(lines[number - 1])), line)
@@ -52,7 +52,7 @@ _ODD = late_pattern(rf"{ODD_SPACE.pattern}|[\u2018-\u201f]")
 
 
 def lookalikes(path: str, text: str, documents: Sequence[Document]) -> Iterator[Diagnostic]:
-    """The first odd space of each value or key without quotes, and curly quotes that one begins with."""
+    """Yields a finding for the first odd space of each unquoted value or key, and for a curly quote at its start."""
     if text.isascii():
         return
     lines = Lines(path, text)

@@ -1,8 +1,7 @@
-"""A ResourceList, what a KRM function is given: its configuration, and the items, of which some are documents.
+"""Reads a ResourceList, the input of a KRM function: its configuration, and items that may be documents.
 
-What is rendered becomes items among them.
-
-The format is config.kubernetes.io/v1, as the KRM Functions Specification of kustomize has it.
+Rendered objects become items of the output. The format is config.kubernetes.io/v1 of kustomize's KRM Functions
+Specification.
 """
 
 from __future__ import annotations
@@ -35,22 +34,22 @@ Object = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ResourceList:
-    """What was read."""
+    """A ResourceList that was read."""
 
     function: Function | None
-    """None where ``problems`` say why there is none."""
+    """The function's configuration; None if ``problems`` say why it is invalid."""
     problems: tuple[Diagnostic, ...]
     items: tuple[Object, ...]
 
     @property
     def others(self) -> tuple[Object, ...]:
-        """The items that are no documents."""
+        """The items that are not documents."""
         return tuple(item for item in self.items if not is_document(item))
 
     @property
     def files(self) -> dict[str, bytes]:
-        """The documents among the items as files, each in the one that its annotation names: the Config in tas.yaml,
-        and others under their kind and name where they say none.
+        """The documents among the items, grouped into files by the path in their annotation. The Config is in tas.yaml.
+        An item without a path gets a file named for its kind and name.
         """
         files: dict[str, list[str]] = {}
         for item in filter(is_document, self.items):
@@ -58,7 +57,7 @@ class ResourceList:
         return {path: "---\n".join(texts).encode() for path, texts in files.items()}
 
     def described(self, place: Location) -> Object:
-        """What a result says of a place in ``files``: the item, its file where it has one, and the field."""
+        """Returns the fields of a result for a place in ``files``: the item, its file if known, and the field."""
         files = self.files
         index, field = _found(files.get(place.path, b""), place)
         there = [item for item in filter(is_document, self.items) if _path(item) == place.path]
@@ -74,7 +73,7 @@ class ResourceList:
 
 
 def read_resource_list(text: str) -> ResourceList:
-    """What stands in ``text``. Raises TasError where that is no ResourceList."""
+    """Reads a ResourceList from ``text``. Raises TasError if the text is not a ResourceList."""
     documents, problems = parse("functionConfig", text)
     data = documents[0].data if len(documents) == 1 else None
     if problems or not isinstance(data, dict) or (data.get("apiVersion"), data.get("kind")) != (API_VERSION, KIND):
@@ -98,26 +97,26 @@ def read_resource_list(text: str) -> ResourceList:
 
 
 def _leads_out(directory: str) -> bool:
-    """Whether a path names no folder below the working folder, by its spelling or by a link."""
+    """Whether a path leads outside the working folder, by its spelling or by a link."""
     return misspelled(directory) is not None or not is_below(os.path.realpath(directory), os.path.realpath("."))
 
 
 def is_document(item: Mapping[str, Any]) -> bool:
-    """Whether an item is one that the tool reads: one of its kinds, or a companion that names a pool."""
+    """Whether the tool reads an item: one of the tool's kinds, or a companion that names a pool."""
     labels = item["metadata"].get("labels")
     named = isinstance(labels, dict) and POOL in labels
     return (item["apiVersion"], item["kind"]) in _KINDS or named
 
 
 def annotation(item: Mapping[str, Any], name: str) -> str | None:
-    """What whoever runs the function says of an item: its ``path``, or its ``index`` there; None: no text."""
+    """Returns the ``path`` or ``index`` that kustomize or kpt set for an item; None if absent or not text."""
     annotations = item["metadata"].get("annotations")
     said = (annotations.get(prefix + name) for prefix in PLACES) if isinstance(annotations, dict) else ()
     return next((value for value in said if isinstance(value, str)), None)
 
 
 def described(root: Path, place: Location) -> Object:
-    """What a result says of a place in a repository: the file, which of its documents, and the field."""
+    """Returns the fields of a result for a place in a repository: the file, the document's index, and the field."""
     try:
         content = (root / place.path).read_bytes()
     except OSError:  # it was there when it was judged; the finding itself still names it
@@ -127,8 +126,8 @@ def described(root: Path, place: Location) -> Object:
 
 
 def _found(content: bytes, place: Location) -> tuple[int | None, Object]:
-    """Which document of a file a place is in, and the field that begins there as ``field`` of a result; none for a
-    template, of which the documents are known only once it is expanded.
+    """Returns the index of the document that contains a place, and the ``field`` of a result that begins there. Finds
+    neither in a template, since its documents are known only after expansion.
     """
     documents, _ = parse(place.path, content.decode("utf-8", "replace"))
     before = [document.index for document in documents if document.locate(()).line <= place.line]
@@ -145,7 +144,7 @@ def _steps(path: tuple[str | int, ...]) -> Iterator[str]:
 
 
 def _untracked(item: Object) -> Object:
-    """An item as its author has it."""
+    """Returns an item without the annotations that track where the item came from."""
     metadata = dict(item["metadata"])
     annotations = metadata.pop("annotations", None)
     if isinstance(annotations, dict):
@@ -169,8 +168,10 @@ def _is_object(item: object) -> bool:
 
 
 def merged(left: Sequence[Object], before: Sequence[Object], rendered: Sequence[Object]) -> list[Object]:
-    """The items that are ``left``, then the objects. An object that was there ``before``, by its name and its
-    namespace or without one, is that item: it keeps the annotations by which it is known again.
+    """Returns the items ``left``, then the rendered objects.
+
+    A rendered object replaces the item with the same name that was there ``before``, in the same namespace or without
+    one. The object keeps the tracking annotations of that item.
     """
     known = {_identity(item): item for item in before}
     own = {_identity(item) for item in rendered}

@@ -1,8 +1,8 @@
-"""Asks git about the repository that a folder lies in, and follows nothing that the repository says.
+"""Asks git about the repository of a folder, without following any setting of that repository.
 
 A pull request chooses the files of a checkout, and others may have written its configuration. So git runs in a
-repository of our own, a temporary folder that borrows the objects and the names of commits of the real one as data:
-no configuration, hook, filter, attribute, alias, credential helper or promisor remote of the checkout has a say.
+temporary repository that links to the objects and commit names of the real one. No configuration, hook, filter,
+attribute, alias, credential helper or promisor remote of the checkout takes effect.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.records import dataclass
 
 EXECUTABLE, LINK, SUBMODULE, TREE = "100755", "120000", "160000", "040000"
-"""Modes of a program, of a symbolic link, of another repository's commit and of a folder."""
+"""The modes of a program, a symbolic link, another repository's commit and a folder."""
 
 _SHARED = ("objects", "packed-refs", "shallow")
-"""What all work trees of a repository have in common; with ``_OWN`` where there is only one."""
+"""Files that all work trees of a repository share; if only one work tree exists, ``_OWN`` is there too."""
 _OWN = ("refs", "logs", "reftable", "FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD")
-"""What a linked work tree has of its own, beside ``HEAD``."""
+"""Files that each linked work tree has for itself, besides ``HEAD``."""
 _STORAGE = {"objectformat": ("sha1", "sha256"), "refstorage": ("files", "reftable")}
-"""Settings without which objects and names cannot be read, with the values that git knows."""
+"""Settings that git needs to read objects and names, with the values that git knows."""
 _HARMLESS = (
     "compatobjectformat",
     "noop",
@@ -37,11 +37,11 @@ _HARMLESS = (
     "submodulepathconfig",
     "worktreeconfig",
 )
-"""Extensions that change nothing for somebody who only reads objects that are there."""
+"""Extensions that change nothing when git only reads existing objects."""
 _SETTINGS = r"^(core\.(repositoryformatversion|worktree)|extensions\..*|remote\..*\.promisor)$"
 _OPTIONS = ("--no-pager", "--no-replace-objects", "--literal-pathspecs", "-c", "safe.bareRepository=explicit")
 _AT_ONCE = 16 * 1024 * 1024
-"""Bytes of contents that one call of git is asked for."""
+"""The most bytes of content that one call of git returns."""
 _AMBIGUOUS = re.compile(r"refname '(.*)' is ambiguous")
 _FULL_NAME = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}", re.IGNORECASE)
 _UNKNOWN = "fatal: Needed a single revision"
@@ -53,13 +53,13 @@ class Entry:
 
     mode: str
     name: str
-    """Its object name."""
+    """The object name."""
 
 
 class Git:
-    """The objects and names of one repository, read through a repository of our own in ``folder``.
+    """The objects and names of one repository, read through a temporary repository in ``folder``.
 
-    Raises TasError where git is missing or cannot read the repository.
+    Raises TasError if git is missing or cannot read the repository.
     """
 
     def __init__(self, tree: WorkTree, folder: Path) -> None:
@@ -84,14 +84,14 @@ class Git:
         (folder / "common" / "config").write_text(_own_config(tree, settings), encoding="utf-8")
 
     def find(self, revision: str) -> str | None:
-        """The full name of a commit; None where ``revision`` names none. Raises TasError where it names two."""
+        """Returns the full name of a commit; None if ``revision`` names none. Raises TasError if it is ambiguous."""
         found = self._named(revision)
         return _line(found) if _is_name(found) else None
 
     def commit(self, revision: str) -> str:
-        """The full name of a commit; of the empty tree where ``HEAD`` has none yet, before the first commit.
+        """Returns the full name of a commit; for ``HEAD`` before the first commit, the name of the empty tree.
 
-        Raises TasError where ``revision`` does not name exactly one.
+        Raises TasError if ``revision`` does not name exactly one commit.
         """
         if not revision.isprintable():
             raise TasError(
@@ -131,25 +131,25 @@ class Git:
         return head.code == 0 and self._run("show-ref", "--verify", "--quiet", branch).code == 1
 
     def descends(self, commit: str, ancestor: str) -> bool:
-        """Whether a commit is another one or comes after it; both are there."""
+        """Whether ``commit`` is ``ancestor`` or descends from it; both commits must exist."""
         done = self._run("merge-base", "--is-ancestor", ancestor, commit)
         if done.code > 1:
             raise TasError(f"git merge-base failed: {done.err}", hint=self._hint_of_what_is_missing())
         return done.code == 0
 
     def entries(self, commit: str, folder: str = "") -> dict[str, Entry]:
-        """All that lies below ``folder`` in a commit, by its path from the top of the work tree."""
+        """Returns everything below ``folder`` in a commit, by path from the top of the work tree."""
         if not folder:
             return self._listed("-r", commit)
         found = self._listed("-r", commit, "--", f"{folder}/")
         return {path: entry for path, entry in found.items() if path != folder}  # a link is listed, too
 
     def entry(self, commit: str, path: str) -> Entry | None:
-        """What stands at ``path`` in a commit, a folder too."""
+        """Returns the entry at ``path`` in a commit; the entry may be a folder."""
         return self._listed(commit, "--", path).get(path)
 
     def tracked(self) -> frozenset[str]:
-        """What the index has, by its path from the top of the work tree: files, links and submodules."""
+        """Returns the files, links and submodules in the index, by path from the top of the work tree."""
         for name in self.tree.git.glob("sharedindex.*"):  # parts of an index, which it names
             (self._folder / "git" / name.name).symlink_to(name)
         index = self.tree.git / "index"
@@ -159,7 +159,7 @@ class Git:
         return frozenset(os.fsdecode(self._ask("ls-files", "--cached", "-z").out).split("\0")[:-1])
 
     def sizes(self, names: Collection[str]) -> dict[str, int]:
-        """The bytes of each of these contents. Raises TasError where one is missing."""
+        """Returns the size of each content in bytes. Raises TasError if one is missing."""
         if not names:
             return {}
         lines = self._ask("cat-file", "--batch-check", stdin=_lines(names)).out.decode().splitlines()
@@ -170,7 +170,7 @@ class Git:
         return {name: int(answer[2]) for name, answer in found.items()}
 
     def contents(self, sizes: Mapping[str, int]) -> Iterator[tuple[str, bytes]]:
-        """These contents, which have these sizes, in turn; a few of them are in memory at a time."""
+        """Yields contents of the given sizes one after another, with only a few in memory at a time."""
         names: list[str] = []
         total = 0
         for name, size in sizes.items():
@@ -209,7 +209,7 @@ class Git:
         return found
 
     def _borrow(self) -> None:
-        """Links to the data of the real repository. A link to ``HEAD`` would count as a name, so that is copied."""
+        """Links to the data of the real repository. Copies ``HEAD``, because git would count a link as a name."""
         tree, git, common = self.tree, self._folder / "git", self._folder / "common"
         common.mkdir()
         if tree.git == tree.common:
@@ -226,7 +226,7 @@ class Git:
             (own / "HEAD").write_bytes(os.fsencode(f"{text}\n"))
 
     def _settings(self) -> dict[str, str]:
-        """The settings of the repository that say how it is stored, read as data: nothing else, and no includes."""
+        """Returns the settings of the repository that describe its storage, without any others and without includes."""
         path = self.tree.common / "config"
         found = self._run("config", "--file", str(path), "--no-includes", "-z", "--get-regexp", _SETTINGS)
         if found.code > 1:  # 1: none of them is there
@@ -247,7 +247,7 @@ class Git:
 
 
 def _own_config(tree: WorkTree, settings: Mapping[str, str]) -> str:
-    """The configuration that git gets to see. Raises TasError for a repository that it would not tell all of."""
+    """Returns the configuration for the temporary repository. Raises TasError for unknown settings."""
     refused = f"{tree.top} is in no git repository that can be read:"
     version = settings.get("core.repositoryformatversion", "0")
     if version not in ("0", "1"):
@@ -267,7 +267,7 @@ def _own_config(tree: WorkTree, settings: Mapping[str, str]) -> str:
 
 
 def name_of(content: bytes, *, like: str) -> str:
-    """The object name of a file's content, in a repository that has an object of the name ``like``."""
+    """Returns the object name of a file's content, with the hash of the object named ``like``."""
     make = hashlib.sha1 if len(like) == 40 else hashlib.sha256
     return make(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
@@ -277,35 +277,35 @@ def _lines(names: Collection[str]) -> bytes:
 
 
 def _is_name(done: process.Finished) -> bool:
-    """Whether git printed the full name of an object, and not what it understood as a range."""
+    """Whether git printed the full name of an object, rather than a range."""
     return done.code == 0 and _FULL_NAME.fullmatch(_line(done)) is not None
 
 
 def _line(done: process.Finished) -> str:
-    """The one line that git printed."""
+    """Returns the one line that git printed."""
     return done.out.decode("ascii").rstrip("\n")
 
 
 _MAX_POINTER = 64 * 1024
-"""Bytes of a file that only names a place."""
+"""The most bytes read from a file that only names a place."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkTree:
-    """A checkout: the folder that has the entry ``.git``."""
+    """A checkout: the folder with the entry ``.git``."""
 
     top: Path
     git: Path
-    """The folder with its ``HEAD``."""
+    """The folder with the work tree's ``HEAD``."""
     common: Path
-    """The folder with the objects, which linked work trees share; else the same."""
+    """The folder with the objects. Linked work trees share this folder; otherwise it is ``git``."""
 
 
 def work_trees(root: Path) -> Iterator[WorkTree]:
-    """The work trees that contain ``root``, a real path, from the innermost on.
+    """Yields the work trees that contain ``root``, a real path, from the innermost outward.
 
-    Only an entry ``.git`` makes a work tree, since no commit can contain one: files that look like a repository do
-    not. Raises TasError where such an entry leads to no repository.
+    Only an entry ``.git`` makes a work tree, because no commit can contain such an entry. Raises TasError if a file
+    ``.git`` names no repository.
     """
     for top in (root, *root.parents):
         entry = top / ".git"
@@ -321,7 +321,7 @@ def work_trees(root: Path) -> Iterator[WorkTree]:
 
 
 def _pointed_at(entry: Path) -> Path:
-    """The folder that a file ``.git`` names, as submodules and linked work trees have one."""
+    """Returns the folder named by a file ``.git`` of a submodule or linked work tree."""
     kind, _, name = pointer(entry).partition(": ")
     if kind != "gitdir":
         raise TasError(f"{entry.parent} is in no git repository that can be read: {entry} names no folder")
@@ -345,7 +345,7 @@ def _is_there(path: Path) -> bool:
 
 
 def pointer(path: Path) -> str:
-    """The one line of a file of git that names a place, such as ``HEAD``."""
+    """Returns the one line of a git file that names a place, such as ``HEAD``."""
     try:
         with path.open("rb") as file:
             line, _, _ = file.read(_MAX_POINTER).partition(b"\0")  # where git, too, takes it to end
@@ -355,9 +355,9 @@ def pointer(path: Path) -> str:
 
 
 class Tracked:
-    """What git has of the files below ``root``, a real path. git is asked once for each of its repositories.
+    """The files below ``root``, a real path, that git tracks. Calls git once per repository.
 
-    Raises TasError where git is missing or cannot read one.
+    Raises TasError if git is missing or cannot read a repository.
     """
 
     def __init__(self, root: str) -> None:
@@ -366,8 +366,8 @@ class Tracked:
         self._known: dict[Path, frozenset[str]] = {}
 
     def problem(self, path: str, real: str) -> tuple[str, str] | None:
-        """Why a file is not read, and how to mend that: ``path`` leads to the file ``real``, both relative to the root.
-        None: it is read.
+        """Returns why the tool does not read a file, and a hint; None if the tool reads it. ``path`` leads to the file
+        ``real``; both are relative to the root.
         """
         if not self._trees:
             if not any(part.startswith(".") for part in (*path.split("/"), *real.split("/"))):
@@ -381,7 +381,7 @@ class Tracked:
         return f"git does not have {what}", hint
 
     def _has(self, file: Path) -> bool:
-        """Whether the repository that a file lies in has it, and each one around that has it as a submodule."""
+        """Whether git tracks a file in its repository, and that repository as a submodule in each enclosing one."""
         for tree in work_trees(file.parent):
             if file.relative_to(tree.top).as_posix() not in self._files(tree):
                 return False

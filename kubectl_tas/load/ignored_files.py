@@ -1,4 +1,4 @@
-"""Files that look like sources of the repository and are not read: by their name, or by where they lie."""
+"""Finds files that look like sources of the repository but are not read, because of their name or their folder."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ NOTHING_DECLARED = Rule(
 )
 MAX_SHOWN = 5
 _MOST = 1000
-"""Files that are looked into, and names that are looked at beside the sources."""
+"""The most files that are opened, and the most names that are checked outside the sources."""
 _DEPTH = 3
-"""Folders in one another that are looked into beside the sources."""
+"""Nested folders that are searched outside the sources."""
 _OF_OTHERS = frozenset({"Chart.yaml", "kustomization.yaml", "kustomization.yml", "Kustomization", CONFIG_FILE})
-"""What a folder has that another tool, or another repository of this one, reads."""
+"""Files whose presence means that another tool, or another repository of this tool, reads the folder."""
 _OF_CHARTS = frozenset({"charts", "templates"})
 _SHOWN_ONLY = frozenset({"doc", "docs", "example", "examples", "templates", "test", "testdata", "tests"})
 """Folders that hold such files without using them."""
 _HEAD = 4096
-"""Bytes of each that are looked at."""
+"""Bytes of each file that are checked."""
 _OURS = late_pattern(rb"""^["']?workflow["']?[ \t]*:|^["']?apiVersion["']?[ \t]*:[ \t]*["']?tas/v1""", re.MULTILINE)
 _POOL = late_pattern(rb"""^[ \t]+["']?pool["']?[ \t]*:""", re.MULTILINE)
 _LABEL = late_pattern(rb"""kubectl-tas/pool["']?[ \t]*:""")
@@ -64,8 +64,8 @@ _CONFIG = late_pattern(rb"""^["']?kind["']?[ \t]*:[ \t]*["']?Config\b""", re.MUL
 
 
 def unread(root: Path, folders: Sequence[str], output: str) -> Iterator[Diagnostic]:
-    """One warning about all that are sources for sure, and one note about the others. Looked at are the sources, the
-    root, and the folders in it; links are not.
+    """Yields one warning about all files that are certainly sources, and one note about all others. Looks at the
+    sources, the root, and the folders in the root; follows no links.
     """
     folders = [folder for folder in folders if misspelled(folder) is None and not (root / folder).is_symlink()]
     tops = [".", *(entry.name for entry in _entries(root) if entry.is_dir(follow_symlinks=False))]
@@ -100,7 +100,7 @@ def unread(root: Path, folders: Sequence[str], output: str) -> Iterator[Diagnost
 
 
 def nothing_declared(repository: Repository) -> Iterator[Diagnostic]:
-    """Whether all that was read declares nothing."""
+    """Yields a finding if the files that were read declare nothing."""
     if not repository.is_empty:
         return
     config, absent = repository.config, repository.absent
@@ -117,7 +117,7 @@ def nothing_declared(repository: Repository) -> Iterator[Diagnostic]:
 
 
 def _walk(folder: Path, depth: int) -> Iterator[os.DirEntry[str]]:
-    """Everything below a folder that is not hidden, ``depth`` folders deep; nothing behind links."""
+    """Yields everything below a folder that is not hidden, ``depth`` folders deep; follows no links."""
     for entry in _entries(folder):
         yield entry
         if depth and entry.is_dir(follow_symlinks=False):
@@ -125,8 +125,8 @@ def _walk(folder: Path, depth: int) -> Iterator[os.DirEntry[str]]:
 
 
 def _beside(folder: Path, depth: int, known: Container[str]) -> Iterator[os.DirEntry[str]]:
-    """What lies beside the sources, ``depth`` folders deep (0: the root, and no folder in it), but for folders that are
-    ``known`` or that others read.
+    """Yields the files outside the sources, ``depth`` folders deep (0: the root, and no folder in the root). Skips
+    folders that are ``known`` or that another tool reads.
     """
     entries = _entries(folder)
     if depth and any(entry.name in _OF_OTHERS for entry in entries):
@@ -153,13 +153,13 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _says_so(head: bytes) -> bool:
-    """Whether a file says that it is a source of this tool, or work for it, which is none that was rendered."""
+    """Whether a file declares itself a source of this tool, or work for this tool that was not rendered by the tool."""
     is_work = _LABEL.search(head) and _RENDERED not in head and _WORKLOAD.search(head)
     return bool(_OURS.search(head) or is_work)
 
 
 def _is_sure(root: Path, name: str) -> bool:
-    """Whether a file that says so is not there for anything else: a template of Helm's, an example, a backup."""
+    """Whether such a file certainly has no other purpose: not a template of Helm, an example or a backup."""
     path, head = Path(name), _head(root / name)
     if not name.lower().endswith(SUFFIXES) or not _SHOWN_ONLY.isdisjoint(path.parts):
         return False
@@ -170,7 +170,7 @@ def _is_sure(root: Path, name: str) -> bool:
 
 
 def _place(root: Path, name: str, pattern: re.Pattern[bytes]) -> Location:
-    """Where a file says what it is; the file as a whole where it has changed meanwhile."""
+    """Returns the place where a file declares its kind; the whole file if the file has changed since."""
     head = _head(root / name)
     found = pattern.search(head)
     if found is None:

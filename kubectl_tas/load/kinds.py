@@ -1,4 +1,4 @@
-"""What a document is, told by its content: the table of the kinds that are read."""
+"""Recognises the kind of a document by its content, with the table of all kinds that the tool reads."""
 
 from __future__ import annotations
 
@@ -55,24 +55,24 @@ class Kind:
     name: str
     """The kind, and the name of its JSON Schema."""
     api_version: str
-    """Empty for an OSMO workflow, which has none."""
+    """The apiVersion; empty for an OSMO workflow, which has none."""
     place: str
-    """Where its model is, ``module:class`` below ``model``: a repository waits only for the models of its own kinds."""
+    """The place of the model, ``module:class`` below ``model``. The tool imports only models of kinds in use."""
     normalize: Callable[[dict[str, Any]], dict[str, Any]] | None = None
-    """Brings other spellings that are accepted into the model's own."""
+    """Converts other accepted spellings to the spelling of the model."""
     row: PodKind | None = None
-    """Where the pods are of a workload that has no model of its own."""
+    """The fields that hold the pods of a workload without a model of its own."""
 
     @property
     def schema(self) -> str:
-        """Name of the JSON Schema file, without its ending; empty for a kind that the Config declares."""
+        """The name of the JSON Schema file, without suffix; empty for a kind that the Config declares."""
         if self.row is not None and self.row not in PLAIN:
             return ""
         return self.place.rpartition(":")[2].lower()
 
     @property
     def model(self) -> type[BaseModel]:
-        """Its model."""
+        """The model of the kind."""
         if self.row is not None:
             return imported("kubectl_tas.model.plain_workload:model_of")(self.row)  # type: ignore[no-any-return]
         found: type[BaseModel] = imported(f"kubectl_tas.model.{self.place}")
@@ -80,7 +80,7 @@ class Kind:
 
 
 def _pod_group(data: dict[str, Any]) -> dict[str, Any]:
-    """A PodGroup with ``subGroups`` spelled as the API has it, without what only a cluster writes."""
+    """Returns a PodGroup with ``subGroups`` spelled as in the API, and without nulls."""
     data = without_nulls(data)
     spec = data.get("spec")
     if isinstance(spec, dict) and "subgroups" in spec and "subGroups" not in spec:
@@ -90,7 +90,7 @@ def _pod_group(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _workload(data: dict[str, Any]) -> dict[str, Any]:
-    """A workload as an API server reads it: a label or an annotation without a value is empty text."""
+    """Returns a workload as an API server reads it: a label or annotation without a value is an empty text."""
     return dict(without_nulls(data, texts=("labels", "annotations")))
 
 
@@ -99,7 +99,7 @@ def _texts(data: Any) -> Any:
 
 
 def without_nulls(data: Any, texts: Sequence[str] = ()) -> Any:
-    """Kubernetes takes a null field for an absent one; below a key of ``texts`` it is an empty text."""
+    """Removes null fields, as Kubernetes does; below a key of ``texts``, replaces a null with an empty text."""
     if isinstance(data, dict):
         return {
             key: without_nulls(_texts(value) if key in texts else value, texts)
@@ -119,9 +119,9 @@ def _of_rows(found: Iterable[PodKind]) -> tuple[Kind, ...]:
 
 WORKFLOW = Kind("Workflow", "", "osmo_workflow:Workflow")
 FUNCTION = Kind("Function", API_VERSION, "function:Function")
-"""What is read of a ResourceList, and in no file."""
+"""The configuration in a ResourceList; no file holds this kind."""
 VALUES = Kind("Values", "", "config:Values")
-"""A values file, which is told by its folder."""
+"""A values file, recognised by its folder."""
 KINDS: tuple[Kind, ...] = (
     *(
         Kind(kind, version, place, {API_VERSION: None, POD_GROUPS: _pod_group}.get(version, without_nulls))
@@ -161,33 +161,33 @@ _ADVICE: dict[tuple[str | None, str], str] = {
         )
     },
 }
-"""What to do about a kind by its group (None: any) and its name (empty: any)."""
+"""Advice about a kind, by group (None: any) and kind (empty: any)."""
 _WITHOUT_KIND: tuple[tuple[tuple[str, ...], type, str, str], ...] = (
     (("apiVersion", "name", "version"), str, "the Chart.yaml of a Helm chart", _BUILT.format("chart", "helm template")),
     (("services",), dict, "a file of Docker Compose", _ELSEWHERE),
     (("on", "jobs"), dict, "a workflow of GitHub Actions", _ELSEWHERE),
     (("resources",), list, "a kustomization", _BUILT.format("kustomization", "kustomize build")),
 )
-"""Files of other tools by the keys that each has, and the type of the last one; what it is, and what to do."""
+"""Files of other tools: the keys of each, the type of the last key's value, a description and a hint."""
 _TEXTS_OF_GIT: tuple[tuple[str, str, str], ...] = (
     ("version https://git-lfs", "a pointer of Git LFS", "Fetch the file itself: git lfs pull."),
     *((marker * 7, "a merge conflict", "Keep one of the two sides and remove the markers.") for marker in "<|=>"),
 )
-"""What git leaves in place of a file, or in it, by its beginning."""
+"""Texts that git leaves in or instead of a file: the beginning of each, a description and a hint."""
 _NEITHER = (
     "Write apiVersion and kind, or an OSMO workflow (root key workflow); or move it out of the folders that are read."
 )
 
 
 COMPANION = "podtemplate:Companion"
-"""Where the model of all kinds of companions is."""
+"""The place of the model for all kinds of companions."""
 LIST = "apiVersion: v1, kind: List, items: [...]"
-"""How several objects may be written as one document (load.schema)."""
+"""The way to write several objects as one document (load.schema)."""
 
 
 def recognise(document: Document, config: ConfigSpec | None = None) -> Kind | Diagnostic:
-    """The kind of a document, or the diagnostic that says why it has none. ``config`` may add workloads and companions
-    to the kinds that are known.
+    """Returns the kind of a document, or the diagnostic that says why the kind is unknown. ``config`` may add workloads
+    and companions to the known kinds.
     """
     data = document.data
     if not isinstance(data, dict):
@@ -247,12 +247,12 @@ def recognise(document: Document, config: ConfigSpec | None = None) -> Kind | Di
 
 
 def not_read(kind: str, api_version: object) -> str:
-    """What is said of a kind that nobody knows."""
+    """Returns the message about a kind that the tool does not read."""
     return f'the kind "{kind}" of {api_version} is not read' if api_version != "" else f'the kind "{kind}" is not read'
 
 
 def _of_other_api(group: str, kind: str) -> str:
-    """The question after a slip of a kind that has another apiVersion; nothing for a kind of an unknown group."""
+    """Returns a suggestion of a similar kind with another apiVersion; '' for a kind of an unknown group."""
     if _is_foreign(group):
         return ""
     found = closest(kind, [candidate.name for candidate in KINDS], folds=True)
@@ -261,7 +261,7 @@ def _of_other_api(group: str, kind: str) -> str:
 
 
 def _of_osmo(document: Document) -> Diagnostic | None:
-    """What is said of a document that OSMO prints of its configuration; None where it is none."""
+    """Returns the finding about a document of OSMO's configuration; None for any other document."""
     data = document.data
     is_object = isinstance(data, dict) and not data.keys().isdisjoint(("metadata", "spec"))  # without its kind
     kinds = [section.kind for section in sections(data) or () if section.kind not in ("", "CHART") and not is_object]
@@ -273,7 +273,7 @@ def _of_osmo(document: Document) -> Diagnostic | None:
 
 
 def _is_foreign(group: str) -> bool:
-    """Whether no kind that is read has this group."""
+    """Whether no kind that the tool reads has this group."""
     return "." in group and all(group != group_of(candidate.api_version) for candidate in KINDS)
 
 
@@ -288,7 +288,7 @@ def _known_kinds(api_version: object, kind: str) -> str:
 
 
 def _other_versions(api_version: object, kind: str) -> list[Kind]:
-    """The companions of that kind in the same group of APIs, or in any where none is named."""
+    """Returns the companions of that kind in the same API group, or in any group if none is given."""
     group = group_of(api_version) if isinstance(api_version, str) else None
     return [
         Kind(kind, item.apiVersion, COMPANION)
@@ -298,7 +298,7 @@ def _other_versions(api_version: object, kind: str) -> list[Kind]:
 
 
 def _addition(api_version: object, kind: str) -> str:
-    """How another kind may stand beside workloads, where it may."""
+    """Returns a hint to add a kind to spec.companions, if the kind is harmless; else ''."""
     if not isinstance(api_version, str) or not is_harmless(api_version, kind):
         return ""
     return f"The Config may add it: spec.companions: [{{apiVersion: {api_version}, kind: {kind}}}]."

@@ -1,5 +1,5 @@
-"""A source in, the repository it declares out, with all that is wrong with its documents. What tasks have as localpath
-is read with everything else, so that compiling reads nothing.
+"""Loads the repository that a source declares, with a finding for each problem in its documents. Reads the files that
+tasks name as localpath too, so that compiling reads nothing.
 """
 
 from __future__ import annotations
@@ -48,23 +48,23 @@ SOURCE_MISSING = Rule(
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What loading found."""
+    """The result of loading."""
 
     repository: Repository
     diagnostics: tuple[Diagnostic, ...]
     complete: bool
-    """False where a document could not be read: a name that nothing defines may stand in it."""
+    """False if a document could not be read. A name that seems undefined may be defined in that document."""
     refused: tuple[str, ...] = ()
-    """What is wrong with the settings of templates that the command line gives."""
+    """Problems with the template settings from the command line."""
 
 
 def load_repository(
     source: Source, tick: Callable[[int, int], None] | None = None, settings: Sequence[Setting] = ()
 ) -> Loaded:
-    """Reads and checks every document; ``tick`` is told how many of how many files are done, and ``settings`` are
-    values of templates that count before all others.
+    """Reads and checks every document.
 
-    Raises TasError where a folder or file cannot be read.
+    Calls ``tick`` with the number of files done and the total. ``settings`` are values of templates and override all
+    others. Raises TasError if a folder or file cannot be read.
     """
     loader = _Loader(source, settings)
     loader.read_config()
@@ -73,7 +73,7 @@ def load_repository(
 
 
 def config_of(source: Source) -> ConfigSpec:
-    """The settings of a repository; the defaults where it has none, or none that can be read."""
+    """Returns the settings of a repository; the defaults if the Config is absent or unreadable."""
     loader = _Loader(source, ())
     loader.read_config()
     found = loader.found["Config"]
@@ -82,8 +82,8 @@ def config_of(source: Source) -> ConfigSpec:
 
 
 def load_work(raw: RawFile, config: ConfigSpec) -> Loaded | None:
-    """What one file declares where nothing but the kinds that the Config adds is known; None where it is a template, or
-    names other files.
+    """Returns the declarations of one file, judged with no other knowledge than the kinds that the Config adds. Returns
+    None if the file is a template, or names other files.
     """
     loader = _Loader(MemorySource({}), (), config)
     if not loader.read_file(raw, expand=False) or any(map(has_local_files, loader.found["Workflow"])):
@@ -144,7 +144,7 @@ class _Loader:
 
     @property
     def templates(self) -> Templates:
-        """The templates; a repository without them does not wait for Jinja."""
+        """The templates, created when first needed: a repository without templates does not import Jinja."""
         if self.made is None:
             from kubectl_tas.load.templates import Templates
 
@@ -152,7 +152,7 @@ class _Loader:
         return self.made
 
     def finish(self) -> Loaded:
-        """The repository and the diagnostics, in no particular order."""
+        """Returns the repository and the diagnostics, in no particular order."""
         found, refused = self.found, tuple[str, ...]()
         local_files, problems = read_local_files(self.source, found["Workflow"])
         self.diagnostics += problems
@@ -185,7 +185,7 @@ class _Loader:
         return Loaded(repository, tuple(self.diagnostics), self.complete, refused)
 
     def read_file(self, raw: RawFile, *, expand: bool = True) -> bool:
-        """Reads the documents of one file. Without ``expand`` a template is left alone; False where it is one."""
+        """Reads the documents of one file. Without ``expand``, skips a template and returns False."""
         self.files.append(raw.path)
         if raw.link is not None:
             self.links[raw.path] = raw.link
@@ -213,7 +213,7 @@ class _Loader:
         return True
 
     def _template(self, path: str, text: str, root: int) -> None:
-        """``root`` is where its root key stands."""
+        """Expands a template; ``root`` is the index of its root key."""
         if path == CONFIG_FILE:
             hint = "Move it to a file of its own, in a folder that is read."
             message = "the Config and a template do not share a file"
@@ -267,7 +267,7 @@ class _Loader:
         self.complete = self.complete and not problems
 
     def _check_folders(self, declared: Declared[Any], spec: ConfigSpec) -> None:
-        """The folders that the Config names lie within the repository, and are there."""
+        """Adds a finding for each folder of the Config that is outside the repository or absent."""
         for index, folder in enumerate(spec.sources):
             place = declared.at("spec", "sources", index)
             if not self._is_folder(folder, place):
@@ -291,7 +291,7 @@ class _Loader:
             self.diagnostics.append(Diagnostic(INVALID_VALUE, message, place, hint=hint))
 
     def _is_folder(self, folder: str, place: Location) -> bool:
-        """Whether a path can name a folder of the repository; says what is wrong with it where it cannot."""
+        """Whether a path can name a folder of the repository; adds a finding if not."""
         problem = misspelled(folder)
         if problem is not None:
             self.diagnostics.append(Diagnostic(INVALID_VALUE, problem[0], place, hint=problem[1]))
@@ -299,7 +299,7 @@ class _Loader:
 
 
 def _has_no_karta(raw: RawFile) -> bool:
-    """Whether a file may wait for those that declare kinds."""
+    """Whether a file can be read after the files that declare kinds."""
     return b"Karta" not in raw.content
 
 
@@ -309,7 +309,7 @@ def _is_no_karta(item: Document | Diagnostic) -> bool:
 
 
 def _is_no_config(item: Document | Diagnostic) -> bool:
-    """Whether an item of a file may wait for the Config, which says what kinds there are."""
+    """Whether an item of a file can be read after the Config, which adds kinds."""
     data = item.data if isinstance(item, Document) else None
     return not (isinstance(data, dict) and data.get("kind") == "Config")
 
@@ -328,9 +328,9 @@ LOCAL_FILE = Rule(
 def read_local_files(
     source: Source, workflows: Iterable[Declared[Workflow]]
 ) -> tuple[dict[str, LocalFile], list[Diagnostic]]:
-    """The files by their path from the root, and what is wrong with those that cannot be had.
+    """Returns the local files by path from the root, and a finding for each file that is not available.
 
-    Raises TasError where one cannot be read.
+    Raises TasError if a file cannot be read.
     """
     read: dict[str, RawFile] = {}
     problems: list[Diagnostic] = []
@@ -356,7 +356,7 @@ def has_local_files(declared: Declared[Workflow]) -> bool:
 
 
 def _local(declared: Declared[Workflow]) -> Iterable[tuple[Location, File]]:
-    """The files with a localpath, and where it stands."""
+    """Yields each file with a localpath, and the place of the localpath."""
     spec = declared.spec.workflow
     groups = [(group.tasks, ("workflow", "groups", index, "tasks")) for index, group in enumerate(spec.groups)]
     for tasks, path in [*groups, (spec.tasks, ("workflow", "tasks"))]:

@@ -1,5 +1,5 @@
-"""OSMO's files, told by their content: its configuration, as ``osmo config show`` prints it and as files of its service
-have it, and templates of workflows.
+"""Recognises OSMO's files by content: workflow templates, and OSMO's configuration. The configuration is the output of
+``osmo config show``, or files of OSMO's service.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ SECTIONS = {
     "workflow": "WORKFLOW",
     "dataset": "DATASET",
 }
-"""The kind of what stands below a key of a file of OSMO's service, or of the values of its Helm chart."""
+"""The kind of each key in a file of OSMO's service, or in the values of its Helm chart."""
 _CHART = frozenset({"enabled", "extraConfigMaps", "extraAnnotations"})
-"""What stands beside them in the values of the chart."""
+"""Other keys in the values of the chart."""
 SINGLE = frozenset({"SERVICE", "WORKFLOW", "DATASET"})
-"""Kinds of which there is one each, without a name."""
+"""Kinds with a single item each, without a name."""
 _OWN_FIELDS: tuple[tuple[str, frozenset[str]], ...] = (
     ("BACKEND_TEST", frozenset({"cron_schedule", "test_timeout"})),
     ("BACKEND", frozenset({"scheduler_settings", "k8s_namespace", "k8s_uid", "router_address", "dashboard_url"})),
@@ -49,22 +49,22 @@ _OWN_FIELDS: tuple[tuple[str, frozenset[str]], ...] = (
     ("SERVICE", frozenset({"service_base_url", "service_auth", "cli_config", "max_pod_restart_limit"})),
     ("DATASET", frozenset({"buckets", "default_bucket"})),
 )
-"""Fields that things of one kind alone have, of those above it in this list."""
+"""Fields that identify a kind. Kinds are tried in this order, and no later kind has such a field."""
 _POD = frozenset({"apiVersion", "kind", "metadata", "spec"})
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Things of one kind."""
+    """Items of one kind."""
 
     kind: str
-    """As ``osmo config show`` calls it, such as POOL."""
+    """The kind as ``osmo config show`` names it, such as POOL."""
     items: Mapping[str, Any]
-    """By name, which is empty where a document does not tell it."""
+    """The items by name; the name is empty if the document has none."""
 
 
 def sections(data: Any) -> list[Section] | None:
-    """What a document of OSMO's configuration holds; None where it is none."""
+    """Returns the sections of a document of OSMO's configuration; None for any other document."""
     if not data and isinstance(data, dict | list):
         return []
     if isinstance(data, dict):
@@ -88,12 +88,12 @@ def sections(data: Any) -> list[Section] | None:
 
 
 def _is_workflow(data: Any) -> bool:
-    """Whether it is a workflow itself, not the settings for all of them."""
+    """Whether the data are a workflow itself, rather than the settings for all workflows."""
     return isinstance(data, dict) and not data.keys().isdisjoint(("tasks", "groups"))
 
 
 def _of_chart(data: Any) -> dict[str, Any] | None:
-    """OSMO's settings in values of its Helm chart, ``deployments/charts/osmo`` or the earlier ``charts/service``."""
+    """Returns OSMO's settings in values of its Helm chart ``deployments/charts/osmo`` or ``charts/service`` (older)."""
     services = data.get("services") if isinstance(data, dict) else None
     found = data.get("configuration") if isinstance(data, dict) else None
     found = found if found is not None or not isinstance(services, dict) else services.get("configs")
@@ -105,8 +105,8 @@ def _holds(value: Any, settings: Any) -> bool:
 
 
 def layered(documents: Sequence[Any]) -> Any:
-    """Values files of the Helm chart put over each other, as ``helm -f FIRST -f SECOND`` does (``mergeMaps`` of Helm
-    3.19, pkg/cli/values/options.go). None where none of the documents is one.
+    """Merges values files of the Helm chart as ``helm -f FIRST -f SECOND`` does; None if no document is a values file.
+    Follows ``mergeMaps`` of Helm 3.19, pkg/cli/values/options.go.
     """
     if not any(_of_chart(data) is not None for data in documents):
         return None
@@ -118,14 +118,14 @@ def layered(documents: Sequence[Any]) -> Any:
 
 
 def is_values(data: Any) -> bool:
-    """Whether a document can be a values file of the Helm chart, beside one that certainly is."""
+    """Whether a document can be a values file of the Helm chart, next to one that certainly is."""
     if not isinstance(data, dict) or "apiVersion" in data or _is_workflow(data.get("workflow")):
         return False
     return _of_chart(data) is not None or sections(data) is None
 
 
 def _over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    """A mapping over another: mappings are merged, and what is null takes a key away."""
+    """Returns one mapping merged over another; a null value removes a key."""
     merged = dict(below)
     for key, value in above.items():
         old = below.get(key)
@@ -147,7 +147,7 @@ def _of_file(data: Mapping[str, Any]) -> Iterator[Section]:
 
 
 def _of_history(entries: list[dict[str, Any]]) -> Iterator[Section]:
-    """The newest revision of each kind."""
+    """Yields the newest revision of each kind."""
     newest: dict[str, dict[str, Any]] = {}
     for entry in entries:
         kind = str(entry["config_type"])
@@ -166,7 +166,7 @@ def _revision(entry: Mapping[str, Any]) -> int:
 
 
 def _kind_of(item: Any) -> str | None:
-    """What a single thing is."""
+    """Returns the kind of a single item; None if unknown."""
     if isinstance(item, list):
         is_checks = item and all(isinstance(check, dict) and "left_operand" in check for check in item)
         return "RESOURCE_VALIDATION" if is_checks else None
@@ -182,7 +182,7 @@ def _kind_of(item: Any) -> str | None:
 
 
 def _named(data: Any) -> dict[str, Any]:
-    """Things by their names, which a mapping has as keys, and a list as the field ``name`` of each."""
+    """Returns items by name: the keys of a mapping, or the field ``name`` of each item in a list."""
     if isinstance(data, dict):
         return data
     return {_name_of(item): item for item in data} if isinstance(data, list) else {"": data}
@@ -194,27 +194,28 @@ def _name_of(item: Any) -> str:
 
 
 TOKEN = late_pattern(r"\{\{([ ]*)(uuid|workflow_id|output|(?:input|host):(?:[^{}]*[^{} ]|[ ]))[ ]*\}\}")
-"""What OSMO fills in when a workflow runs, which is text to its templates: the blanks in front, and the token. No two
-parts of the pattern match one blank, so a long run of them is read once.
+"""Tokens that OSMO replaces at run time, plain text to its templates. Captures the blanks in front, and the token. No
+two parts of the pattern match the same blank, so that a long run of blanks is scanned once.
 """
 DEFAULTS = late_pattern(r"""^["']?default-values["']?[ \t]*:""", re.MULTILINE)
-"""The root key with the values that a template has of its own."""
+"""The root key for a template's own default values."""
 _MARKS = ("{{", "{%", "{#", "default-values")
 _ROOT = late_pattern(r"""^(?:\{\s*)?["']?(?:workflow|default-values)["']?[ \t]*:""", re.MULTILINE)
 _MARK = late_pattern(r"(?<!\$)\{#|\{\{|\{%")
-"""What begins a tag. A shell's ``${#`` does too, but makes no template of a workflow that has no other."""
+"""The beginning of a tag. A shell's ``${#`` is excluded, because alone it does not make a workflow a template."""
 
 
 @lru_cache(maxsize=1)
 def _may_have_tags(text: str) -> bool:
-    """Whether it is worth a closer look; of each file it is asked twice."""
+    """Whether a text may contain tags. Cached, because two callers check each file."""
     return any(mark in text for mark in _MARKS)
 
 
 def expanded_by_osmo(text: str) -> str:
-    """The text of a file as OSMO reads it: where it may have tags, such as tokens, it goes through Jinja, which leaves
-    the last line break out (``is_templated_workflow`` of OSMO's src/lib/utils/workflow.py). A block scalar at the end
-    lacks it then.
+    """Returns the text of a file as OSMO reads it.
+
+    If the text may have tags, such as tokens, Jinja expands the text and drops its last line break
+    (``is_templated_workflow`` of OSMO's src/lib/utils/workflow.py). So a block scalar at the end loses that line break.
     """
     if _may_have_tags(text) and "\n---" not in text and _ROOT.search(text):
         return text.removesuffix("\n").removesuffix("\r")
@@ -222,10 +223,10 @@ def expanded_by_osmo(text: str) -> str:
 
 
 def template_root(text: str) -> int | None:
-    """Where the root key of a template of workflows stands in the text of a file; None where it is no template.
+    """Returns the index of the root key of a workflow template in a file; None if the file is not a template.
 
-    A template has default-values, or tags that OSMO does not fill in when the workflow runs. A workload that has such
-    tags is none.
+    A template has default-values, or tags that OSMO does not replace when the workflow runs. A workload with such tags
+    is not a template.
     """
     if not _may_have_tags(text):
         return None

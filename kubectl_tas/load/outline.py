@@ -1,8 +1,7 @@
-"""What the files of a repository seem to declare, and its branches and tags: for completion.
+"""Guesses the declarations, branches and tags of a repository, for completion.
 
-Completion has no time to parse or to start git, so both are read from the text of files. Nothing but the standard
-library is imported, and of that little. What is laid out in an unusual way is missed; no finding and no manifest
-depends on that.
+Completion has no time to parse or to start git. So this module scans the text of files, and imports only a little of
+the standard library. The module misses unusual layouts; no finding and no manifest depends on the guesses.
 """
 
 from __future__ import annotations
@@ -13,18 +12,18 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 WORKFLOW = "Workflow"
-"""The kind of OSMO's documents, which name none."""
+"""The kind of OSMO's documents, which have no field ``kind``."""
 _CONFIG = "tas.yaml"
 _SUFFIXES = (".yaml", ".yml", ".json")
 _SOURCES = ("pools", "subpools", "topologies", "workflows")
 _OUTPUT = "manifests"
 _MAX_BYTES = 4 * 1024 * 1024
 _MAX_FILES = 20_000
-"""Files that are looked into."""
+"""The most files that are read."""
 _MAX_TOTAL = 64 * 1024 * 1024
-"""Bytes that are read of all files."""
+"""The most bytes that are read of all files together."""
 _MAX_NESTED = 16
-"""Mappings within one another, of a backend, that are looked through."""
+"""The most nested mappings of a backend that are searched."""
 _KEY = r"""{0}(?<![\w./-]{0})["']?[ \t]*:[ \t\n]*"""
 _WORD = r"""["']?([\w./-]+)(?=["']?[ \t\r]*(?:[,}\]\n]|$))"""
 _DOCUMENT = re.compile(r"^---[ \t]*(?:#.*)?$", re.MULTILINE)
@@ -49,13 +48,13 @@ class Declared(NamedTuple):
     kind: str
     name: str
     path: str
-    """Relative to the root, with forward slashes."""
+    """The path relative to the root, with forward slashes."""
     fields: dict[str, str]
-    """Of pools and subpools: the first ``parent``, ``state``, ``quota``, ``guarantee`` and ``description``."""
+    """For pools and subpools: the first ``parent``, ``state``, ``quota``, ``guarantee`` and ``description``."""
 
 
 def outline(root: str, kinds: Collection[str]) -> Iterator[Declared]:
-    """The documents of these kinds that the repository at ``root`` has, in the order of their files."""
+    """Yields the documents of these kinds in the repository at ``root``, in the order of the files."""
     words = [kind.lower() if kind == WORKFLOW else kind for kind in kinds]
     left = _MAX_TOTAL
     for path in _files(root, _read(root, _CONFIG)):
@@ -68,7 +67,7 @@ def outline(root: str, kinds: Collection[str]) -> Iterator[Declared]:
 
 
 def backends(root: str) -> list[str]:
-    """The clusters that the Config names."""
+    """Returns the names of the clusters in the Config."""
     listed = _section(_COMMENT.sub("", _read(root, _CONFIG)), "backends")
     for _ in range(_MAX_NESTED):  # what a backend has inside has names of its own
         listed = _MAPPING.sub(":", listed)
@@ -80,7 +79,7 @@ def backends(root: str) -> list[str]:
 
 
 def _files(root: str, config: str) -> list[str]:
-    """The paths of all files that are read."""
+    """Returns the paths of all files that the tool reads."""
     config = _COMMENT.sub("", config)
     folders = re.findall(r"[\w./-]+", _section(config, "sources").replace("- ", " ")) or _SOURCES
     found = re.search(_KEY.format("output") + _WORD, config)
@@ -106,13 +105,13 @@ def _below(root: str, folder: str, output: str) -> Iterator[str]:
 
 
 def _is_inside(root: str, path: str) -> bool:
-    """Whether a file or folder really lies in the repository."""
+    """Whether a file or folder really lies in the repository, after links are resolved."""
     top, real = os.path.realpath(root), os.path.realpath(path)
     return real == top or real.startswith(os.path.join(top, ""))
 
 
 def _read(root: str, path: str) -> str:
-    """The text of a plain file of the repository that is not too large; '' where it cannot be read."""
+    """Returns the text of a plain file of the repository, at most _MAX_BYTES; '' if it cannot be read."""
     full = os.path.join(root, path)
     if os.path.islink(full) and not _is_inside(root, full):
         return ""
@@ -125,7 +124,7 @@ def _read(root: str, path: str) -> str:
 
 
 def _section(text: str, key: str) -> str:
-    """The list behind a key, in whichever style it is written."""
+    """Returns the list behind a key, in block or flow style."""
     found = re.search(rf"""^([ \t]*)((?:\S.*)?[{{, ])?["']?{key}["']?[ \t]*:""", text, re.MULTILINE)
     if found is None:
         return ""
@@ -144,7 +143,7 @@ def _section(text: str, key: str) -> str:
 
 
 def _closing(text: str) -> int:
-    """Where the first bracket of a text is closed."""
+    """Returns the index at which the first bracket of a text is closed."""
     depth = 0
     for place, character in enumerate(text):
         depth += (character in "[{") - (character in "]}")
@@ -168,7 +167,7 @@ def _documents(path: str, text: str) -> Iterator[Declared]:
 
 
 def _metadata(document: str) -> str:
-    """What follows the key ``metadata``; '' where there is none."""
+    """Returns the text behind the key ``metadata``; '' without such a key."""
     found = _METADATA.search(document)
     return document[found.end() :] if found else ""
 
@@ -185,11 +184,11 @@ def _fields(document: str) -> dict[str, str]:
 
 
 FOLDERS = {"refs/heads/": "branch", "refs/tags/": "tag", "refs/remotes/": "remote branch"}
-"""Where names stand, and what stands there."""
+"""The kind of name in each folder of refs."""
 
 
 def refs(folder: str) -> dict[str, str]:
-    """What each name of the repository around ``folder`` is, branches first; empty where there is no repository."""
+    """Returns the kind of each name in the repository around ``folder``, branches first; empty without a repository."""
     git = _git_folder(os.path.realpath(folder))
     if git is None:
         return {}
@@ -205,7 +204,7 @@ def refs(folder: str) -> dict[str, str]:
 
 
 def _git_folder(folder: str) -> str | None:
-    """Git's own folder of the checkout around a folder."""
+    """Returns git's own folder of the checkout around a folder."""
     while True:
         entry = os.path.join(folder, ".git")
         if os.path.isdir(entry):

@@ -1,7 +1,7 @@
-"""The text of a document in, whether every reader takes it for the same data out.
+"""Tells whether every YAML reader gets the same data from the text of a document.
 
-kubectl reads YAML 1.1 with habits of its own, others read 1.2. What they do not read alike is not passed on as it is
-written.
+kubectl reads YAML 1.1 in its own way; other tools read 1.2. If readers disagree about a text, the tool writes the data
+anew instead of copying the text.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from kubectl_tas.load.reader import is_certain_text
 from kubectl_tas.load.reader import reads_alike as scalar_reads_alike
 
 MAX_EXPANSION = 50
-"""How many times as large a document may be with its aliases written out; kubectl refuses a hundred."""
+"""The greatest growth of a document when aliases are expanded; kubectl refuses a growth of 100."""
 _ODD_TEXT = late_pattern("^(?:---|\\.\\.\\.|%)|\r|[\x85\u2028\u2029\ufeff]", re.MULTILINE)
-"""What separates documents for kubectl wherever it begins a line, and line breaks of YAML 1.1 only."""
+"""A document separator of kubectl at the start of any line, or a line break of YAML 1.1 only."""
 _ODD_ESCAPE = late_pattern(r"(?<!\\)(?:\\\\)*\\(?:/|u[dD][89a-fA-F]|U0000[dD][89a-fA-F]|\t)")
-"""Escapes in double quotes that YAML 1.1 does not have."""
+"""Escapes in double quotes that YAML 1.1 lacks."""
 _INDICATOR_IN_WORD = late_pattern(r":(?![A-Za-z0-9/_.-])|(?<![A-Za-z0-9/_.-]):|\?")
-"""Colons and question marks in a plain scalar within braces at which parsers may end it."""
+"""Colons and question marks at which parsers may end a plain scalar within braces."""
 _ODD_HEAD = late_pattern(r"[^\n]*[|>][-+0-9]*#")
-"""The head of a block scalar with a comment right behind it."""
+"""The head of a block scalar with a comment directly behind it."""
 _ODD_TAB = late_pattern(r"^(?:(?!(?:^|[ ])#)[^\n\t])*\t", re.MULTILINE)
 """A tab outside of comments."""
 _ODD_TAB_IN_BLOCK = late_pattern(r"\A[^\n]*\t|^[ ]*\t[ \t]*$", re.MULTILINE)
-"""A tab in the head of a block scalar, or in an empty line of it."""
+"""A tab in the head of a block scalar, or in one of its empty lines."""
 
 
 def reads_alike(text: str) -> bool:
-    """Whether a text of one document, with plain line feeds, reads alike. Never raises for bad input."""
+    """Whether all readers agree on a text of one document with plain line feeds. Never raises for bad input."""
     if _ODD_TEXT.search(text):
         return False
     try:
@@ -57,7 +57,7 @@ def reads_alike(text: str) -> bool:
 
 
 def _scalars(root: Any) -> Iterator[Any]:
-    """All scalars of a document; None in place of anything that does not read alike."""
+    """Yields all scalars of a document; None in place of a scalar that readers may disagree on."""
     seen: set[int] = set()
     waiting: list[tuple[Any, bool]] = [(root, False)]
     while waiting:
@@ -91,12 +91,12 @@ def _is_mostly_aliases(root: Any) -> bool:
 
 
 def _is_alike(plain: str, reads: Callable[[str], bool], *, in_flow: bool) -> bool:
-    """Whether a plain value is the same to all readers, or a plain key is the same text; a merge key is none."""
+    """Whether all readers agree on a plain value, or read a plain key as the same text; false for a merge key."""
     return reads(plain) and not (in_flow and _INDICATOR_IN_WORD.search(plain))
 
 
 def _has_odd_tab(quoted: list[Any], text: str) -> bool:
-    """Whether a tab stands where some parsers take none: anywhere but in quotes, in comments and in block scalars."""
+    """Whether the text has a tab that some parsers refuse: anywhere but in quotes, comments and block scalars."""
     rest = []
     place = 0
     for scalar in sorted(quoted, key=lambda scalar: scalar.start_mark.index):
@@ -109,5 +109,5 @@ def _has_odd_tab(quoted: list[Any], text: str) -> bool:
 
 
 def _source(scalar: Any, text: str) -> str:
-    """A scalar as it is written, with its quotes or its head."""
+    """Returns a scalar as written, with its quotes or its head."""
     return text[scalar.start_mark.index : scalar.end_mark.index]

@@ -1,5 +1,5 @@
-"""Nodes of a YAML document in, plain data out, or the first problem on the way. A plain scalar is what YAML 1.2's core
-schema takes it for; but 0400 is octal, as kubectl reads it.
+"""Converts the nodes of a YAML document to plain data, or raises the first problem. Plain scalars follow YAML 1.2's
+core schema, except that 0400 is octal, as kubectl reads it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from kubectl_tas.load.source import FILE_NOT_TEXT
 from kubectl_tas.yaml import LargeNumber
 
 MAX_VALUES = MAX_NODES
-"""How many values a document may have once its aliases are written out."""
+"""The most values in a document after aliases are expanded."""
 MERGE_KEY = "<<"
 CORE_TAG = "tag:yaml.org,2002:"
-"""What ``!!`` stands for."""
+"""The prefix that ``!!`` abbreviates."""
 
 YAML_DUPLICATE_KEY = Rule(
     "yaml-duplicate-key",
@@ -59,22 +59,22 @@ class FoundError(Exception):
 
 
 class Reader:
-    """Turns nodes into data, counting what aliases multiply.
+    """Converts nodes to data, and counts nodes that aliases repeat.
 
-    ``has_tags``: some nodes carry one. ``bare_tags``: a node that begins at one of these places carries a ``!``.
+    ``has_tags``: some nodes have a tag. ``bare_tags``: places at which a node begins with a ``!`` alone.
     """
 
     def __init__(self, *, has_tags: bool, bare_tags: frozenset[int] = frozenset()) -> None:
         self._has_tags = has_tags or bool(bare_tags)
         self._bare_tags = bare_tags
         self._size = 0
-        """Nodes that were read."""
+        """The number of nodes read so far."""
         self._done: dict[int, tuple[Any, int] | None] = {}
-        """The data of lists and mappings, and the number of their nodes; None while they are read."""
+        """The data and node count of each list and mapping; None while the node is being read."""
         self.has_null = False
 
     def read(self, node: Any) -> Any:
-        """The data of ``node``, whose nodes are counted, aliases written out. Raises FoundError where it has none."""
+        """Returns the data of ``node``, and counts nodes with aliases expanded. Raises FoundError for invalid data."""
         if self._has_tags:
             self._refuse_tag(node)
         if type(node) is ScalarNode:
@@ -140,7 +140,7 @@ class Reader:
 
 
 def _quoted(node: Any) -> str:
-    """The text of a scalar in quotes, which may hold any character by an escape."""
+    """Returns the text of a quoted scalar, in which an escape can make any character."""
     value: str = node.value
     if "\0" in value:
         hint = "Remove it; no variable, argument or name can hold it."
@@ -154,7 +154,7 @@ def _too_many(node: Any) -> FoundError:
 
 
 def _no_name(node: Any, key: Any) -> FoundError:
-    """Why ``key`` of the mapping ``node`` is none; most often it is a placeholder without quotes."""
+    """Returns the error for a ``key`` of the mapping ``node`` that is not a name, such as an unquoted placeholder."""
     if type(key) is MappingNode and node.flow_style and key.flow_style:
         message = "'{{' begins a mapping within a mapping; a placeholder needs quotes"
         return FoundError(YAML_KEY, message, node, "Put the whole value in quotes, or fill the placeholder in.")
@@ -170,11 +170,11 @@ def _merge_sources(value: Any, node: Any) -> list[dict[str, Any]]:
 
 
 MAX_DIGITS = 18
-"""A whole number with more digits may be beyond 64 bits, so it stays text."""
+"""The most digits of a whole number. A longer one may exceed 64 bits, so it stays text."""
 _INT = late_pattern(rf"[-+]?[0-9]{{1,{MAX_DIGITS}}}")
 _OCTAL = late_pattern(r"0o[0-7]{1,20}")
 _OLD_OCTAL = late_pattern(rf"[-+]?0[0-7]{{1,{MAX_DIGITS}}}")
-"""As modes of files are written, such as 0400. Go reads them so (sigs.k8s.io/yaml: ``resolve`` of goyaml.v2)."""
+"""The notation of file modes, such as 0400. Go reads these as octal (sigs.k8s.io/yaml: ``resolve`` of goyaml.v2)."""
 _HEX = late_pattern(r"0x[0-9a-fA-F]{1,16}")
 _FLOAT = late_pattern(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,3})?")
 _WORDS: dict[str, bool | None] = {
@@ -186,20 +186,21 @@ _NUMBER_START = frozenset("-+.0123456789")
 _APART = frozenset(
     {"=", "<<", *(form for word in ("y", "n", "yes", "no", "on", "off") for form in (word, word.title(), word.upper()))}
 )
-"""Words that YAML 1.1 takes for something else than text."""
+"""Words that YAML 1.1 does not read as text."""
 _CERTAIN_NUMBER = late_pattern(rf"-?(0|[1-9][0-9]{{0,{MAX_DIGITS - 1}}})(\.[0-9]{{1,15}})?")
-"""Numbers that no reader takes for others: no sign in front, no leading zero, no exponent."""
+"""Numbers that all readers read alike: no sign in front, no leading zero, no exponent."""
 _NUMBER_LIKE = late_pattern(
     r"[-+]?(0[xob][-+]?[0-9a-f]*|[0-9]*(:[0-9]*)*(\.[0-9]*)?(e[-+]?[0-9]*)?|\.(inf|nan))"
     r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([t \t].*)?",
     re.IGNORECASE | re.DOTALL,
 )
-"""Whatever some reader takes for a number (of base 2, 8, 10, 16 or 60), a date or a time, once underscores are left
-out, as kubectl does wherever they stand."""
+"""Texts that some reader takes for a number (of base 2, 8, 10, 16 or 60), a date or a time, once underscores are
+removed. kubectl ignores underscores anywhere.
+"""
 
 
 def read_scalar(text: str) -> str | int | float | bool | None:
-    """A plain scalar as kubectl reads it; what is beyond all numbers is text."""
+    """Returns a plain scalar as kubectl reads it; a number too large for a float is text."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in _NUMBER_START:
@@ -216,7 +217,7 @@ def read_scalar(text: str) -> str | int | float | bool | None:
 
 
 def reads_alike(text: str) -> bool:
-    """Whether readers of YAML 1.1, of YAML 1.2 and kubectl take a plain scalar for the same; no where in doubt."""
+    """Whether YAML 1.1, YAML 1.2 and kubectl read a plain scalar alike; false if in doubt."""
     if text in _APART:
         return False
     if not text or text[0] not in _NUMBER_START or _CERTAIN_NUMBER.fullmatch(text):
@@ -225,5 +226,5 @@ def reads_alike(text: str) -> bool:
 
 
 def is_certain_text(text: str) -> bool:
-    """Whether all of them take it for text, as keys must be."""
+    """Whether YAML 1.1, YAML 1.2 and kubectl all read the scalar as text, as keys must be."""
     return text not in _WORDS and not _CERTAIN_NUMBER.fullmatch(text) and reads_alike(text)

@@ -1,7 +1,7 @@
-"""Where files come from: one revision of a git repository, checked out to a private folder and read like any other.
+"""Checks one revision of a git repository out to a private folder, and reads it like any other folder.
 
-Only what a reader can ask for is written: manifests, links, and what links lead to. A manifest whose content is at hand
-already is neither asked of git nor written. Neither the work tree nor the index is touched.
+Writes only files that a reader may request: manifests, links, and the targets of links. A manifest whose content is
+already known is neither requested from git nor written. The work tree and the index stay untouched.
 """
 
 from __future__ import annotations
@@ -21,22 +21,21 @@ from kubectl_tas.load.git import EXECUTABLE, LINK, SUBMODULE, TREE, Entry, Git, 
 from kubectl_tas.load.source import CONFIG_FILE, MAX_BYTES, SUFFIXES, FolderSource, RawFile
 
 _MAX_LINKS = 40
-"""Links that are followed one after another before a chain counts as a loop, as in Linux."""
+"""The most links that are followed in a row before a chain counts as a loop, as in Linux."""
 _MAX_DEPTH = 3 * MAX_DEPTH
-"""Folders from the top of a commit: to the root, to a folder of the settings, and below it."""
+"""The most nested folders in a commit: down to the root, to a folder of the settings, and below that folder."""
 _MAX_TARGET = 4096
-"""Bytes of what a link points at: longer ones no disk takes."""
+"""The most bytes in the target of a link; no disk stores longer ones."""
 _MAX_TOTAL = 1024 * 1024 * 1024
-"""Bytes of a revision that are written."""
+"""The most bytes of a revision that are written."""
 
 
 @contextmanager
 def checked_out(root: Path, revision: str, at_hand: Iterable[bytes] = ()) -> Iterator[Revision]:
-    """The files below ``root`` as they were at ``revision``, until the block ends. ``at_hand`` are contents that files
-    may have had then already.
+    """Yields the files below ``root`` as they were at ``revision``, until the block ends.
 
-    Raises TasError where git is missing, ``root`` is in no git repository, or leads there by a link of that repository
-    itself, and where ``revision`` is unknown.
+    ``at_hand`` are contents that files may have had at that revision. Raises TasError if git is missing, ``revision``
+    is unknown, ``root`` is in no git repository, or a link of that repository leads to ``root``.
     """
     try:
         folder = Path(tempfile.mkdtemp(prefix="kubectl-tas-"))
@@ -50,8 +49,8 @@ def checked_out(root: Path, revision: str, at_hand: Iterable[bytes] = ()) -> Ite
 
 
 def _refuse_links(root: Path) -> None:
-    """Raises TasError where a link within the checkout leads to ``root``: a commit that makes one could choose what it
-    is compared with, most simply nothing at all.
+    """Raises TasError if a link within the checkout leads to ``root``. A commit that adds such a link could choose the
+    base of its own comparison, for example an empty one.
     """
     tops = [str(tree.top) for tree in work_trees(root.resolve())]
     for path in (root, *root.parents):
@@ -86,11 +85,11 @@ def _below(folder: Path, name: str) -> Path:
 
 
 def _must_belong(inner: Git, outer: Git, revision: str) -> None:
-    """Raises TasError where ``revision`` of a repository may not be what stood there at ``revision`` of the one around.
+    """Raises TasError if ``revision`` of a repository may differ from its state at ``revision`` of the outer one.
 
-    A pull request may replace a folder by a submodule, or a submodule by another one, whose repository then says what
-    ``revision`` means. It need not be the very commit that was a submodule then: a later one of that repository will
-    do, as long as nobody has changed where submodules come from.
+    A pull request may replace a folder by a submodule, or a submodule by another one. The new repository then decides
+    the meaning of ``revision``. A later commit than the one of the submodule is also accepted, if the sources of
+    submodules have not changed.
     """
     commit = outer.find(revision)
     if commit is None:  # such as the full name of a commit of the inner one
@@ -122,13 +121,13 @@ def _must_belong(inner: Git, outer: Git, revision: str) -> None:
 
 
 class Revision:
-    """A commit, written to ``folder`` as far as it is asked for. ``prefix`` is the root, from the top of the commit."""
+    """A commit, written to ``folder`` on demand. ``prefix`` is the path of the root from the top of the commit."""
 
     def __init__(self, git: Git, commit: str, prefix: str, folder: Path, at_hand: Iterable[bytes]) -> None:
         self.commit = commit
-        """Its full name."""
+        """The full name of the commit."""
         self.submodules: list[str] = []
-        """Those, relative to the root, in which files would be read: git does not have them here."""
+        """Submodules, relative to the root, in which files would be read. Git does not have their files here."""
         self._git = git
         self._folder = folder
         # Where the root was no folder, a link on the way may have led to one.
@@ -143,7 +142,7 @@ class Revision:
         self._at_hand = {} if self._targets else {name_of(content, like=commit): content for content in at_hand}
 
     def config(self) -> RawFile | None:
-        """``tas.yaml``, where there is one."""
+        """Returns ``tas.yaml``, or None if absent."""
         self._check_out([CONFIG_FILE], below=False)
         return self._reader.config()
 
@@ -153,27 +152,27 @@ class Revision:
         return self._reader.has_folder(folder)
 
     def files(self, folders: Sequence[str], *, exclude: str) -> tuple[RawFile, ...]:
-        """All manifests below ``folders``, sorted by path; nothing below ``exclude`` or in hidden folders."""
+        """Returns all manifests below ``folders``, sorted by path; none below ``exclude`` or in hidden folders."""
         known = self._check_out(folders, below=True, exclude=exclude)
         found = {raw.path: raw for raw in known if raw.path != CONFIG_FILE}
         found |= {raw.path: raw for raw in self._reader.files(folders, exclude=exclude)}
         return tuple(found[path] for path in sorted(found))
 
     def moved(self) -> tuple[str, ...]:
-        """The folders of this commit, from its top, that have a ``tas.yaml`` and are repositories no more."""
+        """Returns the folders of this commit, from its top, that had a ``tas.yaml`` and have none in the work tree."""
         found = [PurePosixPath(path) for path in self._git.entries(self.commit)]
         folders = sorted(path.parent.as_posix() for path in found if path.name == CONFIG_FILE)
         top = self._git.tree.top
         return tuple(folder for folder in folders if not os.path.lexists(top / folder / CONFIG_FILE))
 
     def local_file(self, path: str) -> RawFile:
-        """A file of any kind, or why there is none."""
+        """Returns a file of any kind, or the reason why it is not available."""
         self._check_out([path], below=False)
         return self._reader.local_file(path)
 
     def contents(self, patterns: Sequence[str]) -> dict[str, bytes]:
-        """The content of each file that has the form of a pattern, by its path from the root, which may begin with
-        ``..``; of a link, what it points at. Too large a file is empty.
+        """Returns the content of each file that matches a pattern, by path from the root; paths may begin with ``..``.
+        The content of a link is its target; the content of a file that is too large is empty.
         """
         found: dict[str, Entry] = {}
         for pattern in patterns:
@@ -190,8 +189,8 @@ class Revision:
         }
 
     def _check_out(self, paths: Collection[str], *, below: bool, exclude: str | None = None) -> list[RawFile]:
-        """Writes what these paths lead to; with ``below``, what lies in folders and what links there lead to. Of files
-        in folders, those are returned whose content is at hand: only their folders are made.
+        """Writes the files at these paths; with ``below``, also the files in folders and the targets of links there.
+        Returns the files in folders whose content is already known; only the folders of these files are made.
         """
         known: list[RawFile] = []
         start = None if exclude is None else posixpath.join(self._prefix, exclude)
@@ -223,7 +222,7 @@ class Revision:
         return known
 
     def _manifests(self, folder: str, without: str | None) -> Iterator[str]:
-        """What a reader may look at below a folder: manifests, submodules and links."""
+        """Yields the manifests, submodules and links below a folder, which a reader may look at."""
         head = f"{folder}/" if folder else ""
         for path, entry in self._entries.items():
             if path.startswith(head) and (path.endswith(SUFFIXES) or entry.mode in (LINK, SUBMODULE)):
@@ -232,9 +231,9 @@ class Revision:
                     yield path
 
     def _follow(self, path: str) -> str | None:
-        """Where a path leads, links followed as the system does it. Makes the links and folders on the way.
+        """Returns the real path behind ``path``, with links followed as the system does; None if this commit lacks it.
 
-        None where that is nothing in this commit.
+        Makes the links and folders on the way.
         """
         rest, done = deque(path.split("/")), list[str]()
         links = 0
@@ -263,7 +262,7 @@ class Revision:
         return "/".join(done)
 
     def _real(self, root: str) -> str:
-        """The folder that the root was, which need not have been there. Raises TasError for a link to anything else."""
+        """Returns the real path of the root, which may be absent. Raises TasError for a link to no folder."""
         end = self._follow(root)
         if not self._made & self._targets.keys():
             return root
@@ -275,7 +274,7 @@ class Revision:
         return end
 
     def _write(self, files: dict[str, Entry]) -> None:
-        """Writes files. One that is too large for the reader has its size and no content."""
+        """Writes files. A file that is too large for the reader gets its size but no content."""
         paths: dict[str, list[str]] = defaultdict(list)
         for path, entry in files.items():
             if entry.mode == SUBMODULE:
@@ -319,7 +318,7 @@ class Revision:
 
     @contextmanager
     def _making(self, path: str) -> Iterator[Path]:
-        """Everything is made once and is new, so that nothing is ever written through something else."""
+        """Creates each path once and as new, so that nothing is written through an existing link."""
         try:
             yield self._folder / path
         except FileExistsError as error:
@@ -331,7 +330,7 @@ class Revision:
         self._made.add(path)
 
     def _read_links(self) -> dict[str, str]:
-        """What each link points at."""
+        """Returns the target of each link."""
         links = {path: entry.name for path, entry in self._entries.items() if entry.mode == LINK}
         sizes = self._git.sizes(set(links.values()))
         for path, name in links.items():
@@ -342,7 +341,7 @@ class Revision:
 
 
 def _folders(entries: Collection[str]) -> set[str]:
-    """All folders in which these paths lie. Raises TasError for a path that is none."""
+    """Returns all folders that contain these paths. Raises TasError for an invalid path."""
     folders = {""}
     for path in entries:
         rest, _, name = path.rpartition("/")

@@ -1,4 +1,4 @@
-"""Who may decide for others: the folders in which documents count that say how much everybody may use, and where."""
+"""Finds documents that decide for others, such as on quotas, and lie outside the folders that may hold them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def outside(repository: Repository, folders: Collection[str]) -> Iterator[Outside]:
-    """The documents that decide for others and lie in none of these folders."""
+    """Yields the documents that decide for others and lie in none of these folders."""
     if not repository.has_folders or "." in folders:
         return
     files, below = {CONFIG_FILE, *folders}, tuple(f"{folder}/" for folder in folders)
@@ -48,17 +48,17 @@ def outside(repository: Repository, folders: Collection[str]) -> Iterator[Outsid
 
 
 def is_within(path: str, folders: Collection[str]) -> bool:
-    """Whether a path lies below one of these folders, or is one."""
+    """Whether a path is one of these folders, or lies below one."""
     return any(folder in (".", path) or path.startswith(f"{folder}/") for folder in folders)
 
 
 def holds_nothing(folder: str, sources: Sequence[str]) -> bool:
-    """Whether no file below a folder is read."""
+    """Whether the tool reads no file below a folder."""
     return not is_within(folder, sources) and not any(is_within(source, (folder,)) for source in sources)
 
 
 def misplaced(found: Outside, folders: Sequence[str], revision: str = "") -> Diagnostic:
-    """What is wrong with a document outside of the ``folders`` that count, or that counted at ``revision``."""
+    """Returns the finding for a document outside the allowed ``folders``, or the folders allowed at ``revision``."""
     declared, folder = found
     path, known = declared.origin.path, name_of(declared)
     name = f' "{known}"' if known else ""
@@ -75,12 +75,12 @@ def misplaced(found: Outside, folders: Sequence[str], revision: str = "") -> Dia
 
 
 def name_of(declared: Deciding) -> str:
-    """The name of such a document; the configuration of Grove's operator has none."""
+    """Returns the name of such a document; '' for the configuration of Grove's operator, which has no name."""
     spec: Any = declared.spec
     return "" if spec.kind == "OperatorConfiguration" else str(spec.metadata.name)
 
 
 def _either(folders: Sequence[str]) -> str:
-    """The folders in a message; tas.yaml where there are none."""
+    """Returns the folders as text for a message; tas.yaml if the list is empty."""
     *others, last = folders or (CONFIG_FILE,)
     return f"{shortened(others)} or {last}" if others else last

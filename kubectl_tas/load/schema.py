@@ -1,7 +1,7 @@
-"""A document's data in, its frozen model out, or every way in which it breaks its JSON Schema.
+"""Converts a document's data to its frozen model, or finds every violation of its JSON Schema.
 
-The models accept valid data at once; only what they refuse, or what has empty values, is put to jsonschema,
-whose findings become messages for people. A List of Kubernetes is taken apart before.
+The models accept valid data immediately. jsonschema checks only data that a model refuses or that contain empty values.
+Its findings become readable messages. A List of Kubernetes is split into its items first.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ INVALID_VALUE = Rule(
 )
 
 MAX_LISTED = 20
-"""Fields that a message lists; kinds of Kubernetes have more."""
+"""The most fields that a message lists; some Kubernetes kinds have more."""
 YAML_1_1 = ("yes", "no", "on", "off")
-"""What earlier YAML took for true and false."""
+"""Words that YAML 1.1 reads as true or false."""
 CALLED_OTHERWISE = {"clusterTopologyName": "topologyName"}
-"""Fields by names that documents about them use, and no release: Grove's v1alpha1 has topologyName alone."""
+"""Field names that appear only in documentation, with the real name: Grove's v1alpha1 has topologyName alone."""
 _NO_KIND = "An OSMO workflow is recognized by its root key workflow, and has neither apiVersion nor kind; remove it."
 MEANT = {
     ("workflow", "apiVersion"): _NO_KIND,
@@ -73,7 +73,7 @@ MEANT = {
     },
     ("topology_keys", "subpools"): "A subpool is a document of its own: kind Subpool, with spec.parent.",
 }
-"""What to do about a field that people expect beside another."""
+"""Hints for a field that users expect next to another field."""
 _TYPES = {
     "integer": "a whole number",
     "number": "a number",
@@ -93,11 +93,11 @@ _OF_MODELS = {
     "dict_type": "object",
     "model_type": "object",
 }
-"""What pydantic says of a type, which is all that is known of a kind without a schema."""
+"""The JSON Schema type for each of pydantic's type errors; used for kinds without a schema."""
 
 
 def validate(kind: Kind, document: Document) -> tuple[BaseModel | None, list[Diagnostic]]:
-    """The model of a document, or None and at least one diagnostic."""
+    """Returns the model of a document, or None and at least one diagnostic."""
     data = kind.normalize(document.data) if kind.normalize else document.data
     refused: list[Any] = []
     model: BaseModel | None = None
@@ -119,8 +119,8 @@ def validate(kind: Kind, document: Document) -> tuple[BaseModel | None, list[Dia
 
 @cache
 def validator(name: str) -> Any:
-    """jsonschema's validator of a kind, as strict as its model: 4.0 is no integer, and a pattern's ``$`` is the
-    end of the text, as editors have it.
+    """Returns jsonschema's validator of a kind, as strict as the model. The number 4.0 is not an integer, and ``$`` in
+    a pattern is the end of the text, as in editors.
     """
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
@@ -129,7 +129,7 @@ def validator(name: str) -> Any:
     schema = json.loads(read_resource(f"schemas/{name}.json"))
 
     def of_part(validator: Any, reference: str, value: Any, _schema: Any) -> Iterator[Any]:
-        """What jsonschema does for any reference, which it follows anew at each value; all lead to ``$defs``."""
+        """Replaces jsonschema's ``$ref``, which resolves each reference again at each value; all lead to ``$defs``."""
         yield from validator.descend(value, schema["$defs"][reference.rpartition("/")[2]])
 
     keywords = {"pattern": _pattern, "$ref": of_part}
@@ -145,12 +145,12 @@ def _pattern(_validator: Any, pattern: str, value: Any, _schema: Any) -> Iterato
 
 @cache
 def _to_the_end(pattern: str) -> re.Pattern[str]:
-    """A pattern of a schema whose ``$`` is the end of the text, not also the place before a last line break."""
+    """Compiles a schema's pattern so that ``$`` means the end of the text, and not also before a last line break."""
     return re.compile(re.sub(r"\$$", r"\\Z", pattern))
 
 
 def _explain(error: Any, document: Document) -> Iterator[Diagnostic]:
-    """One of jsonschema's errors, in words, at the key's own line."""
+    """Yields a readable finding for one of jsonschema's errors, at the line of the key."""
     path: KeyPath = tuple(error.absolute_path)
     value, expected, schema = error.instance, error.validator_value, error.schema
     if "propertyNames" in error.relative_schema_path:
@@ -179,7 +179,7 @@ def _explain(error: Any, document: Document) -> Iterator[Diagnostic]:
 
 
 def _explain_union(error: Any, document: Document) -> Iterator[Diagnostic]:
-    """The errors of the one branch whose type fits, or all the types that would."""
+    """Yields the errors of the one branch whose type fits, or one finding with all accepted types."""
     types = [branch.get("type") for branch in error.validator_value]
     fitting = [inner for inner in error.context if inner.validator != "type"]
     if fitting and fitting[0].validator == "enum" and "boolean" in types:
@@ -196,7 +196,7 @@ def _explain_union(error: Any, document: Document) -> Iterator[Diagnostic]:
 def _no_choice(
     document: Document, path: KeyPath, value: Any, choices: Sequence[Any], schema: Mapping[str, Any]
 ) -> Diagnostic:
-    """A value that is none of the ``choices``; without a near one, the help is what the field means."""
+    """Returns the finding for a value outside ``choices``; without a similar choice, the hint describes the field."""
     hint = _closest(value, choices)
     if "true" in choices and isinstance(value, str) and value.lower() in YAML_1_1:
         hint = _as_text(value)
@@ -207,8 +207,8 @@ def _no_choice(
 def unknown_field(
     document: Origin, path: KeyPath, key: str, known: Sequence[str], *, otherwise: str = ""
 ) -> Diagnostic:
-    """A key that is none of the ``known`` fields of the mapping at ``path``; ``otherwise`` is the hint where none of
-    them is near.
+    """Returns the finding for a key that is not among the ``known`` fields of the mapping at ``path``. ``otherwise`` is
+    the hint if no known field is similar.
     """
     other = CALLED_OTHERWISE.get(key)
     meant = next((MEANT[beside, key] for beside in known if (beside, key) in MEANT), "")
@@ -224,8 +224,8 @@ def unknown_field(
 def missing_field(
     document: Origin, path: KeyPath, key: str, schema: Mapping[str, Any], known: Collection[str] = ()
 ) -> Diagnostic:
-    """A field that is not there; the ``schema`` of its mapping says what it would mean. Where a key of the mapping that
-    is none of the ``known`` ones is a slip of it, that is what is wrong.
+    """Returns the finding for a missing field, described by the ``schema`` of its mapping. If an unknown key of the
+    mapping looks like a misspelling of the field, the finding is about that key.
     """
     there = document.value(path)
     for other in there if isinstance(there, dict) else ():
@@ -241,7 +241,7 @@ def missing_field(
 def wrong_type(
     document: Origin, path: KeyPath, value: Any, types: Sequence[str], schema: Mapping[str, Any]
 ) -> Diagnostic:
-    """A value that is of none of the ``types``, which are JSON Schema's."""
+    """Returns the finding for a value that has none of the JSON Schema ``types``."""
     place = document.locate(path, key=value is None)
     types = [name for name in types if not (name == "integer" and "number" in types)]
     wanted = "must be " + " or ".join(_TYPES[name] for name in types)
@@ -265,7 +265,7 @@ def wrong_type(
 
 
 def _type_hint(path: KeyPath, value: Any, types: Sequence[str], schema: Mapping[str, Any]) -> str:
-    """How to mend a value of a wrong type that lacks more than quotes."""
+    """Returns a hint for a value of a wrong type, if quotes alone would not help."""
     if "boolean" in types and isinstance(value, str) and value.lower() in YAML_1_1:
         return _as_text(value)
     if "patternErrorHint" in schema and not isinstance(value, (dict, list)):
@@ -288,7 +288,7 @@ def _type_hint(path: KeyPath, value: Any, types: Sequence[str], schema: Mapping[
 
 
 def _number_hint(field: str, text: str, *, whole: bool) -> str:
-    """The number that is meant by a text that begins with one: with the unit that the field has by its name."""
+    """Returns a hint for a text that begins with a number: the number in the unit that the field's name implies."""
     time = durations.in_unit_of(field, text)
     if time is not None:
         return f"The unit is that of the field: write {time}, without quotes."
@@ -310,20 +310,20 @@ def _as_text(value: str) -> str:
 def invalid_value(
     document: Origin, path: KeyPath, rule: str, value: Any, hint: str = "", *, name: KeyPath | None = None
 ) -> Diagnostic:
-    """A finding about the value at ``path``; ``name`` is what the message speaks of where that is another."""
+    """Returns a finding about the value at ``path``; the message uses ``name`` instead of ``path``, if given."""
     shown = "" if isinstance(value, (dict, list)) or value == "" else f", not {_shown(value, None)}"
     message = f"{written(path if name is None else name) or 'the document'} {rule}{shown}"
     return Diagnostic(INVALID_VALUE, message, document.locate(path), hint=LEFT_OUT_HINT if value == LEFT_OUT else hint)
 
 
 def wrong_key(document: Origin, path: KeyPath, key: str, rule: str, hint: str = "") -> Diagnostic:
-    """A finding about a key of the mapping at ``path``."""
+    """Returns a finding about a key of the mapping at ``path``."""
     message = f"a key in {written(path)} {rule}, not {_shown(key, None)}"
     return Diagnostic(INVALID_VALUE, message, document.locate((*path, key), key=True), hint=hint)
 
 
 def _bound(keyword: str, expected: Any, schema: dict[str, Any]) -> str:
-    """What a JSON Schema keyword demands, in words."""
+    """Returns the demand of a JSON Schema keyword in words."""
     match keyword:
         case "pattern":
             return str(schema.get("patternErrorMessage", f"must match {expected}"))
@@ -340,7 +340,7 @@ def _bound(keyword: str, expected: Any, schema: dict[str, Any]) -> str:
 
 
 def _within(keyword: str, expected: Any, schema: dict[str, Any]) -> str:
-    """How to mend a value that breaks a JSON Schema keyword, where more can be said than what it demands."""
+    """Returns a hint for a value that violates a JSON Schema keyword; '' if the message already says enough."""
     match keyword:
         case "pattern":
             return str(schema.get("patternErrorHint", ""))
@@ -355,13 +355,13 @@ def _within(keyword: str, expected: Any, schema: dict[str, Any]) -> str:
 
 
 def _lacks_refused(item: Any, errors: Sequence[Any]) -> bool:
-    """Whether a list is too short because its items are refused."""
+    """Whether a list is too short only because its items are refused."""
     path = item["loc"]
     return item["type"] == "too_short" and any(other["loc"][: len(path)] == path != other["loc"] for other in errors)
 
 
 def _from_model(item: Any, document: Document) -> Diagnostic:
-    """What a model refuses although its schema does not."""
+    """Returns the finding for data that the model refuses and the schema accepts."""
     path = tuple(step for step in item["loc"] if isinstance(step, (str, int)))
     message = item["msg"].removeprefix("Value error, ")
     if path[-1:] == ("[key]",):
@@ -390,7 +390,7 @@ def _shown(value: Any, written: str | None) -> str:
 
 
 def written(path: KeyPath) -> str:
-    """A key path as people write it: spec.topology_keys[0].label."""
+    """Returns a key path in common notation: spec.topology_keys[0].label."""
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
@@ -401,9 +401,7 @@ _LIST_FIELDS = ("apiVersion", "kind", "metadata", "items")
 
 
 def items_of(document: Document) -> Iterator[Document | Diagnostic]:
-    """The document itself, or all that are within it where it is a List, and in Lists within that; with what is wrong
-    with the Lists themselves.
-    """
+    """Yields the document, or all items of a List and of nested Lists, and findings about the Lists themselves."""
     data = document.data
     if not (isinstance(data, dict) and (data.get("kind"), data.get("apiVersion")) == ("List", "v1")):
         yield document

@@ -1,4 +1,4 @@
-"""Where files come from: a folder on disk. Paths in, bytes out; nothing outside the folder is read."""
+"""Reads the bytes of files in a folder on disk; reads nothing outside the folder."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CONFIG_FILE = "tas.yaml"
 """The file that marks the root of a repository."""
 SUFFIXES = (".yaml", ".yml", ".json")
 MAX_BYTES = 4 * 1024 * 1024
-"""The largest file that is read."""
+"""The size of the largest file that is read, in bytes."""
 
 FILE_TOO_LARGE = Rule(
     "file-too-large",
@@ -53,37 +53,35 @@ FILE_OUTSIDE_REPOSITORY = Rule(
 
 @dataclass(frozen=True, slots=True)
 class RawFile:
-    """A file as it was found: its bytes, or why there are none."""
+    """A file as found: its bytes, or the problem that prevents reading it."""
 
     path: str
-    """Relative to the root, with forward slashes."""
+    """The path relative to the root, with forward slashes."""
     content: bytes
     problem: Diagnostic | None = None
     is_executable: bool = False
     link: str | None = None
-    """Where the file really lies, relative to the root, if a link leads to it."""
+    """The real path relative to the root, if a link leads to the file."""
 
 
 class Source(Protocol):
     """A tree of files: a folder, or one revision of a git repository."""
 
     def config(self) -> RawFile | None:
-        """``tas.yaml``, where there is one."""
+        """Returns ``tas.yaml``, or None if absent."""
 
     def has_folder(self, folder: str) -> bool:
         """Whether ``folder``, relative to the root, exists."""
 
     def files(self, folders: Sequence[str], *, exclude: str) -> tuple[RawFile, ...]:
-        """All manifests below ``folders``, sorted by path; nothing below ``exclude``."""
+        """Returns all manifests below ``folders``, sorted by path; none below ``exclude``."""
 
     def local_file(self, path: str) -> RawFile:
-        """A file of any kind at ``path``, which is relative to the root and has no '..'; or why there is none."""
+        """Returns a file of any kind, or its problem; ``path`` is relative to the root and has no '..'."""
 
 
 class OverlaySource:
-    """Another source with some of its files replaced, added or (None) removed, and without the folders that are
-    ``gone`` with them: a repository as it would be.
-    """
+    """Another source as planned: with files replaced, added or (None) removed, and without the folders ``gone``."""
 
     def __init__(self, base: Source, files: Mapping[str, bytes | None], gone: Collection[str] = ()) -> None:
         self._base = base
@@ -91,7 +89,7 @@ class OverlaySource:
         self._gone = gone
 
     def config(self) -> RawFile | None:
-        """``tas.yaml``, where there is one."""
+        """Returns ``tas.yaml``, or None if absent."""
         if CONFIG_FILE in self._files:
             content = self._files[CONFIG_FILE]
             return None if content is None else RawFile(CONFIG_FILE, content)
@@ -104,7 +102,7 @@ class OverlaySource:
         return self._base.has_folder(folder) or any(path.startswith(f"{folder}/") for path in self._files)
 
     def files(self, folders: Sequence[str], *, exclude: str) -> tuple[RawFile, ...]:
-        """All manifests below ``folders``, sorted by path."""
+        """Returns all manifests below ``folders``, sorted by path."""
         found = {raw.path: raw for raw in self._base.files(folders, exclude=exclude)}
         for path, content in self._files.items():
             if content is None:
@@ -114,7 +112,7 @@ class OverlaySource:
         return tuple(found[path] for path in sorted(found))
 
     def local_file(self, path: str) -> RawFile:
-        """A file of any kind, or why there is none."""
+        """Returns a file of any kind, or the reason why it is not available."""
         if path not in self._files:
             return self._base.local_file(path)
         content = self._files[path]
@@ -122,45 +120,45 @@ class OverlaySource:
 
 
 class MemorySource:
-    """Files that are not on a disk, by their paths; whatever these are, they are in the folders that are read."""
+    """Files that are not on disk, by path; every path counts as lying in a folder that the tool reads."""
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self._files = files
 
     def config(self) -> RawFile | None:
-        """``tas.yaml``, where there is one."""
+        """Returns ``tas.yaml``, or None if absent."""
         return RawFile(CONFIG_FILE, self._files[CONFIG_FILE]) if CONFIG_FILE in self._files else None
 
     def has_folder(self, folder: str) -> bool:
-        """Whether ``folder`` exists: all but the one of values of templates."""
+        """Whether ``folder`` exists: true for all but the folder with values of templates."""
         return folder != VALUES_FOLDER
 
     def files(self, folders: Sequence[str], *, exclude: str) -> tuple[RawFile, ...]:
-        """All files but the Config, sorted by path."""
+        """Returns all files but the Config, sorted by path."""
         return tuple(RawFile(path, self._files[path]) for path in sorted(self._files) if path != CONFIG_FILE)
 
     def local_file(self, path: str) -> RawFile:
-        """A file of any kind, or why there is none."""
+        """Returns a file of any kind, or the reason why it is not available."""
         return RawFile(path, self._files[path]) if path in self._files else _missing(path)
 
 
 class FolderSource:
-    """The files below ``root``. Raises TasError where a folder or file cannot be read."""
+    """The files below ``root``. Raises TasError if a folder or file cannot be read."""
 
     def __init__(self, root: Path, *, asks_git: bool = True) -> None:
-        """``asks_git``: a ``local_file`` is one that git has, or without git is not hidden."""
+        """With ``asks_git``, a ``local_file`` must be tracked by git, or without git must not be hidden."""
         self.root = root
         self._asks_git = asks_git
         self._tracked: Tracked | None = None
         self._real_root = os.path.realpath(root)
         self._seen: set[str] = set()
-        """Folders that were there when they were asked for."""
+        """Folders that existed when a caller asked."""
         self._real_output: str | None = None
         self._linked: dict[str, str] = {}
-        """Where folders really lie that a link leads to, by the path by which they are read."""
+        """The real path of each folder behind a link, by the path under which the folder is read."""
 
     def config(self) -> RawFile | None:
-        """``tas.yaml``, where there is one."""
+        """Returns ``tas.yaml``, or None if absent."""
         path = self.root / CONFIG_FILE
         if not path.exists() and not path.is_symlink():
             return None
@@ -174,10 +172,10 @@ class FolderSource:
         return False
 
     def files(self, folders: Sequence[str], *, exclude: str) -> tuple[RawFile, ...]:
-        """All manifests below ``folders``, sorted by path; nothing below ``exclude`` or in hidden folders.
+        """Returns all manifests below ``folders``, sorted by path; none below ``exclude`` or in hidden folders.
 
-        Raises TasError where ``exclude``, the output folder, is by a link one that is read or must not be written,
-        and where a file vanishes after it was listed: what is missing then is not gone.
+        Raises TasError if the output folder ``exclude`` is a link to a folder that is read or must not be written.
+        Raises TasError also if a file vanishes after it was listed, because such a file is not surely deleted.
         """
         found: dict[str, RawFile] = {}
         if not _is_refused_as_written(exclude, folders):
@@ -191,10 +189,10 @@ class FolderSource:
         return tuple(found[path] for path in sorted(found))
 
     def local_file(self, path: str) -> RawFile:
-        """A file of any kind, or why there is none; nothing that lies outside, in git's own folder or in the output,
-        or that git does not have.
+        """Returns a file of any kind, or the reason why it is not available.
 
-        Raises TasError where it cannot be read.
+        Refuses files outside the root, in git's own folder, in the output, or unknown to git. Raises TasError if the
+        file cannot be read.
         """
         full = self.root / path
         real = os.path.realpath(full)
@@ -213,7 +211,7 @@ class FolderSource:
 
     @property
     def tracked(self) -> Tracked:
-        """What git has; a repository without a ``localpath`` does not wait for git."""
+        """The files that git tracks; a repository without a ``localpath`` does not start git."""
         if self._tracked is None:
             from kubectl_tas.load.git import Tracked
 
@@ -221,7 +219,7 @@ class FolderSource:
         return self._tracked
 
     def _walk(self, folder: str, *, exclude: str, above: tuple[str, ...]) -> Iterator[tuple[str, RawFile | None]]:
-        """Paths below ``folder``; with a RawFile where the path itself is a problem."""
+        """Yields the paths below ``folder``, with a RawFile if the path itself is a problem."""
         real = os.path.realpath(self.root / folder)
         if real in above:
             return
@@ -288,11 +286,11 @@ class FolderSource:
         return self._problem(path, FILE_TOO_LARGE, message, "Split the file, or move it out of the folder.")
 
     def _relative(self, real: str) -> str:
-        """A real path below the root, from there."""
+        """Returns a real path below the root as a path relative to the root."""
         return Path(os.path.relpath(real, self._real_root)).as_posix()
 
     def _leads_away(self, path: str, real: str, words: str = "this symbolic link") -> RawFile | None:
-        """What is wrong with a path that really is ``real``: outside, in git's own folder, or in the output."""
+        """Returns the problem with a path that really lies outside the root, in git's own folder, or in the output."""
         if not is_below(real, self._real_root) or any(map(is_git, Path(real[len(self._real_root) :]).parts)):
             message = f"{words} leads out of the repository"
             hint = "Copy what it points at into the repository."
@@ -321,7 +319,7 @@ def _missing(path: str) -> RawFile:
 
 
 def is_read(path: str, folders: Sequence[str], *, exclude: str) -> bool:
-    """Whether a file of that path is one of those that ``Source.files`` has, or the Config."""
+    """Whether ``Source.files`` returns a file of that path, or the file is the Config."""
     if path == CONFIG_FILE:
         return True
     parts = PurePosixPath(path).parts
@@ -331,7 +329,7 @@ def is_read(path: str, folders: Sequence[str], *, exclude: str) -> bool:
 
 
 def _is_refused_as_written(output: str, folders: Sequence[str]) -> bool:
-    """Whether the spelling alone tells that an output folder cannot be one: that is a finding, with its place."""
+    """Whether the spelling of an output folder alone makes it invalid; another check reports that as a finding."""
     contains = any(f"{folder}/".startswith(f"{output}/") for folder in folders)
     return output == "." or contains or is_hidden(output) or misspelled(output) is not None
 
@@ -354,12 +352,12 @@ FILE_NOT_TEXT = Rule(
     "YAML for Kubernetes is UTF-8. A binary file, or one saved in another encoding, has got into the folder.",
 )
 CONTROL = late_pattern("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
-"""A character that no text has."""
+"""A character that no text contains."""
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def decode(path: str, content: bytes) -> tuple[str, Diagnostic | None]:
-    """The text of a file without its byte order mark; '' and a diagnostic where it is none."""
+    """Returns the text of a file without its byte order mark; '' and a diagnostic if the file is not text."""
     if content.startswith(_UTF16):
         return "", _problem(path, "", "the file is UTF-16", "Save it as UTF-8.")
     try:
@@ -377,6 +375,6 @@ def decode(path: str, content: bytes) -> tuple[str, Diagnostic | None]:
 
 
 def _problem(path: str, before: str, message: str, hint: str) -> Diagnostic:
-    """A finding at the end of the text ``before`` it."""
+    """Returns a finding at the end of the text ``before`` the problem."""
     lines = re.split(r"\r\n|\r|\n", before)
     return Diagnostic(FILE_NOT_TEXT, message, Location(path, len(lines), len(lines[-1]) + 1), hint=hint)

@@ -1,8 +1,7 @@
-"""A YAML text and changes to its data in, the text with only those changes out.
+"""Edits the data of a YAML text and changes nothing else in the text.
 
-The text is cut at the parser's marks, so comments, blank lines, quotes and indentation elsewhere survive. What
-comes out is parsed again: where anything but the intended value has changed (an anchor that others use), the
-edit is refused.
+The module cuts the text at the parser's marks, so comments, blank lines, quotes and indentation elsewhere stay. It
+parses the result again. It refuses an edit that changes another value too, such as an anchor with other uses.
 """
 
 from __future__ import annotations
@@ -28,48 +27,48 @@ from kubectl_tas.model.labels import OWN_PREFIX
 BOM = "\ufeff"
 _BREAK = late_pattern(r"\r\n|\r|\n")
 _REST_OF_LINE = late_pattern(r"[ \t]*(,?)[ \t]*(?:#[^\r\n]*)?(?=[\r\n])")
-"""What may stand behind an entry of a flow mapping that has its line to itself: a comma and a comment."""
+"""The text behind an entry with a line of its own in a flow mapping: a comma and a comment."""
 _BLOCK_HEADER = late_pattern(r"[|>][-+1-9]*([ \t]+#[^\r\n]*)?")
 _QUOTES = {"'": "'", '"': '"'}
-"""The styles of scalars that stay when one is replaced."""
+"""The styles of scalars that a replacement keeps."""
 Value = str | int | bool | Mapping[str, "Value"] | Sequence["Value"] | None
-"""What can be written: a scalar, or a mapping or a list of such; None: the key goes."""
+"""A value to write: a scalar, or a mapping or list of values. None removes the key."""
 FIRST = ""
-"""In place of the key to add behind: before all others."""
+"""The value of ``after`` that means: add before all other keys."""
 
 
 class Renamed(NamedTuple):
-    """What an entry that is there becomes: one with another key and value, in its place."""
+    """Replaces an existing entry by one with another key and value."""
 
     key: str
     value: Value
 
 
 class Appended(NamedTuple):
-    """What a list ends in afterwards, which need not be there yet."""
+    """Items to add at the end of a list, which need not exist."""
 
     items: Sequence[Mapping[str, Value]]
 
 
 Change = Value | Renamed | Appended
-"""What becomes of the value of a key."""
+"""The change to the value of a key."""
 Entry = tuple[KeyPath, Change, str | None]
-"""A value, where it belongs, and the key it is added behind; None: what is there is taken out."""
+"""A path, the change there, and the key to add behind. A change of None removes the entry."""
 
 
 def set_value(text: str, document: int, path: KeyPath, value: Value, *, after: str | None = None) -> str:
-    """``text`` with ``value`` at ``path`` of its ``document``-th document (0-based, empty ones not counted).
+    """Returns ``text`` with ``value`` at ``path`` of its ``document``-th document (from 0, without empty ones).
 
-    A value that is there is replaced; a key that is not is added behind the key ``after``, else at the end of
-    its mapping; mappings on the way there are added too. A text that says so already is returned as it is. Raises
-    TasError where the text cannot be edited without changing anything else.
+    Replaces an existing value. Adds a new key behind the key ``after``, else at the end of its mapping, and adds
+    missing mappings on the way. Returns a text that already has the value unchanged. Raises TasError if the edit would
+    change anything else.
     """
     return set_values(text, document, [(path, value, after)])
 
 
 def set_values(text: str, document: int, entries: Sequence[Entry]) -> str:
-    """The same for several values of one document, set one after the other: what the edit of an anchor has set at its
-    aliases too is not set again.
+    """Does the same for several values of one document, one after another. Skips a value that an earlier edit of an
+    anchor has already set at its aliases.
     """
     mark, body = (BOM, text[1:]) if text.startswith(BOM) else ("", text)
     now = _data(body)
@@ -84,9 +83,9 @@ def set_values(text: str, document: int, entries: Sequence[Entry]) -> str:
 
 
 def without_document(text: str, document: int) -> str:
-    """``text`` without its ``document``-th document, from its ``---`` to the next one; '' where it has no other.
+    """Returns ``text`` without its ``document``-th document, from its ``---`` to the next; '' if it is the only one.
 
-    Raises TasError where that cannot be done without changing the others.
+    Raises TasError if the removal would change other documents.
     """
     mark, body = (BOM, text[1:]) if text.startswith(BOM) else ("", text)
     expected = _data(body)
@@ -107,10 +106,10 @@ def without_document(text: str, document: int) -> str:
 
 
 def with_values(text: str, data: Any, entries: Sequence[Entry]) -> str | None:
-    """The text of one document, which should say ``data``, with several values set one after the other.
+    """Returns the text of one document, which should contain ``data``, with several values set one after another.
 
-    None where no edit of the text leads to just that: it is a part of a file, cut out, and may end otherwise there.
-    Raises TasError where ``data`` has no such places.
+    Returns None if the edited text does not parse to that result: the text is cut from a file, where it may end
+    differently. Raises TasError if ``data`` lacks these paths.
     """
     expected = _with_values([data], 0, entries)
     try:
@@ -121,9 +120,9 @@ def with_values(text: str, data: Any, entries: Sequence[Entry]) -> str | None:
 
 
 def _edited(text: str, document: int, entries: Sequence[Entry]) -> str:
-    """The text with the values set, whatever else that has changed.
+    """Returns the text with the values set, without checking for other changes.
 
-    The text is parsed once for all entries of different mappings, not once for each entry.
+    Parses the text once for all entries of different mappings, not once per entry.
     """
     while entries:
         try:
@@ -135,7 +134,7 @@ def _edited(text: str, document: int, entries: Sequence[Entry]) -> str:
 
 
 def _data(text: str) -> list[Any]:
-    """What the documents of a text say."""
+    """Returns the data of all documents of a text."""
     return [document.data for document in parse("", text)[0]]
 
 
@@ -146,10 +145,10 @@ def sent_elsewhere(
     priority: str | None,
     is_meant: Callable[[str, str], bool] = lambda _kind, _name: True,
 ) -> bytes:
-    """A file whose workflows, workloads and PodCliqueSets, those that are meant by kind and name, have another pool and
-    priority; None leaves one as it is.
+    """Returns a file with another ``pool`` and ``priority`` in its workflows, workloads and PodCliqueSets.
 
-    What is no text is returned as it is. Raises TasError as ``set_value`` does.
+    A value of None changes nothing. Changes only items for which ``is_meant`` accepts kind and name. Returns a file
+    that is not text unchanged. Raises TasError like ``set_value``.
     """
     text, problem = decode(path, content)
     if problem is not None or (pool is None and priority is None):
@@ -174,7 +173,7 @@ def sent_elsewhere(
 
 
 class _Cut(NamedTuple):
-    """A part of the text, and what comes in its place."""
+    """A part of the text, and its replacement."""
 
     start: int
     end: int
@@ -182,14 +181,14 @@ class _Cut(NamedTuple):
 
 
 class _Editor:
-    """Makes edits in one text."""
+    """Edits one text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
     def set(self, root: Any, entries: Sequence[Entry]) -> tuple[str, list[Entry]]:
-        """The edited text, and the entries that are still to be set: a mapping is changed once, as its next change
-        may need the marks of what the first has added.
+        """Returns the edited text, and the entries that are still to be set. Changes each mapping once, because its
+        next change may need the marks of the text just added.
         """
         left: list[Entry] = []
         cuts: list[tuple[int, int, _Cut]] = []
@@ -212,7 +211,7 @@ class _Editor:
         return "".join((*parts, self._text[place:])), left
 
     def _parent(self, root: Any, path: KeyPath) -> tuple[Any, int]:
-        """The innermost node on the way to ``path`` that is there, the last step not taken, and its depth."""
+        """Returns the innermost existing node on the way to ``path``, without the last step, and its depth."""
         node = root
         for depth, step in enumerate(path[:-1]):
             found = _own_child(node, step)
@@ -225,7 +224,7 @@ class _Editor:
         return node, len(path) - 1
 
     def _cut(self, node: Any, path: KeyPath, depth: int, new: tuple[Change, str | None]) -> _Cut:
-        """The edit of ``node``, which is ``depth`` steps down the path, that sets a value behind a key."""
+        """Returns the edit of ``node``, ``depth`` steps down the path, that sets a value behind a key."""
         value, after = new
         found = _own_child(node, path[depth])
         if isinstance(value, Renamed):
@@ -247,7 +246,7 @@ class _Editor:
         return _Cut(key.start_mark.index, self._end(key, child), entry)
 
     def _remove(self, node: Any, path: KeyPath, depth: int) -> _Cut:
-        """Takes the lines of an entry out of a block mapping, or the entry out of a flow mapping; it has others."""
+        """Removes an entry from a mapping that has others: its lines in block style, the entry in flow style."""
         entries = node.value if type(node) is MappingNode else []
         place = next((place for place, (key, _) in enumerate(entries) if key.value == path[depth]), None)
         if place is None or depth < len(path) - 1 or len(entries) < 2:
@@ -287,7 +286,7 @@ class _Editor:
         return _Cut(start, end, new)
 
     def _append(self, path: KeyPath, node: Any, items: Sequence[Mapping[str, Value]]) -> _Cut:
-        """Adds items behind the last one of a list."""
+        """Adds items behind the last item of a list."""
         if node.flow_style:
             text = ", ".join(yaml.flow(item) for item in items)
             if not node.value:
@@ -301,7 +300,7 @@ class _Editor:
         return self._add_lines(self._end(None, node), [" " * dash.column + line for line in yaml.items(items)])
 
     def _scalar_span(self, node: Any) -> tuple[int, int]:
-        """Where a scalar stands: without the anchor in front of it, and the blank lines behind a block scalar."""
+        """Returns the span of a scalar, without the anchor before and the blank lines behind a block scalar."""
         start, end = node.start_mark.index, node.end_mark.index
         if self._text[start : start + 1] == "&":
             start = self._end_of_word(start)
@@ -310,19 +309,19 @@ class _Editor:
         return start, start + len(self._text[start:end].rstrip(" \t\r\n"))
 
     def _end_of_word(self, place: int) -> int:
-        """Where an anchor or an alias ends."""
+        """Returns the end of an anchor or alias."""
         while place < len(self._text) and self._text[place] not in " \t\r\n,]}":
             place += 1
         return place
 
     def _break(self, place: int) -> str:
-        """The line break that is in use around ``place``."""
+        """Returns the line break in use around ``place``."""
         found = _BREAK.search(self._text, place) or _BREAK.search(self._text)
         return found[0] if found else "\n"
 
     @staticmethod
     def _is_elsewhere(key: Any, child: Any) -> bool:
-        """Whether a key's value is an alias: its node then stands where the anchor is."""
+        """Whether a key's value is an alias, so that its node is where the anchor is."""
         return key is not None and child.start_mark.index < key.end_mark.index
 
     def _add(self, node: Any, path: KeyPath, value: Value, after: str | None) -> _Cut:
@@ -372,7 +371,7 @@ class _Editor:
         return self._add_lines(self._end(before, child), lines)
 
     def _add_lines(self, place: int, added: Sequence[str]) -> _Cut:
-        """Adds lines behind what ends at ``place``, and behind its comment."""
+        """Adds lines behind the entry that ends at ``place``, and behind its comment."""
         newline = self._break(place)
         lines = newline.join(added)
         if place > 0 and self._text[place - 1] in "\r\n":  # behind a block scalar, which ends with its line
@@ -382,15 +381,13 @@ class _Editor:
         return _Cut(place, place, f"{newline}{lines}")
 
     def _column(self, node: Any) -> int:
-        """How far the keys of a block mapping are indented; a key may stand behind a '?'."""
+        """Returns the indentation of the keys of a block mapping; a key may follow a '?'."""
         mark = node.value[0][0].start_mark
         lead = self._text[mark.index - mark.column : mark.index].rstrip()
         return len(lead) - 1 if lead.endswith("?") else int(mark.column)
 
     def _top(self, node: Any) -> int | None:
-        """The line at which a block mapping begins, with the comments above its first key; None where it begins
-        within a line.
-        """
+        """Returns where the lines of a block mapping start, with comments above; None if it starts within a line."""
         mark = node.value[0][0].start_mark
         place = int(mark.index) - int(mark.column)
         if self._text[place : place + self._column(node)].strip():
@@ -404,7 +401,7 @@ class _Editor:
         return place
 
     def _end(self, key: Any, child: Any) -> int:
-        """Where the text of an entry ends, comments behind it not counted."""
+        """Returns the end of an entry, without comments behind the entry."""
         if self._is_elsewhere(key, child):
             return self._end_of_word(self._text.index("*", key.end_mark.index))
         if type(child) is ScalarNode or child.flow_style or not child.value:
@@ -414,7 +411,7 @@ class _Editor:
 
 
 def _own_child(node: Any, step: str | int) -> tuple[Any, Any] | None:
-    """The key and value nodes one step below ``node``; what a merge key brings in is not its own."""
+    """Returns the key and value nodes one step below ``node``, without those of a merge key."""
     if type(node) is SequenceNode and isinstance(step, int) and step < len(node.value):
         return None, node.value[step]
     if type(node) is MappingNode:
@@ -423,14 +420,14 @@ def _own_child(node: Any, step: str | int) -> tuple[Any, Any] | None:
 
 
 def _entry_before(node: Any, after: str | None) -> tuple[Any, Any]:
-    """The entry that a new one is put behind: that of the key ``after``, else the last."""
+    """Returns the entry to add behind: the one with the key ``after``, else the last."""
     named = ((key, value) for key, value in node.value if key.value == after)
     found: tuple[Any, Any] = next(named, node.value[-1])
     return found
 
 
 def _with_values(documents: list[Any], document: int, entries: Sequence[Entry]) -> list[Any]:
-    """The data of a file with ``entries`` in one document."""
+    """Returns the data of a file with ``entries`` in one document."""
     changed: list[Any] = without_aliases(documents)
     for path, value, _ in entries:
         target = changed[document]
@@ -453,14 +450,14 @@ def _with_values(documents: list[Any], document: int, entries: Sequence[Entry]) 
 
 
 def without_aliases(data: Any) -> Any:
-    """A copy in which an alias shares nothing with its anchor."""
+    """Returns a copy in which aliases share nothing with their anchors."""
     if isinstance(data, Mapping):
         return {key: without_aliases(value) for key, value in data.items()}
     return [without_aliases(item) for item in data] if isinstance(data, list) else data
 
 
 def extended(written: object, added: Appended) -> list[Any]:
-    """The list that ``written`` becomes."""
+    """Returns ``written`` with the items appended; anything but a list counts as empty."""
     return [*(written if isinstance(written, list) else ()), *map(without_aliases, added.items)]
 
 

@@ -1,4 +1,4 @@
-"""libyaml's complaints in, messages for people out."""
+"""Translates libyaml's errors to readable messages."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ YAML_SYNTAX = Rule(
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """What to say instead of a parser's own problem."""
+    """The message and hint for a parser's error."""
 
     message: str
     hint: str
     at_start: bool = False
-    """The slip is where the construct begins; the parser has read on to the end of it."""
+    """Whether the mistake is at the start of the construct, which the parser has read to the end."""
     whole_line: bool = False
-    """Underline the line from that place on, not the one character."""
+    """Whether to underline the rest of the line, instead of one character."""
 
 
 LEFT_OUT = "..."
-"""What documents write for what they leave out."""
+"""The mark for omitted text in documentation."""
 _DOTS = late_pattern(r"([ \t]+)\.\.\.\s*")
 LEFT_OUT_HINT = "Replace the '...' with the fields or values that it stands for, or remove it."
 _INDENTATION = "Check the indentation of this line and the one above."
@@ -82,18 +82,18 @@ _WORDS: dict[str, _Words] = {
     ),
 }
 ODD_SPACE = late_pattern("[\u00a0\u1680\u2000-\u200b\u202f\u205f\u3000\ufeff]")
-"""Characters that look like a space, or like nothing, and are none to YAML."""
+"""Characters that look like a space or are invisible, and are text to YAML."""
 _TEMPLATE = late_pattern(r"\{\{-|\{\{[^{}]*-\}\}|\{%|\{\{[ \t]*(if|else|end|range|with|include|define|template)\b")
 """Blocks of Go and Jinja templates."""
 _BLOCK = late_pattern(r"(^|[-:][ \t]+)[|>][-+0-9]*[ \t]*(#.*)?$")
 """The end of a line that begins a block of text."""
 _LINE_BREAK = late_pattern(r"\r\n|\r|\n")
 _CONFLICT = late_pattern(r"^(<<<<<<<|>>>>>>>) .*", re.MULTILINE)
-"""How git marks the sides of a conflict."""
+"""The markers of git for the sides of a conflict."""
 
 
 def explain(error: Any, text: str, locate: Callable[[int], Location]) -> Diagnostic:
-    """A parser's error about ``text`` as a diagnostic where the slip is; ``locate`` finds a character."""
+    """Returns a parser's error about ``text`` as a diagnostic at the mistake; ``locate`` maps an index to a place."""
     conflict = _CONFLICT.search(text)
     if conflict is not None:
         place = locate(conflict.start())
@@ -125,7 +125,7 @@ def explain(error: Any, text: str, locate: Callable[[int], Location]) -> Diagnos
 
 
 def _left_out(text: str, numbers: Sequence[int]) -> int | None:
-    """Where dots stand alone in one of these lines, from 0, or above the last of them and indented like it."""
+    """Returns the index of dots alone in one of these lines, from 0, or in the line above with the same indentation."""
     lines = [*text.splitlines(keepends=True), ""]
     below = lines[min(numbers[-1], len(lines) - 1)]
     for number in (*numbers, numbers[-1] - 1):
@@ -138,7 +138,7 @@ def _left_out(text: str, numbers: Sequence[int]) -> int | None:
 
 
 def _odd_space(text: str, first: int, last: int) -> int | None:
-    """The first character in these lines, from 0, or in the one above, that looks like a space and is none."""
+    """Returns the first look-alike of a space in these lines, from 0, or in the line above."""
     starts = [0, *(match.end() for match in _LINE_BREAK.finditer(text)), len(text), len(text)]
     begin, end = max(first - 1, 0), last + 1
     found = ODD_SPACE.search(text, starts[min(begin, len(starts) - 1)], starts[min(end, len(starts) - 1)])
@@ -146,7 +146,7 @@ def _odd_space(text: str, first: int, last: int) -> int | None:
 
 
 def _around(text: str, line: int) -> _Words | None:
-    """What the line at which a parser stopped, from 0, and those above say of the slip; None: nothing."""
+    """Returns a message from the line at which a parser stopped, from 0, and the lines above; None if unclear."""
     lines = _LINE_BREAK.split(text)
     if line < len(lines) and _TEMPLATE.search(lines[line]):
         return _Words(
@@ -173,7 +173,7 @@ def _choose(error: Any, stopped: Location) -> _Words:
 
 
 def unreadable(path: str, message: str) -> Diagnostic:
-    """A parser's error that has no place."""
+    """Returns the diagnostic for a parser's error without a place."""
     return Diagnostic(YAML_SYNTAX, message, Location(path), hint="Save the file as UTF-8 text.")
 
 

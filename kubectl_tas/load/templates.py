@@ -1,8 +1,8 @@
-"""Templates of workflows in, the documents that they expand to out, each of which knows its places in the template.
+"""Expands templates of workflows to documents, which know their places in the template.
 
-OSMO expands a workflow file with the values of its ``default-values`` and of the command line before it parses it
-(``TemplateSpec`` of OSMO's src/utils/job/workflow.py, ``parse_workflow_spec`` of src/lib/utils/workflow.py). So does
-this, with the values of a file or of the Config between the two.
+OSMO expands a workflow file, before parsing it, with its ``default-values`` and values of the command line
+(``TemplateSpec`` of OSMO's src/utils/job/workflow.py, ``parse_workflow_spec`` of src/lib/utils/workflow.py). This
+module does the same; values of a file or of the Config override the defaults, and the command line overrides all.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ VALUES_UNUSED = Rule(
 
 
 REPOSITORY_STEPS = 2_000_000
-"""Steps that all templates of a repository may take beyond FILE_STEPS of each."""
+"""Steps that all templates of a repository share, besides FILE_STEPS for each template."""
 FILE_STEPS = 10_000
-"""Steps of a template that count for itself alone. A workflow of a hundred tasks takes fewer."""
+"""Steps of each template that do not count as shared. A workflow of a hundred tasks needs fewer."""
 _COMPARED = 20
-"""Names of one file that messages compare with others."""
+"""The most names of one file that messages compare with other names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Values of a template, and where they are given."""
+    """Values of a template, and their places."""
 
     values: Mapping[str, Any]
     instances: Sequence[Mapping[str, Any]]
@@ -69,22 +69,23 @@ class Given:
 
 @dataclass(slots=True)
 class Expansion:
-    """What became of a template."""
+    """The result of expanding a template."""
 
     documents: list[Document] = field(default_factory=list)
     waivers: list[Waiver] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
-    """Why some of it could not be read."""
+    """Problems that prevented reading a part of the template."""
     remarks: list[Diagnostic] = field(default_factory=list)
     steps: int = 0
-    """What it cost. It depends on the template and its values alone, unless it is more than was left."""
+    """The cost in steps. It depends only on the template and its values, unless the limit is reached."""
 
 
 class Allowance:
     """The steps that the templates of a repository share.
 
-    They are spent in the order of paths: a template is refused where it and those before it take more than there are.
-    So the verdict follows from the steps of each template, which may be counted in any order or at once.
+    Templates spend steps in the order of paths. A template is refused if it and the templates before it need more steps
+    than REPOSITORY_STEPS. So the result follows from the steps of each template, which may be counted in any order or
+    in parallel.
     """
 
     def __init__(self) -> None:
@@ -93,11 +94,11 @@ class Allowance:
 
     @property
     def most(self) -> int:
-        """Steps that the next template may take; with more it is refused."""
+        """The most steps of the next template before it is refused."""
         return FILE_STEPS + self._left
 
     def spend(self, path: str, steps: int, place: Callable[[], Location]) -> Diagnostic | None:
-        """Takes the steps of the next template; why it is refused, at ``place``."""
+        """Spends the steps of the next template; returns a finding at ``place`` if the template is refused."""
         self._left -= max(steps - FILE_STEPS, 0)
         if self._left >= 0:
             return None
@@ -109,7 +110,7 @@ class Allowance:
 
 
 class Templates:
-    """The templates of a repository and the values that it has for them."""
+    """The templates of a repository and their values."""
 
     def __init__(self, folders: Sequence[str], settings: Sequence[Setting]) -> None:
         self._folders = folders
@@ -120,12 +121,12 @@ class Templates:
         self._known: set[str] = set()
         """Names of values that templates use or have defaults for."""
         self.waivers: list[Waiver] = []
-        """Those of values files."""
+        """The waivers in values files."""
         self.refused: list[str] = []
-        """What is wrong with the settings of the command line."""
+        """Problems with the settings of the command line."""
 
     def read_values(self, files: Sequence[RawFile], config: Declared[Config] | None) -> Iterator[Diagnostic]:
-        """Takes up values files and ``spec.values``, and yields what is wrong with them."""
+        """Reads values files and ``spec.values``, and yields their problems."""
         for raw in files:
             yield from self._read_file(raw)
         written = config.origin.value(("spec", "values")) if config is not None else None
@@ -167,7 +168,7 @@ class Templates:
         self._given[name] = Given(shared, values.get("instances") or (), at)
 
     def finish(self) -> Iterator[Diagnostic]:
-        """What is known once all files are read: values that none of them uses."""
+        """Yields a warning for values without a template, once all files are read."""
         seen = sorted(self._seen)
         there = f"There is {shortened(seen)}." if seen else "There is no template."
         by_name: dict[str, list[str]] = {}
@@ -181,7 +182,7 @@ class Templates:
             yield Diagnostic(VALUES_UNUSED, message, self._given[name].at(), hint=hint)
 
     def unused(self) -> Iterator[str]:
-        """A message for each setting of the command line that no template uses."""
+        """Yields a message for each setting of the command line that no template uses."""
         for setting in self._settings:
             if setting.name not in self._known:
                 names = sorted(self._known)
@@ -189,7 +190,7 @@ class Templates:
                 yield f'no template uses the value "{setting.name}". {hint}'
 
     def expand(self, path: str, text: str) -> Expansion:
-        """The documents of a template, of all its instances. Never raises for bad input."""
+        """Returns the documents of all instances of a template. Never raises for bad input."""
         result = Expansion()
         name = self._name(path)
         if name is not None:
@@ -224,14 +225,14 @@ class Templates:
         return result
 
     def _name(self, path: str) -> str | None:
-        """What values call a template: its path below the folder that is read, without the ending."""
+        """Returns the name of a template in values: its path below the source folder, without the suffix."""
         for folder in sorted(self._folders, key=len, reverse=True):
             if folder == "." or path.startswith(f"{folder}/"):
                 return _without_suffix(path if folder == "." else path.removeprefix(f"{folder}/"))
         return None
 
     def _mismatches(self, given: Given, defaults: Mapping[str, Any], names: Collection[str]) -> Iterator[Diagnostic]:
-        """Values of names that the template does not have, or of other types than their defaults."""
+        """Yields a finding for each value that the template does not use or whose type differs from its default."""
         known = sorted({*names, *defaults})
         there = f"It uses {shortened(known)}." if known else "It uses none."
         unknown = 0
@@ -253,7 +254,7 @@ class Templates:
                     yield Diagnostic(VALUE_TYPE, message, place, hint=hint)
 
     def _set(self, path: str, defaults: Mapping[str, Any]) -> dict[str, Any]:
-        """The values of the command line; those that are not as the defaults are refused."""
+        """Returns the values of the command line, and records those whose type differs from their defaults."""
         for setting in self._settings:
             default = defaults.get(setting.name)
             if (
@@ -274,7 +275,7 @@ class Templates:
 
 
 def _documents(result: Expansion, path: str, lines: ExpandedLines) -> list[Document]:
-    """The workflows of an expanded text; all else about it goes to ``result``."""
+    """Returns the workflows of an expanded text; adds problems, waivers and remarks to ``result``."""
     control = CONTROL.search(lines.text)
     if control is not None:
         message = f"the control character U+{ord(control[0]):04X} is not text"
@@ -300,7 +301,7 @@ def _documents(result: Expansion, path: str, lines: ExpandedLines) -> list[Docum
 
 
 def _named(result: Expansion, documents: list[Document], name: str, place: Location) -> list[Document]:
-    """The one workflow of an instance with its name, which is given at ``place``."""
+    """Returns the one workflow of an instance with its name, which is given at ``place``."""
     if len(documents) > 1:
         message = f"instances are of one workflow, and the template has {len(documents)}"
         hint = "Write each workflow into a file of its own."
@@ -309,7 +310,7 @@ def _named(result: Expansion, documents: list[Document], name: str, place: Locat
 
 
 def _in_template(item: Diagnostic, lines: ExpandedLines) -> Diagnostic:
-    """A finding in an expanded text as one in its template."""
+    """Converts a finding in an expanded text to one in its template."""
     if item.location is None:
         return item
     place, shown = lines.original(item.location), item.location.source.strip()

@@ -1,1 +1,1 @@
-"""What was computed is kept between runs, under the digest of all that it was computed from."""
+"""Keeps computed results between runs, under the digest of all their inputs."""

@@ -1,7 +1,7 @@
-"""Entries by their keys, in one file of the user's, which several processes may use at once and any may be killed.
+"""Stores entries by key in one file of the user; several processes may use the file, and any of them may be killed.
 
-An entry that is cut off, changed or of another version counts as absent, and so does a file of another program. Entries
-are bytes; nothing that is read from here is ever run.
+An entry that is cut off, changed or of another version counts as absent; so does a file of another program. Entries are
+bytes, and nothing read from the file is ever executed.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     import sqlite3
 
 FILE = "outcomes-1.sqlite"
-"""The number changes with the form of entries."""
+"""The name of the file. Its number changes with the format of entries."""
 MOST = 512 * 1024 * 1024
-"""Bytes that the file may have; beyond them the entries that were used longest ago go."""
+"""The most bytes in the file; beyond that, the store removes the entries unused for the longest time."""
 AT_ONCE = 500
-"""Keys that are asked for at once: SQLite takes 999 everywhere."""
+"""The most keys in one query: every SQLite allows 999."""
 _DAY = 24 * 60 * 60
 _WAIT = 5.0
 """Seconds that a process waits for others that write."""
 _DIGEST = 16
 _DAMAGED = (1, 11, 24, 26)
-"""Codes of SQLite: a statement that the file does not know, damage, another form, and no database at all."""
+"""Codes of SQLite: an unknown statement, damage, another format, and not a database."""
 
 
 def default_folder(environment: Mapping[str, str]) -> Path | None:
-    """What KUBECTL_TAS_CACHE names, else where a user's programs keep what can be made again, by the XDG Base Directory
-    Specification; None where the user has no such place.
+    """Returns the folder that KUBECTL_TAS_CACHE names, else the user's cache folder, else None. The cache folder
+    follows the XDG Base Directory Specification.
     """
     own = environment.get("KUBECTL_TAS_CACHE")
     if own:
@@ -48,23 +48,23 @@ def default_folder(environment: Mapping[str, str]) -> Path | None:
 
 
 class Store:
-    """The entries below a folder, which is made when it is first used. Where it cannot be used, nothing is kept."""
+    """The entries below a folder, which is made on first use. If the folder cannot be used, nothing is kept."""
 
     def __init__(self, folder: Path, most: int = MOST) -> None:
         self._path = folder / FILE
         self._most = most
         self._today = int(time.time()) // _DAY
         self._used: list[bytes] = []
-        """Keys that were asked for, and not yet today."""
+        """Keys of entries that were read now and are not yet marked as used today."""
         self._open: sqlite3.Connection | None = None
         self._is_tried = False
 
     def get(self, key: bytes) -> bytes | None:
-        """An entry; None where there is none."""
+        """Returns an entry; None if absent."""
         return self.get_all([key]).get(key)
 
     def get_all(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Those of these entries that there are; at most ``AT_ONCE`` keys."""
+        """Returns the existing entries of these keys; at most ``AT_ONCE`` keys."""
         rows: list[tuple[bytes, int, object]] = []
         found = self._file()
         with self._failing():
@@ -77,7 +77,7 @@ class Store:
         return contents
 
     def put(self, entries: Iterable[tuple[bytes, bytes]]) -> None:
-        """Adds entries, in place of those of the same keys."""
+        """Adds entries, and replaces those with the same keys."""
         rows = [(key, self._today, _closed(key, content)) for key, content in entries]
         found = self._file() if rows else None
         with self._failing():
@@ -87,7 +87,7 @@ class Store:
                 found.execute("COMMIT")
 
     def close(self) -> None:
-        """Notes what was used, removes what is too much, and lets go of the file."""
+        """Records which entries were used, removes excess entries, and closes the file."""
         if self._open is not None:
             with self._failing():
                 self._note(self._open)
@@ -95,7 +95,7 @@ class Store:
         self._open, self._is_tried = None, True
 
     def _file(self) -> sqlite3.Connection | None:
-        """The open file; None where it cannot be used."""
+        """Returns the open file; None if the file cannot be used."""
         if not self._is_tried:
             self._is_tried = True
             with self._failing():
@@ -125,7 +125,7 @@ class Store:
 
     @contextlib.contextmanager
     def _failing(self) -> Iterator[None]:
-        """Whatever goes wrong here costs time alone: what is not kept is computed. Removes a damaged file."""
+        """Ignores any failure, which only costs time because the result is computed again. Removes a damaged file."""
         try:
             import sqlite3
         except ImportError:  # a Python that was built without it
@@ -145,7 +145,7 @@ class Store:
 
 
 def _is_own(status: os.stat_result) -> bool:
-    """Whether a file or folder is this user's, and nobody else may write to it."""
+    """Whether a file or folder belongs to this user, and nobody else may write to it."""
     mine = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
     return mine and not status.st_mode & 0o022 and (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode))
 
@@ -156,7 +156,7 @@ def _closed(key: bytes, content: bytes) -> bytes:
 
 
 def _opened(key: bytes, sealed: object) -> bytes | None:
-    """What is in an entry; None where it is damaged."""
+    """Returns the content of an entry; None if the entry is damaged."""
     if not isinstance(sealed, bytes) or sealed[:_DIGEST] != _digest(key, sealed[_DIGEST:]):
         return None
     return zlib.decompress(sealed[_DIGEST:])

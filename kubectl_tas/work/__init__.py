@@ -1,1 +1,1 @@
-"""Work files and what they share in, findings and manifests out: each file is compiled by itself, once."""
+"""Compiles files of work to findings and manifests, each file once and by itself, with the context that all share."""

@@ -1,4 +1,4 @@
-"""Outcomes that are kept between runs: under the digest of the tool, of a file, and of what the file may see."""
+"""Keeps outcomes between runs, under the digest of the tool, of a file, and of the context visible to the file."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ BUILT_ON = (
     "ruamel.yaml",
     "ruamel.yaml.clib",
 )
-"""What decides, beside the tool itself, what a file comes to."""
+"""The packages that affect the outcome of a file, besides the tool itself."""
 CONTEXTS = 4
-"""How many contexts of a file are kept: those of a few branches."""
+"""Contexts that are kept for each file: enough for a few branches."""
 
 
 class Outcomes:
@@ -41,9 +41,7 @@ class Outcomes:
         self._new: list[tuple[bytes, bytes]] = []
 
     def find(self, work: Sequence[RawFile], *, render: bool) -> Iterator[tuple[RawFile, Outcome | None]]:
-        """What is known of each file, with its manifests if ``render`` asks for them, else without; None where that is
-        not known.
-        """
+        """Yields each file with its kept outcome, or None; the outcome has manifests only with ``render``."""
         for start in range(0, len(work), AT_ONCE):
             keys = {raw.path: _key(raw) for raw in work[start : start + AT_ONCE]}
             entries = self._store.get_all([*keys.values()])
@@ -52,7 +50,7 @@ class Outcomes:
                 yield raw, None if entry is None else self._outcome(raw.path, entry, render=render)
 
     def add(self, raw: RawFile, found: Outcome) -> None:
-        """Keeps an outcome, once ``save`` is called or there are many."""
+        """Keeps an outcome; writes it when ``save`` is called or many outcomes are waiting."""
         *plain, objects = found.plain
         digest = self._shared.digest(found.seen)
         others = [row for row in self._others.pop(raw.path, ()) if row[0] != digest]
@@ -63,7 +61,7 @@ class Outcomes:
             self.save()
 
     def save(self) -> None:
-        """Writes what was added."""
+        """Writes the added outcomes."""
         self._store.put(self._new)
         self._new.clear()
 
@@ -81,7 +79,7 @@ class Outcomes:
 
 
 _Row = tuple[str, Plain, str]
-"""The digest of a context; an outcome in it without its manifests; and these, JSON on one line, '' for none."""
+"""The digest of a context, an outcome in that context without manifests, and the manifests as a line of JSON or ''."""
 
 
 def _rows(entry: bytes) -> list[_Row]:
@@ -99,7 +97,7 @@ def _key(raw: RawFile) -> bytes:
 
 @cache
 def tool_digest() -> bytes:
-    """By which a version of the tool is known, with what it is built on: also one that is being written."""
+    """Returns a digest of this version of the tool and its packages, which also changes during development."""
     from importlib.metadata import PackageNotFoundError, version  # a small repository keeps nothing, and does not wait
 
     found = hashlib.blake2b(repr(sys.version_info[:3]).encode(), digest_size=20)
@@ -115,7 +113,7 @@ def tool_digest() -> bytes:
 
 
 def _files(folder: Path) -> Iterator[tuple[str, int, int]]:
-    """The files of the package, with their sizes and times."""
+    """Yields the files of the package, with their sizes and times."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir():

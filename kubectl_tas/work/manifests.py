@@ -1,4 +1,4 @@
-"""What is kept of the manifests of a file that was compiled by itself, and their texts."""
+"""Keeps the manifests of files that were compiled by themselves: data about each, and their texts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kubectl_tas.work.plain import Plain, to_text
 
 
 class Object(NamedTuple):
-    """What is kept of a manifest: where it is written, when it is applied, and a digest of its text."""
+    """The data kept of a manifest: its file, its place in the order of application, and a digest of its text."""
 
     backend: str
     folder: str
@@ -27,24 +27,24 @@ class Object(NamedTuple):
     order: tuple[int, str, str, str]
     digest: str
     source: str
-    """The file that it is compiled from."""
+    """The file that the manifest is compiled from."""
     at: int
-    """Bytes of the texts of that file which stand before its own."""
+    """The start of the manifest's text among the texts of the source file, in bytes."""
     size: int
-    """Bytes of its text."""
+    """The size of the text in bytes."""
 
     def in_file(self, file: str) -> Object:
-        """The same in another file of its folder."""
+        """Returns the object in another file of its folder."""
         return self._replace(file=file)
 
 
 def objects(fleet: Fleet, texts: list[bytes]) -> str:
-    """The manifests of the work of a fleet, as JSON; the text of each is added to ``texts``."""
+    """Returns the manifests of a fleet's work as JSON, and adds the text of each to ``texts``."""
     return to_text([_object(item, texts) for item in compile_work(fleet)])
 
 
 def objects_of(written: str, source: str) -> Iterator[Object]:
-    """The manifests of an outcome of the file ``source``. What many of them have in common is there once."""
+    """Yields the manifests of an outcome of the file ``source``. Shares strings that many manifests have in common."""
     at = 0
     for backend, folder, file, version, apply, pool, is_work, order, digest, size in json.loads(written):
         phase, namespace, name, kind = order

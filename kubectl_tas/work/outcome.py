@@ -1,11 +1,11 @@
-"""The unit of work: the bytes of one file and its context in; findings, what others must know of it, and manifests out.
+"""Judges one file of work: from its bytes and its context to findings, manifests, and a summary for other files.
 
-It is a pure function, and its result is plain data. A file that only makes sense together with others is not judged
-here: the result says so, and all such files are judged together.
+``outcome`` is a pure function with plain data as result. A file that only makes sense together with others is not
+judged here; its outcome says so, and all such files are judged together.
 
-The context is what all work shares, cut down to what one file can know of it: its own pools, and all that stands above
-these. A file that is judged with nothing else in sight cannot depend on anything else, so the digest of what it may see
-tells whether what was made of it still holds.
+The context is what all work shares, narrowed to what one file can see: its own pools, and everything above these pools.
+A file that is judged with nothing else in sight cannot depend on anything else. So the digest of what the file can see
+tells whether a kept outcome is still valid.
 """
 
 from __future__ import annotations
@@ -41,53 +41,52 @@ if TYPE_CHECKING:
 
 
 _SHARED = ("pools", "subpools", "topologies", "pod_templates", "resource_validations", "operators", "kartas")
-"""What a file may declare that others depend on."""
+"""Documents that other files depend on."""
 _WITH_OTHERS = ("pod_groups", "pod_clique_sets")
-"""What is judged together with what other files declare."""
+"""Documents that are judged together with other files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one file comes to, as plain data."""
+    """The outcome of one file, as plain data."""
 
     wanted: Plain | None
-    """The pools that its context was narrowed to."""
+    """The pools to which the context of the file was narrowed."""
     is_alone: bool
-    """False: it only makes sense together with others, and nothing below says anything."""
+    """False if the file only makes sense together with others; then the fields below mean nothing."""
     is_shared: bool = False
-    """Whether it declares what work depends on."""
+    """Whether the file declares something that work depends on."""
     findings: Plain = field(default_factory=list)
     sent: Plain = field(default_factory=list)
-    """What it sends to queues, each behind its pool, its subpool and the place of these."""
+    """The work that the file sends to queues, each behind its pool, its subpool and the place that names these."""
     claims: Plain = field(default_factory=list)
-    """Names that no other file may have or use; with one that does, it is judged together."""
+    """Names that no other file may have or use. A file is judged together with any other file that does."""
     uses: Plain = field(default_factory=list)
-    """Names that are used here; a file that has one is judged together with this one."""
+    """Names that the file uses. A file that claims such a name is judged together with this file."""
     stems: Plain = field(default_factory=list)
-    """What the names of objects begin with that it becomes."""
+    """The beginnings of names of the objects that the file becomes."""
     points: Plain = field(default_factory=list)
-    """Names of objects that may begin with such a stem."""
+    """Names of objects that may begin with a stem of another file."""
     mentions: Plain = field(default_factory=list)
-    """What its documents name, and what they declare that others name."""
+    """Names in the documents of the file: references, and declarations that other files may reference."""
     waivers: Plain = field(default_factory=list)
     is_empty: bool = True
     objects: str | None = None
-    """Of its manifests, as JSON; None where nobody asked for these, where they are not made because of errors, and in
-    a run, which has them in a file."""
+    """The manifests as JSON; None if not requested, not made because of errors, or moved to a file by a run."""
 
     @property
     def seen(self) -> Wanted:
-        """What of the context it may depend on."""
+        """The part of the context that the file may depend on."""
         return None if self.wanted is None else frozenset(self.wanted)
 
     @property
     def plain(self) -> Plain:
-        """As JSON has it; ``Outcome(*plain)`` is the same again."""
+        """The outcome as data for JSON; ``Outcome(*plain)`` restores the outcome."""
         return [getattr(self, name) for name in self.__slots__]
 
 
 def outcome(raw: RawFile, shared: Shared, texts: list[bytes] | None = None) -> Outcome:
-    """What a file comes to among what all share. With ``texts`` its manifests are made, and their texts added there."""
+    """Returns the outcome of a file in the shared context. With ``texts``, makes the manifests and adds their texts."""
     loaded = load_work(raw, shared.context.config)
     if loaded is None or not loaded.complete:
         return Outcome([], is_alone=False)
@@ -129,7 +128,7 @@ def outcome(raw: RawFile, shared: Shared, texts: list[bytes] | None = None) -> O
 
 
 def _objects(fleet: Fleet, texts: list[bytes]) -> str | None:
-    """The manifests; None where there are none because of what only a rule of all work together refuses."""
+    """Returns the manifests; None if only a rule over all work together refuses them."""
     from kubectl_tas.work.manifests import objects  # only rendering waits for the compiler and its templates
 
     try:
@@ -140,7 +139,7 @@ def _objects(fleet: Fleet, texts: list[bytes]) -> str | None:
 
 
 def work_alone(loaded: Loaded, raw: RawFile, shared: Shared) -> Fleet | None:
-    """The work that was loaded of a file; None where something can be said of it only with other files."""
+    """Returns the loaded work of a file; None if the work can be judged only together with other files."""
     declared = loaded.repository
     if not loaded.complete or any(getattr(declared, name) for name in ("config", *_SHARED, *_WITH_OTHERS)):
         return None
@@ -149,14 +148,14 @@ def work_alone(loaded: Loaded, raw: RawFile, shared: Shared) -> Fleet | None:
 
 
 def work_of(raw: RawFile, shared: Shared) -> Fleet:
-    """The work of a file that makes sense alone, whatever rules say of it."""
+    """Returns the work of a file that makes sense alone, regardless of findings."""
     loaded = load_work(raw, shared.context.config)
     assert loaded is not None
     return resolve_work(loaded.repository, shared.narrowed(_wanted(loaded.repository, raw)))
 
 
 def _wanted(repository: Repository, raw: RawFile) -> Wanted:
-    """The pools that the work of a file names."""
+    """Returns the pools that the work of a file names; None for all."""
     names_topology = any(_annotates(item.spec, labels.TOPOLOGY) for item in repository.workloads)  # escaped, too
     if repository.companions or names_topology or labels.TOPOLOGY.encode() in raw.content:
         return None  # which namespaces there are, or which topologies, is told by all pools
@@ -166,7 +165,7 @@ def _wanted(repository: Repository, raw: RawFile) -> Wanted:
 
 
 def _is_alone(fleet: Fleet) -> bool:
-    """Whether all that can be said of the work in a file can be said without any other file."""
+    """Whether the work in a file can be judged without any other file."""
     repository = fleet.repository
     are_resolved = (len(fleet.workflows), len(fleet.workloads), len(fleet.companions)) == (
         len(repository.workflows),
@@ -183,14 +182,14 @@ def _is_alone(fleet: Fleet) -> bool:
 
 
 def _annotates(workload: AnyWorkload, key: str) -> bool:
-    """Whether a workload or any of its pods has an annotation, which names what another file may declare."""
+    """Whether a workload or any of its pods has the annotation ``key``, which names something of another file."""
     templates = (item.template for item in workload.pod_sets)
     every = (workload.metadata.annotations, *(item.metadata.annotations for item in templates if item is not None))
     return any(key in annotations for annotations in every)
 
 
 def claims(fleet: Fleet) -> Iterator[str]:
-    """Names that only one file may have: those of work, of companions, and of gangs."""
+    """Yields names that only one file may have: those of work, companions and gangs."""
     for workflow in fleet.workflows:
         yield f"Workflow/{workflow.name}"
     for workload in fleet.workloads:
@@ -205,8 +204,8 @@ def claims(fleet: Fleet) -> Iterator[str]:
 
 
 def uses(fleet: Fleet) -> Iterator[str]:
-    """Names of what others may declare: what companions scale, ConfigMaps that may show GPUs to containers, and claim
-    templates that may be those of ComputeDomains.
+    """Yields names that other files may declare. These are targets of autoscalers, ConfigMaps that may show GPUs to
+    containers, and claim templates of ComputeDomains.
     """
     for item, kind, name in _scaled(fleet):
         yield _identity(item.backend.name, kind, item.namespace, name)
@@ -219,7 +218,7 @@ def uses(fleet: Fleet) -> Iterator[str]:
 
 
 def _scaled(fleet: Fleet) -> Iterator[tuple[FleetCompanion, str, object]]:
-    """Autoscalers, each with the kind and the name of what it scales."""
+    """Yields autoscalers, each with the kind and name of its target."""
     for item in fleet.companions:
         target = item.declared.origin.value(SCALED[:-1])
         if isinstance(target, dict):
@@ -227,7 +226,7 @@ def _scaled(fleet: Fleet) -> Iterator[tuple[FleetCompanion, str, object]]:
 
 
 def _config_maps(data: object) -> Iterator[object]:
-    """The names of ConfigMaps of which containers have all variables, wherever in a document."""
+    """Yields the names of ConfigMaps from which containers take all variables, anywhere in a document."""
     waiting: list[Any] = [data]
     while waiting:
         value = waiting.pop()
@@ -247,13 +246,13 @@ def _identity(backend: str, kind: object, namespace: str, name: object) -> str:
 
 
 def stems_of(fleet: Fleet) -> Iterator[str]:
-    """What the names of PodGroups and pods of workflows begin with."""
+    """Returns the beginnings of the names of PodGroups and pods of workflows."""
     kept = names.MAX_LABEL - names.HASH - 1  # of a name that is too long
     return (f"{workflow.name}-{group.name}-"[:kept] for workflow in fleet.workflows for group in workflow.groups)
 
 
 def points_of(fleet: Fleet) -> Iterator[str]:
-    """Names of other PodGroups and Pods."""
+    """Yields the names of other PodGroups and Pods."""
     for item in fleet.pod_groups:
         yield item.name
         yield from (pod.spec.metadata.name for pod in item.pods)
@@ -265,7 +264,7 @@ def points_of(fleet: Fleet) -> Iterator[str]:
 
 
 Wanted = frozenset[str] | None
-"""Names of pools as work spells them; None stands for all that is shared."""
+"""Names of pools as work spells them; None stands for the whole context."""
 
 
 class Shared:
@@ -289,14 +288,14 @@ class Shared:
         )
 
     def narrowed(self, wanted: Wanted) -> Context:
-        """The context with the pools that ``wanted`` names, and those above them, alone."""
+        """Returns the context with only the pools in ``wanted``, and the pools above these."""
         if wanted not in self._narrow:
             pools = {pool.name: pool for pool in self._pools(wanted)}
             self._narrow[wanted] = replace(self.context, pools=dict(sorted(pools.items())), dangling=())
         return self._narrow[wanted]
 
     def digest(self, wanted: Wanted) -> str:
-        """A digest of all files that the narrowed context is read from."""
+        """Returns a digest of all files from which the narrowed context is read."""
         if wanted not in self._known:
             paths = self._digests if wanted is None else self._files(self._pools(wanted))
             found = hashlib.blake2b(digest_size=16)

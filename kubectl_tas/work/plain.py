@@ -1,4 +1,4 @@
-"""Findings and summaries as plain data, which a store keeps and processes hand over; and what they were made of it."""
+"""Converts findings and summaries to plain data, for the store and between processes, and back."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from kubectl_tas.quantities import NO_LIMIT, Amounts
 from kubectl_tas.resources import all_rules
 
 Plain = list[Any]
-"""What JSON can say."""
+"""Data that JSON can express."""
 
 
 def to_text(plain: Plain) -> str:
-    """Plain data as JSON, on one line."""
+    """Returns plain data as JSON, on one line."""
     return json.dumps(plain, ensure_ascii=False, check_circular=False, separators=(",", ":"))
 
 
 def to_bytes(plain: Plain) -> bytes:
-    """The same as bytes."""
+    """Returns plain data as bytes of JSON."""
     return to_text(plain).encode("utf-8", "surrogatepass")
 
 
 def of_text(text: str) -> Plain:
-    """What was made into JSON. Raises ValueError for what is no list of it."""
+    """Returns the plain data of a JSON text. Raises ValueError if the text is not a JSON list."""
     try:
         found = json.loads(text)
     except RecursionError as error:
@@ -40,12 +40,12 @@ def of_text(text: str) -> Plain:
 
 
 def of_bytes(content: bytes) -> Plain:
-    """The same of bytes."""
+    """Returns the plain data of bytes of JSON. Raises ValueError like ``of_text``."""
     return of_text(content.decode("utf-8", "surrogatepass"))
 
 
 def of_entry(content: bytes | None) -> Plain | None:
-    """What an entry of the store holds; None where there is none, or none of ours."""
+    """Returns the plain data of a store entry; None if the entry is absent or not in this format."""
     try:
         return of_bytes(content) if content is not None else None
     except ValueError:
@@ -53,19 +53,19 @@ def of_entry(content: bytes | None) -> Plain | None:
 
 
 def from_location(place: Location | None) -> Plain | None:
-    """A place; None where there is none."""
+    """Converts a place to plain data; None stays None."""
     if place is None:
         return None
     return [place.path, place.line, place.column, place.source, place.length, place.source_column]
 
 
 def to_location(plain: Plain | None) -> Location | None:
-    """The place that was made into ``plain``."""
+    """Restores a place from plain data."""
     return None if plain is None else Location(*plain)
 
 
 def from_diagnostic(item: Diagnostic) -> Plain:
-    """A finding that nobody has settled yet."""
+    """Converts a finding to plain data, before settings and waivers apply."""
     hint = [item.hint, item.hint.written, item.hint.meant] if isinstance(item.hint, Suggestion) else [item.hint]
     related = [[note.message, from_location(note.location)] for note in item.related]
     level = item.level.value if item.level else None
@@ -74,7 +74,7 @@ def from_diagnostic(item: Diagnostic) -> Plain:
 
 
 def to_diagnostic(plain: Plain) -> Diagnostic:
-    """The finding that was made into ``plain``."""
+    """Restores a finding from plain data."""
     code, message, place, related, hint, level, cause = plain
     return Diagnostic(
         all_rules()[code],
@@ -88,12 +88,12 @@ def to_diagnostic(plain: Plain) -> Diagnostic:
 
 
 def from_waiver(item: Waiver) -> Plain:
-    """A comment that waives rules."""
+    """Converts a comment that waives rules to plain data."""
     return [list(item.rules), from_location(item.place), item.line]
 
 
 def to_waiver(plain: Plain) -> Waiver:
-    """The comment that was made into ``plain``."""
+    """Restores a comment that waives rules from plain data."""
     rules, place, line = plain
     return Waiver(tuple(rules), Location(*place), line)
 
@@ -114,12 +114,12 @@ def _amounts(item: Amounts) -> Plain:
 
 @lru_cache(maxsize=4096)
 def _read_amounts(gpu: int | str, cpu: int | str, memory: int | str) -> Amounts:
-    """The same for all work that asks for as much."""
+    """Restores amounts; returns the same object for all work with the same amounts."""
     return Amounts(_read_amount(gpu), _read_amount(cpu), _read_amount(memory))
 
 
 def from_sent(item: Sent) -> Plain:
-    """What is kept of a submission."""
+    """Converts the summary of a submission to plain data."""
     request = item.request
     asked = [*map(_amounts, (request.asks, request.largest, request.first)), request.is_one_gang]
     about = [item.kind, item.name, item.priority, item.namespace, item.gang]
@@ -127,7 +127,7 @@ def from_sent(item: Sent) -> Plain:
 
 
 def to_sent(plain: Plain) -> Sent:
-    """What was kept of the submission that was made into ``plain``."""
+    """Restores the summary of a submission from plain data."""
     kind, name, priority, namespace, gang, asks, asked, platforms, objects = plain
     all_, largest, least, is_one_gang = asked
     request = Request(_read_amounts(*all_), _read_amounts(*largest), _read_amounts(*least), is_one_gang)

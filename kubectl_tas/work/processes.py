@@ -1,8 +1,8 @@
-"""The map over files: outcomes by several processes where there is enough work, and the texts that they made.
+"""Computes the outcomes of many files, in several processes if that saves time, and keeps the texts of manifests.
 
-Each process takes every n-th file, and tells through a pipe what came of each. It only ever writes, so it ends when
-nobody reads any more. Texts go to a file without a name, one a process, from which they come back when they are written
-to their place.
+Each process takes every n-th file, and writes the result of each to a pipe. A process only ever writes, so it ends when
+nobody reads any more. Texts go to a file without a name, one for each process, and are read back when they are written
+to their final place.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from kubectl_tas.work.outcome import Outcome, Shared, outcome
 from kubectl_tas.work.plain import of_bytes, to_bytes
 
 LEAST = 150
-"""Files for each process, below which it costs more than it saves."""
+"""The fewest files per process; with fewer, another process costs more than it saves."""
 MOST = 8
-"""Processes, however many processors there are."""
+"""The most processes, regardless of the number of processors."""
 _HEAD = struct.Struct("<IQI")
-"""What stands before a result: the place of its file, where its texts begin, and the bytes of what follows."""
+"""The header of a result: index of the file, start of the file's texts, and size of the result in bytes."""
 _FAILED = 2**32 - 1
-"""In place of a number of bytes: there was an exception."""
+"""A size that means: the process raised an exception."""
 _FIRST = 4
-"""Files that the first process does by itself: what is made once, such as validators, the others have then too."""
+"""Files that the first process does alone; the others inherit objects made once, such as validators."""
 _COLLECT = 250
-"""Files after which garbage is collected."""
+"""Files that a process does between garbage collections."""
 _READ = 64 * 1024
 """Bytes that a pipe holds."""
 
 
 class Spool:
-    """A file for texts, which has no name. One process writes; whoever had it when that one began can read."""
+    """A nameless file for texts. One process writes; processes that had the file before that process began can read."""
 
     def __init__(self) -> None:
         self.end = 0
-        """Bytes that it has."""
+        """The size in bytes."""
         self._held = bytearray()  # where the system keeps no file that has no name
         self._handle: int | None = None
         if os.name == "posix":
@@ -56,7 +56,7 @@ class Spool:
             weakref.finalize(self, os.close, self._handle)
 
     def put(self, texts: Sequence[bytes]) -> int:
-        """Adds texts one behind the other; where the first begins."""
+        """Adds texts one behind another, and returns where the first begins."""
         start = self.end
         content = b"".join(texts)
         if self._handle is None:
@@ -67,13 +67,13 @@ class Spool:
         return start
 
     def get(self, start: int, size: int) -> str:
-        """A text by where it begins, and its bytes."""
+        """Returns a text by its start and size in bytes."""
         found = self._held[start : start + size] if self._handle is None else os.pread(self._handle, size, start)
         return found.decode("utf-8", "surrogatepass")
 
 
 class Shelf:
-    """A text of each of many files, in a file without a name, where it takes no memory."""
+    """Keeps one text for each of many files, in a nameless file instead of memory."""
 
     def __init__(self) -> None:
         self._spool: Spool | None = None
@@ -86,37 +86,37 @@ class Shelf:
         self._places[path] = start, self._spool.end - start
 
     def get(self, path: str) -> str | None:
-        """The text of a file; None where it has none."""
+        """Returns the text of a file; None if none was kept."""
         place = self._places.get(path)
         return self._spool.get(*place) if self._spool and place else None
 
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """Where the texts of one file are."""
+    """The place of the texts of one file."""
 
     spool: Spool
     start: int
-    """Byte of the first text."""
+    """The start of the first text, in bytes."""
 
     def text(self, at: int, size: int) -> str:
-        """A text by the bytes that stand before it, and its own."""
+        """Returns a text by its start among the texts of the file, and its size, in bytes."""
         return self.spool.get(self.start + at, size)
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What came of a file."""
+    """The result for one file."""
 
     raw: RawFile
     outcome: Outcome
     texts: Strip | None
-    """None where nobody asked for them."""
+    """None if texts were not requested."""
 
 
 def processes_for(files: int) -> int:
-    """How many processes are worth their cost for so many files, on as many processors as this one may use; where the
-    system has no cheap copy of a process, one.
+    """Returns how many processes pay off for a number of files, on the processors that this process may use. Returns 1
+    on systems where copying a process is expensive.
     """
     if sys.platform != "linux":
         return 1
@@ -124,9 +124,9 @@ def processes_for(files: int) -> int:
 
 
 def outcomes(work: Sequence[RawFile], shared: Shared, processes: int, *, render: bool) -> Iterator[Done]:
-    """The outcomes of files, in no particular order; with ``render`` the texts of their manifests too.
+    """Yields the outcomes of files, in no particular order; with ``render``, also the texts of their manifests.
 
-    Raises TasError where a process was ended from outside.
+    Raises TasError if a process was ended from outside.
     """
     if processes > 1:
         yield from _by_several(work, shared, processes, render=render)
@@ -171,24 +171,24 @@ def _done(raw: RawFile, shared: Shared, spool: Spool | None) -> Done:
 
 @dataclass
 class _Worker:
-    """Another process, as this one sees it."""
+    """Another process, as seen by this one."""
 
     pid: int
     pipe: int
-    """What it writes to is read here."""
+    """The pipe from which this process reads the results of the other."""
     work: Sequence[RawFile]
     spool: Spool | None
     _unread: bytearray = field(default_factory=bytearray)
     _ended: bool = False
 
     def is_at_end(self) -> bool:
-        """Reads what it has written since; whether there is no more to come."""
+        """Reads what the process has written since the last call, and returns whether that was the end."""
         content = os.read(self.pipe, _READ)
         self._unread += content
         return not content
 
     def results(self, shared: Shared) -> Iterator[Done]:
-        """What it has said in full."""
+        """Yields the results that have arrived completely."""
         place = 0
         while len(self._unread) - place >= _HEAD.size:
             number, start, size = _HEAD.unpack_from(self._unread, place)
@@ -204,7 +204,7 @@ class _Worker:
         del self._unread[:place]
 
     def wait(self) -> None:
-        """Waits for its end. Raises TasError where that came from outside."""
+        """Waits for the end of the process. Raises TasError if the process was ended from outside."""
         _, status = os.waitpid(self.pid, 0)
         self._ended = True
         code = os.waitstatus_to_exitcode(status)
@@ -214,7 +214,7 @@ class _Worker:
             raise TasError(f"a process of this command was ended {why}", hint=hint)
 
     def end(self) -> None:
-        """Ends it, whatever it does."""
+        """Ends the process in any state."""
         os.close(self.pipe)
         if not self._ended:
             with contextlib.suppress(ProcessLookupError):
@@ -235,7 +235,7 @@ def _start(work: Sequence[RawFile], shared: Shared, others: Sequence[int], *, re
 
 
 def _run(work: Sequence[RawFile], shared: Shared, spool: Spool | None, pipe: int) -> NoReturn:
-    """What the other process does, to its end: nothing of this one's is flushed or tidied there."""
+    """Does the work of the other process and ends it, without flushing or tidying anything of this process."""
     code = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asked for it ends it
@@ -260,7 +260,7 @@ def _run(work: Sequence[RawFile], shared: Shared, spool: Spool | None, pipe: int
 
 
 def _write(handle: int, content: bytes) -> None:
-    """All of it: the system may take a part at a time."""
+    """Writes all content, since the system may take a part at a time."""
     rest = memoryview(content)
     while rest:
         rest = rest[os.write(handle, rest) :]

@@ -1,4 +1,4 @@
-"""The objects of a run and their texts: artifacts, and what is kept of files that were compiled by themselves."""
+"""Collects the objects of a run and their texts, from artifacts and from files that were compiled by themselves."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from kubectl_tas.work.run import Run
 
 
 def objects_to_apply(run: Run, fleet: Fleet) -> tuple[Artifact | Object, ...]:
-    """All objects of a repository without errors, by backend and then in the order in which they are applied. ``fleet``
-    is that of the run, perhaps with other settings of what all work shares.
+    """Returns all objects of a repository without errors, by backend and then in the order of application. ``fleet`` is
+    the fleet of the run, perhaps with other shared settings.
     """
     if run.is_empty:
         return ()
@@ -29,7 +29,7 @@ def objects_to_apply(run: Run, fleet: Fleet) -> tuple[Artifact | Object, ...]:
 
 
 def texts_of(run: Run) -> Callable[[Artifact | Object], str | Deferred]:
-    """What gives the text of an object's file, which outlives the object."""
+    """Returns a function that gives the text of an object's file. The function may be used after the object is gone."""
     read = partial(_text, run)
 
     def text_of(item: Artifact | Object) -> str | Deferred:
@@ -41,7 +41,7 @@ def texts_of(run: Run) -> Callable[[Artifact | Object], str | Deferred]:
 
 
 def make_texts(run: Run, sources: Iterable[str]) -> None:
-    """Makes the texts of files that were kept without them, all at once."""
+    """Makes the texts of files that were kept without them, in one batch."""
     known, effort = run.survey.strips, run.survey.effort
     missing = [run.survey.parts.raws[path] for path in sorted(run.outcomes.keys() & set(sources) - known.keys())]
     many = processes_for(len(missing)) if effort.processes is None else effort.processes

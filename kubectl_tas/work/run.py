@@ -1,8 +1,8 @@
-"""A source in, all that is to be known of its repository out: each file by itself, what concerns several at the end.
+"""Judges a whole repository: each file by itself, and finally everything that concerns several files.
 
-Files that declare what others share are read first. Every other one gives an outcome (work.outcome). Those that only
-make sense together, or of which two claim one name, are judged together, as one small repository of their own in which
-the summaries of all others are known.
+Files that declare what others share are read first. Every other file gives an outcome (work.outcome). Files that only
+make sense together, or that claim the same name, are judged together. Such files form a small repository, which knows
+all other files by their summaries.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from kubectl_tas.work.plain import to_diagnostic, to_sent, to_waiver
 from kubectl_tas.work.processes import Done, Shelf, Strip, outcomes, processes_for
 
 LEAST_KEPT = 20
-"""Files below which it takes longer to look for what is kept than to make it."""
+"""The fewest files for which using the store saves time."""
 Tick = Callable[[int, int], None]
 
 
@@ -42,53 +42,53 @@ class Run:
     """A repository that was read and checked, each file by itself."""
 
     fleet: Fleet
-    """What is shared, what was judged together, and summaries of all else."""
+    """The shared documents, the files judged together, and summaries of all other work."""
     loaded: Loaded
-    """What was read to be judged together."""
+    """The files that were judged together."""
     outcomes: Mapping[str, Outcome]
-    """Of the files that were judged by themselves."""
+    """The outcomes of the files that were judged by themselves."""
     survey: Survey
 
     @property
     def found(self) -> tuple[Diagnostic, ...]:
-        """All findings, as the rules have them."""
+        """All findings, before settings and waivers of the repository apply."""
         return (*self.of_all, *self.of_files)
 
     @cached_property
     def of_all(self) -> tuple[Diagnostic, ...]:
-        """Those for which a rule looks at what is shared, or at all work."""
+        """The findings about shared documents, or about all work."""
         return check_all(self.fleet, complete=self.loaded.complete)
 
     @cached_property
     def of_files(self) -> tuple[Diagnostic, ...]:
-        """Those for which a file is read, or a rule looks at one piece of work."""
+        """The findings from reading a file, or about a single piece of work."""
         own = (to_diagnostic(plain) for item in self.outcomes.values() for plain in item.findings)
         return (*self.loaded.diagnostics, *check_work(self.fleet), *own)
 
     @cached_property
     def admission(self) -> Admission:
-        """What quotas say of all work."""
+        """The verdicts of quotas on all work."""
         return Admission(self.fleet)
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is declared that could be rendered."""
+        """Whether the repository declares nothing that could be rendered."""
         return self.fleet.repository.is_empty and all(item.is_empty for item in self.outcomes.values())
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How the work is done; nothing of it changes a byte of what comes out."""
+    """Settings for doing the work; no setting changes a byte of the result."""
 
     processes: int | None = None
-    """How many work at once; None: as many as are worth it."""
+    """The number of processes; None chooses as many as pay off."""
     store: Store | None = None
-    """What is kept between runs."""
+    """The store for results between runs."""
     tick: Tick = lambda done, total: None
-    """Told how many of how many files are done."""
+    """Called with the number of files done and the total."""
 
     def store_for(self, files: int) -> Store | None:
-        """What is kept between runs, where that is worth it for so many files."""
+        """Returns the store, if using it pays off for that many files."""
         return self.store if files >= LEAST_KEPT else None
 
 
@@ -101,14 +101,14 @@ class Survey:
     outcomes: Mapping[str, Outcome]
     strips: dict[str, Strip]
     objects: Shelf
-    """What outcomes say of manifests, out of memory."""
+    """The manifests of outcomes, kept out of memory."""
     settings: Sequence[Setting]
     effort: Effort
 
     @cached_property
     def together(self) -> frozenset[str]:
-        """The files that are judged as one: those that others depend on, that only make sense with others, or of which
-        two claim one name.
+        """The files that are judged as one repository. These are files that others depend on, that only make sense with
+        others, or that claim the same name as another file.
         """
         if any(item.is_shared for item in self.outcomes.values()):  # what work depends on stands among the work
             return frozenset((*self.parts.shared, *self.parts.raws))
@@ -117,12 +117,12 @@ class Survey:
         return frozenset(first | _meeting({p: item for p, item in self.outcomes.items() if item.is_alone}, fleet))
 
     def files_called(self, words: Sequence[str]) -> set[str]:
-        """The files of work that is called so: by its name, or by KIND/NAME."""
+        """Returns the files with work of that name or KIND/NAME."""
         called = ((path, plain[-1]) for path, item in self.outcomes.items() for plain in item.sent)
         return {path for path, (kind, name, *_) in called if any(is_called(kind, name, word) for word in words)}
 
     def differing(self, other: Survey) -> set[str]:
-        """The files that come to something else in another survey, since they or what they may see differ."""
+        """Returns the files whose outcome differs in another survey, because the file or its context differs."""
         mine, theirs = self.parts.raws, other.parts.raws
         found = {path for path in mine.keys() | theirs.keys() if mine.get(path) != theirs.get(path)}
         for path in self.outcomes.keys() - found:
@@ -133,8 +133,8 @@ class Survey:
 
 
 def judged_both(before: Survey, after: Survey) -> tuple[Run, Run]:
-    """What comes of two surveys of one repository. What differs between them is known in full, in both; of all else
-    there are summaries, which are the same.
+    """Judges two surveys of one repository. Files that differ between the surveys are there in full in both runs, all
+    others as summaries, which are the same.
     """
     also = after.differing(before) | before.differing(after) | before.together | after.together
     return judged(before, also), judged(after, also)
@@ -148,8 +148,8 @@ def survey(
     render: bool = False,
     like: Survey | None = None,
 ) -> Survey:
-    """The outcome of each file of a repository; of those that are as in the survey ``like``, that one's. With
-    ``render`` each has the objects that it becomes. ``settings`` are values of templates.
+    """Returns the outcome of each file of a repository, taken from the survey ``like`` if the file is the same there.
+    With ``render``, each outcome has the objects of its file. ``settings`` are values of templates.
     """
     work = [raw for path, raw in parts.raws.items() if path not in parts.shared]
     first = parts.load(parts.shared, settings, None if work else effort.tick)
@@ -175,8 +175,8 @@ def survey(
 
 
 def judged(found: Survey, also: Collection[str] = (), adjust: Callable[[Repository], Repository] | None = None) -> Run:
-    """What comes of a survey. Files that only make sense together, and ``also``, are judged as one: what these declare
-    is changed by ``adjust`` first.
+    """Judges a survey as a whole. Files that only make sense together, and those in ``also``, are judged as one
+    repository, changed by ``adjust``.
     """
     parts, context = found.parts, found.shared.context
     together = found.together | (parts.raws.keys() & set(also))
@@ -195,7 +195,7 @@ def judged(found: Survey, also: Collection[str] = (), adjust: Callable[[Reposito
 
 
 def _known_or_made(work: Sequence[RawFile], shared: Shared, effort: Effort, *, render: bool) -> Iterator[Done]:
-    """The outcomes of files, first those that are kept."""
+    """Yields the outcomes of files, the kept ones first."""
     store = effort.store_for(len(work))
     kept = Outcomes(store, shared) if store is not None else None
     missing: list[RawFile] = []
@@ -214,13 +214,13 @@ def _known_or_made(work: Sequence[RawFile], shared: Shared, effort: Effort, *, r
 
 
 def _fails(loaded: Loaded, context: Context) -> bool:
-    """Whether what is shared has errors, so that nothing is rendered of what depends on it."""
+    """Whether the shared documents have errors, so that no dependent work is rendered."""
     fleet = resolve_work(replace(loaded.repository, workflows=(), workloads=(), companions=()), context)
     return has_errors((*loaded.diagnostics, *check_fleet(fleet, complete=loaded.complete)))
 
 
 def _summaries(alone: Mapping[str, Outcome], context: Context) -> Iterator[Summary]:
-    """What all others must know of the work that was judged by itself."""
+    """Yields the summaries of the work that was judged by itself."""
     for path, item in alone.items():
         for pool_name, subpool_name, place, plain in item.sent:
             pool = context.pools[pool_name]
@@ -230,7 +230,7 @@ def _summaries(alone: Mapping[str, Outcome], context: Context) -> Iterator[Summa
 
 
 def _finder(found: Survey, path: str) -> Callable[[int], Finder]:
-    """Finds places in the documents of a file, by their numbers: it is read again when one is asked for."""
+    """Returns a function that finds places in the n-th document of a file, and reads the file again when first used."""
 
     @cache
     def origins() -> list[Origin]:
@@ -245,7 +245,7 @@ def _finder(found: Survey, path: str) -> Callable[[int], Finder]:
 
 
 def _meeting(alone: Mapping[str, Outcome], fleet: Fleet) -> set[str]:
-    """The files that claim a name which another one has or uses too, ``fleet`` being what is judged together."""
+    """Returns the files that claim a name which another file has or uses; ``fleet`` are the files judged together."""
     found: set[str] = set()
     first: dict[str, str] = dict.fromkeys(claims(fleet), "")
     for path, item in alone.items():
@@ -264,7 +264,7 @@ def _meeting(alone: Mapping[str, Outcome], fleet: Fleet) -> set[str]:
 
 
 def _begin_alike(stems: Iterable[tuple[str, str]], points: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """The files of a stem, and of another stem or a name that begins with it."""
+    """Yields the files of a stem and of another stem or name that begins with it."""
     ordered = sorted([*((stem, path, True) for stem, path in stems), *((point, path, False) for point, path in points)])
     open_: list[tuple[str, str]] = []
     for name, path, is_stem in ordered:
@@ -285,7 +285,7 @@ class Parts:
         self._output = config.output
         self._loaded: tuple[frozenset[str], Loaded] | None = None
         self.paths: tuple[str, ...] = ()
-        """All files that are read, once ``inputs`` was asked for."""
+        """The paths of all files that are read; set by ``inputs``."""
         self.shared = {CONFIG_FILE}
         folders = [folder for folder in config.sources if misspelled(folder) is None]
         for folder in folders:
@@ -296,7 +296,7 @@ class Parts:
                 self.shared.add(raw.path)
 
     def load(self, paths: Collection[str], settings: Sequence[Setting] = (), tick: Tick | None = None) -> Loaded:
-        """What these files declare among themselves; mostly it is asked for the same ones again."""
+        """Loads these files as a repository, and keeps the last result, because callers often repeat the request."""
         wanted = frozenset(path for path in paths if path in self.raws)
         if self._loaded is None or self._loaded[0] != wanted:
             raws = {path: raw for path, raw in self.raws.items() if path in wanted}
@@ -304,7 +304,7 @@ class Parts:
         return self._loaded[1]
 
     def inputs(self, settings: Sequence[Setting]) -> bytes:
-        """A digest of all that is read of the source whatever stands in it."""
+        """Returns a digest of all files that are read in any case."""
         source, config = self._source, self._source.config()
         values = source.files([VALUES], exclude=self._output) if source.has_folder(VALUES) else ()
         found = hashlib.blake2b(repr(settings).encode("utf-8", "surrogatepass"), digest_size=20)
@@ -316,21 +316,21 @@ class Parts:
         return found.digest()
 
     def digests(self) -> dict[str, bytes]:
-        """A digest of each file that others depend on."""
+        """Returns a digest of each file that others depend on."""
         raws = [self.raws[path] for path in self.shared if path in self.raws]
         config = self._source.config()
         return {raw.path: hashlib.blake2b(raw.content).digest() for raw in (*raws, *([config] if config else ()))}
 
 
 class _Some:
-    """Another source with some of its files, which were read."""
+    """A source with only some files of another, which were already read."""
 
     def __init__(self, source: Source, raws: Mapping[str, RawFile]) -> None:
         self._source, self._raws = source, raws
         self.config, self.has_folder, self.local_file = source.config, source.has_folder, source.local_file
 
     def files(self, folders: Sequence[str], *, exclude: str) -> tuple[RawFile, ...]:
-        """Those of these folders; of values all."""
+        """Returns the kept files; for the folder of values, all of its files."""
         if list(folders) == [VALUES]:
             return self._source.files(folders, exclude=exclude)
         return tuple(self._raws[path] for path in sorted(self._raws))

@@ -1,4 +1,4 @@
-"""A run that is kept as a whole: where all that it read has the same bytes, nothing but the Config is parsed again."""
+"""Keeps a run as a whole: if all files have the same bytes in the next run, only the Config is parsed again."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from kubectl_tas.work.plain import (
 from kubectl_tas.work.run import Effort, Parts, Run, judged, survey
 
 FOLDER, FILE = "folder", "file"
-"""What a source is asked for."""
+"""The kinds of questions to a source."""
 Answers = dict[str, dict[str, bool | str]]
 _PART = 20_000
-"""Files of which an entry tells."""
+"""Files that one entry describes."""
 
 
 @dataclass(frozen=True)
@@ -42,17 +42,17 @@ class Layout:
     """The files that a run renders."""
 
     files: Mapping[str, str]
-    """The digest of each text, by the path from the repository root."""
+    """The digest of each text, by path from the repository root."""
     counts: Mapping[str, int]
-    """How many objects each backend has."""
+    """The number of objects of each backend."""
 
 
 @dataclass(frozen=True)
 class Repeat:
-    """What an earlier run on the same bytes came to."""
+    """The results of an earlier run on the same bytes."""
 
     fleet: Fleet
-    """With the Config, the paths of files and the comments that waive; nothing else."""
+    """The fleet, with only the Config, the paths of files and the comments that waive rules."""
     found: tuple[Diagnostic, ...]
     loaded: Loaded
     is_empty: bool
@@ -60,13 +60,13 @@ class Repeat:
 
     @property
     def full(self) -> Run:
-        """The run itself, for what is not kept of it."""
+        """The run itself, for data that are not kept."""
         return self.place.full
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where the store has a run."""
+    """The place of a run in the store."""
 
     store: Store
     source: Asked
@@ -77,34 +77,32 @@ class Place:
 
     @cached_property
     def full(self) -> Run:
-        """The run, made anew from what was read."""
+        """The run, made anew from the files that were read."""
         return judged(survey(self.parts, self.settings, self.effort, render=self.render))
 
     @cached_property
     def key(self) -> bytes:
-        """By which the run is known."""
+        """The key of the run."""
         return _key(tool_digest() + self.parts.inputs(self.settings))
 
     @property
     def layout_key(self) -> bytes:
-        """By which its layout is known: by what it was asked besides, too."""
+        """The key of the run's layout, which also depends on the other answers of the source."""
         return _key(self.key + to_bytes([sorted(it.items()) for it in self.source.answers.values()]))
 
     @property
     def layout(self) -> Layout | None:
-        """What the run renders, where that is kept."""
+        """The files that the run renders; None if not kept."""
         found = _of_parts(self.store, self.layout_key, dict)
         return None if found is None else Layout(*found)
 
     def keep_layout(self, layout: Layout) -> None:
-        """Keeps what the run renders."""
+        """Keeps the files that the run renders."""
         self.store.put(_in_parts(self.layout_key, layout.files, layout.counts))
 
 
 def _in_parts(key: bytes, files: Mapping[str, str], about: object) -> Iterator[tuple[bytes, bytes]]:
-    """What is known of each of many files, and of all of them, as entries of the store: as one text it would take more
-    memory than anything else.
-    """
+    """Yields store entries for many files and for their common data; as one text, they would need too much memory."""
     left, numbers = iter(files.items()), count()
     while part := dict(islice(left, _PART)):
         yield _part(key, next(numbers)), to_bytes([part])
@@ -112,7 +110,7 @@ def _in_parts(key: bytes, files: Mapping[str, str], about: object) -> Iterator[t
 
 
 def _of_parts(store: Store, key: bytes, kind: type) -> tuple[dict[str, str], Any] | None:
-    """The same, read; None where any of it is missing, or what is known of all files is not of that kind."""
+    """Reads the entries of ``_in_parts``; None if one is missing, or the common data are not of that kind."""
     head = of_entry(store.get(key))
     if head is None or [*map(type, head)] != [int, kind]:
         return None
@@ -130,16 +128,16 @@ def _part(key: bytes, number: int) -> bytes:
 
 
 def _key(content: bytes) -> bytes:
-    """The key of the store for what is known by this."""
+    """Returns the store's key for a content."""
     return hashlib.blake2b(content, digest_size=20).digest()
 
 
 def run_or_repeat(
     source: Source, settings: Sequence[Setting], effort: Effort, *, render: bool
 ) -> tuple[Run | Repeat, Place | None]:
-    """What comes of a repository, or what came of the same bytes before; and where that is kept.
+    """Judges a repository, or reuses the results of the same bytes; also returns the place in the store.
 
-    Raises TasError where a folder or file cannot be read.
+    Raises TasError if a folder or file cannot be read.
     """
     asked = Asked(source)
     parts = Parts(asked)
@@ -157,7 +155,7 @@ def run_or_repeat(
 
 
 def _repeat(place: Place) -> Repeat | None:
-    """What is kept of a run, where the source still answers what was asked then as it did."""
+    """Returns the kept results of a run, if the source still gives the same answers; else None."""
     plain = of_entry(place.store.get(place.key))
     try:
         answers, is_empty, complete, refused, found, waivers = plain or [None] * 6
@@ -173,7 +171,7 @@ def _repeat(place: Place) -> Repeat | None:
 
 
 class KeptStamps:
-    """The stamps of an output folder, in the store where there is one."""
+    """The stamps of an output folder, kept in the store if there is one."""
 
     def __init__(self, store: Store | None, root: Path, output: str) -> None:
         self._store = store
@@ -182,21 +180,21 @@ class KeptStamps:
         self._stamps: Stamps | None = None
 
     def read(self) -> Stamps | None:
-        """Those that are kept; None where there is no store."""
+        """Returns the kept stamps; None without a store."""
         if self._store is None:
             return None
         self._stamps = Stamps(*_of_parts(self._store, self._key, int) or ({},))
         return self._stamps
 
     def keep(self, paths: Sequence[str]) -> None:
-        """Keeps those of the files that are as they should be."""
+        """Keeps the stamps of the files that are up to date."""
         settled = self._stamps.settled(frozenset(paths)) if self._stamps is not None else None
         if settled is not None and self._store is not None:
             self._store.put(_in_parts(self._key, *settled))
 
 
 class Asked:
-    """A source that notes what it was asked beside the files that are always read."""
+    """A source that records questions about folders and files that are not always read."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -210,13 +208,13 @@ class Asked:
         return found
 
     def local_file(self, path: str) -> RawFile:
-        """A file of any kind, or why there is none."""
+        """Returns a file of any kind, or the reason why it is not available."""
         found = self._source.local_file(path)
         self.answers[FILE][path] = _digest(found)
         return found
 
     def still_answers(self, answers: Answers) -> bool:
-        """Whether it would answer all of this as it did."""
+        """Whether the source would still give all of these answers."""
         folders, files = answers[FOLDER].items(), answers[FILE].items()
         are_there = all(self._source.has_folder(name) == answer for name, answer in folders)
         return are_there and all(_digest(self._source.local_file(path)) == answer for path, answer in files)
