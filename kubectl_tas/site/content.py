@@ -117,8 +117,7 @@ class Content:
         return self.verdicts[id(item)]
 
     def owner(self, item: Submission) -> str:
-        """Returns the owner of work: from its own labels, else from its queue or a queue above; empty if none is named.
-        """
+        """Returns the owner of work: from its own labels, else from its queue or a queue above; else empty."""
         spec = item.declared.spec
         written = spec.workflow.labels if item.kind == "Workflow" else spec.metadata.labels
         return _named(written) or self.owner_of(item.pool, item.subpool)
