@@ -62,8 +62,7 @@ class Text:
         return Range(self.position(start), self.position(end))
 
     def edits(self, after: str) -> list[TextEdit]:
-        """Returns the edits from this text to another: one for each changed line, or one for all if line counts differ.
-        """
+        """Returns the edits from this text to another: one for each changed line, or one if line counts differ."""
         new = [0, *(found.end() for found in _LINE_BREAK.finditer(after))]
         pairs = zip([*self._starts, len(self.text)], [*new, len(after)], strict=False)
         bounds = [*pairs] if len(new) == len(self._starts) else [(0, 0), (len(self.text), len(after))]
