@@ -202,7 +202,7 @@ def memory(pid: int) -> float:
 
 def in_order(root: str, folder: str = "") -> Iterator[str]:
     """Yields the files below a folder, by path from ``root``, in the order of git's index. It holds one folder at a
-    time: a command's peak memory is never reported below that of the process that started it.
+    time, since the measured memory of a command is never less than the memory of this process.
     """
     for path in sorted(f"{folder}{item.name}{'/' * item.is_dir()}" for item in os.scandir(f"{root}/{folder}")):
         if not path.endswith("/"):

@@ -1,8 +1,8 @@
 """Finds slips of one key that the tool accepts silently although they change the meaning.
 
-``python -m fuzz.slips`` deletes, misspells or moves one key at a time in the valid repositories of ``examples/`` and
-``golden/`` and in ``golden/documents/``, each key of each kind in up to three of them. It also misspells names of other
-objects, which are values.
+``python -m fuzz.slips`` deletes, misspells or moves one key at a time in valid repositories of ``examples/`` and
+``golden/``, and in ``golden/documents/``. It tries each key of each kind in up to three of them. It also misspells
+names of other objects, which are values.
 
 A slip is accepted silently if the findings stay the same and, except for a misspelled key, the rendering changes. Each
 needs a reason in ``reasons.txt``. Slips without a reason are listed and make the exit code 1; unused reasons are listed

@@ -1,7 +1,7 @@
 """Tests hostile templates of workflows by the hundred thousand: ``python -m fuzz.templates``.
 
 Each must end within the processor time and memory that SECURITY.md promises, with a text or with findings that have
-places. The text must equal that of Jinja's sandbox with OSMO's settings (``SandboxedJinjaRenderer`` of
+places. The text must equal the one of Jinja's sandbox with OSMO's settings (``SandboxedJinjaRenderer`` of
 src/lib/utils/jinja_sandbox.py in NVIDIA/OSMO). Case K of a seed is always the same, so ``--only K`` runs it alone.
 """
 

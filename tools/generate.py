@@ -127,7 +127,7 @@ def _section(context: click.Context, shared: Container[tuple[str, str]]) -> str:
 
 
 def _admission_page() -> str:
-    """Returns docs/admission.md with new tables of back doors: those of work, then those that GitOps tools read."""
+    """Returns docs/admission.md with new tables of back doors: first for work, then for GitOps tools."""
     rows = ["| key | decides | read in | read by |", "| --- | --- | --- | --- |"]
     of_work = (item for item in BACKDOORS if item.decides is not Decides.SYNC)
     for _, alike in groupby(of_work, _reading):

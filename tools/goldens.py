@@ -1,6 +1,6 @@
 """Reads the cases of golden/, and lays out the repository of a case.
 
-``python -m tools.goldens CASE FOLDER`` writes a case such as ``rules/over-quota/fires``, with its shared parts.
+``python -m tools.goldens CASE FOLDER`` writes a case, for example ``rules/over-quota/fires``, with its shared parts.
 """
 
 from __future__ import annotations

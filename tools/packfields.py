@@ -370,13 +370,13 @@ ALSO: dict[str, dict[str, Any]] = {
     },
 }
 """Values of fields, by place, for which the CRD is less strict than the operator. Sources: the validation and Go types
-of training-operator 1.9, mpi-operator 0.8, JobSet 0.12 and KubeRay 1.7, and Kubernetes' rules for the Jobs and pods
-that these make.
+of training-operator 1.9, mpi-operator 0.8, JobSet 0.12 and KubeRay 1.7; Kubernetes' rules for the Jobs and pods that
+these operators make.
 """
 
 
 def _needed(schema: Mapping[str, Any]) -> set[str]:
-    """Returns the required fields of a mapping, except those that the API server fills in."""
+    """Returns the required fields of a mapping, without the fields that the API server fills in."""
     return {key for key in schema.get("required", ()) if "default" not in schema.get("properties", {}).get(key, ())}
 
 

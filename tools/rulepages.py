@@ -153,7 +153,7 @@ def _wrong(rule: Rule, case: Case) -> tuple[str, str] | None:
 
 
 def _right(case: Case, path: str) -> str:
-    """Returns the same file in a case without findings, else another file of that case; '' if there is none."""
+    """Returns the same file in a case without findings, else another file of that case; '' if the case has no file."""
     own = [file for file in sorted((case.folder / "input").rglob("*")) if file.is_file()]
     file = _file(case, path) or next(iter(own), None)
     if file is None or file.suffix not in (".yaml", ".yml", ".json"):

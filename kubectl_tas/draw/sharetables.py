@@ -19,9 +19,8 @@ _INDENT = "  "
 
 
 def render(divisions: Sequence[Division], wanted: Sequence[str]) -> str:
-    """Renders tables of each division: of GPUs, and of each other resource of which a queue gets too little. If
-    ``wanted``
-    names pools, only those and everything below them are shown.
+    """Renders tables of each division: of GPUs, and of each other resource that is short for a queue. If ``wanted``
+    names pools, only these pools and everything below them are shown.
     """
     return "\n".join(_one(division, wanted) for division in divisions)
 

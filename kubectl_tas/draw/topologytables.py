@@ -1,4 +1,4 @@
-"""Renders topologies and their users as tables, as a page like that of ``kubectl describe``, or as JSON data."""
+"""Renders topologies and their users as tables, as a page in the style of ``kubectl describe``, or as JSON data."""
 
 from __future__ import annotations
 

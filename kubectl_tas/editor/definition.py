@@ -125,7 +125,7 @@ def _level(reference: Reference, fleet: Fleet) -> Iterator[Location]:
 
 
 def topologies_near(reference: Reference, fleet: Fleet) -> list[FleetTopology]:
-    """Returns topologies that may have the level: those that the document names, else that of its pool, else all."""
+    """Returns topologies that may have the level: the document's own, else the one of its pool, else all."""
     data, beside = reference.document.data, reference.document.value(reference.path[:-1])
     for name in (_field(beside, labels.TOPOLOGY), _field(beside, "topology"), _field(beside, "topologyName")):
         if name:

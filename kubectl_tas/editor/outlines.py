@@ -81,7 +81,7 @@ def hint(judgement: Judgement, item: Submission) -> str:
 
 def drawn(judgement: Judgement, path: str, wanted: str, output: str) -> str:
     """Draws the tree of constraints of the named work in a file, in one of FORMATS.
-    Raises TasError if there is none.
+    Raises TasError if the file has no such work.
     """
     found = judgement.fleet.submissions_in([path], wanted)
     if not found:

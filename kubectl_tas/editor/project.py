@@ -66,8 +66,8 @@ class Judgement:
 
 
 def find_root(file: Path, typed: Iterable[Path] = ()) -> Path | None:
-    """Finds the repository of a file: the nearest folder above with ``tas.yaml``, on disk or among the ``typed`` files;
-    None if there is none.
+    """Finds the repository of a file: the nearest folder above with ``tas.yaml``, on disk or among the ``typed`` files.
+    Returns None if no folder has one.
     """
     configs = {path for path in typed if path.name == CONFIG_FILE}
     above = file.parents

@@ -138,7 +138,7 @@ class Given:
         return [str(key) for key in self.value(path, dict) if key not in known]
 
     def quantity(self, path: KeyPath) -> Fraction | None:
-        """Returns the quantity at a path; None if there is none."""
+        """Returns the quantity at a path; None if it is missing or invalid."""
         found = self.document.value(path)
         problem = refused(found) if found is not None else None
         if found is not None and problem is None and (parse(found) or 0) > MAX_QUANTITY:
@@ -187,7 +187,7 @@ class Share:
     named: frozenset[str]
     """All flavors that it names."""
     upper: str
-    """The cohort, or the parent of this cohort; empty if there is none."""
+    """The cohort, or the parent of this cohort; may be empty."""
     weight: Fraction
 
     @property
@@ -215,7 +215,7 @@ class Kueue:
     work: tuple[Given, ...]
     """Objects that name a LocalQueue."""
     cohorts: Mapping[str, Share]
-    """Cohorts, including those that are only named and have no object."""
+    """All cohorts. Some have no object, and are only named by others."""
     queues: Mapping[str, Share]
     """ClusterQueues."""
 

@@ -1,4 +1,4 @@
-"""Reads OSMO's roles: the groups of users that may send work to a pool, and those that may see the pool."""
+"""Reads OSMO's roles: which groups of users may send work to a pool, and which groups may see the pool."""
 
 from __future__ import annotations
 

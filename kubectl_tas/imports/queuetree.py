@@ -158,7 +158,7 @@ class LivePool:
 
     container: LiveQueue
     shared: LiveQueue | None
-    """The queue for the pool's own work; None: there is none yet."""
+    """The queue for the pool's own work; None if the cluster has none yet."""
     leaves: tuple[LiveQueue, ...]
     """Queues that become subpools, by name."""
     guarantee: Amounts

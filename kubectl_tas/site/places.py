@@ -109,7 +109,7 @@ def _files(folder: str, called: Sequence[str]) -> dict[str, str]:
 
 
 def _named(folder: str, identities: Sequence[str], called: Sequence[str]) -> list[str]:
-    """Returns a unique path for each identity, derived from its name. No path equals that of a list page."""
+    """Returns a unique path for each identity, derived from its name. No path equals the path of a list page."""
     reserved = [(name, name) for name in _RESERVED]
     wanted = [(f"\0{identity}", names.as_label(name)) for identity, name in zip(identities, called, strict=True)]
     return [f"{folder}/{name}.html" for name in names.distinct([*reserved, *wanted])[len(reserved) :]]

@@ -103,7 +103,7 @@ class FakeKubectl:
 
 
 def queue(name: str, allocated: object = None, non_preemptible: object = None) -> dict[str, Any]:
-    """Returns a Queue that holds GPUs. Without GPUs the status is empty, as that of an unused queue."""
+    """Returns a Queue that holds GPUs. Without GPUs its status is empty, like the status of an unused queue."""
     held = {
         "allocated": allocated,
         "allocatedNonPreemptible": allocated if non_preemptible is None else non_preemptible,

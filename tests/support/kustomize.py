@@ -20,7 +20,7 @@ _MODULE = f"sigs.k8s.io/kustomize/kustomize/v5@{VERSION}"
 def kustomize() -> Path:
     """Returns the program of $KUSTOMIZE, or the one on the PATH. In CI, go installs one into the user's cache, in a
     minute.
-    Skips the test if there is none, or if go cannot reach its modules.
+    Skips the test without a program, or if go cannot reach its modules.
     """
     given = os.environ.get("KUSTOMIZE") or shutil.which("kustomize")
     if given:

@@ -29,7 +29,7 @@ class Node:
     parent: str | None
     constraint: Constraint
     members: int | None
-    """Number of tasks of a leaf; None above leaves."""
+    """Number of tasks in a leaf; None above leaves."""
 
 
 @dataclass(frozen=True)

@@ -194,7 +194,7 @@ def _cause(base: list[Item], cause: Item) -> Recorded:
 
 
 KINDS = ("Queue", "PodGroup", "Pod", "Node", "Topology", "Event", "Job", "CronJob", "Deployment", "ReplicaSet")
-"""Kinds of which a state contains all objects. Other kinds are known only if the state contains one."""
+"""Kinds whose objects a state contains completely. Other kinds are known only if the state contains one."""
 
 
 def saved(path: Path, items: list[Item]) -> Path:
