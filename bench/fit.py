@@ -1,7 +1,7 @@
 """Measures the time of ``fit`` against the number of nodes, for clusters of 640 to 10,240 nodes.
 
-Places 200 workflows, each alone and then one after the other (``--all``). One workflow in four does not fit. The
-generated clusters have racks of 16 nodes, some partly used. Prints the times to read nodes, to answer, and per node.
+Places 200 workflows, each alone and then one after the other (``--all``). One in four does not fit. The generated
+clusters have racks of 16 nodes, some partly used. Prints the answers, the times to read and answer, and per node.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from kubectl_tas.resolve.fleet import resolve
 _NAME = re.compile(r"^\s*(?:- |\{)?\"?name\"?: *[\"']?([A-Za-z0-9][\w.-]*)", re.MULTILINE)
 _PARENT = re.compile(r"^\s*parent: *[\"']?([\w.-]+)", re.MULTILINE)
 _MOST_CHANGED = 4
-"""The most lines that an edit of one subpool may change."""
+"""Maximum number of lines that an edit of one subpool may change."""
 
 
 @dataclass(frozen=True)

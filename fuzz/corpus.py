@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SKIPPED = frozenset({"manifests", "output"})
 """Folders with rendered files."""
 MAX_SEED = 24_000
-"""The most bytes of a repository. Larger ones are too slow for thousands of runs."""
+"""Maximum number of bytes of a repository. Larger ones are too slow for thousands of runs."""
 SUFFIXES = (".yaml", ".yml", ".json")
 POOL = b"""\
 apiVersion: tas/v1alpha1

@@ -15,7 +15,7 @@ import yaml
 from fuzz import corpus, readers
 
 MAX_BYTES = 120_000
-"""The most bytes of a mutated file. Another test covers larger files."""
+"""Maximum number of bytes of a mutated file. Another test covers larger files."""
 MAX_LONG = 5_000
 
 SCALARS = (

@@ -32,7 +32,7 @@ from kubectl_tas.resolve.fleet import Fleet
 PACKAGE = str(Path(emitted.__file__).parents[1])
 ROOT = Path("/repository")
 MAX_NAME = 255
-"""The most bytes of a file's name."""
+"""Maximum number of bytes of a file's name."""
 PURE_SHARE = 25
 """One document in this many is also read by an independent parser, which is a hundred times slower and refuses tabs."""
 BREAKS = re.compile("[\x85\u2028\u2029]")

@@ -24,7 +24,7 @@ from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 MERGE = "<<"
 MAX_VALUES = 400_000
-"""The most values that aliases may expand to."""
+"""Maximum number of values that aliases may expand to."""
 
 
 class UnreadableError(Exception):

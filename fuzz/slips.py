@@ -43,7 +43,7 @@ NAMES = (
 )
 """Fields that ``rename`` misspells, by the last steps of their paths."""
 MOST = 3
-"""The most repositories in which a slip is tried until one accepts it silently. Its meaning depends on other keys."""
+"""Maximum number of repositories in which a slip is tried until one accepts it silently: its meaning varies."""
 Path = tuple[str | int, ...]
 
 

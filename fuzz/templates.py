@@ -45,7 +45,7 @@ MEMORY = 200 << 20
 CHUNK = 500
 """Cases per process."""
 COMPARED = 20_000
-"""The most steps of an expansion whose text is compared with Jinja's."""
+"""Maximum number of steps of an expansion whose text is compared with Jinja's."""
 LARGE = re.compile(r"[0-9]{6}")
 """Numbers that Jinja's optimizer expands to large constants, even in code that never runs."""
 HEAD = "workflow:\n  name: train\n  pool: team\n# "

@@ -54,10 +54,10 @@ _ABOUT_WORK = re.compile(r"  WORK is a FILE, .*? KIND/NAME\.\n\n", re.DOTALL)
 _LISTS = re.compile(r"\n\nWrite:\n.*\n\n(?=  Example: )", re.DOTALL)
 """Lists of commands in a group's help. Each command has a section that begins with the same sentence."""
 _SHARED = 2
-"""The least number of commands with an identical option for which the page describes the option only once."""
+"""Minimum number of commands with an identical option for which the page describes the option only once."""
 _BACKDOORS = re.compile(r"(<!-- back doors -->).*?(<!-- end -->)", re.DOTALL)
 _TOLD = 2
-"""The most keys in a group that get a row each, with their effect. Larger groups get one row without effects."""
+"""Maximum number of keys in a group that get a row each, with their effect. A larger group gets one row without it."""
 _DIFF = re.compile(r"(<!-- diff of (\S+) to (\S+) -->\n```diff\n).*?(```\n)", re.DOTALL)
 
 

@@ -35,7 +35,7 @@ Types = dict[str, dict[str, Field]]
 _PREFIX = re.compile(r"^io\.k8s\.(api\.|apimachinery\.pkg\.(apis\.|api\.|util\.)?|kube-aggregator\.pkg\.apis\.)?")
 _ALIKE = {"resource.Quantity": "quantity", "intstr.IntOrString": "int-or-string"}
 _ALMOST = 0.7
-"""The least overlap of fields for which a mapping is stored as a difference from a type of Kubernetes."""
+"""Minimum overlap of fields for which a mapping is stored as a difference from a type of Kubernetes."""
 
 
 class Project(NamedTuple):

@@ -19,9 +19,9 @@ from kubectl_tas.folders import MEBIBYTE, inside
 from kubectl_tas.records import dataclass
 
 MAX_TEXT = 8_000
-"""The most characters of a command's messages that an agent receives."""
+"""Maximum number of characters of a command's messages that an agent receives."""
 MAX_PRINTED = 64 * MEBIBYTE
-"""The most bytes of JSON that are read from a command."""
+"""Maximum number of bytes of JSON that are read from a command."""
 NO_CLUSTER = TasError(
     "this server knows no cluster",
     hint="Ask whoever starts it to add --live, --context, --cluster-state or --nodes to `kubectl tas mcp`.",
@@ -127,7 +127,7 @@ def optional(arguments: Mapping[str, Any], **options: str) -> list[str]:
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 500
 MAX_CHARACTERS = 60_000
-"""The most characters of an answer as JSON."""
+"""Maximum number of characters of an answer as JSON."""
 _NESTED = (200, 50, 20, 5)
 """Limits for lists inside items, tried in order until the answer fits."""
 

@@ -23,7 +23,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.words import nothing_called
 
 MAX_AT_ONCE = 2
-"""The most commands that run at the same time."""
+"""Maximum number of commands that run at the same time."""
 INSTRUCTIONS = """\
 Answers about a repository of GPU pools and workloads for KAI Scheduler. No tool writes.
 Before you write a workload: `pools` to choose a pool, `validate_manifest` until it has no error, `admit` for its quota.

@@ -24,21 +24,21 @@ from kubectl_tas.resolve.fleet import is_called
 Meant = str | Callable[[re.Match[str]], str]
 VERSION = 1
 MAX_TRIED = 12
-"""The most edits that are tried."""
+"""Maximum number of edits that are tried."""
 MAX_LEVELS = 8
-"""The most of these that edit levels."""
+"""Maximum number of edits that change levels, among these."""
 MAX_LINES = 4
-"""The most lines that are tried one by one for one kind of edit."""
+"""Maximum number of lines that are tried one by one for one kind of edit."""
 MAX_LINE = 500
-"""The longest line that is edited. The time of a pattern may grow with the square of the length."""
+"""Maximum length of a line that is edited. The time of a pattern may grow with the square of the length."""
 MAX_TASK = 4_000
-"""The most characters of a task that are read."""
+"""Maximum number of characters of a task that are read."""
 MAX_QUEUES = 3
-"""The most other queues that are tried."""
+"""Maximum number of other queues that are tried."""
 MAX_FILES = 20_000
-"""The most files and folders of a repository that is copied."""
+"""Maximum number of files and folders of a repository that is copied."""
 MAX_COPIED = 64 * MEBIBYTE
-"""The most bytes of a repository that is copied to try edits."""
+"""Maximum number of bytes of a repository that is copied to try edits."""
 _HINT = "Name a file of the repository."
 _SOFTER = (
     (re.compile(r"(requirementType:\s*[\"']?)required\b"), r"\1preferred"),
@@ -75,7 +75,7 @@ def suggest(call: Call, given: Mapping[str, Any]) -> Said:
 
 
 def _of_file(call: Call, path: str) -> Said:
-    """Replaces every word of a file for which a finding names the right word."""
+    """Suggests the replacement of every word for which a finding names the right word."""
     file, path = call.within(path), normal(path)
     said = call.ask(["validate", "-o", "json", "--", file])
     if said.answer is None:
@@ -135,7 +135,7 @@ def _tried(
     what: str,
     others: list[str],
 ) -> Said:
-    """Tries texts for the file of the work, and returns the first whose answer ``helps``."""
+    """Tries texts for the file of the work, and suggests the first one for which the answer of a command ``helps``."""
     explained = call.ask(["workflow", "explain", "-o", "json", "--", work])
     if explained.answer is None:
         return explained

@@ -12,7 +12,7 @@ from kubectl_tas.late import late_pattern
 from kubectl_tas.report.style import printable
 
 MOST_BOXES = 200
-"""The most boxes of one chart. Mermaid refuses more than 500 arrows or 50,000 characters."""
+"""Maximum number of boxes of one chart. Mermaid refuses more than 500 arrows or 50,000 characters."""
 _SETTINGS = '%%{init: {"flowchart": {"wrappingWidth": 480}}}%%'
 """Mermaid settings: a line of a box may be 480 pixels wide before Mermaid breaks the line."""
 _SPECIAL = late_pattern(r"[^\w .,:/()=█▒░-]")

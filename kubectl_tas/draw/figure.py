@@ -13,15 +13,15 @@ from kubectl_tas.records import dataclass
 Facts = tuple[tuple[str, str], ...]
 """Pairs of a name and a text."""
 ALL_SHOWN = 8
-"""The most equal sibling boxes that are all shown. With more, only the first FIRST_SHOWN are shown."""
+"""Maximum number of equal sibling boxes that are all shown. Of more, only the first FIRST_SHOWN are shown."""
 FIRST_SHOWN = 3
 """Equal sibling boxes that are shown when there are more than ALL_SHOWN."""
 MOST_DEEP = 20
-"""The most nested boxes that are drawn, of SubGroups or of pools. Real input hardly ever nests so deep."""
+"""Maximum depth of nested boxes that are drawn, of SubGroups or of pools. Real input hardly ever nests so deep."""
 CUT = "with more in it"
 """Words on the innermost drawn box if more boxes are nested in it."""
 MOST_BESIDE = 60
-"""The most sibling boxes that are drawn."""
+"""Maximum number of sibling boxes that are drawn."""
 
 
 class Look(Enum):

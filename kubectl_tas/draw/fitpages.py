@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 _SHOWN = 4
-"""The most domains that are shown for a SubGroup."""
+"""Maximum number of domains that are shown for a SubGroup."""
 _EXISTS = {
     Outcome.FITS: "yes",
     Outcome.MISSED: "yes",

@@ -1,4 +1,4 @@
-"""Renders by how much clusters must grow: a few lines about each cluster, or JSON data."""
+"""Renders how much clusters must grow: a few lines about each cluster, or JSON data."""
 
 from __future__ import annotations
 

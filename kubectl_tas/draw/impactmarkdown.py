@@ -17,17 +17,17 @@ from kubectl_tas.report import text
 from kubectl_tas.report.style import printable, width
 
 LIMIT = 65_000
-"""The most bytes of a page. GitHub allows 65,536 characters in a comment; a CI job adds a marker to the page."""
+"""Maximum bytes of a page. GitHub allows 65,536 characters in a comment, GitLab a million; a CI job adds a marker."""
 _SHOWN = (LIMIT // 20, 300, 100, 50, 25, 10, 5, 2, 0)
 """Numbers of table rows to try, until the page is within LIMIT. A row has at least 20 bytes."""
 MAX_CELL = 300
-"""The most characters of a cell."""
+"""Maximum number of characters of a cell."""
 _PADDED = 48
 """Characters to which the cells of a column are padded at most."""
 MAX_FINDING = 2_000
-"""The most characters of a finding."""
+"""Maximum number of characters of a finding."""
 MAX_NODES = 60
-"""The most queues that the tree shows; Mermaid draws at most 50,000 characters."""
+"""Maximum number of queues that the tree shows; Mermaid draws at most 50,000 characters."""
 _PLAIN = re.compile(r"[^A-Za-z0-9 -]")
 _SPAN = re.compile(r"[A-Za-z0-9 .,:;_/+()\[\]{}=>*%'\"-]+")
 """Text that is safe in a code span: it stays unchanged, and no reader takes it for markup."""

@@ -18,7 +18,7 @@ Row = tuple[str, ...]
 NOTHING = "-"
 """The cell text for a missing value."""
 MAX_NAMED = 5
-"""The most queues that a row names."""
+"""Maximum number of queues that a row names."""
 _OF_QUOTAS = re.compile(r"table (leaves|draining)[0-9]*")
 """The quota tables of a guard policy. The rows of queues show the same changes."""
 _HEADS: dict[ResourceName, str] = {"gpu": "GPUs", "cpu": "CPU", "memory": "Memory"}

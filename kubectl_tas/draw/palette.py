@@ -1,4 +1,4 @@
-"""Holds the colours and strokes of pictures as CSS, light and dark, and the head of a page."""
+"""Holds colours and strokes of pictures as CSS, light and dark, and the head of a page. Words repeat the meaning."""
 
 from __future__ import annotations
 

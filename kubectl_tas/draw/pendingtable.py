@@ -25,7 +25,7 @@ VERSION = 1
 _FEWER = "; KAI may end less"
 _NOT_ALL = "; KAI may end or move other work for it"
 _SHOWN = 3
-"""The most names or domains that are shown for one gang."""
+"""Maximum number of names or domains that are shown for one gang."""
 Answer = tuple[Scheduler, Pending]
 Row = tuple[str, str, str, str, str, str, str]
 

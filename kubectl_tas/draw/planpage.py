@@ -22,7 +22,7 @@ VERSION = 1
 HEADER = ("WITHIN ONE", "DOMAINS", "LARGEST GANG", "IN", "FREE GPUS THERE", "NEXT BEST")
 """Column titles of ``rows``."""
 _NEXT = 2
-"""The most domains of a level that are shown in addition to the best one."""
+"""Maximum number of domains of a level that are shown in addition to the best one."""
 _OUTSIDE = "of these only for gangs without a level, for want of the label"
 
 

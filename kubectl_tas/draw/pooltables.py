@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 HEADER = ("Pool", "Status", "Subpool State", "GPU Quota", "Used", "Available")
 WIDTHS = (14, 13, 13, 15, 4, 9)
-"""The least width of each column, as in OSMO's table."""
+"""Minimum width of each column, as in OSMO's table."""
 NARROW = ("Pool", "State", "GPU Quota", "Used", "Available")
 """Columns of the narrow table: without the status, which is always the same."""
 MOST = 80

@@ -19,9 +19,9 @@ from kubectl_tas.report.style import printable, width
 WIDTH = 880.0
 """Width of a picture in SVG units, unless nested boxes need more."""
 LEAST = 260.0
-"""The least room for a box in SVG units, however deep it is nested."""
+"""Minimum room for a box in SVG units, however deep it is nested."""
 HALF = 400.0
-"""The least width of a column of boxes that contain boxes; below it there is only one column."""
+"""Minimum width of a column of boxes that contain boxes; below it there is only one column."""
 BAR_WIDTH, BAR_HEIGHT = 100.0, 12.0
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, 'DejaVu Sans', sans-serif"
 _MARGIN, _PAD, _GAP = 16.0, 10.0, 8.0

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 VERSION = 1
 _SAID = 3
-"""The most messages that are shown for a cause."""
+"""Maximum number of messages that are shown for a cause."""
 _MOST = 400
-"""The most characters of a message that are shown: KAI lists every node."""
+"""Maximum number of characters of a message that are shown: KAI lists every node."""
 _STATES = {
     State.RUNS: "runs",
     State.WAITS: "waits",
@@ -32,7 +32,7 @@ _STATES = {
     State.ABSENT: "is not in the cluster",
 }
 _GANGS = 5
-"""The most PodGroups that are shown."""
+"""Maximum number of PodGroups that are shown."""
 
 
 def render(found: Sequence[Why], given: str) -> str:

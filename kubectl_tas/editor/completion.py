@@ -150,8 +150,8 @@ def _all() -> dict[str, Any]:
 
 @cache
 def _kinds() -> dict[str, str]:
-    """Maps each kind to the name of its schema. If two schemas have the same kind, the kind means the first, and
-    "apiVersion kind" tells them apart.
+    """Maps each kind to the name of its schema. If two schemas have the same kind, the kind alone selects the first,
+    and "apiVersion kind" selects either.
     """
     found: dict[str, str] = {}
     for rule in _all()["allOf"]:

@@ -80,7 +80,7 @@ def reference_at(document: Document, path: KeyPath) -> Reference | None:
 
 
 def definitions(reference: Reference, fleet: Fleet) -> list[Location]:
-    """Returns the declarations of the thing, from the last reading of the repository or from the same document."""
+    """Returns the declarations of a reference, from the last reading of the repository or from the same document."""
     return list(dict.fromkeys(_DEFINED[reference.what](reference, fleet)))
 
 

@@ -32,7 +32,7 @@ class Renamed:
     start: int
     """Characters of the word before the name."""
     plan: Callable[..., Sequence[Edit] | Diagnostic]
-    """Plans the edits that give it the name ``new`` in a fleet."""
+    """Function that plans the edits of a fleet for the new name ``new``."""
 
 
 def renamed_at(document: Document, path: KeyPath, within: int, fleet: Fleet) -> Renamed | None:

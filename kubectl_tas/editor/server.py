@@ -39,7 +39,7 @@ R = TypeVar("R")
 PAUSE = 0.25
 """Seconds without a change before a text is judged."""
 REST = 2.0
-"""The most further seconds before all files that a change may concern are judged."""
+"""Maximum number of further seconds before all files that a change may concern are judged."""
 SOURCE = "kubectl-tas"
 SHOW_TREE, SHOW_FIT = "tas.showTree", "tas.showFit"
 """Commands; their arguments are a file and the Kind/name of work in it."""

@@ -66,7 +66,7 @@ class _Node:
     lent: Mapping[Flavored, int] = field(default_factory=dict)
     """The part of ``whole`` that the node lends to its cohort."""
     within: Mapping[Flavored, int] = field(default_factory=dict)
-    """The most that Kueue lets the node hold, without what nodes below it do not lend."""
+    """The most that Kueue lets the node hold, without the amounts that nodes below it keep."""
     covered: frozenset[ResourceName] = frozenset()
     """Resources with a quota anywhere in the tree, and always GPUs. Other resources have no limit."""
     weight: int = 1
@@ -222,7 +222,7 @@ def _within(child: _Node, above: _Node) -> dict[Flavored, int]:
 
 
 def _most(node: _Node) -> Amounts:
-    """Returns the most that a node may hold, with what nodes below it do not lend."""
+    """Returns the most that a node may hold, with the amounts that nodes below it keep."""
     seen = _seen(node)
     return summed({key: amount + node.whole[key] - seen[key] for key, amount in node.within.items()})
 
@@ -373,7 +373,7 @@ def _subpool(pool: _Node, part: _Node, name: str, namespaces: Sequence[str]) -> 
 
 
 def _writable(amounts: Amounts, *, up: bool) -> Amounts:
-    """Rounds memory to whole mebibytes if no unit of a file can express the amount, as with 100M + 1Gi."""
+    """Rounds memory ``up`` or down to whole mebibytes if no unit of a file can express it, as with 100M + 1Gi."""
     memory = amounts.memory
     if not memory or re.fullmatch(MEMORY, show("memory", memory)):
         return amounts

@@ -177,7 +177,7 @@ def _missing(making: _Making) -> Iterator[str]:
 
 
 def _gathered(documents: Iterable[Given]) -> dict[str, dict[str, Any]]:
-    """Collects all things by kind and name. Raises TasError."""
+    """Collects all things by kind and name. Raises TasError for a wrong document, a missing name or a conflict."""
     found: dict[str, dict[str, Any]] = {}
     every = list(documents)
     values = layered([item.data for item in every])

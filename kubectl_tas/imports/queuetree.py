@@ -57,17 +57,17 @@ class LiveQueue:
 
     @property
     def quota(self) -> Amounts:
-        """Quota of the queue. Raises NoPlaceError."""
+        """Quota of the queue. Raises NoPlaceError if no file can express it."""
         return each(lambda name: self._amount(name, "quota"))
 
     @property
     def limit(self) -> Amounts:
-        """Limit of the queue. Raises NoPlaceError."""
+        """Limit of the queue. Raises NoPlaceError if no file can express it."""
         return each(lambda name: self._amount(name, "limit"))
 
     @property
     def weight(self) -> Amounts:
-        """Over-quota weights. Raises NoPlaceError."""
+        """Over-quota weights. Raises NoPlaceError if no file can express one."""
         return each(self._weight)
 
     @property
@@ -286,7 +286,7 @@ def _all_below(tree: _Tree, queue: LiveQueue) -> Iterator[LiveQueue]:
 
 
 def _pool(tree: _Tree, container: LiveQueue) -> LivePool:
-    """Makes a pool of a queue and its children. Raises NoPlaceError."""
+    """Makes a pool of a queue and its children. Raises NoPlaceError if no file can express one of them."""
     below = tree.below(container)
     for queue in (container, *below):
         _must_be_whole(tree, container, queue)

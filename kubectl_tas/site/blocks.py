@@ -11,9 +11,9 @@ from kubectl_tas.draw.figure import Figure, within
 from kubectl_tas.records import dataclass
 
 ROWS = 200
-"""The most rows of a table on one page."""
+"""Maximum number of rows of a table on one page."""
 Tone = Literal["good", "fair", "bad", "plain"]
-"""A valuation that a colour shows. Words on the page say the same."""
+"""A rating, shown as a colour. Words on the page say the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Badge:
-    """A word with a valuation, shown in colour."""
+    """A word with a rating, shown in colour."""
 
     kind: ClassVar[str] = "badge"
     text: str
@@ -72,7 +72,7 @@ class Tiles:
 
     kind: ClassVar[str] = "tiles"
     rows: tuple[tuple[Link, str, Tone], ...]
-    """A link to the list of counted things, their number, and its valuation."""
+    """A link to the list of counted things, their number, and a rating."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ def divided(page: Page, most: int = ROWS) -> Iterator[Page]:
 
 
 BOXES = 600
-"""The most boxes of one picture."""
+"""Maximum number of boxes of one picture."""
 STYLE = html.STYLE
 """CSS rules for pictures that the style sheet of the site must contain."""
 

@@ -13,11 +13,11 @@ from kubectl_tas.site.blocks import Block, Link, Page, Pager, Table, Text
 from kubectl_tas.site.content import SEVERITIES, Content, path_of, severity_badge
 
 FINDINGS = 50
-"""The most findings on one page of findings."""
+"""Maximum number of findings on one page of findings."""
 OF_ONE = 10
-"""The most findings of a file on a page about something else."""
+"""Maximum number of findings of a file on a page about something else."""
 _DECLARED = 10
-"""The most declared things that are named beside the findings of a file."""
+"""Maximum number of declared things that are named beside the findings of a file."""
 
 
 def pages(content: Content) -> Iterator[Page]:

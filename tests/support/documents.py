@@ -28,7 +28,7 @@ ODD = (
 TEXTS = st.sampled_from(ODD) | st.text(max_size=5)
 JSON = st.none() | st.booleans() | TEXTS | st.lists(TEXTS, max_size=2) | st.dictionaries(TEXTS, TEXTS, max_size=2)
 MANY = 3
-"""The most entries of a list or a mapping, beyond the minimum of the schema."""
+"""Maximum number of entries of a list or a mapping, beyond the minimum of the schema."""
 
 
 @cache
