@@ -1,5 +1,5 @@
-"""Writes ``tests/release.json``: digests of what a release renders for each case of ``golden/manifests``. Run ``python
--m tools.baseline`` when you make a release; ``tests/test_release.py`` compares with the file.
+"""Writes ``tests/release.json``: digests of what a release renders for each case of ``golden/manifests``. Whoever makes
+a release runs ``python -m tools.baseline``; ``tests/test_release.py`` compares with the file.
 """
 
 from __future__ import annotations

@@ -65,9 +65,8 @@ _LAST, _INNER, _PAST, _BLANK = "└─ ", "├─ ", "│  ", "   "
 
 
 def render(rows: Sequence[Account], *, wide: bool = False) -> str:
-    """Renders the table: subpools and child pools below their pool, and a sum for each cluster with several pools. If
-    the
-    table is wider than a terminal, it is made as narrow as possible.
+    """Renders the table: subpools and child pools below their pool, and a sum for each cluster with several pools. A
+    table that is wider than a terminal is made as narrow as possible.
     """
     lines = [
         _cells(row, branch) + (_wide_cells(row) if wide else ())
