@@ -1,7 +1,7 @@
-"""How long one TAB takes on a repository of 1,000 files, against the least that any Python program takes.
+"""Measures how long one TAB takes on a repository of 1,000 files, compared with the start of Python.
 
-Writes 100 pools, 300 subpools and 600 workflows into a temporary folder, then times completions of several words, and
-`kubectl-tas --version`, in alternation with `python -c pass` in this one run, and prints medians and their ratios.
+Writes 100 pools, 300 subpools and 600 workflows into a temporary folder. Then times completions of several words and
+`kubectl-tas --version`, alternating with `python -c pass`. Prints medians and their ratios.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ WORDS = (
 
 
 def timed(command: list[str], root: Path) -> float:
-    """Seconds that a command takes."""
+    """Returns the seconds that a command takes."""
     start = time.perf_counter()
     subprocess.run(command, cwd=root, check=True, stdout=subprocess.DEVNULL)
     return time.perf_counter() - start
 
 
 def main(arguments: list[str]) -> int:
-    """Measures. Returns the exit code."""
+    """Runs the benchmark. Returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=20)
     runs = parser.parse_args(arguments).runs

@@ -1,8 +1,7 @@
-"""How long ``fit`` takes against the number of nodes: 200 workflows, each placed alone and then all of them one after
-the other (``--all``), for clusters of 640 to 10,240.
+"""Measures the time of ``fit`` against the number of nodes, for clusters of 640 to 10,240 nodes.
 
-Makes each cluster with the generator, in racks of 16 of which some nodes are partly taken, and prints the time to read
-the nodes and to answer, what the answers are, and the time for a node. One workflow in four does not fit.
+Places 200 workflows, each alone and then one after the other (``--all``). One in four does not fit. The generated
+clusters have racks of 16 nodes, some partly used. Prints the answers, the times to read and answer, and per node.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from kubectl_tas.place.synthetic import Broken, Cluster, Domains, generate
 from kubectl_tas.resolve.fleet import Fleet
 
 LEVELS = (("zone", 5), ("spine", 0), ("rack", 4))
-"""Levels and how many domains each has in one above; there are as many spines as the cluster needs."""
+"""Levels, and the number of domains in each domain above. There are as many spines as the cluster needs."""
 NODES_OF_A_RACK = 16
 POOL = """\
 apiVersion: tas/v1alpha1
@@ -47,7 +46,7 @@ spec:
 
 
 def workflow(number: int) -> str:
-    """Two models of eight nodes, each in a rack, both on a spine; of every fourth one model is larger than a rack."""
+    """Returns a workflow of two models on one spine. Each fits a rack, but in every fourth workflow one is larger."""
     sizes = {"blue": 8, "green": 8 if number % 4 else NODES_OF_A_RACK + 1}
     tasks = [
         f"    - {{name: {name}-{index}, image: i, resource: {name}}}" for name, n in sizes.items() for index in range(n)
@@ -61,7 +60,7 @@ def workflow(number: int) -> str:
 
 
 def pods(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Pods on every third node, of 1 to 4 GPUs."""
+    """Returns pods of 1 to 4 GPUs on every third node."""
     return [
         {
             "kind": "Pod",
@@ -112,7 +111,7 @@ def main() -> None:
 
 
 def queue(fleet: Fleet, nodes: Nodes) -> tuple[Turn, ...]:
-    """What becomes of all, one after the other."""
+    """Returns the outcomes when all gangs are placed one after the other."""
     gangs = [item for item in unplaced(fleet, fleet.submissions) if isinstance(item, Unplaced)]
     rendered = (item.manifest for item in compile_queues(fleet))
     seen = Seen(nodes, [], trees(item for item in rendered if isinstance(item, manifest.Queue)), {})

@@ -1,8 +1,8 @@
-"""How much processor time and memory the commands take on a large repository, as ratios measured in one run.
+"""Measures processor time and memory of commands on a large repository, as ratios within one run.
 
-Writes a repository into a temporary folder, with two commits that differ in one workflow. Each row is a ratio of
-medians: the processor time of a command with all its processes, to that of ruamel.yaml's C-based safe loader, which
-loads the same files in one process; or to that of ``python -c pass``.
+Writes a repository into a temporary folder, with two commits that differ in one workflow. Each row is a ratio of median
+processor times. A command counts with all its processes. It is compared with ruamel.yaml's C-based safe loader, which
+loads the same files in one process, or with ``python -c pass``.
 
     python bench/fleet.py                                   # 600 workflows; some minutes
     python bench/fleet.py --workflows 5000 --pools 100      # a large fleet
@@ -72,7 +72,7 @@ RESOURCE = """\
     - {{key: zone, group: workflow-group}}
 """
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-"""As where the tool is installed: Python compiles a module once, not at each start."""
+"""The environment of an installed tool: Python compiles a module once, not at each start."""
 LOAD = """
 import pathlib, sys
 from ruamel.yaml import YAML
@@ -82,7 +82,7 @@ for path in sorted(pathlib.Path(sys.argv[1]).glob("[psw]*/*.yaml")):
 
 
 def write_repository(root: Path, pools: int, workflows: int, seed: int = 1) -> None:
-    """``pools`` pools with 3 subpools each, and ``workflows`` workflows of 4, 8 or 12 tasks."""
+    """Writes ``pools`` pools with 3 subpools each, and ``workflows`` workflows of 4, 8 or 12 tasks."""
     chance = random.Random(seed)
     quota = 100 * (workflows // pools + 1)
     for folder in ("pools", "subpools", "workflows"):
@@ -151,24 +151,24 @@ async def main():
 
 asyncio.run(main())
 """
-"""A client of the language server: what this takes until one edit is answered, and until all files are judged."""
+"""A client of the language server. Prints the server's processor time until one edit is answered, then fully judged."""
 
 
 @dataclass(frozen=True)
 class Taken:
-    """What a command took."""
+    """Resources that a command used."""
 
     processor: float
-    """Seconds, of all its processes."""
+    """Seconds of all processes of the command."""
     wall: float
     largest: float
-    """MiB at the peak of the process that used most."""
+    """Peak memory in MiB of the largest process."""
     together: float
-    """MiB at the peak of all its processes; what several share is counted once. 0 where the system does not tell."""
+    """Peak memory in MiB of all processes together; shared memory counts once. 0 if the system does not report it."""
 
 
 def measured(command: list[str], environment: dict[str, str]) -> Taken:
-    """Runs a command to its end; exits where it fails."""
+    """Runs a command to its end. Exits if the command fails."""
     started, together, pid = time.perf_counter(), 0.0, 0
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     while not pid:
@@ -184,7 +184,7 @@ def measured(command: list[str], environment: dict[str, str]) -> Taken:
 
 
 def family(pid: int) -> list[int]:
-    """A process and its children."""
+    """Returns a process and its children."""
     try:
         return [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
     except OSError:
@@ -192,7 +192,7 @@ def family(pid: int) -> list[int]:
 
 
 def memory(pid: int) -> float:
-    """MiB that a process has, with its part of what it shares; 0 where it has ended."""
+    """Returns the memory of a process in MiB, with its part of shared memory; 0 if the process has ended."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:
@@ -201,8 +201,8 @@ def memory(pid: int) -> float:
 
 
 def in_order(root: str, folder: str = "") -> Iterator[str]:
-    """The files below a folder, by their paths from ``root``, in the order of git's index. Holds one folder at a time,
-    since a command is taken to use no less memory than the process that started it.
+    """Yields the files below a folder, by path from ``root``, in the order of git's index. It holds one folder at a
+    time, since the measured memory of a command is never less than the memory of this process.
     """
     for path in sorted(f"{folder}{item.name}{'/' * item.is_dir()}" for item in os.scandir(f"{root}/{folder}")):
         if not path.endswith("/"):
@@ -212,7 +212,7 @@ def in_order(root: str, folder: str = "") -> Iterator[str]:
 
 
 class Fleet:
-    """A repository, and what is kept of it between runs."""
+    """A repository, with the data that commands keep between runs."""
 
     def __init__(self, folder: Path, pools: int, workflows: int, seed: int) -> None:
         self.root, self.small, self.site = folder / "root", folder / "small", folder / "site"
@@ -241,19 +241,19 @@ class Fleet:
         return measured([sys.executable, "-m", "kubectl_tas", *words], {**ENVIRONMENT, "XDG_CACHE_HOME": kept})
 
     def put_aside(self) -> None:
-        """Takes the manifests away, and deletes none: ext4 gives the number of a deleted file to no other for a minute
-        or more, and looks at each of them whenever it makes a file.
+        """Moves the manifests away without deleting them. ext4 reuses the number of a deleted file only after a minute
+        or more, and checks each such number whenever it makes a file.
         """
         (self.root / "manifests").rename(self._aside / str(len(list(self._aside.iterdir()))))
 
     def edit(self, path: str, word: str) -> None:
-        """Gives a file a state that it never had."""
+        """Gives a file a content that it never had."""
         self._edits += 1
         file = self.root / path
         file.write_text(file.read_text().replace(word, f"{word}-{self._edits}", 1))
 
     def _add(self) -> None:
-        """As ``git add .``, but into one pack: by itself, each of 900,000 manifests would take a block of the disk."""
+        """Adds all files like ``git add .``, but as one pack: 900,000 loose manifests would take a disk block each."""
         packing, listing = (
             subprocess.Popen(["git", "-C", self.root, *words], stdin=subprocess.PIPE)
             for words in (["fast-import", "--quiet"], ["update-index", "--index-info"])
@@ -279,19 +279,19 @@ class Fleet:
 
 @dataclass(frozen=True)
 class Row:
-    """A command, and what is so when it runs."""
+    """A command, and the state of the repository when it runs."""
 
     name: str
     command: str
     goal: float
-    """Of the ratio; 0 where there is no goal."""
+    """Goal for the ratio; 0 if there is none."""
     before: str = "kept"
-    """cold: nothing is kept; kept: what an earlier run left; workflow, pool: then one of these was edited."""
+    """cold: nothing is kept; kept: data of an earlier run; workflow, pool: also, one of these was edited."""
     is_start: bool = False
-    """Whether it is compared with the start of Python."""
+    """Whether the command is compared with the start of Python."""
 
     def take(self, fleet: Fleet) -> Taken:
-        """Runs it once."""
+        """Runs the command once."""
         words = self.command.format(small=fleet.small, site=fleet.site).split()
         fleet.git("checkout", "--quiet", "--", ".")
         fleet.git("clean", "--quiet", "-fd")  # what an edit was rendered to

@@ -1,8 +1,8 @@
-"""How long ``kubectl kustomize`` builds manifests in the flat layout, against the sharded one.
+"""Measures how long ``kubectl kustomize`` takes to build manifests in the flat and in the sharded layout.
 
-Writes repositories of more and more pools, renders each in both layouts, and builds what was rendered: the one folder
-of the flat layout, and every folder of the sharded one, one after the other. Prints for each size the objects, the
-processor time, and how much more that is for each object than at the smallest size: 1.0 is linear.
+Writes repositories of increasing size, renders each in both layouts, and builds every rendered folder; the flat layout
+has only one. Prints for each size the objects, the processor time, and the time per object relative to the smallest
+size: 1.0 means linear.
 
     python bench/layout.py                                       # about a minute
     python bench/layout.py --pools 10 200 --flat 0               # the sharded layout alone, up to 100,000 objects
@@ -36,11 +36,11 @@ workflow:
 """
 TASK = "    - {{name: shard-{task}, image: registry.example.com/train:1.0, command: [train], resource: node}}\n"
 TASKS = 49
-"""Of a workflow: with its PodGroup it becomes 50 objects."""
+"""Tasks of a workflow. With its PodGroup it becomes 50 objects."""
 
 
 def write_repository(root: Path, pools: int, workflows: int, layout: str) -> None:
-    """``pools`` pools with ``workflows`` workflows of 50 objects each."""
+    """Writes ``pools`` pools with ``workflows`` workflows of 50 objects each."""
     tasks = "".join(TASK.format(task=task) for task in range(TASKS))
     files = {"tas.yaml": f"apiVersion: tas/v1alpha1\nkind: Config\nspec: {{layout: {layout}}}\n"}
     for pool in range(pools):
@@ -54,20 +54,20 @@ def write_repository(root: Path, pools: int, workflows: int, layout: str) -> Non
 
 
 def build(folder: Path) -> tuple[float, int]:
-    """The seconds of processor time that a folder takes, and the objects that come out."""
+    """Returns the seconds of processor time to build a folder, and the number of objects in the result."""
     start = _used()
     built = subprocess.run(["kubectl", "kustomize", folder], check=True, capture_output=True)
     return _used() - start, built.stdout.count(b"\nkind: ") + built.stdout.startswith(b"kind: ")
 
 
 def _used() -> float:
-    """Seconds of processor time that programs have taken which we started, and that have ended."""
+    """Returns the seconds of processor time of all finished child processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def measure(pools: int, workflows: int, layout: str) -> tuple[float, float, int, int]:
-    """Seconds for all folders, for the one that takes longest, objects, and folders."""
+    """Returns the seconds for all folders, the seconds for the slowest folder, the objects and the folders."""
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
         write_repository(root, pools, workflows, layout)

@@ -1,1 +1,1 @@
-"""Fuzzers: repositories nobody would write in, what the tool does with them judged."""
+"""Fuzzes the tool with repositories that nobody would write, and judges its behaviour."""

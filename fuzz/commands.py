@@ -1,4 +1,4 @@
-"""The same judge over whole commands, which read and write a folder."""
+"""Judges whole commands, which read and write a folder, as ``oracle`` judges validation and rendering in memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from kubectl_tas.resolve.fleet import resolve
 _NAME = re.compile(r"^\s*(?:- |\{)?\"?name\"?: *[\"']?([A-Za-z0-9][\w.-]*)", re.MULTILINE)
 _PARENT = re.compile(r"^\s*parent: *[\"']?([\w.-]+)", re.MULTILINE)
 _MOST_CHANGED = 4
-"""Lines that an edit of one subpool may change."""
+"""Maximum number of lines that an edit of one subpool may change."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class _Done:
 
 
 class Commands:
-    """A folder to run commands in, used for one case after the other."""
+    """Runs commands in a folder, for one case after the other."""
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "repository"
@@ -45,7 +45,7 @@ class Commands:
         self.failures: list[Failure] = []
 
     def judge(self, files: Mapping[str, bytes], base: Mapping[str, bytes], cluster: bytes) -> tuple[Failure, ...]:
-        """Runs the commands on a repository; raises MemoryError alone."""
+        """Runs the commands on a repository and returns failures. Raises only MemoryError."""
         self.failures = []
         shutil.rmtree(self.root, ignore_errors=True)
         self.root.mkdir(parents=True)
@@ -66,7 +66,7 @@ class Commands:
         self.failures.append(Failure(kind, where, detail))
 
     def _run(self, *arguments: str) -> _Done:
-        """One command; whatever it is, it exits as promised and prints what a terminal may show."""
+        """Runs one command. Checks its exit code, and that a terminal may show its output."""
         out, err = io.StringIO(), io.StringIO()
         command = " ".join(part for part in arguments[:2] if not part.startswith("-") and "/" not in part)
         code = 3
@@ -145,7 +145,7 @@ class Commands:
             self._fail("exit-code", f"{command} prints no JSON", done.out[:500] + done.err)
 
     def _edit(self, random: Random, files: Mapping[str, bytes]) -> None:
-        """Edits of subpools: at most one file changes, and little of it."""
+        """Runs edits of subpools. Each may change at most one file, and few lines of it."""
         names = _named(files)
         parents = _found(_PARENT, files) or names
         for arguments in (
@@ -181,7 +181,7 @@ class Commands:
 
 
 def _earlier(files: Mapping[str, bytes]) -> Earlier:
-    """The fleet of a revision."""
+    """Returns the fleet of a revision."""
     loaded = load_repository(MemorySource(files))
     errors = (item for item in in_order(loaded.diagnostics) if item.severity is Severity.ERROR)
     return Earlier(resolve(loaded.repository), "main", tuple(str(item.location) for item in errors))
@@ -192,7 +192,7 @@ def _is_manifest(content: bytes) -> bool:
 
 
 def _lines_changed(old: bytes, new: bytes) -> int:
-    """Lines that one of them has and the other has not."""
+    """Counts lines that only one of the two texts has."""
     matcher = SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False)
     return sum(max(a2 - a1, b2 - b1) for tag, a1, a2, b1, b2 in matcher.get_opcodes() if tag != "equal")
 

@@ -1,4 +1,4 @@
-"""The seeds: every repository among the examples and goldens, and what else a command reads."""
+"""Collects the seeds: every repository of the examples and golden cases, with the other inputs of commands."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tools import goldens
 
 ROOT = Path(__file__).resolve().parents[1]
 SKIPPED = frozenset({"manifests", "output"})
-"""Folders that hold what was rendered."""
+"""Folders with rendered files."""
 MAX_SEED = 24_000
-"""Bytes of a repository, above which it is too slow to try thousands of times."""
+"""Maximum number of bytes of a repository. Larger ones are too slow for thousands of runs."""
 SUFFIXES = (".yaml", ".yml", ".json")
 POOL = b"""\
 apiVersion: tas/v1alpha1
@@ -30,21 +30,21 @@ COSTLY = frozenset({"rules/set-preview/silent"})
 
 @dataclass(frozen=True)
 class Repository:
-    """Files by their path relative to the root, with what the repository is compared with."""
+    """Files by path from the root, with the earlier revision and the cluster to compare with."""
 
     name: str
     files: dict[str, bytes]
     base: dict[str, bytes] = field(default_factory=dict)
-    """The same at an earlier revision; empty where there is none."""
+    """Files at the earlier revision; empty if there is none."""
     cluster: bytes = b""
-    """What ``kubectl get -o json`` prints of its cluster; empty where there is none."""
+    """Output of ``kubectl get -o json`` for its cluster; empty if there is none."""
     is_clean: bool = False
-    """Whether it is rendered, most likely."""
+    """Whether it most likely renders."""
 
 
 @cache
 def repositories() -> tuple[Repository, ...]:
-    """All repositories to begin with: the examples, the golden cases, the files of edits."""
+    """Returns all repositories to start from: the examples, the golden cases, the files of edits."""
     found = [_example(path.parent) for path in sorted((ROOT / "examples").glob("*/tas.yaml"))]
     for folder in goldens.find():
         found.append(_edit(folder) if folder.parent.name == "edits" else _case(goldens.read(folder)))
@@ -53,18 +53,18 @@ def repositories() -> tuple[Repository, ...]:
 
 @cache
 def clean() -> tuple[Repository, ...]:
-    """Those that are rendered, most likely."""
+    """Returns the repositories that most likely render."""
     return tuple(item for item in repositories() if item.is_clean)
 
 
 def size(repository: Repository) -> int:
-    """Bytes of all files."""
+    """Returns the bytes of all files."""
     return sum(map(len, repository.files.values()))
 
 
 @cache
 def documents() -> tuple[bytes, ...]:
-    """Every file of every repository once: what a splice may take from."""
+    """Returns every file of every repository once, as material for splices."""
     files = {content for item in repositories() for content in item.files.values()}
     files |= {path.read_bytes() for path in (ROOT / "golden" / "documents").iterdir()}
     return tuple(sorted(files))
@@ -72,7 +72,7 @@ def documents() -> tuple[bytes, ...]:
 
 @cache
 def clusters() -> tuple[bytes, ...]:
-    """Every state of a cluster once."""
+    """Returns every state of a cluster once."""
     return tuple(sorted({item.cluster for item in repositories()} - {b""}))
 
 
@@ -81,7 +81,7 @@ def _example(root: Path) -> Repository:
 
 
 def _case(case: goldens.Case) -> Repository:
-    """A golden case with all that it shares."""
+    """Returns the repository of a golden case with its shared files."""
     name = case.folder.relative_to(goldens.GOLDEN).as_posix()
     state = case.folder / "cluster.json"
     layers = {part: [*folders, case.folder / part] for part, folders in case.layers.items()}
@@ -96,7 +96,7 @@ def _case(case: goldens.Case) -> Repository:
 
 
 def _edit(case: Path) -> Repository:
-    """The file of an edit, as the subpools of its pool."""
+    """Returns a repository in which the file of an edit declares the subpools of a pool."""
     before = next(case.glob("before.*"), None)
     files = {} if before is None else {"pools/team.yaml": POOL, f"subpools/team{before.suffix}": before.read_bytes()}
     return Repository(case.name, files, is_clean=True)

@@ -1,7 +1,7 @@
-"""``python -m fuzz.coverage_guided``: repositories that reach code which no other has reached, judged as in ``mutate``.
+"""Fuzzes with repositories that reach new code, judged as in ``mutate``: ``python -m fuzz.coverage_guided``.
 
-Needs atheris (``pip install '.[fuzz]'``). libFuzzer runs in a child process; this one tells what it found, and starts
-it again where an input hangs or takes too much memory.
+Needs atheris (``pip install '.[fuzz]'``). libFuzzer runs in a child process. The parent reports its findings, and
+restarts it after an input that hangs or uses too much memory.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from random import Random
 from typing import Any
 
 MARK = b"\n#=== "
-"""What stands before the path of every file but the first, where a repository is one string of bytes."""
+"""Separator before the path of every file but the first, in a repository packed into bytes."""
 MAX_BYTES = 30_000
 HANG = 5.0
-"""Seconds of computing, after which an input counts as hanging."""
+"""Seconds of processor time after which an input counts as hanging."""
 STUCK = 30
-"""Seconds by the clock, after which libFuzzer gives an input up."""
+"""Wall clock seconds after which libFuzzer gives up on an input."""
 MEMORY = 1024 + 256
-"""MiB that the child may take: 1 GiB for an input, and what it has without one."""
+"""Memory limit of the child in MiB: 1 GiB for an input, and the memory of the child itself."""
 TOLD_EVERY = 100
 TIMEOUT, OUT_OF_MEMORY = 70, 71
-"""How libFuzzer exits."""
+"""Exit codes of libFuzzer."""
 
 
 def pack(files: Mapping[str, bytes]) -> bytes:
-    """A repository as one string of bytes."""
+    """Packs a repository into bytes."""
     return MARK.join(path.encode("utf-8", "surrogateescape") + b"\n" + files[path] for path in sorted(files))
 
 
 def unpack(data: bytes) -> dict[str, bytes]:
-    """The repository that a string of bytes stands for; every string stands for one."""
+    """Unpacks a repository from bytes. Any bytes are valid."""
     files = {}
     for part in data.split(MARK):
         path, _, content = part.partition(b"\n")
@@ -83,7 +83,7 @@ def child(options: argparse.Namespace) -> None:
             tell()
 
     def mutate(data: bytes, max_size: int, seed: int) -> bytes:
-        """Every other time what ``mutate`` does to one file, otherwise libFuzzer's own."""
+        """Damages one file as ``mutate`` does half of the time, otherwise uses libFuzzer's own mutation."""
         random = Random(seed)
         if random.random() < 0.5:
             return bytes(atheris.Mutate(data, max_size))
@@ -110,7 +110,7 @@ def child(options: argparse.Namespace) -> None:
 
 
 def fuzz(options: argparse.Namespace, folder: Path) -> tuple[Counter[str], dict[str, dict[str, str]]]:
-    """Runs children until the time is over; what they counted, and the first input of each failure."""
+    """Runs children until the time is over. Returns their counts, and the first input of each failure."""
     from fuzz import corpus
 
     (folder / "corpus").mkdir()
@@ -165,7 +165,7 @@ def tell(counts: Counter[str], found: Mapping[str, Mapping[str, str]], seconds: 
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Exits with 1 where anything failed, and with 2 where atheris is missing."""
+    """Exits with 1 after a failure, and with 2 without atheris."""
     parser = argparse.ArgumentParser(prog="python -m fuzz.coverage_guided", description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=int, default=120, metavar="N")

@@ -1,13 +1,12 @@
-"""Kills commands that write, at random moments, and looks at what they leave behind.
+"""Kills commands that write, at random moments, and checks the files that are left.
 
     python fuzz/kills.py --runs 300 --seed 1
 
-Each run copies a small rendered repository, starts one command on it and ends it with SIGKILL: half of the runs at
-any moment of its life, the other half within a few milliseconds after it first changed something on disk. Then
-every file must be the old one or the new one, none may be lost, a kustomization may only list what is there, and
-running a command again that died midway must finish the work and leave nothing half-written behind. Prints counts
-by command; exits 1 where anything was half-written or lost, and says in which run. The same seed makes the same
-choices; what they meet depends on the machine.
+Each run copies a small rendered repository, starts one command on it and ends it with SIGKILL. Half of the runs do so
+at any moment, the other half within milliseconds after the first change on disk. Then every file must be old or new,
+none may be lost, and a kustomization may list only existing files. After a second run of an interrupted command, the
+work must be complete and nothing half-written may remain. Prints counts by command. Exits with 1 if a file was
+half-written or lost, and names the run. The same seed makes the same choices; the effect depends on the machine.
 """
 
 from __future__ import annotations
@@ -70,24 +69,24 @@ COMMANDS: Mapping[str, Sequence[str]] = {
 }
 
 Content = Mapping[str, bytes]
-"""Every file of a repository by its path."""
+"""Every file of a repository by path."""
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """One command, and the repository before and after it."""
+    """One command, and the repository before and after the command."""
 
     name: str
     folder: Path
-    """The repository before."""
+    """The repository before the command."""
     old: Content
     new: Content
     seconds: float
-    """How long the command takes."""
+    """Duration of the command."""
 
 
 def main() -> int:
-    """Runs everything; 1 where something was half-written or lost."""
+    """Runs everything. Returns 1 if a file was half-written or lost."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
@@ -112,7 +111,7 @@ def main() -> int:
 
 
 def prepare(folder: Path, name: str) -> Scenario:
-    """The repository for a command, rendered, with a change of its sources where the command is ``render``."""
+    """Prepares the rendered repository for a command. For ``render``, its sources are changed."""
     root = folder / name.replace(" ", "-")
     write_sources(root)
     command(root, ["render"])
@@ -129,7 +128,7 @@ def prepare(folder: Path, name: str) -> Scenario:
 
 
 def write_sources(root: Path) -> None:
-    """A pool, six subpools and thirty workflows."""
+    """Writes a pool, six subpools and thirty workflows."""
     for part in ("pools", "subpools", "workflows"):
         (root / part).mkdir(parents=True)
     (root / "tas.yaml").write_text(CONFIG.format(gitops="none"))
@@ -142,7 +141,7 @@ def write_sources(root: Path) -> None:
 
 
 def killed(scenario: Scenario, work: Path, chance: random.Random) -> tuple[str, list[str]]:
-    """One run: when the command died, and all that is wrong then."""
+    """Performs one run. Returns the moment of the command's death and the problems."""
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(scenario.folder, work)
     wait, while_writing = chance.uniform(0, 1), chance.random() < 0.5
@@ -161,7 +160,7 @@ def killed(scenario: Scenario, work: Path, chance: random.Random) -> tuple[str, 
 
 
 def await_change(running: subprocess.Popen[bytes], work: Path) -> None:
-    """Waits until the command has made or replaced the first file, or has ended."""
+    """Waits until the command has changed the first file or has ended."""
     folders = [work, *(path for path in work.rglob("*") if path.is_dir())]
     before = [folder.stat().st_mtime_ns for folder in folders]
     while running.poll() is None:
@@ -173,7 +172,7 @@ def await_change(running: subprocess.Popen[bytes], work: Path) -> None:
 
 
 def judge(old: Content, new: Content, found: Content) -> list[str]:
-    """What is half-written, lost, or listed but not there, in a repository whose command was killed."""
+    """Returns the files that are half-written, lost, or listed but missing after a kill."""
     problems = []
     for path, text in found.items():
         if LEFTOVER.fullmatch(Path(path).name):
@@ -189,7 +188,7 @@ def judge(old: Content, new: Content, found: Content) -> list[str]:
 
 
 def finish(scenario: Scenario, work: Path, found: Content) -> list[str]:
-    """Runs the command again where it did not come to its end; what is not as it should be then."""
+    """Runs an interrupted command again, and returns the remaining differences."""
 
     def edited(files: Content) -> Content:
         return {path: text for path, text in files.items() if not is_written(path)}
@@ -207,24 +206,24 @@ def finish(scenario: Scenario, work: Path, found: Content) -> list[str]:
 
 
 def is_written(path: str) -> bool:
-    """Whether a file is one that ``render`` writes."""
+    """Whether ``render`` writes this file."""
     return path.startswith("manifests/")
 
 
 def content(root: Path) -> Content:
-    """Every file below a folder."""
+    """Returns every file below a folder."""
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
 def start(root: Path, arguments: Sequence[str]) -> subprocess.Popen[bytes]:
-    """A command of this checkout, beside us."""
+    """Starts a command of this checkout."""
     program = [sys.executable, "-m", "kubectl_tas", "-C", str(root), *arguments]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(program, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
 def command(root: Path, arguments: Sequence[str]) -> None:
-    """Runs a command to its end. Raises RuntimeError where it fails."""
+    """Runs a command to its end. Raises RuntimeError if it fails."""
     running = start(root, arguments)
     _, err = running.communicate()
     if running.returncode:

@@ -1,4 +1,4 @@
-"""A failing repository in, a small one with the same failure out: files, lines and words are left out in turn."""
+"""Reduces a failing repository to a small one with the same failure, by omitting files, lines and words in turn."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WORD = re.compile(r"\s+|[\w./-]+|.", re.DOTALL)
 
 
 def minimise(files: Files, fails: Callable[[Files], bool], seconds: float = SECONDS) -> dict[str, bytes]:
-    """The smallest that was found within that time. ``fails`` tells whether the failure is still there."""
+    """Returns the smallest repository found in the given time. ``fails`` says whether the failure still occurs."""
     until = time.monotonic() + seconds
     best = dict(files)
 
@@ -42,7 +42,7 @@ def _leave_out(
     split: Callable[[bytes], list[bytes]],
     attempt: Callable[[str, bytes | None], bool],
 ) -> None:
-    """Leaves out runs of parts, ever shorter ones, as long as that keeps the failure."""
+    """Omits runs of parts, ever shorter ones, as long as the failure remains."""
     size = max(1, len(split(best[path])) // 2)
     while size:
         at = 0

@@ -1,7 +1,7 @@
-"""``python -m fuzz.mutate``: damaged repositories by the hundred thousand, each judged in memory.
+"""Judges damaged repositories in memory, by the hundred thousand: ``python -m fuzz.mutate``.
 
-Case K of a seed is always the same, so ``--only K`` runs it alone. A worker that hangs, or takes more memory than it
-may, is killed and replaced; the others go on.
+Case K of a seed is always the same, so ``--only K`` runs it alone. A worker that hangs, or exceeds its memory, is
+killed and replaced. The others continue.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ from fuzz.minimise import minimise
 from fuzz.oracle import Failure, Judgement
 
 HANG = 5.0
-"""Seconds of computing, after which a case counts as hanging."""
+"""Seconds of processor time after which a case counts as hanging."""
 STUCK = 60.0
-"""Seconds by the clock, after which it does so too."""
+"""Wall clock seconds after which a case counts as hanging."""
 MEMORY = 1 << 30
-"""Bytes that a case may take on top of what the worker has."""
+"""Bytes that a case may use in addition to the worker's own."""
 COLLECT = 100
-"""Cases between two collections of garbage, which the commands switch off."""
+"""Cases between two garbage collections, which the commands switch off."""
 TICKS = os.sysconf("SC_CLK_TCK")
 FORK = multiprocessing.get_context("fork")
 
 
 @dataclass(frozen=True)
 class Found:
-    """A failure, and the smallest input that still has it."""
+    """A failure, and the smallest known input that causes it."""
 
     case: int
     failure: Failure
@@ -57,17 +57,17 @@ class Found:
 
 @dataclass
 class Totals:
-    """What came of all cases."""
+    """The results of all cases."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
-    """By kind."""
+    """Number of failures by kind."""
     found: dict[str, Found] = field(default_factory=dict)
-    """By key, the first of each."""
+    """The first failure of each key."""
 
 
 class Board:
-    """What a worker tells without a message, so that it is there when the worker dies."""
+    """Shared memory for the state of a worker, which survives the worker."""
 
     def __init__(self) -> None:
         self.case: Synchronized[int] = FORK.Value(ctypes.c_longlong, -1)
@@ -76,12 +76,12 @@ class Board:
         self.outcomes: Any = FORK.Array(ctypes.c_longlong, len(oracle.OUTCOMES))
 
     def begin(self, case: int) -> None:
-        """A case, or the next attempt at a smaller one, begins."""
+        """Notes the start of a case, or of an attempt to reduce its input."""
         self.case.value, self.cpu.value, self.clock.value = case, time.process_time(), time.monotonic()
 
 
 class Worker:
-    """One process that judges every case whose number is ``job`` modulo ``jobs``."""
+    """A process that judges every case whose number is ``job`` modulo ``jobs``."""
 
     def __init__(self, options: argparse.Namespace, job: int, start: int) -> None:
         self.options, self.job = options, job
@@ -94,7 +94,7 @@ class Worker:
 
     @property
     def hangs(self) -> bool:
-        """Whether its case takes too long."""
+        """Whether the current case takes too long."""
         if self.board.case.value < 0:
             return False
         try:
@@ -105,7 +105,7 @@ class Worker:
         return used > HANG or time.monotonic() - self.board.clock.value > STUCK
 
     def where(self) -> str:
-        """Kills it; the innermost frame of the package that it was in."""
+        """Kills the worker, and returns the innermost frame of the package in its stack."""
         if self.process.pid is not None:
             os.kill(self.process.pid, signal.SIGUSR1)
             time.sleep(0.3)
@@ -117,7 +117,7 @@ class Worker:
         return ":".join(frames[0]) if frames else "outside of the package"
 
     def close(self) -> None:
-        """Ends it."""
+        """Ends the worker and removes its folder."""
         if self.process.is_alive():
             self.process.kill()
         self.process.join()
@@ -126,7 +126,7 @@ class Worker:
 
 
 def work(options: argparse.Namespace, start: int, board: Board, pipe: Connection, folder: Path) -> None:
-    """The body of a worker: sends a Found for every failure, and None when it is done."""
+    """Runs in a worker. Sends a Found for every failure, and None at the end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who interrupts speaks to the one that counts
     trace = (folder / "trace").open("w")
     faulthandler.register(signal.SIGUSR1, file=trace, all_threads=False)
@@ -160,14 +160,14 @@ def work(options: argparse.Namespace, start: int, board: Board, pipe: Connection
 
 
 def limit_memory() -> None:
-    """This process may take MEMORY more than it has."""
+    """Limits this process to MEMORY more than it uses now."""
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     most = pages * resource.getpagesize() + MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
 def judge(case: mutations.Case, commands: Commands) -> Judgement:
-    """The case in memory and, where it says so, by whole commands."""
+    """Judges the case in memory and, if the case asks for it, with whole commands."""
     judgement = oracle.judge(case.files)
     if case.commands:
         more = commands.judge(case.files, case.base, case.cluster)
@@ -177,7 +177,7 @@ def judge(case: mutations.Case, commands: Commands) -> Judgement:
 
 
 def smaller(case: mutations.Case, failure: Failure, commands: Commands, board: Board) -> Mapping[str, bytes]:
-    """The smallest repository that was found to have the same failure."""
+    """Returns the smallest repository found that has the same failure."""
     in_memory = any(item.key == failure.key for item in oracle.judge(case.files).failures)
 
     def fails(files: Mapping[str, bytes]) -> bool:
@@ -191,7 +191,7 @@ def smaller(case: mutations.Case, failure: Failure, commands: Commands, board: B
 
 
 def fuzz(options: argparse.Namespace) -> Totals:
-    """Runs all cases, or those until somebody interrupts. Prints how far it is, and what it finds, to stderr."""
+    """Runs all cases, or those before an interrupt. Prints progress and failures to stderr."""
     totals = Totals()
     workers = [Worker(options, job, options.start + job) for job in range(options.jobs)]
     try:
@@ -204,7 +204,7 @@ def fuzz(options: argparse.Namespace) -> Totals:
 
 
 def watch(options: argparse.Namespace, workers: list[Worker], totals: Totals) -> None:
-    """Until all cases are done: takes what workers find, and puts a new one in place of one that hangs or has died."""
+    """Receives the findings of workers until all cases are done, and replaces workers that hang or have died."""
     begun = told = time.monotonic()
     while workers:
         for worker in list(workers):
@@ -234,7 +234,7 @@ def watch(options: argparse.Namespace, workers: list[Worker], totals: Totals) ->
 
 
 def receive(worker: Worker, totals: Totals) -> bool:
-    """Takes what a worker has sent; True where it is done."""
+    """Receives the messages of a worker. Returns True if the worker has finished."""
     try:
         while worker.here.poll():
             found = worker.here.recv()
@@ -247,7 +247,7 @@ def receive(worker: Worker, totals: Totals) -> bool:
 
 
 def note(totals: Totals, found: Found) -> None:
-    """Counts a failure, and keeps the first of its key, or a smaller input of it."""
+    """Counts a failure. Keeps the first of each key, or a smaller input for it."""
     key = found.failure.key
     known = totals.found.get(key)
     totals.failures[found.failure.kind] += found.times
@@ -278,12 +278,12 @@ def tell(totals: Totals, seconds: float) -> None:
 
 
 def shortened(text: str, most: int = 1500) -> str:
-    """Both ends of a text."""
+    """Returns both ends of a text."""
     return text if len(text) <= most else f"{text[: most // 2]}\n...\n{text[-most // 2 :]}"
 
 
 def save(totals: Totals, folder: Path) -> None:
-    """Writes every small input to a folder of its own."""
+    """Writes every small input to a separate folder."""
     for key, found in totals.found.items():
         root = folder / re.sub(r"[^\w.-]+", "-", key)[:100]
         for path, content in found.files.items():
@@ -296,7 +296,7 @@ def save(totals: Totals, folder: Path) -> None:
 
 
 def parse_arguments(arguments: list[str] | None) -> Any:
-    """The command line."""
+    """Parses the command line."""
     parser = argparse.ArgumentParser(prog="python -m fuzz.mutate", description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--inputs", type=int, default=10_000, metavar="N", help="how many cases")
@@ -308,7 +308,7 @@ def parse_arguments(arguments: list[str] | None) -> Any:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Exits with 1 where anything failed."""
+    """Exits with 1 after a failure."""
     options = parse_arguments(arguments)
     if options.only is not None:
         options.start, options.inputs, options.jobs = options.only, 1, 1

@@ -1,4 +1,4 @@
-"""One case out of a seed and a number: a repository that somebody damaged, on purpose or not."""
+"""Makes a case from a seed and a number: a damaged repository."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import yaml
 from fuzz import corpus, readers
 
 MAX_BYTES = 120_000
-"""A file is not grown beyond that; what happens to larger ones is the subject of a test of its own."""
+"""Maximum number of bytes of a mutated file. Another test covers larger files."""
 MAX_LONG = 5_000
 
 SCALARS = (
@@ -390,26 +390,26 @@ class Case:
 
     number: int
     origin: str
-    """The seed that it was made of."""
+    """Name of the repository that was damaged."""
     steps: tuple[str, ...]
-    """What was done to it."""
+    """The mutations of the case."""
     files: dict[str, bytes]
     base: dict[str, bytes]
     cluster: bytes
     commands: bool
-    """Whether whole commands are run, not only validation and rendering in memory."""
+    """Whether whole commands run, and not only validation and rendering in memory."""
 
 
 COMMANDS = 0.04
-"""The share of cases on which whole commands are run."""
+"""The share of cases with whole commands."""
 
 
 CLEAN = 0.7
-"""The share of cases that begin with a repository without findings: the others are seldom rendered."""
+"""The share of cases that start from a repository without findings. Others seldom render."""
 
 
 def case(seed: int, number: int) -> Case:
-    """The case of that number; the same for the same seed, whatever was asked for before."""
+    """Returns the case with this number. It depends only on the seed and the number."""
     random = Random(f"{seed}:{number}")
     pool = corpus.clean() if random.random() < CLEAN else corpus.repositories()
     origin = min(random.choices(pool, k=random.choice((1, 3))), key=corpus.size)  # small ones are tried more often
@@ -434,7 +434,7 @@ def case(seed: int, number: int) -> Case:
 def _beside(
     random: Random, files: dict[str, bytes], base: dict[str, bytes], cluster: bytes
 ) -> tuple[dict[str, bytes], bytes]:
-    """What a command compares with, some of it damaged too."""
+    """Returns the earlier revision and the cluster state for commands, some of them damaged."""
     base = dict(base or random.choice((files, random.choice(corpus.repositories()).files)))
     if random.random() < 0.6:
         path = random.choice(sorted(base))
@@ -446,7 +446,7 @@ def _beside(
 
 
 def damage(random: Random, path: str, content: bytes) -> tuple[str, bytes]:
-    """One mutation, and its name."""
+    """Returns the name of a random mutation and the mutated content."""
     if random.random() < 0.12:
         return "bytes", _bytes(random, content)
     try:
@@ -522,7 +522,7 @@ def _lines(random: Random, text: str) -> str:
 
 
 def _scalars(random: Random, text: str) -> str:
-    """Another word where a value stands."""
+    """Replaces values by other words."""
     found = list(_VALUE.finditer(text))
     if not found:
         return text
@@ -544,7 +544,7 @@ def _scalars(random: Random, text: str) -> str:
 
 
 def _keys(random: Random, text: str) -> str:
-    """A key written another way, twice, or as another."""
+    """Changes the spelling of a key, or replaces it by another key."""
     found = list(_KEY.finditer(text))
     if not found:
         return text
@@ -567,7 +567,7 @@ def _keys(random: Random, text: str) -> str:
 
 
 def _merges(random: Random, text: str) -> str:
-    """An anchor at one place and an alias or a merge key at another."""
+    """Adds an anchor, and elsewhere an alias or a merge key."""
     lines = text.split("\n")
     keyed = [at for at, line in enumerate(lines) if line.rstrip().endswith(":")]
     if not keyed:
@@ -585,7 +585,7 @@ def _merges(random: Random, text: str) -> str:
 
 
 def _free(random: Random, text: str) -> str:
-    """One more entry in a mapping, most often where anything may stand."""
+    """Adds an entry to a mapping, usually to one that accepts any keys."""
     lines = text.split("\n")
     heads = [at for at, line in enumerate(lines) if line.rstrip().endswith(":")]
     loose = [
@@ -607,7 +607,7 @@ def _free(random: Random, text: str) -> str:
 
 
 def _splice(random: Random, text: str) -> str:
-    """The beginning of one document with the end of another, or both behind each other."""
+    """Joins the beginning of one document with the end of another, or one document after the other."""
     other = random.choice(corpus.documents()).decode("utf-8", "replace")
     match random.randrange(4):
         case 0:
@@ -623,7 +623,7 @@ def _splice(random: Random, text: str) -> str:
 
 
 def _style(random: Random, text: str) -> str:
-    """The same words in another dress: line ends, marks, directives, indentation, JSON."""
+    """Rewrites the text with other line ends, markers, directives or indentation, or as JSON."""
     match random.randrange(12):
         case 0:
             return text.replace("\n", "\r\n")
@@ -658,7 +658,7 @@ def _style(random: Random, text: str) -> str:
 
 
 def _dressed(random: Random, found: re.Match[str]) -> str:
-    """An entry that says the same, most often."""
+    """Rewrites an entry, usually with the same meaning."""
     lead, key, value = found.groups()
     choices = (
         f"{key}: {value}",
@@ -671,7 +671,7 @@ def _dressed(random: Random, found: re.Match[str]) -> str:
 
 
 def _data(random: Random, text: str, *, json_: bool = False) -> str:
-    """Another type at a key path, a key that is gone, doubled or renamed, a branch of another document."""
+    """Changes data: another type at a key path, a removed, doubled or renamed key, or a branch of another document."""
     loaded = _loaded(text)
     if loaded is None:
         return _scalars(random, text)
@@ -713,7 +713,7 @@ def _start(match: re.Match[str]) -> int:
 
 
 def _places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every holder and step below ``value``."""
+    """Yields every container below ``value``, with each of its keys or indices."""
     steps = value if isinstance(value, dict) else range(len(value))
     for step in steps:
         yield value, step
@@ -728,7 +728,7 @@ def _other(random: Random) -> Any:
 
 @lru_cache(maxsize=2048)
 def _loaded(text: str) -> str | None:
-    """The documents of a text as JSON; None where they are none."""
+    """Returns the documents of a text as JSON; None if the text is not YAML."""
     try:
         loaded = json.dumps([readers.read(node, readers.YAML_12) for node in readers.compose(text)])
     except (readers.UnreadableError, ValueError, RecursionError):
@@ -742,7 +742,7 @@ class _Dumper(yaml.CSafeDumper):  # type: ignore[misc]
 
 
 def _dumped(loaded: str, random: Random) -> str:
-    """Documents as YAML in one of several dresses."""
+    """Writes documents as YAML in one of several styles."""
     documents = json.loads(loaded)
     if random.random() < 0.1:
         return "\n---\n".join(json.dumps(item) for item in documents)

@@ -1,4 +1,4 @@
-"""What must hold for every input, whatever it is: the one judge of both fuzzers."""
+"""Judges every input by promises that must always hold. Both fuzzers use it."""
 
 from __future__ import annotations
 
@@ -32,37 +32,36 @@ from kubectl_tas.resolve.fleet import Fleet
 PACKAGE = str(Path(emitted.__file__).parents[1])
 ROOT = Path("/repository")
 MAX_NAME = 255
-"""Bytes of a file's name."""
+"""Maximum number of bytes of a file's name."""
 PURE_SHARE = 25
-"""One document of so many is also read by a parser of its own, which takes a hundred times as long, and which refuses
-tabs that YAML allows."""
+"""One document in this many is also read by an independent parser, which is a hundred times slower and refuses tabs."""
 BREAKS = re.compile("[\x85\u2028\u2029]")
-"""Line breaks of YAML 1.1 alone."""
+"""Line breaks that only YAML 1.1 has."""
 TWICE = 4
-"""One repository of so many is compiled a second time."""
+"""One repository in this many is compiled a second time."""
 WITHOUT_PLACE = frozenset({"topology-undeployed", "base-unread", "subpool-unknown"})
-"""Rules about no file: what a cluster lacks, what a revision holds, what a command names."""
+"""Rules about no file: what a cluster lacks, what a revision contains, what a command names."""
 WITHOUT_LINE = frozenset({"file-too-large", "file-not-regular", "file-outside-repository", "file-not-text"})
 """Rules about a file as a whole."""
 RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-"""What a terminal may obey instead of showing it."""
+"""Characters that a terminal may interpret."""
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A promise that was broken."""
+    """A broken promise."""
 
     kind: str
-    """Which promise, one of KINDS."""
+    """The promise, one of KINDS."""
     where: str
-    """What tells it from others of its kind."""
+    """Details that distinguish failures of the same kind."""
     detail: str
-    """For people."""
+    """A description for people."""
 
     @property
     def key(self) -> str:
-        """Equal for failures that are most likely one."""
+        """A key that is equal for failures with probably the same cause."""
         return f"{self.kind}: {self.where}"
 
 
@@ -80,32 +79,33 @@ KINDS = (
     "path",
     "edit",
 )
-"""An exception that is no TasError; over 5 seconds; over 1 GiB; a process that died; a finding without a place or
-with one that is not in the file; an exit code outside 0 to 3; output that two readers read apart, or that is not what
-was judged; ``validate`` clean and ``render`` not; rendering again differs; control characters on the terminal;
-a path that is none in the output folder; an edit that changes more than it should."""
+"""An exception that is no TasError; over 5 seconds; over 1 GiB; a process that died; a finding without a valid place;
+an exit code outside 0 to 3; output that readers read differently, or that differs from the judged input; ``validate``
+passes but ``render`` fails; a second rendering that differs; control characters on the terminal; a path outside of the
+output folder; an edit that changes too much.
+"""
 RENDERED, REFUSED, NOTHING, UNABLE = "rendered", "refused with findings", "declares nothing", "unable (TasError)"
 OUTCOMES = (RENDERED, REFUSED, NOTHING, UNABLE)
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What became of an input."""
+    """The result for an input."""
 
     outcome: str
     failures: tuple[Failure, ...] = ()
 
 
 class MemorySource(source.MemorySource):
-    """The files of a repository that is on no disk, each in its folder."""
+    """The files of a repository that exists only in memory."""
 
     def has_folder(self, folder: str) -> bool:
-        """Whether any file is below ``folder``."""
+        """Whether a file is below ``folder``."""
         base = PurePosixPath(folder).as_posix()
         return base == "." or any(path.startswith(f"{base}/") for path in self._files)
 
     def files(self, folders: Sequence[str], *, exclude: str) -> tuple[RawFile, ...]:
-        """All manifests below ``folders``, sorted by path; nothing below ``exclude`` or in hidden folders."""
+        """Returns all manifests below ``folders``, sorted by path; none below ``exclude`` or in hidden folders."""
         bases = [PurePosixPath(folder).as_posix() for folder in folders]
         found = []
         for path in sorted(self._files):
@@ -118,7 +118,7 @@ class MemorySource(source.MemorySource):
 
 
 def judge(files: Mapping[str, bytes]) -> Judgement:
-    """Validates a repository and renders it in memory. Raises MemoryError alone."""
+    """Validates a repository and renders it in memory. Raises only MemoryError."""
     try:
         session = check_source(ROOT, MemorySource(files))
         failures = [*places(session.diagnostics, files), *_printed(session)]
@@ -135,7 +135,7 @@ def judge(files: Mapping[str, bytes]) -> Judgement:
 
 
 def _rendered(session: Session, failures: list[Failure], *, twice: bool) -> Judgement:
-    """What becomes of a repository without errors."""
+    """Renders and judges a repository without errors."""
     try:
         artifacts = compile_fleet(session.fleet)
         config, settings = session.fleet.config, session.fleet.settings
@@ -157,7 +157,7 @@ def _rendered(session: Session, failures: list[Failure], *, twice: bool) -> Judg
 
 
 def thrown(error: BaseException) -> Failure:
-    """An exception, told from others by its type and the innermost frame of the package."""
+    """Returns an exception as a failure, identified by its type and the innermost frame of the package."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename.startswith(PACKAGE)] or list(frames)
     frame = own[-1]
@@ -167,7 +167,7 @@ def thrown(error: BaseException) -> Failure:
 
 
 def places(diagnostics: Sequence[Diagnostic], files: Mapping[str, bytes]) -> Iterator[Failure]:
-    """Findings without a place, and with one that is none."""
+    """Yields failures for findings without a place or with an invalid place."""
     for diagnostic in diagnostics:
         code = diagnostic.rule.code
         if diagnostic.location is None:
@@ -204,7 +204,7 @@ def _lines(content: bytes) -> list[str]:
 
 
 def _printed(session: Session) -> Iterator[Failure]:
-    """What the report would send to a terminal."""
+    """Yields failures for raw characters that the report would send to a terminal."""
     shown = report.render(session.diagnostics, session.files)
     raw = RAW.search(shown)
     if raw:
@@ -228,7 +228,7 @@ def _paths(texts: Mapping[str, str], output: str) -> Iterator[Failure]:
 
 
 def _read(session: Session, artifacts: Sequence[Artifact], texts: Mapping[str, str]) -> Iterator[Failure]:
-    """What several readers make of what is emitted."""
+    """Yields failures for emitted texts that readers read differently."""
     for path, text in texts.items():
         told = read_apart(text)
         if told is not None:
@@ -246,7 +246,7 @@ def _read(session: Session, artifacts: Sequence[Artifact], texts: Mapping[str, s
 
 
 def _judged(session: Session, artifact: Artifact, found: Any) -> Iterator[Failure]:
-    """Whether everything that was judged is in what is emitted, as it was judged."""
+    """Checks that the emitted object contains everything that was judged, unchanged."""
     repository, manifest = session.fleet.repository, artifact.manifest
     declared: list[Declared[Any]] = [*repository.workloads, *repository.pod_clique_sets, *repository.pod_groups]
     declared += repository.companions
@@ -266,8 +266,8 @@ def _judged(session: Session, artifact: Artifact, found: Any) -> Iterator[Failur
 
 
 def _kept(fleet: Fleet, item: Declared[Any]) -> Any:
-    """What was written of an object, in the words of its pool, with what that adds to its lists, and without what would
-    be read as something else.
+    """Returns an object as written, with the pool's names, with the pool's additions to lists, and without removed
+    fields.
     """
     sent = next((workload for workload in fleet.workloads if workload.declared is item), None)
     known = (Mode.REMOVE, Mode.RESOLVE, Mode.APPEND)
@@ -293,8 +293,8 @@ def _kept(fleet: Fleet, item: Declared[Any]) -> Any:
 
 
 def _neutral(data: Any) -> Any:
-    """A PodCliqueSet with its constraints as the domains they ask for, whichever release's words say it; all other data
-    as it is.
+    """Replaces the constraints of a PodCliqueSet by the requested domains, so that releases of Grove are comparable.
+    Other data is unchanged.
     """
     if not isinstance(data, dict) or data.get("kind") != "PodCliqueSet":
         return data
@@ -312,7 +312,7 @@ def _neutral(data: Any) -> Any:
 
 @lru_cache(maxsize=8192)
 def _data(text: str) -> Any:
-    """The data of one document by YAML 1.2; the problem as text where it has none."""
+    """Returns the data of one document by YAML 1.2, or the error as text."""
     try:
         nodes = readers.compose(text)
         if len(nodes) != 1:
@@ -324,7 +324,7 @@ def _data(text: str) -> Any:
 
 @lru_cache(maxsize=8192)
 def read_apart(text: str) -> tuple[str, str] | None:
-    """How two readers differ on a text of one document, and where; None where all agree."""
+    """Returns how and where readers differ on a text of one document; None if all agree."""
     cut = readers.chunks(text)
     if len(cut) != 1 or cut[0] != text:
         return "kubectl cuts it in pieces", f"{len(cut)} pieces"
@@ -365,11 +365,11 @@ def _called(value: object) -> str:
 
 
 def _dotted(path: readers.Path) -> str:
-    """A path without the names and numbers that are peculiar to one input."""
+    """Returns a path without names and numbers that are specific to one input."""
     return ".".join(step if isinstance(step, str) and step.isalpha() else "*" for step in path[:6])
 
 
 def _shape(text: str) -> str:
-    """A message without what is peculiar to one input."""
+    """Returns a message without details that are specific to one input."""
     short = re.sub(r"\"[^\"]*\"|'[^']*'|`[^`]*`", "'...'", text.split("\n")[0])
     return re.sub(r"\d+", "N", short)[:90]

@@ -1,7 +1,7 @@
-"""What others read in a YAML text: a reader of YAML 1.1, one of 1.2, and kubectl's.
+"""Reads YAML as other programs do: a reader of YAML 1.1, one of YAML 1.2, and kubectl's.
 
-They share libyaml's events (PyYAML's, not the product's) and differ in what a plain scalar, a key and a merge key
-are. ``pure`` parses by itself, after the letter of YAML 1.2.
+They share libyaml's events (PyYAML's copy, not the product's), and differ in plain scalars, keys and merge keys.
+``pure`` has its own parser, which follows YAML 1.2 literally.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 MERGE = "<<"
 MAX_VALUES = 400_000
-"""How many values aliases may multiply to."""
+"""Maximum number of values that aliases may expand to."""
 
 
 class UnreadableError(Exception):
@@ -33,28 +33,27 @@ class UnreadableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Special:
-    """What YAML 1.1 takes for a date, a number to the base of 60, or a value of its own."""
+    """A scalar that YAML 1.1 reads as a date, as a number of base 60, or as a special value."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """How one family of programs takes the nodes of a document."""
+    """The rules by which a family of programs reads the nodes of a document."""
 
     name: str
     scalar: Callable[[str], object]
-    """What a plain scalar is."""
+    """Reads a plain scalar."""
     merges: bool
-    """Whether ``<<`` brings in the keys of another mapping."""
+    """Whether ``<<`` merges the keys of another mapping."""
     last_wins: bool
-    """Whether a merge key changes keys that stand before it."""
+    """Whether a merge key overrides keys before it."""
 
 
 def compose(text: str) -> list[Any]:
-    """The root node of every document that is not empty. Raises UnreadableError.
-
-    An anchor may be used again, which YAML and kubectl allow and PyYAML's own composer does not.
+    """Returns the root node of every document that is not empty. Raises UnreadableError.
+    An anchor may be redefined: YAML and kubectl allow that, PyYAML's own composer does not.
     """
     nodes = []
     try:
@@ -98,12 +97,12 @@ def _node(parser: Any, anchors: dict[str, Any]) -> Any:
 
 
 def read(node: Any, reader: Reader) -> Any:
-    """The data of a document. Raises UnreadableError for a tag, for a cycle, and for what has no end."""
+    """Returns the data of a document. Raises UnreadableError for a tag, for a cycle, and for endless aliases."""
     return _Construction(reader).value(node)
 
 
 class _Construction:
-    """Counts values, since aliases multiply them."""
+    """Constructs values and counts them, since aliases multiply values."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -155,7 +154,7 @@ class _Construction:
 
 
 def json_key(key: object) -> str:
-    """A key as JSON has it, which is how an API server sees it."""
+    """Returns a key as in JSON, which is the form that an API server sees."""
     match key:
         case bool():
             return "true" if key else "false"
@@ -179,7 +178,7 @@ _NAN = (".nan", ".NaN", ".NAN")
 
 
 def core(text: str) -> object:
-    """A plain scalar by the core schema of YAML 1.2."""
+    """Reads a plain scalar by the core schema of YAML 1.2."""
     for words in (_NULLS, _BOOLS_12):
         if text in words:
             return words[text]
@@ -205,7 +204,7 @@ _TIMESTAMP = re.compile(
 
 
 def old(text: str) -> object:
-    """A plain scalar by the types of YAML 1.1."""
+    """Reads a plain scalar by the types of YAML 1.1."""
     for words in (_NULLS, _BOOLS_11):
         if text in words:
             return words[text]
@@ -226,7 +225,7 @@ _GO_INT = re.compile(r"[-+]?(0[bB](_?[01])+|0[oO](_?[0-7])+|0[xX](_?[0-9a-fA-F])
 
 
 def kubectl(text: str) -> object:
-    """A plain scalar as kubectl's YAML package takes it: Go's numbers, the words of YAML 1.1, dates as text."""
+    """Reads a plain scalar like kubectl's YAML package: Go's numbers, the words of YAML 1.1, dates as text."""
     for words in (_NULLS, _BOOLS_11):
         if text in words:
             return words[text]
@@ -249,7 +248,7 @@ def _special(text: str) -> object:
 
 
 def _signed(text: str) -> object:
-    """A whole number whose base its first digits tell."""
+    """Reads an integer whose prefix gives its base."""
     digits = text.lstrip("+-").lower()
     sign = "-" if text.startswith("-") else ""
     for prefix, base in (("0b", 2), ("0x", 16), ("0o", 8)):
@@ -273,7 +272,7 @@ READERS = (YAML_12, YAML_11, KUBECTL)
 
 
 def chunks(text: str) -> list[str]:
-    """The documents that kubectl cuts a stream into, before any YAML is parsed: at lines that are but ``---``."""
+    """Cuts a stream into documents as kubectl does before it parses YAML: at lines that contain only ``---``."""
     found: list[list[str]] = [[]]
     for line in text.splitlines(keepends=True) if "\r" not in text else re.split("(?<=\n)", text):
         if line.startswith("---") and not line[3:].strip():
@@ -284,7 +283,7 @@ def chunks(text: str) -> list[str]:
 
 
 def pure(text: str) -> list[Any]:
-    """All documents by ruamel's own parser, which knows no libyaml. Raises UnreadableError."""
+    """Returns all documents by ruamel's own parser, which does not use libyaml. Raises UnreadableError."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
@@ -298,7 +297,7 @@ def pure(text: str) -> list[Any]:
 
 
 class Absent:
-    """A value that is not there."""
+    """A missing value."""
 
     def __repr__(self) -> str:
         return "nothing"
@@ -307,11 +306,11 @@ class Absent:
 ABSENT = Absent()
 Path = tuple[str | int, ...]
 OWNED = "kai.scheduler/"
-"""Prefix of the labels and annotations whose values are written anew."""
+"""Prefix of labels and annotations whose values the tool rewrites."""
 
 
 def differ(left: Any, right: Any) -> Path | None:
-    """Where two values differ; None where they are the same to an API server."""
+    """Returns the path at which two values differ; None if an API server sees the same."""
     if isinstance(left, dict) and isinstance(right, dict):
         left, right = ({json_key(key): item for key, item in side.items()} for side in (left, right))
         if left.keys() != right.keys():
@@ -331,7 +330,7 @@ def differ(left: Any, right: Any) -> Path | None:
 
 
 def at(value: Any, path: Path) -> Any:
-    """What stands at a path; ABSENT where nothing does."""
+    """Returns the value at a path; ABSENT if there is none."""
     for step in path:
         if isinstance(value, dict):
             value = {json_key(key): item for key, item in value.items()}.get(str(step), ABSENT)
@@ -341,7 +340,7 @@ def at(value: Any, path: Path) -> Any:
 
 
 def lacks(judged: Any, read_: Any) -> Path | None:
-    """Where ``read_`` lacks or changes something of what was judged; more may stand there."""
+    """Returns the path at which ``read_`` lacks or changes a judged value. ``read_`` may contain more."""
     if isinstance(judged, dict) and isinstance(read_, dict):
         there = {json_key(key): item for key, item in read_.items()}
         pairs: Any = ((key, item, there.get(key, ABSENT)) for key, item in judged.items())
@@ -363,7 +362,7 @@ def lacks(judged: Any, read_: Any) -> Path | None:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Whether two scalars are one to an API server: 1 and 1.0 are, 1 and '1' are not."""
+    """Whether two scalars are the same for an API server: 1 and 1.0 are, 1 and '1' are not."""
     if type(left) is str and type(right) is str:
         return left == right
     if isinstance(left, bool) or isinstance(right, bool) or left is None or right is None:

@@ -1,4 +1,4 @@
-"""Why slips of one key may be accepted without a word, by the table ``reasons.txt``."""
+"""Reads ``reasons.txt``: the reasons why the tool may accept slips of one key silently."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ KINDS = {
     "ray": "RayCluster RayJob RayService",
 }
 Row = tuple[str, str, str, str]
-"""What is done, to which kinds, to which fields, and why that may be; but for the last, words with blanks between."""
+"""The actions, kinds and fields of a row, each as words with blanks between, and the reason."""
 
 
 def rows() -> tuple[Row, ...]:
-    """The table, in its order."""
+    """Returns the rows of the table in order."""
     lines = (Path(__file__).parent / "reasons.txt").read_text(encoding="utf-8").splitlines()
     cells = (line.split(" | ") for line in lines if line and not line.startswith("#"))
     return tuple((what, KINDS.get(kinds, kinds), fields, why) for what, kinds, fields, why in cells)
@@ -27,7 +27,7 @@ REASONS = rows()
 
 
 def reason(what: str, kind: str, path: str) -> Row | None:
-    """The first row that is of this slip: ``delete``, ``Job``, ``spec.suspend``."""
+    """Returns the first row for a slip, for example ``delete``, ``Job``, ``spec.suspend``."""
     for row in REASONS:
         whats, kinds, fields, _ = row
         is_kind = what in whats.split() and any(fnmatchcase(kind, pattern) for pattern in kinds.split())
@@ -38,6 +38,6 @@ def reason(what: str, kind: str, path: str) -> Row | None:
 
 @cache
 def _fields(patterns: str) -> re.Pattern[str]:
-    """A pattern of paths that end as one of these does."""
+    """Returns a pattern for paths that end with one of these patterns."""
     steps = (re.escape(pattern).replace(r"\*", "[^.]*") for pattern in patterns.split())
     return re.compile(rf"(^|\.)({'|'.join(steps)})$")

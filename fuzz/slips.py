@@ -1,11 +1,12 @@
-"""Slips of one key: what is accepted without a word, though it means something else.
+"""Finds slips of one key that the tool accepts silently although they change the meaning.
 
-``python -m fuzz.slips`` takes every valid repository of ``examples/`` and ``golden/``, and the documents of
-``golden/documents/``, and deletes, misspells or moves one key at a time, each key of each kind in up to three of them.
-It also misspells names of other objects, which are values.
-A slip is accepted in silence where the findings are as before, and what is rendered is not. Each needs its reason in
-``reasons.txt``: those without one are listed, and make the exit code 1; reasons that explain nothing are listed too.
-What is found in another file than the one that was changed is listed with ``--elsewhere``.
+``python -m fuzz.slips`` deletes, misspells or moves one key at a time in valid repositories of ``examples/`` and
+``golden/``, and in ``golden/documents/``. It tries each key of each kind in up to three of them. It also misspells
+names of other objects, which are values.
+
+A slip is accepted silently if the findings stay the same and, except for a misspelled key, the rendering changes. Each
+needs a reason in ``reasons.txt``. Slips without a reason are listed and make the exit code 1; unused reasons are listed
+too. ``--elsewhere`` lists findings in other files than the changed one.
 """
 
 from __future__ import annotations
@@ -40,16 +41,16 @@ NAMES = (
     *("secretName", "secretRef.name", "secretKeyRef.name", "imagePullSecrets.*.name", "service.name", "port.name"),
     *("backendRefs.*.name", "containerResource.container", "spec.selector.app", "matchLabels.*"),
 )
-"""What a ``rename`` misspells: fields by the last steps of their paths."""
+"""Fields that ``rename`` misspells, by the last steps of their paths."""
 MOST = 3
-"""Repositories in which a slip is tried until it is accepted in silence: what it means depends on the others."""
+"""Maximum number of repositories in which a slip is tried until one accepts it silently: its meaning varies."""
 Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
 class Slip:
-    """One key that was deleted, misspelled, or moved to the mapping around it (from the root: into the next one), or
-    whose value, a name, was misspelled.
+    """One key that was deleted, misspelled, or moved to the surrounding mapping (from the root: into the next mapping),
+    or whose value, a name, was misspelled.
     """
 
     what: str
@@ -60,22 +61,22 @@ class Slip:
 
     @property
     def name(self) -> str:
-        """Equal for slips of one key of one kind, at whichever place of a list."""
+        """A name that is equal for slips of one key of one kind, at any index of a list."""
         return f"{self.what} {self.kind} {shape(self.path)}"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What validate says, and what render makes of it."""
+    """The findings of ``validate`` and the output of ``render``."""
 
     findings: Counter[tuple[str, str]]
-    """Rules and messages."""
+    """Pairs of rule and message."""
     files: Mapping[str, int]
-    """How many findings each file has."""
+    """Number of findings by file."""
     rendered: str | None
-    """None where there are errors."""
+    """The rendered text; None if there are errors."""
     read: frozenset[str]
-    """The files that are read at all."""
+    """The files that the tool reads."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -122,7 +123,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def outcomes(pattern: str, repositories: str, settled: Container[str]) -> Iterator[tuple[Slip, Outcome, Outcome]]:
-    """Every slip of a name that ``pattern`` matches and that is not ``settled``, with what was before and after it."""
+    """Yields every slip that matches ``pattern`` and is not ``settled``, with the outcomes before and after it."""
     tried: Counter[str] = Counter()
     for repository in (*corpus.clean(), documents()):
         if not fnmatchcase(repository.name, repositories):
@@ -139,7 +140,7 @@ def outcomes(pattern: str, repositories: str, settled: Container[str]) -> Iterat
 
 
 def slips(repository: str, file: str, found: list[Any]) -> Iterator[tuple[Slip, list[Any]]]:
-    """Every slip in the documents of one file, each with the documents as they then are."""
+    """Yields every slip in the documents of one file, with the changed documents."""
     for index, document in enumerate(found):
         kind = "Workflow" if isinstance(document, dict) and "workflow" in document else kind_of(document)
         for path in keys(document):
@@ -150,12 +151,12 @@ def slips(repository: str, file: str, found: list[Any]) -> Iterator[tuple[Slip, 
 
 
 def kind_of(document: Any) -> str:
-    """The kind that a document calls itself."""
+    """Returns the kind field of a document."""
     return str(document.get("kind", "none")) if isinstance(document, dict) else "none"
 
 
 def keys(value: Any, path: Path = ()) -> Iterator[Path]:
-    """The paths of all keys."""
+    """Yields the paths of all keys."""
     for key, item in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
         if isinstance(value, dict):
             yield (*path, key)
@@ -163,7 +164,7 @@ def keys(value: Any, path: Path = ()) -> Iterator[Path]:
 
 
 def apply(what: str, document: Any, path: Path) -> bool:
-    """Changes a document; False where there is nowhere to move the key, or no name."""
+    """Changes a document. Returns False if the key cannot move, or if its value is not a name."""
     around = [document]
     for part in path[:-1]:
         around.append(around[-1][part])
@@ -192,7 +193,7 @@ def apply(what: str, document: Any, path: Path) -> bool:
 
 
 def misspelled(key: str) -> str:
-    """Two characters in the middle changed places; where they are alike, one is missing."""
+    """Swaps two characters in the middle; removes one if they are equal."""
     name = key.rpartition("/")[2]
     begin, middle = key[: len(key) - len(name)], len(name) // 2
     swapped = name[: middle - 1] + name[middle : middle + 1] + name[middle - 1 : middle] + name[middle + 1 :]
@@ -200,12 +201,12 @@ def misspelled(key: str) -> str:
 
 
 def shape(path: Path) -> str:
-    """A path in which every place of a list is the same."""
+    """Returns a path with all list indices replaced by ``*``."""
     return ".".join("*" if isinstance(part, int) else str(part) for part in path)
 
 
 def judge(files: Mapping[str, bytes]) -> Outcome:
-    """What is found in a repository, and rendered of it."""
+    """Returns the findings and the rendered text of a repository."""
     session = check_source(ROOT, MemorySource(files))
     found: tuple[Diagnostic, ...] = session.diagnostics
     places = Counter(item.location.path for item in found if item.location is not None)
@@ -222,7 +223,7 @@ def judge(files: Mapping[str, bytes]) -> Outcome:
 
 
 def load(path: str, content: bytes) -> list[Any]:
-    """The documents of a file; none where this plain reader cannot read it."""
+    """Returns the documents of a file; none if this simple reader cannot read it."""
     try:
         return [json.loads(content)] if path.endswith(".json") else list(yaml.load_all(content, yaml.CSafeLoader))
     except (yaml.YAMLError, ValueError):
@@ -230,7 +231,7 @@ def load(path: str, content: bytes) -> list[Any]:
 
 
 def dump(path: str, found: list[Any]) -> bytes:
-    """A file of these documents."""
+    """Returns a file with these documents."""
     if path.endswith(".json"):
         return json.dumps(found[0], indent=1).encode()
     text_of: str = yaml.dump_all(found, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True)
@@ -239,7 +240,7 @@ def dump(path: str, found: list[Any]) -> bytes:
 
 @cache
 def documents() -> corpus.Repository:
-    """All documents of ``golden/documents/`` as one repository, which is not free of errors."""
+    """Returns all documents of ``golden/documents/`` as one repository, which has errors."""
     folder = corpus.ROOT / "golden" / "documents"
     output = {"configmap", "namespace", "pod", "podgang", "priorityclass", "queue", "service", "topology"}
     output |= {"function", "role", "rolebinding"}  # the first is read by fn alone

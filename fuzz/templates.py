@@ -1,7 +1,7 @@
-"""``python -m fuzz.templates``: hostile templates of workflows by the hundred thousand.
+"""Tests hostile templates of workflows by the hundred thousand: ``python -m fuzz.templates``.
 
-Each ends within the processor time and the memory that SECURITY.md promises, with a text or with findings that have
-places. A text is the one that Jinja's sandbox gives with OSMO's settings (``SandboxedJinjaRenderer`` of
+Each must end within the processor time and memory that SECURITY.md promises, with a text or with findings that have
+places. The text must equal the one of Jinja's sandbox with OSMO's settings (``SandboxedJinjaRenderer`` of
 src/lib/utils/jinja_sandbox.py in NVIDIA/OSMO). Case K of a seed is always the same, so ``--only K`` runs it alone.
 """
 
@@ -37,17 +37,17 @@ from kubectl_tas.load.templates import Templates
 from kubectl_tas.model.config import Setting
 
 SECONDS = 1.0
-"""Processor time of one expansion, as SECURITY.md promises it."""
+"""Processor time of one expansion that SECURITY.md promises."""
 STUCK = 4
 """Whole seconds of processor time after which the kernel ends a worker."""
 MEMORY = 200 << 20
-"""Bytes that an expansion may take."""
+"""Bytes that an expansion may use."""
 CHUNK = 500
-"""Cases of one process."""
+"""Cases per process."""
 COMPARED = 20_000
-"""Steps up to which a text is compared with Jinja's."""
+"""Maximum number of steps of an expansion whose text is compared with Jinja's."""
 LARGE = re.compile(r"[0-9]{6}")
-"""Numbers that Jinja's optimizer makes large constants of, also where nothing runs."""
+"""Numbers that Jinja's optimizer expands to large constants, even in code that never runs."""
 HEAD = "workflow:\n  name: train\n  pool: team\n# "
 VALUES: dict[str, Any] = {
     "n": 8,
@@ -66,7 +66,7 @@ FORK = multiprocessing.get_context("fork")
 
 @dataclass(frozen=True)
 class Failure:
-    """A promise that was broken."""
+    """A broken promise."""
 
     case: int
     kind: str
@@ -76,7 +76,7 @@ class Failure:
 
 @dataclass
 class Totals:
-    """What came of all cases."""
+    """The results of all cases."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
@@ -84,7 +84,7 @@ class Totals:
 
 
 class Maker:
-    """Writes a template of one case."""
+    """Generates the template of one case."""
 
     def __init__(self, random: Random) -> None:
         self.random = random
@@ -93,7 +93,7 @@ class Maker:
         self.names = [*VALUES, "q"]
 
     def text(self) -> str:
-        """A whole template; one in eight is damaged."""
+        """Returns a whole template. A small share of the templates is damaged."""
         found = "".join(self.statement(3) for _ in range(self.random.randint(1, 4)))
         if self.random.random() < (0.03 if self.tame else 0.12):
             for _ in range(self.random.randint(1, 4)):
@@ -106,15 +106,15 @@ class Maker:
         return found
 
     def pick(self, *choices: str) -> str:
-        """One of several texts."""
+        """Returns one of several texts."""
         return self.random.choice(choices)
 
     def often(self, share: float) -> bool:
-        """True as often as ``share`` says."""
+        """Returns True with the probability ``share``."""
         return self.random.random() < share
 
     def statement(self, depth: int) -> str:
-        """Text, a tag, or a block."""
+        """Returns text, a tag, or a block."""
         if depth <= 0 or self.often(0.45):
             return self.pick("", " ", "\n", "text ") + self.output(depth)
         return self.random.choice(
@@ -122,16 +122,16 @@ class Maker:
         )(depth)
 
     def output(self, depth: int) -> str:
-        """A value that is printed."""
+        """Returns a tag that prints a value."""
         minus = self.pick("", "", "", "-")
         return "{{" + minus + " " + self.value(depth + 1) + " " + self.pick("", "", "-") + "}}"
 
     def body(self, depth: int) -> str:
-        """What a block holds."""
+        """Returns the content of a block."""
         return "".join(self.statement(depth - 1) for _ in range(self.random.randint(0, 2)))
 
     def loop(self, depth: int) -> str:
-        """A loop, and what loops tell."""
+        """Returns a ``for`` block, whose body may use the loop variables."""
         name = self.pick("i", "i", "j", "k, v", "x", "loop" if self.often(0.02) else "i")
         over = f"range({self.amount()})" if self.often(0.3) else self.value(1)
         if self.tame:
@@ -148,13 +148,13 @@ class Maker:
         return f"{{% for {name} in {over}{test} %}}{inner}{other}{{% endfor %}}"
 
     def branch(self, depth: int) -> str:
-        """An if."""
+        """Returns an ``if`` block."""
         others = f"{{% elif {self.value(2)} %}}{self.body(depth)}" if self.often(0.3) else ""
         others += "{% else %}" + self.body(depth) if self.often(0.5) else ""
         return f"{{% if {self.value(2)} %}}{self.body(depth)}{others}{{% endif %}}"
 
     def assignment(self, depth: int) -> str:
-        """A set."""
+        """Returns a ``set`` tag or block."""
         name = self.pick("a", "b", "x", "n", "space", "a, b", "space.f", "space.g")
         if "." in name and "space" not in self.names:
             name = "space"
@@ -170,7 +170,7 @@ class Maker:
         return f"{{% set {name} = {self.value(2)} %}}"
 
     def block(self, depth: int) -> str:
-        """With, filter, raw, a comment, or a tag that is not there."""
+        """Returns a ``with``, ``filter`` or ``raw`` block, a comment, or an unsupported tag."""
         kind = self.random.random()
         if kind < 0.3:
             return f"{{% with a = {self.value(2)}, b = {self.value(1)} %}}{self.body(depth)}{{% endwith %}}"
@@ -184,7 +184,7 @@ class Maker:
         return self.pick(*OTHERS).replace("BODY", self.body(depth)).replace("VALUE", self.value(1))
 
     def macro(self, depth: int) -> str:
-        """A macro with calls of it."""
+        """Returns a macro with calls of it."""
         parameters = self.pick("", "a", "a, b", f"a, b={self.value(1)}", f"a={self.value(1)}, b=a", "n, x='y'")
         outer, self.names = self.names, [*self.names, "a", "b", "caller()", "caller"]
         inner = self.body(depth) + self.pick(
@@ -199,7 +199,7 @@ class Maker:
         return f"{{% macro m({parameters}) %}}{inner}{{% endmacro %}}{call}"
 
     def typed(self, kind: str, depth: int) -> str:
-        """An expression of a kind, which most likely has a value."""
+        """Returns an expression of a type, which most likely has a value."""
         if depth <= 0 or self.often(0.2):
             return self.pick(*PLAIN[kind])
         pattern = self.pick(*TYPED[kind])
@@ -209,7 +209,7 @@ class Maker:
         return f"({pattern})"
 
     def value(self, depth: int) -> str:
-        """An expression."""
+        """Returns an expression."""
         if self.tame and self.often(0.95):
             return self.pick(self.typed(self.pick(*TYPED), depth), self.random.choice(self.names))
         if depth <= 0 or self.often(0.25):
@@ -238,18 +238,18 @@ class Maker:
         return self.literal(depth)
 
     def operand(self, depth: int) -> str:
-        """An expression that may stand beside an operator."""
+        """Returns an expression that is safe beside an operator."""
         found = self.value(depth - 1)
         return found if found.isalnum() else f"({found})"
 
     def atom(self, depth: int) -> str:
-        """A name or a literal."""
+        """Returns a name or a literal."""
         if self.hostile and self.often(0.25):
             return self.large(depth)
         return self.random.choice(self.names) if self.often(0.6) else self.literal(0)
 
     def literal(self, depth: int) -> str:
-        """A literal; lists and mappings above depth 0."""
+        """Returns a literal; lists and mappings only above depth 0."""
         if depth <= 0:
             return self.pick(*LITERALS)
         inner = [self.value(depth - 1) for _ in range(self.random.randint(0, 3))]
@@ -261,7 +261,7 @@ class Maker:
         return "{" + ", ".join(f"{self.pick(*KEYS)}: {item}" for item in inner) + "}"
 
     def large(self, depth: int) -> str:
-        """A value that is large, or not quite."""
+        """Returns an expression with a large value, or nearly so."""
         if depth > 0 and self.often(0.2):
             return f"({self.large(depth - 1)} {self.pick('+', '~', '*', '**', '%')} {self.large(depth - 1)})"
         amount = self.amount()
@@ -279,13 +279,13 @@ class Maker:
         )
 
     def amount(self) -> str:
-        """A number of items."""
+        """Returns a number of items."""
         if not self.hostile:
             return self.pick("0", "1", "2", "3", "5")
         return str(self.random.choice((1, 9, 99, 999, 9999, 90_000, 200_000, 1_000_000, 4_000_000, 10**9, 2**62)))
 
     def filter(self, depth: int) -> str:
-        """A filter with arguments."""
+        """Returns a filter with arguments."""
         name = self.random.choice(SUPPORTED if self.often(0.93) else sorted(JINJA_FILTERS))
         if name in ("map", "select", "reject") and self.often(0.8):
             inner = self.filter(0) if name == "map" else self.test(0)
@@ -301,20 +301,20 @@ class Maker:
         return f"{name}({self.arguments(depth)})"
 
     def test(self, depth: int) -> str:
-        """A test with arguments."""
+        """Returns a test with arguments."""
         name = self.random.choice([it for it in (TESTS if self.often(0.95) else JINJA_TESTS) if it.isalpha()])
         one = name in ("divisibleby", "eq", "equalto", "ge", "gt", "in", "le", "lt", "ne", "greaterthan", "lessthan")
         return f"{name}({self.value(depth - 1)})" if one or self.often(0.03) else name
 
     def method(self, depth: int) -> str:
-        """A method with arguments; rarely without its call."""
+        """Returns a method with arguments, rarely without a call."""
         name = self.random.choice(NAMES if self.often(0.93) else OTHER_METHODS)
         if self.often(0.04):
             return name
         return f"{name}({self.arguments(depth) if self.often(0.75) else ''})"
 
     def part(self, depth: int) -> str:
-        """An item, a field or a slice."""
+        """Returns an item access, a field access or a slice."""
         if self.often(0.3):
             return f".{self.pick('a', 'b', 'c', 'name', 'items', 'keys', 'size', '0', '__class__', 'index')}"
         if self.often(0.4):
@@ -325,7 +325,7 @@ class Maker:
         return f"[{self.value(depth - 2)}]"
 
     def arguments(self, depth: int) -> str:
-        """Arguments of a call."""
+        """Returns the arguments of a call."""
         count = self.random.choice((0, 1, 1, 1, 2, 2, 3))
         keys = ("", "", "", "", "", "count=", "default=", "width=", "first=", "attribute=", "indent=", "base=", "sep=")
         return ", ".join(self.pick(*keys) + self.value(depth - 2) for _ in range(count))
@@ -721,12 +721,12 @@ OTHERS = (
 
 
 def template(seed: int, case: int) -> str:
-    """The template of a case."""
+    """Returns the template of a case."""
     return Maker(Random(f"{seed} {case}")).text()
 
 
 def expanded(text: str) -> tuple[str | None, Diagnostic | None, int]:
-    """What a template gives here, or why it gives nothing, and the steps that it took."""
+    """Expands a template with this tool. Returns the text or the reason for none, and the number of steps."""
     budget = Budget()
     found = WorkflowTemplate("workflows/x.yaml", HEAD + text)
     try:
@@ -737,7 +737,7 @@ def expanded(text: str) -> tuple[str | None, Diagnostic | None, int]:
 
 
 def rendered(text: str, *, optimized: bool = True) -> tuple[str | None, str]:
-    """What Jinja's sandbox gives with OSMO's settings, or why it gives nothing."""
+    """Renders with Jinja's sandbox and OSMO's settings. Returns the text, or the reason for none."""
     environment = SandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True, optimized=optimized)
     try:
         return environment.from_string(HEAD + text).render(VALUES), ""
@@ -746,7 +746,7 @@ def rendered(text: str, *, optimized: bool = True) -> tuple[str | None, str]:
 
 
 def apart(text: str) -> str:
-    """How the text of a template differs from Jinja's; empty where it does not, or where it is refused here."""
+    """Returns how the text differs from Jinja's; empty if it does not, or if the tool refuses the template."""
     ours, _, steps = expanded(text)
     if ours is None or steps > COMPARED or LARGE.search(text):
         return ""
@@ -761,7 +761,7 @@ def apart(text: str) -> str:
 
 
 def judge(case: int, text: str, totals: Totals) -> None:
-    """Counts what becomes of a template, and which promises it breaks."""
+    """Counts the result of a template and the promises that it breaks."""
 
     def fail(kind: str, detail: str) -> None:
         totals.failures.append(Failure(case, kind, detail, text))
@@ -794,7 +794,7 @@ def judge(case: int, text: str, totals: Totals) -> None:
 
 
 def work(seed: int, cases: range, board: Any, pipe: Any) -> None:
-    """The body of a process."""
+    """Runs the cases of one process."""
     gc.disable()
     totals = Totals()
     pages = int(Path("/proc/self/statm").read_text().split()[0])
@@ -813,7 +813,7 @@ def work(seed: int, cases: range, board: Any, pipe: Any) -> None:
 
 
 def fuzz(seed: int, start: int, inputs: int, jobs: int) -> Totals:
-    """Runs all cases in processes of CHUNK each; the kernel ends one that hangs, and the next goes on behind it."""
+    """Runs all cases in processes of CHUNK each. The kernel ends one that hangs; another runs the remaining cases."""
     totals = Totals()
     waiting = [range(first, min(first + CHUNK, start + inputs)) for first in range(start, start + inputs, CHUNK)]
     running: list[tuple[Any, Any, Any, range]] = []
@@ -845,7 +845,7 @@ def fuzz(seed: int, start: int, inputs: int, jobs: int) -> Totals:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Exits with 1 where anything failed."""
+    """Exits with 1 after a failure."""
     parser = argparse.ArgumentParser(prog="python -m fuzz.templates", description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--inputs", type=int, default=10_000, metavar="N", help="how many templates")

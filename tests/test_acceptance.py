@@ -1,6 +1,6 @@
-"""The acceptance criteria AC1 to AC8 of dynamic subpools, and one test for each of their rules: by the command line.
+"""Tests the acceptance criteria AC1 to AC8 of dynamic subpools by the command line, with one test for each rule.
 
-The queue of what is sent to the pool itself is called ``--shared``; an API server takes no ``_shared``.
+The queue for work that names only the pool is called ``--shared``; an API server refuses ``_shared``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pools and subpools by one word or two, in any spelling, wherever a command takes them; lists of what there is."""
+"""Tests names of pools and subpools in one word or two, in any spelling, in every command; and lists of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``admit``: what a submission would be answered. Each job of golden/commands/admit has its answer beside it."""
+"""Tests ``admit``, which predicts the answer to a submission. Each job in golden/commands/admit has an answer."""
 
 from __future__ import annotations
 

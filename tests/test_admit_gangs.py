@@ -1,4 +1,4 @@
-"""``admit`` for gangs of several workloads: each member counts once, whoever says what is used."""
+"""Tests ``admit`` for gangs of several workloads: each member counts once, whatever the source of usage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Amounts of resources are read exactly, and written as KAI reads them."""
+"""Tests that amounts of resources are read exactly, and written as KAI reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The map of rooms holds: a module imports from its own room and from floors below, and keeps to its trade."""
+"""Tests the map of rooms: a module imports only from its own room and lower floors, and keeps to its purpose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is in the folder: a diagnostic with a place or exit 3 with one sentence, never a traceback."""
+"""Tests that any folder gives a finding with a place, or exit code 3 with one sentence, but never a traceback."""
 
 from __future__ import annotations
 

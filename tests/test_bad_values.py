@@ -1,4 +1,4 @@
-"""Every field of every kind with every type of value, and mangled files: never a traceback, always a place."""
+"""Tests every field of every kind with every type of value, and mangled files: no traceback, always a place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The CI jobs that ``init`` writes, and those under ``integrations/``, run as they are."""
+"""Runs the CI jobs that ``init`` writes, and those under ``integrations/``, and tests their results."""
 
 from __future__ import annotations
 

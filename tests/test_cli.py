@@ -1,4 +1,4 @@
-"""What all commands have in common: the repository they work on, exit codes, and what each prints."""
+"""Tests common features of all commands: their repository, their exit codes and their output."""
 
 from __future__ import annotations
 

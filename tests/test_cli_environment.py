@@ -1,4 +1,4 @@
-"""``version``, ``help``, and what the environment says where the command line does not."""
+"""Tests ``version``, ``help``, and environment variables that replace options."""
 
 from __future__ import annotations
 

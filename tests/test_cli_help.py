@@ -1,4 +1,4 @@
-"""Every command explains itself."""
+"""Tests the help of every command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``render`` and ``check``: what is written, what is removed, and what is left alone."""
+"""Tests ``render`` and ``check``: written files, removed files, and untouched files."""
 
 from __future__ import annotations
 

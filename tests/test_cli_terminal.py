@@ -1,4 +1,4 @@
-"""How the command behaves towards terminals, pipes, signals and full disks."""
+"""Tests the behaviour of commands with terminals, pipes, signals and full disks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``topology usage``: who uses which topology, and the condition that Grove reports of it."""
+"""Tests ``topology usage``: the users of topologies, and the conditions that Grove reports about them."""
 
 from __future__ import annotations
 

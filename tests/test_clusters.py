@@ -1,4 +1,4 @@
-"""Several clusters: which of them commands ask, what is said of one that does not answer, and files instead of them."""
+"""Tests several clusters: which one a command asks, messages about unreachable ones, and files in their place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The example company has all that a repository may hold, at once, and was partly imported from a cluster."""
+"""Tests the example company, which has every kind of document and was partly imported from a cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``kubectl_complete-tas``: what kubectl's shells offer for the last word, in the protocol of cobra."""
+"""Tests ``kubectl_complete-tas``: completions of the last word for kubectl's shells, in cobra's protocol."""
 
 from __future__ import annotations
 

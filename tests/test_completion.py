@@ -1,4 +1,4 @@
-"""What is offered where somebody types: ``|`` is where the cursor stands."""
+"""Tests completions in the editor. ``|`` marks the cursor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The judge is judged: each kind of violation is caught, and what is right passes."""
+"""Tests the CRD validator of the tests: it finds each kind of violation, and accepts valid objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cpu and memory of pods are counted as KAI's scheduler counts them, in every answer."""
+"""Tests that every answer counts cpu and memory of pods as KAI's scheduler does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same files give the same bytes, whatever the machine, the process and the order of a folder."""
+"""Tests that the same files give the same bytes on any machine, in any process and folder order."""
 
 from __future__ import annotations
 

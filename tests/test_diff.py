@@ -1,4 +1,4 @@
-"""``diff``: what a change means, in every format, and what it says where there is nothing to compare."""
+"""Tests ``diff``: the meaning of a change in every format, and messages if nothing can be compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Durations are read and printed as Go does."""
+"""Tests that durations are read and printed as Go does."""
 
 from __future__ import annotations
 

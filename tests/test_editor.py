@@ -1,4 +1,4 @@
-"""Positions as editors count them, and edits that replace no more than a word."""
+"""Tests positions as editors count them, and edits that replace only a word."""
 
 from __future__ import annotations
 

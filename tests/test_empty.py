@@ -1,4 +1,4 @@
-"""A repository that declares nothing: validate, check and render agree on it."""
+"""Tests that validate, check and render agree on a repository that declares nothing."""
 
 from __future__ import annotations
 

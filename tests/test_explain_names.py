@@ -1,4 +1,4 @@
-"""``workflow explain NAME``: all that bear the name, wherever they stand."""
+"""Tests ``workflow explain NAME`` with several objects of this name, in any files."""
 
 from __future__ import annotations
 

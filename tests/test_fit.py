@@ -1,4 +1,4 @@
-"""``fit``: whether workflows have a placement on the nodes that there are, and whether KAI finds it."""
+"""Tests ``fit``: whether workflows have a placement on the existing nodes, and whether KAI finds the placement."""
 
 from __future__ import annotations
 

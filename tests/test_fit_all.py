@@ -1,4 +1,4 @@
-"""``fit --all``: all that waits, one after the other, in KAI's order and within quotas."""
+"""Tests ``fit --all``: all pending work, one gang after the other, in KAI's order and within quotas."""
 
 from __future__ import annotations
 

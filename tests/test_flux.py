@@ -1,4 +1,4 @@
-"""Flux applies what was judged: its post-build substitution changes nothing."""
+"""Tests that Flux's post-build substitution leaves manifests unchanged."""
 
 from __future__ import annotations
 

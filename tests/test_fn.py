@@ -1,4 +1,4 @@
-"""The KRM function: a ResourceList in, a ResourceList out."""
+"""Tests the KRM function, which reads and returns a ResourceList."""
 
 from __future__ import annotations
 

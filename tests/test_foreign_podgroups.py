@@ -1,4 +1,4 @@
-"""Pod templates that name a PodGroup or a SubGroup themselves, where nobody else would give it to them."""
+"""Tests pod templates that name a PodGroup or a SubGroup that nothing else would assign."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``validate`` and ``check`` in the formats of CI: the same findings and exit codes as for people."""
+"""Tests ``validate`` and ``check`` in the formats of CI: the same findings and exit codes as in text."""
 
 from __future__ import annotations
 

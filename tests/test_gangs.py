@@ -1,4 +1,4 @@
-"""Owned PodGroups and gangs of several workloads: names that meet nowhere, pods that find their SubGroup."""
+"""Tests owned PodGroups and gangs of several workloads: unique names, and pods that find their SubGroup."""
 
 from __future__ import annotations
 

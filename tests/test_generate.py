@@ -1,4 +1,4 @@
-"""What is generated and committed is what ``python -m tools.generate`` writes."""
+"""Tests that the committed generated files are those that ``python -m tools.generate`` writes."""
 
 from __future__ import annotations
 

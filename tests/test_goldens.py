@@ -1,4 +1,4 @@
-"""Every golden case says what it shows, and what several cases have is written once."""
+"""Tests that every golden case has a description, and that shared parts of cases are stored once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GPUs are counted as KAI counts them, in every answer."""
+"""Tests that every answer counts GPUs as KAI does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``import cluster``: what is rendered afterwards is what the cluster has, and what has no place is said."""
+"""Tests ``import cluster``: the result renders the objects of the cluster, and omissions are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``import kueue``: pools and subpools that share a cluster as Kueue does, and what KAI does otherwise is said."""
+"""Tests ``import kueue``: pools and subpools share a cluster as in Kueue, and differences of KAI are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``import osmo``: pools as OSMO's configuration has them, with the same quotas, and what has no place is said."""
+"""Tests ``import osmo``: pools have the quotas of OSMO's configuration, and omissions are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``import cluster`` and ``render`` lead back to the cluster: what they do not say, ``kubectl diff`` would not show."""
+"""Tests that ``render`` after ``import cluster`` gives the cluster's objects, except for reported differences."""
 
 from __future__ import annotations
 

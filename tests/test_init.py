@@ -1,4 +1,4 @@
-"""``init`` writes a repository that works, and keeps what is there."""
+"""Tests that ``init`` writes a working repository, and keeps existing files."""
 
 from __future__ import annotations
 

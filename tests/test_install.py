@@ -1,4 +1,4 @@
-"""What is published beside the wheel: an image, a program in one file, a manifest for krew; and that builds repeat."""
+"""Tests what is published beside the wheel: an image, a single-file program, a krew manifest; and repeatable builds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers of a workload in JSON: both versions of YAML read from the rendered text what JSON says."""
+"""Tests that both versions of YAML read numbers of a JSON workload from the rendered text as in JSON."""
 
 from __future__ import annotations
 

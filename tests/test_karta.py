@@ -1,4 +1,4 @@
-"""Karta definitions that stand in the repository."""
+"""Tests Karta definitions in the repository."""
 
 from __future__ import annotations
 

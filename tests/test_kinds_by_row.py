@@ -1,4 +1,4 @@
-"""Kinds of which a row says where their pods are: those of operators, and those that the Config declares."""
+"""Tests kinds whose pods a table row describes: those of operators, and those that the Config declares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real kubectl finds the plugin, completes its words, and reads what it renders."""
+"""Tests that the real kubectl finds the plugin, completes its words, and reads the rendered files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two layouts of the manifests: what lies where, and the way from one to the other and back."""
+"""Tests the two layouts of the manifests: the folder of each object, and changes from one layout to the other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The locks: exact versions with hashes of all that is installed, which still fit ``pyproject.toml``."""
+"""Tests the lock files: exact versions with hashes of all packages, which satisfy ``pyproject.toml``."""
 
 from __future__ import annotations
 

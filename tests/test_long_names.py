@@ -1,4 +1,4 @@
-"""Objects whose name is as long as Kubernetes allows: their files have one that a file may have."""
+"""Tests that objects with the longest names that Kubernetes allows get valid file names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quotas that are lowered below what runs: that work may run on, and nobody is stopped by it; new work is refused."""
+"""Tests quotas lowered below their usage: running work continues, and new work is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``lsp`` as an editor meets it: a client over standard input and output."""
+"""Tests ``lsp`` with an editor's client over standard input and output."""
 
 from __future__ import annotations
 

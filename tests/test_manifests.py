@@ -1,4 +1,4 @@
-"""Every case of golden/manifests: what is rendered, and that each cluster takes it as it is."""
+"""Tests every case of golden/manifests: the rendered files, and that each cluster accepts them."""
 
 from __future__ import annotations
 

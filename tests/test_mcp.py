@@ -1,4 +1,4 @@
-"""``mcp`` as an agent meets it: the SDK's client, which checks each answer against the schema of its tool."""
+"""Tests ``mcp`` with the SDK's client, which checks each answer against the schema of its tool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where all pods are of one template, what the workload asks for and what the template asks for both hold."""
+"""Tests that placements of a workload and of its only pod template apply together."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The tool never calls home: no command opens a connection. It starts git, which reads the repository, and kubectl
-where somebody names a cluster, and nothing else.
+"""Tests that no command opens a network connection, and that commands start only git, which reads the repository, and
+kubectl if the user names a cluster.
 """
 
 from __future__ import annotations

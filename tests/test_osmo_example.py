@@ -1,4 +1,4 @@
-"""The example for users of OSMO: platforms, a template with instances, files, names of hosts, two nodes of torchrun."""
+"""Tests the example for users of OSMO: platforms, a template with instances, files, host names, two torchrun nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tool packs of CRDs and of Kubernetes' schemas."""
+"""Tests how fields of CRDs and of Kubernetes' schemas are packed."""
 
 from __future__ import annotations
 

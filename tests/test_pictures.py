@@ -1,4 +1,4 @@
-"""``workflow explain`` and ``pool describe`` in every format."""
+"""Tests ``workflow explain`` and ``pool describe`` in every format."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The whole way of a change: a repository that init writes, a commit that the hooks judge, what a reviewer sees of it,
-what CI prints, and what a GitOps tool applies.
+"""Tests the whole path of a change: from a repository that init writes, through commit hooks, review and CI, to the
+objects that a GitOps tool applies.
 """
 
 from __future__ import annotations

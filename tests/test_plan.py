@@ -1,4 +1,4 @@
-"""``pool plan``: what can still start in each pool."""
+"""Tests ``pool plan``: the gangs that can still start in each pool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``pool list``: OSMO's table to the letter, the other formats, and where usage comes from."""
+"""Tests ``pool list``: exactly OSMO's table, other formats, and the source of usage."""
 
 from __future__ import annotations
 

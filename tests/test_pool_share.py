@@ -1,4 +1,4 @@
-"""``pool share``: who gets what when all ask at once. What KAI itself answers is in ``tests/place/test_share.py``."""
+"""Tests ``pool share``, the division when all ask at once. ``tests/place/test_share.py`` compares it with KAI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real pre-commit runs the hooks of ``.pre-commit-hooks.yaml``, from a commit of this checkout."""
+"""Runs the hooks of ``.pre-commit-hooks.yaml`` with the real pre-commit, from a commit of this checkout."""
 
 from __future__ import annotations
 

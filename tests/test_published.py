@@ -1,4 +1,4 @@
-"""Documents as projects publish them, in words of our own: none is refused, and each is rendered as it is meant."""
+"""Tests documents like those that projects publish: none is refused, and each is rendered with its meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Amounts and schedules are read as Kubernetes reads them."""
+"""Tests that amounts and schedules are read as Kubernetes reads them."""
 
 from __future__ import annotations
 

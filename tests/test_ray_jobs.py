@@ -1,4 +1,4 @@
-"""The pod that submits a RayJob to its cluster: scheduled as the cluster is, and never waited for."""
+"""Tests the pod that submits a RayJob: it is scheduled like its cluster, and no gang waits for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pod that submits a RayJob asks for is checked as that of any other template, and drawn."""
+"""Tests that the pod that submits a RayJob is checked like any other template, and drawn."""
 
 from __future__ import annotations
 

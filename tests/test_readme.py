@@ -1,6 +1,6 @@
-"""README's tour, and those of examples, are run as they stand; what they show is what the commands print.
+"""Runs the tours of README and of the examples as written, and compares their output with the pages.
 
-A line ``...`` stands for one line or more that a page leaves out.
+A line ``...`` stands for one or more lines that a page omits.
 """
 
 from __future__ import annotations

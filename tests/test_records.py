@@ -1,4 +1,4 @@
-"""Classes of ``kubectl_tas.records`` are those that the standard library makes, only later."""
+"""Tests that classes of ``kubectl_tas.records`` equal those of the standard library, although they are made later."""
 
 from __future__ import annotations
 

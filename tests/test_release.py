@@ -1,4 +1,4 @@
-"""What a release renders otherwise than the one before it, each with a reason in CHANGELOG."""
+"""Tests that each difference from the rendering of the previous release has a reason in CHANGELOG."""
 
 from __future__ import annotations
 

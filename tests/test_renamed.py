@@ -1,4 +1,4 @@
-"""Old names of commands and options work for one release, and say what the new one is; see ``cli/options.py``."""
+"""Tests that old names of commands and options work for one release and name the new ones; see ``cli/options.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every rule has cases that fire and one that is silent."""
+"""Tests that every rule has cases that fire and one that is silent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON Schemas and the models accept the same documents."""
+"""Tests that the JSON Schemas and the models accept the same documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``snapshot``: a repository and a cluster as KAI's own snapshot tool reads them."""
+"""Tests ``snapshot``, which writes a repository and a cluster for KAI's own snapshot tool."""
 
 from __future__ import annotations
 

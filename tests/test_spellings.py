@@ -1,4 +1,4 @@
-"""Texts as Kubernetes reads them: what its own validation says of each."""
+"""Tests the spelling of texts against Kubernetes' own validation."""
 
 from __future__ import annotations
 

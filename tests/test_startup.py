@@ -1,4 +1,4 @@
-"""What each command imports: nothing that it does not need, so that it answers at once."""
+"""Tests that each command imports only what it needs, so that it answers at once."""
 
 from __future__ import annotations
 

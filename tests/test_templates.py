@@ -1,4 +1,4 @@
-"""Whatever the model of an emitted kind holds, its template writes all of it, and nothing else."""
+"""Tests that the template of an emitted kind writes all fields of the model, and nothing else."""
 
 from __future__ import annotations
 

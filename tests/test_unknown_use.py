@@ -1,4 +1,4 @@
-"""Where a file does not say what a cluster has, commands say so and why; they count nothing as 0."""
+"""Tests that commands report an unknown usage with its reason, and never count it as 0."""
 
 from __future__ import annotations
 

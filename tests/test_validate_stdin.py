@@ -1,4 +1,4 @@
-"""``validate -``: standard input is judged as a file of the repository."""
+"""Tests ``validate -``, which judges standard input as a file of the repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``validate`` passes, ``render`` renders: repositories drawn from the JSON Schemas of their documents."""
+"""Tests that ``render`` accepts what ``validate`` accepts, on repositories drawn from the JSON Schemas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One repository under every KAI release: it renders to what that release accepts, or says which release would."""
+"""Tests a repository with every KAI release: it renders to accepted objects, or names a release that it needs."""
 
 from __future__ import annotations
 

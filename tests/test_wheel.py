@@ -1,4 +1,4 @@
-"""The packages that are published: built from this checkout, installed elsewhere, and run there."""
+"""Tests the published packages: built from this checkout, installed elsewhere, and run there."""
 
 from __future__ import annotations
 

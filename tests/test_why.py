@@ -1,4 +1,4 @@
-"""``workflow why``: why work waits, by what the cluster says of it, the files and the nodes."""
+"""Tests ``workflow why``: why work is pending, from the cluster, the files and the nodes."""
 
 from __future__ import annotations
 

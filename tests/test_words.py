@@ -1,4 +1,4 @@
-"""What a slip was most likely meant to be."""
+"""Tests suggestions for misspelled words."""
 
 from __future__ import annotations
 

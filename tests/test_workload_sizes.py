@@ -1,4 +1,4 @@
-"""Workloads with more replicas than anybody runs: bounded time, memory and output."""
+"""Tests workloads with enormous numbers of replicas: time, memory and output stay bounded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kubernetes workloads: their own text with lines added, what explain tells of them, and the quota they use."""
+"""Tests Kubernetes workloads: their text with added lines, their explanation, and their use of quota."""
 
 from __future__ import annotations
 

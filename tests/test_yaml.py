@@ -1,4 +1,4 @@
-"""The one writer of YAML: what it writes is read back, and where quotes stand."""
+"""Tests the only writer of YAML: its output is read back unchanged, with quotes where necessary."""
 
 from __future__ import annotations
 

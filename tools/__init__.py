@@ -1,1 +1,1 @@
-"""Commands of the repository for those who work on it; not in the wheel."""
+"""Holds commands for developers of the repository. The wheel does not contain them."""

@@ -1,5 +1,5 @@
-"""``python -m tools.baseline``: the digests of what a release renders of each case of ``golden/manifests``, written to
-``tests/release.json``. Run it when a release is made: ``tests/test_release.py`` compares with it.
+"""Writes ``tests/release.json``: digests of what a release renders for each case of ``golden/manifests``. Whoever makes
+a release runs ``python -m tools.baseline``; ``tests/test_release.py`` compares with the file.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ BASELINE = ROOT / "tests/release.json"
 
 
 def digests() -> dict[str, str]:
-    """The digest of all rendered files of each case, with their paths, by the name of the case."""
+    """Returns the digest of the paths and contents of all rendered files, by the name of the case."""
     found = {}
     for folder in sorted(GOLDEN.glob("manifests/*/manifests")):
         whole = hashlib.sha256()
@@ -27,7 +27,7 @@ def digests() -> dict[str, str]:
 
 
 def main() -> None:
-    """Writes it."""
+    """Writes the digests."""
     data = {"release": __version__, "cases": digests()}
     BASELINE.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
     print(f"wrote {BASELINE.name} with {len(data['cases'])} cases")

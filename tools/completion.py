@@ -1,4 +1,4 @@
-"""kubectl_tas/cli/commands.json: all commands as completion reads them, without importing any."""
+"""Makes kubectl_tas/cli/commands.json: all commands, in a form that completion reads without imports of the package."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tools.schemas import schema_texts
 
 
 def text(contexts: Iterable[click.Context]) -> str:
-    """The table, from the contexts of all commands."""
+    """Returns the table of all commands, from their contexts."""
     table = {
         "commands": {_path(context): _command(context) for context in contexts},
         "rules": {code: rule.summary for code, rule in declared_rules().items()},
@@ -27,7 +27,7 @@ def text(contexts: Iterable[click.Context]) -> str:
 
 
 def _path(context: click.Context) -> str:
-    """The words of a command, without the program's."""
+    """Returns the words of a command, without the name of the program."""
     return " ".join(context.command_path.split()[2:])
 
 
@@ -55,7 +55,7 @@ def _option(item: click.Option) -> dict[str, Any]:
 
 
 def _takes(item: click.Parameter) -> str | list[str]:
-    """The values that there are, or what a value names; '' where that is free text."""
+    """Returns the possible values, or the kind of thing that a value names; '' for free text."""
     if isinstance(item.type, click.Choice):
         return [str(choice) for choice in item.type.choices]
     if isinstance(item.type, click.Path):

@@ -1,4 +1,4 @@
-"""kubectl_tas/rules.json: whatever rule any module of the package declares, as ``kubectl_tas.resources`` reads them."""
+"""Makes kubectl_tas/rules.json: the rules that modules of the package declare. ``kubectl_tas.resources`` reads it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import kubectl_tas
 from kubectl_tas.diagnostics import Rule
 
 _WITHOUT = ("__main__", "editor")
-"""What declares no rules: the one would start the command line, the other wants packages that need not be there."""
+"""Modules without rules. The first would start the command line; the second needs optional packages."""
 
 
 @cache
 def declared_rules() -> dict[str, Rule]:
-    """Every rule by its code, sorted. Raises ValueError where two rules have one code."""
+    """Returns every rule by its code, sorted. Raises ValueError if two rules have the same code."""
     found: dict[str, Rule] = {}
     for module in walk_packages(kubectl_tas.__path__, f"{kubectl_tas.__name__}."):
         if module.name.split(".")[1] in _WITHOUT:
@@ -30,7 +30,7 @@ def declared_rules() -> dict[str, Rule]:
 
 
 def text(rules: Iterable[Rule]) -> str:
-    """The file."""
+    """Returns the text of the file."""
     return json.dumps({rule.code: dict(_fields(rule)) for rule in rules}, indent=1, ensure_ascii=False) + "\n"
 
 

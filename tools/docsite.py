@@ -1,6 +1,6 @@
-"""``python -m tools.docsite DIR``: README, docs and what they link as a site with search. A broken link fails.
+"""Builds a searchable site from README, docs and the files that they link: ``python -m tools.docsite DIR``.
 
-It needs the packages of the extra ``docs``.
+A broken link fails the build. The command needs the packages of the extra ``docs``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FOLDERS = ("docs", "examples", "integrations", "schemas")
 
 
 def build(target: Path) -> None:
-    """Builds the site into a folder. Raises CalledProcessError where a link leads nowhere."""
+    """Builds the site into a folder. Raises CalledProcessError if a link is broken."""
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         for page in PAGES:
@@ -42,7 +42,7 @@ def build(target: Path) -> None:
 
 
 def main() -> None:
-    """The command."""
+    """Runs the command."""
     parser = argparse.ArgumentParser(description="Builds the documentation as a site.")
     parser.add_argument("folder", type=Path)
     target = parser.parse_args().folder

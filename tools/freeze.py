@@ -1,6 +1,6 @@
-"""``python -m tools.freeze [DIR]``: kubectl-tas as one file that needs no Python, in an archive as krew takes it.
+"""Builds kubectl-tas as one file that needs no Python, in an archive for krew: ``python -m tools.freeze [DIR]``.
 
-It is for the system and the architecture that it is made on, and for a C library as new as theirs.
+The file runs on the system and architecture of the build, with a C library that is at least as new.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def freeze(folder: Path) -> Path:
 
 
 def packed(files: list[Path]) -> bytes:
-    """A ``tar.gz`` of ``files``: the same bytes for the same contents."""
+    """Returns a ``tar.gz`` of ``files``, with the same bytes for the same contents."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for path in files:
@@ -57,7 +57,7 @@ def packed(files: list[Path]) -> bytes:
 
 
 def main() -> int:
-    """Prints where the archive is."""
+    """Builds the archive and prints its path."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", default="dist", type=Path, metavar="DIR", help="where it is written")
     folder: Path = parser.parse_args().folder.resolve()

@@ -1,4 +1,4 @@
-"""Where the single-file program starts."""
+"""Starts the single-file program."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Writes what is generated and committed: schemas, the reference pages of docs/, the index of golden/, the table
-of all rules, and what completion knows of commands.
+"""Writes the generated files in git: schemas, reference pages of docs/, the index of golden/, and tables of rules and
+commands.
 
-``python -m tools.generate`` writes; with ``--check`` it names what is not as it would be written, and exits with 1.
+``python -m tools.generate`` writes them. With ``--check`` it lists files that differ, and exits with 1.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from tools.unfinished import unfinished
 
 COMMAND = "python -m tools.generate"
 _FOLDERS = ("schemas", "docs/rules")
-"""Folders that hold nothing but what is generated."""
+"""Folders that contain only generated files."""
 _WIDTH = 100
-"""Columns of the terminal that docs/cli.md shows."""
+"""Width of the terminal that docs/cli.md shows."""
 _COMMANDS = """\
 # Commands
 
@@ -52,17 +52,17 @@ Several commands have these; each names its own below.
 """
 _ABOUT_WORK = re.compile(r"  WORK is a FILE, .*? KIND/NAME\.\n\n", re.DOTALL)
 _LISTS = re.compile(r"\n\nWrite:\n.*\n\n(?=  Example: )", re.DOTALL)
-"""The lists of commands, each of which has a section that begins with the same sentence."""
+"""Lists of commands in a group's help. Each command has a section that begins with the same sentence."""
 _SHARED = 2
-"""In how many commands an option says the same where the page says it once."""
+"""Minimum number of commands with an identical option for which the page describes the option only once."""
 _BACKDOORS = re.compile(r"(<!-- back doors -->).*?(<!-- end -->)", re.DOTALL)
 _TOLD = 2
-"""Up to so many keys that are read alike have a row each, with the effect; of more, the finding says it."""
+"""Maximum number of keys in a group that get a row each, with their effect. A larger group gets one row without it."""
 _DIFF = re.compile(r"(<!-- diff of (\S+) to (\S+) -->\n```diff\n).*?(```\n)", re.DOTALL)
 
 
 def texts() -> dict[str, str]:
-    """Every generated file, its text by its path in the repository."""
+    """Returns the text of every generated file, by its path in the repository."""
     return {
         **{f"schemas/{name}": text for name, text in schema_texts().items()},
         **{f"schemas/output/{name}": text for name, text in output_texts().items()},
@@ -77,7 +77,7 @@ def texts() -> dict[str, str]:
 
 
 def commands(command: click.Command = cli, name: str = "kubectl tas") -> Iterator[click.Context]:
-    """The context of a command as it runs, then those of the commands in it, in the order of its help."""
+    """Yields the context of a command as it runs, then the contexts of its subcommands, in the order of its help."""
     yield from _contexts(command, name, None)
 
 
@@ -92,7 +92,7 @@ def _contexts(command: click.Command, name: str, parent: click.Context | None) -
 
 
 def _command_page() -> str:
-    """What every command says of itself; what several say alike is said once, and a group says nothing."""
+    """Makes docs/cli.md from the help of all commands. Shared options appear once, and groups are omitted."""
     contexts = [item for item in commands() if item.parent is None or not isinstance(item.command, click.Group)]
     found = Counter(record for item in contexts for _, record in _records(item))
     common = {record[0].split()[0]: record for record, count in reversed(found.most_common()) if count >= _SHARED}
@@ -112,7 +112,7 @@ def _records(context: click.Context) -> Iterator[tuple[click.Option, tuple[str, 
 
 
 def _section(context: click.Context, shared: Container[tuple[str, str]]) -> str:
-    """The help of a command without the options that are shared, and their names."""
+    """Returns the help of a command without shared options, and then the names of these options."""
     left = [parameter for parameter, record in _records(context) if record in shared]
     for parameter in left:
         parameter.hidden = True
@@ -127,7 +127,7 @@ def _section(context: click.Context, shared: Container[tuple[str, str]]) -> str:
 
 
 def _admission_page() -> str:
-    """docs/admission.md with fresh tables of back doors: those of work, then those that GitOps tools read."""
+    """Returns docs/admission.md with new tables of back doors: first for work, then for GitOps tools."""
     rows = ["| key | decides | read in | read by |", "| --- | --- | --- | --- |"]
     of_work = (item for item in BACKDOORS if item.decides is not Decides.SYNC)
     for _, alike in groupby(of_work, _reading):
@@ -141,12 +141,12 @@ def _admission_page() -> str:
 
 
 def _reading(item: Backdoor) -> tuple[Place, Decides, str, str]:
-    """What those have in common that are in one row."""
+    """Returns the key by which back doors are grouped into a row."""
     return item.place, item.decides, item.kinds, item.reader.partition(":")[0]
 
 
 def _backdoor_row(items: Sequence[Backdoor]) -> str:
-    """The row of keys that are read alike; of one, with its effect."""
+    """Returns the row of keys that are read alike; the row of a single key also has its effect."""
     place, decides, kinds, project = _reading(items[0])
     names = ((item, f"{item.parent}.{item.key}" if item.parent else item.key) for item in items)
     keys = ", ".join(f"**`{name}`**" if item.on_pods else f"`{name}`" for item, name in names)
@@ -156,7 +156,7 @@ def _backdoor_row(items: Sequence[Backdoor]) -> str:
 
 
 def _workload_page() -> str:
-    """docs/workloads.md with fresh diffs between files of examples/workloads and what they are rendered to."""
+    """Returns docs/workloads.md with new diffs between files of examples/workloads and the rendered files."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "workloads"
         shutil.copytree(ROOT / "examples/workloads", root, ignore=shutil.ignore_patterns("manifests"))
@@ -173,7 +173,7 @@ def _workload_page() -> str:
 
 
 def differences(root: Path = ROOT) -> list[str]:
-    """Paths of files that are not, or not only, what would be written, sorted."""
+    """Returns the sorted paths of files that are missing, outdated, or no longer generated."""
     wanted = texts()
     present = {path.relative_to(root).as_posix() for name in _FOLDERS for path in (root / name).rglob("*.*")}
     differ = {name for name, text in wanted.items() if not _holds(root / name, text)}
@@ -185,7 +185,7 @@ def _holds(path: Path, text: str) -> bool:
 
 
 def write(root: Path = ROOT) -> list[str]:
-    """Writes what differs, and removes what is generated no more; returns the paths."""
+    """Writes files that differ, removes files that are no longer generated, and returns their paths."""
     wanted = texts()
     changed = differences(root)
     for name in changed:

@@ -1,6 +1,6 @@
-"""The cases of golden/: what each shows, and the repository that it is about.
+"""Reads the cases of golden/, and lays out the repository of a case.
 
-``python -m tools.goldens CASE FOLDER`` lays a case out, such as ``rules/over-quota/fires``, with all that it shares.
+``python -m tools.goldens CASE FOLDER`` writes a case, for example ``rules/over-quota/fires``, with its shared parts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ GROUPS = {
     "rules": "What `validate` says, by rule.",
     "versions": "What repositories are rendered to for each KAI release, or why they cannot be.",
 }
-"""The folders of golden/ that hold cases, and what those are about."""
+"""The folders of golden/ that hold cases, and their subjects."""
 _LINE = re.compile(r"# (shows|input|base): (\S.*)")
 
 
@@ -37,7 +37,7 @@ class Case:
     folder: Path
     shows: str
     layers: dict[str, tuple[Path, ...]]
-    """By ``input`` and ``base``: folders that hold a part of it, in the order in which one is laid over the other."""
+    """Shared folders of ``input`` and ``base``. Later folders overlay earlier ones."""
 
     @property
     def is_silent(self) -> bool:
@@ -46,7 +46,7 @@ class Case:
 
 
 def read(folder: Path, root: Path = ROOT) -> Case:
-    """The case in a folder. A ValueError says what is wrong with its ``about.txt``."""
+    """Reads the case in a folder. A ValueError says what is wrong with its ``about.txt``."""
     told: dict[str, str] = {}
     for line in (folder / ABOUT).read_text(encoding="utf-8").splitlines():
         match = _LINE.fullmatch(line)
@@ -63,14 +63,13 @@ def read(folder: Path, root: Path = ROOT) -> Case:
 
 
 def find(golden: Path = GOLDEN) -> list[Path]:
-    """The folders of all cases, sorted."""
+    """Returns the folders of all cases, sorted."""
     return sorted(path.parent for path in golden.rglob(ABOUT))
 
 
 def lay_out(case: Case, target: Path) -> Path:
-    """Writes all of a case to a folder; returns its repository there, ``target/input``.
-
-    Where the case has a file of its own and a layer has it too, the case's own wins.
+    """Writes a complete case to a folder, and returns its repository, ``target/input``.
+    The case's own files replace files of its shared folders.
     """
     for part, layers in case.layers.items():
         for layer in layers:
@@ -80,7 +79,7 @@ def lay_out(case: Case, target: Path) -> Path:
 
 
 def problems(root: Path = ROOT) -> list[str]:
-    """What is wrong with the cases below ``root/golden``, each with its place and how to mend it."""
+    """Lists errors in the cases below ``root/golden``, each with its place and a remedy."""
     golden = root / "golden"
     folders = find(golden)
     cases, found = [], []
@@ -103,12 +102,12 @@ def problems(root: Path = ROOT) -> list[str]:
 
 
 def _stray(path: Path, leading: set[Path]) -> Path:
-    """The highest folder above a file, or the file, that leads to no case."""
+    """Returns the highest folder above a file, or the file itself, that leads to no case."""
     return next(step for step in reversed((path, *path.parents)) if step not in leading)
 
 
 def _written_twice(golden: Path, layers: set[Path], root: Path) -> Iterator[str]:
-    """Files that two repositories have in one place with one content."""
+    """Yields files that two repositories contain at the same path with the same content."""
     places = defaultdict(list)
     for path in _files(golden):
         home = next((above for above in path.parents if above.name in ("input", "base") or above in layers), None)
@@ -129,7 +128,7 @@ def _name(path: Path, root: Path) -> str:
 
 
 def index(root: Path = ROOT) -> str:
-    """The text of golden/README.md."""
+    """Returns the text of golden/README.md."""
     golden = root / "golden"
     cases = [read(folder, root) for folder in find(golden)]
     text = [_INTRODUCTION]
@@ -171,7 +170,7 @@ A case of a rule whose line begins with "{SILENCE.strip()}" is one in which noth
 
 
 def main(arguments: list[str]) -> int:
-    """Lays a case out. Returns the exit code."""
+    """Writes a case to a folder. Returns the exit code."""
     if len(arguments) != 2 or not (GOLDEN / arguments[0] / ABOUT).is_file():
         print(f"usage: python -m tools.goldens CASE FOLDER\n\nCASE is one of {INDEX} in golden/.", file=sys.stderr)
         return 2

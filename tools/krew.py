@@ -1,4 +1,4 @@
-"""``python -m tools.krew --url URL --homepage URL ARCHIVE...``: the manifest of the plugin for krew's index.
+"""Makes the plugin manifest for krew's index: ``python -m tools.krew --url URL --homepage URL ARCHIVE...``
 
 https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/
 """
@@ -21,7 +21,7 @@ against each other; writes the manifests of KAI Scheduler for Argo CD or Flux.
 
 
 def manifest(archives: list[Path], url: str, homepage: str) -> str:
-    """The manifest, for archives that are called ``kubectl-tas-OS-ARCH.tar.gz`` and will lie at ``url``."""
+    """Returns the manifest for archives named ``kubectl-tas-OS-ARCH.tar.gz`` that will be published at ``url``."""
     platforms = []
     for path in sorted(archives):
         system, architecture = path.name.removeprefix("kubectl-tas-").removesuffix(".tar.gz").split("-")

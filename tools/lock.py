@@ -1,6 +1,6 @@
-"""Writes the exact versions, with hashes, of what is installed to use, test, build and sign kubectl-tas, for every
-platform and Python that pyproject.toml allows: ``python -m tools.lock``, with uv of the extra ``supply``. Versions that
-fit stay as they are; ``--upgrade`` takes the newest.
+"""Locks the exact versions and hashes of all packages to use, test, build and sign kubectl-tas, for every platform and
+Python that pyproject.toml allows. Run ``python -m tools.lock`` with uv of the extra ``supply``. Versions that fit are
+kept; ``--upgrade`` takes the newest.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ EXTRAS = {
     ".ci/release.txt": ("release",),
     ".ci/sign.txt": ("sign",),
 }
-"""Locks of extras. The first has what the package needs besides; a job that publishes installs the others alone."""
+"""Extras of each lock. The first also has the dependencies of the package. Jobs that publish use only the others."""
 
 
 def locks() -> dict[str, list[str]]:
-    """The requirements of each lock, as pyproject.toml writes them."""
+    """Returns the requirements of each lock, as pyproject.toml writes them."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     own = project["project"]["dependencies"]
     extras = project["project"]["optional-dependencies"]
@@ -30,7 +30,7 @@ def locks() -> dict[str, list[str]]:
 
 
 def main() -> None:
-    """Writes all of them."""
+    """Writes all lock files."""
     fixed = ["--universal", "--generate-hashes", "--no-header", "--no-annotate", "--quiet", "--python-version", "3.11"]
     for path, lines in locks().items():
         told = [sys.executable, "-m", "uv", "pip", "compile", *fixed, "-o", path, "-", *sys.argv[1:]]

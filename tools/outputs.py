@@ -1,4 +1,4 @@
-"""Shapes of JSON in, the schema of what each command prints with ``-o json`` out."""
+"""Makes the JSON schemas of the output of commands with ``-o json``, from the shapes in ``kubectl_tas.report``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kubectl_tas.report import json_shapes as shapes
 
 
 class _Untitled(GenerateJsonSchema):
-    """Says nothing that the name of a field says."""
+    """A generator that adds no titles to fields, since titles would only repeat the names."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -25,7 +25,7 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def output_texts() -> dict[str, str]:
-    """The text of every file below ``schemas/output/``, by its name: that of the command, its words joined by ``-``."""
+    """Returns the text of every file in ``schemas/output/``, by name: the words of the command, joined by ``-``."""
     for shape in vars(shapes).values():
         if is_typeddict(shape):
             shape.__pydantic_config__ = ConfigDict(use_attribute_docstrings=True)
@@ -36,7 +36,7 @@ def output_texts() -> dict[str, str]:
 
 
 def _schema(command: str, kinds: tuple[type, ...]) -> dict[str, Any]:
-    """An object in any case, which clients of the Model Context Protocol require."""
+    """Returns the schema of a command. It is always an object, as clients of the Model Context Protocol require."""
     found = TypeAdapter(reduce(or_, kinds)).json_schema(schema_generator=_Untitled)
     title = found.get("title", f"Output of {command}")
     return {"$schema": _DIALECT, "type": "object", **found, "title": title}

@@ -1,11 +1,11 @@
-"""Packs the fields of kinds by release: names, types, words and bounds, and which must be there; no texts. By hand,
-when a project has a new release.
+"""Packs the fields of kinds by release: names, types, allowed words, bounds, and whether they are required; no texts.
+Run it by hand when a project has a new release.
 
-``python -m tools.packfields kubernetes DIR``: DIR holds ``v1.33.0-local/_definitions.json`` of each release, as the
-folder ``kubernetes-json-schema`` of the Python package kubernetes-validate does.
+``python -m tools.packfields kubernetes DIR``: DIR holds ``v1.33.0-local/_definitions.json`` of each release, as does
+the folder ``kubernetes-json-schema`` of the Python package kubernetes-validate.
 
-``python -m tools.packfields kuberay REPOSITORY``: a clone, with its tags, of the repository in ``PROJECTS``. Pods in
-CRDs, and all below them, are those of the Kubernetes release that is nearest; only what differs is packed.
+``python -m tools.packfields kuberay REPOSITORY``: REPOSITORY is a clone, with its tags, of the repository in
+``PROJECTS``. Pods in CRDs are stored as differences from the pods of the nearest Kubernetes release.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from tools.goldens import ROOT
 
 PACKED = ROOT / "kubectl_tas" / "packed"
 Field = str | dict[str, Any] | None
-"""A type, with * behind it where the field must be there; or that as ``type``, with ``words`` or ``least`` and
-``most``; or None: a field that the type below this one has, and this one has not.
+"""A type, followed by * if the field is required; or a mapping with ``type`` and ``words``, or with ``type``, ``least``
+and ``most``; or None for a field of the base type that this type lacks.
 """
 Types = dict[str, dict[str, Field]]
 _PREFIX = re.compile(r"^io\.k8s\.(api\.|apimachinery\.pkg\.(apis\.|api\.|util\.)?|kube-aggregator\.pkg\.apis\.)?")
 _ALIKE = {"resource.Quantity": "quantity", "intstr.IntOrString": "int-or-string"}
 _ALMOST = 0.7
-"""How much of a type of Kubernetes' own a mapping has to have in common with it, to be it but for what differs."""
+"""Minimum overlap of fields for which a mapping is stored as a difference from a type of Kubernetes."""
 
 
 class Project(NamedTuple):
-    """Where a project publishes the CRDs of its kinds."""
+    """The place where a project publishes the CRDs of its kinds."""
 
     repository: str
-    """On GitHub."""
+    """Repository on GitHub."""
     releases: str
-    """The first release that is packed, and behind ``..`` the first that is not."""
+    """The first release to pack, and after ``..`` the first release not to pack."""
     kinds: str
     paths: str
-    """Where the file of a kind may be, ``{}`` being its name; the first that a release has counts."""
+    """Possible paths of a kind's file, with ``{}`` for the name of the kind. The first existing path counts."""
 
 
 _TRAINING_KINDS = " ".join((*(kind for kind in WORKLOADS if kind in KUBEFLOW), "PaddleJob"))
@@ -99,7 +99,7 @@ PROJECTS = {
 
 
 def kubernetes(folder: Path) -> dict[str, Any]:
-    """Kubernetes' own types by release."""
+    """Returns Kubernetes' own types by release."""
     found = {}
     for path in folder.glob("v1.*-local/_definitions.json"):
         written = json.loads(path.read_bytes())["$defs"]
@@ -118,7 +118,7 @@ def kubernetes(folder: Path) -> dict[str, Any]:
 
 
 def _own(schema: Mapping[str, Any], named: Mapping[str, Any]) -> str:
-    """The type of a schema of Kubernetes', by its name; a type that has no fields is what it holds."""
+    """Returns the name of the type of a Kubernetes schema. A type without fields is replaced by its content."""
     if "$ref" in schema:
         name = _PREFIX.sub("", schema["$ref"].rpartition("/")[2])
         if name in _ALIKE or "properties" in named[name]:
@@ -134,7 +134,7 @@ def _own(schema: Mapping[str, Any], named: Mapping[str, Any]) -> str:
 
 
 def operator(name: str, clone: Path) -> dict[str, Any]:
-    """The types of an operator's kinds by release."""
+    """Returns the types of an operator's kinds by release."""
     project = PROJECTS[name]
     first, _, last = project.releases.partition("..")
     form = r"v?([0-9.]+-alpha\.[0-9]+)" if "alpha" in first else r"v?([0-9]+\.[0-9]+)\.[0-9]+"
@@ -163,7 +163,7 @@ def _git(clone: Path, *arguments: str) -> str:
 
 
 def _crds(clone: Path, tag: str, project: Project) -> Iterator[dict[str, Any]]:
-    """The CRDs of a project's kinds at a tag."""
+    """Yields the CRDs of a project's kinds at a tag."""
     for kind in project.kinds.split():
         for path in project.paths.split():
             try:
@@ -183,7 +183,7 @@ def _crds(clone: Path, tag: str, project: Project) -> Iterator[dict[str, Any]]:
 
 
 def _in_go(text: str, kind: str) -> dict[str, Any]:
-    """A CRD of KubeVirt, which has them as texts in Go."""
+    """Returns a CRD of KubeVirt, which stores its CRDs as texts in Go."""
     found = re.search(rf'"{kind.lower()}": `(.*?)`', text, re.DOTALL)
     if found is None:
         raise SystemExit(f"no {kind}")
@@ -192,7 +192,7 @@ def _in_go(text: str, kind: str) -> dict[str, Any]:
 
 
 class Crds:
-    """The types of the CRDs of one release of an operator, each named by its place, such as ``RayJob.spec``."""
+    """The types in the CRDs of one release of an operator, each named by its place, for example ``RayJob.spec``."""
 
     def __init__(self, crds: Iterable[Mapping[str, Any]], release: int) -> None:
         self.types: Types = {}
@@ -242,7 +242,7 @@ class Crds:
         return written
 
     def _type(self, schema: Mapping[str, Any], place: str) -> str:
-        """The type of a field at its place; one with fields is added to the types."""
+        """Returns the type of a field at its place. A type with fields is added to ``types``."""
         if place in REPLICA_TYPES:
             item = self._type(schema["additionalProperties"], f"{place}.each")
             self.types[place] = dict.fromkeys(REPLICA_TYPES[place], item)
@@ -280,7 +280,7 @@ class Crds:
         return place
 
     def _named(self, schema: Mapping[str, Any]) -> str | None:
-        """The type of Kubernetes' own that a mapping is, at least almost."""
+        """Returns the type of Kubernetes that a mapping equals, or almost equals."""
         keys = frozenset(schema["properties"])
         exact = [name for name in _by_fields(self.release).get(keys, ()) if self._fits(schema, name)]
         if exact and (len(keys) > 2 or exact[0] in SMALL):
@@ -295,7 +295,7 @@ class Crds:
         return name if share >= _ALMOST and name in NEAR else None
 
     def _fits(self, schema: Mapping[str, Any], written: str) -> bool:
-        """Whether a schema is a type of Kubernetes' own."""
+        """Whether a schema is equal to a type of Kubernetes."""
         word = schema.get("type", "any")
         if written in ("any", "meta.v1.ObjectMeta", "object"):
             return True
@@ -325,12 +325,12 @@ REPLICA_TYPES = {
     "TFJob.spec.tfReplicaSpecs": ("Chief", "Master", "PS", "Worker", "Evaluator"),
     "XGBoostJob.spec.xgbReplicaSpecs": ("Master", "Worker"),
 }
-"""Mappings whose keys the CRD leaves open and the operator does not: pkg/webhooks and mpi_validation.go of
-training-operator 1.9, pkg/apis/kubeflow/validation of mpi-operator 0.8. tfjob_types.go lists those of TFJob.
+"""Mappings whose keys the operator restricts but the CRD does not: pkg/webhooks and mpi_validation.go of
+training-operator 1.9, pkg/apis/kubeflow/validation of mpi-operator 0.8. tfjob_types.go lists the keys of TFJob.
 """
 FILLED_IN = ("JobSet.spec.failurePolicy.rules.name", "RayJob.spec.rayClusterSpec", "ComputeDomain.spec.numNodes")
-"""Fields that a CRD demands although they may be absent: jobset_webhook.go of JobSet 0.12 fills its one in; a RayJob
-has clusterSelector instead (validation.go of KubeRay 1.7); a ComputeDomain needs no number from release 0.4 of the
+"""Fields that a CRD requires although they may be absent. jobset_webhook.go of JobSet 0.12 fills in its field. A RayJob
+may have clusterSelector instead (validation.go of KubeRay 1.7). A ComputeDomain needs no number from release 0.4 of the
 driver on, which is later than 25.12 (computedomain.go).
 """
 NEAR = (
@@ -344,7 +344,7 @@ NEAR = (
     "core.v1.Volume",
     "core.v1.VolumeMount",
 )
-"""The types that a mapping may be but for some fields; what is said of others would not hold with more fields."""
+"""Types that a mapping may almost equal. The meaning of other types would change with more fields."""
 SMALL = (
     "batch.v1.JobTemplateSpec",
     "core.v1.PersistentVolumeClaimTemplate",
@@ -354,7 +354,7 @@ SMALL = (
     "networking.v1.NetworkPolicyEgressRule",
     "networking.v1.NetworkPolicyIngressRule",
 )
-"""The types of one or two fields that are also known outside of pods; others may have those fields by chance."""
+"""Types with one or two fields that are recognised outside of pods too. Others may have such fields by chance."""
 _COUNT = {"least": 0, "most": 2**31 - 1}
 ALSO: dict[str, dict[str, Any]] = {
     r"\.each\.restartPolicy$": {"words": ["Always", "OnFailure", "Never", "ExitCode"]},
@@ -369,14 +369,14 @@ ALSO: dict[str, dict[str, Any]] = {
         "words": ["K8sJobMode", "HTTPMode", "InteractiveMode", "SidecarMode"]
     },
 }
-"""What fields take, by their place, where the CRD says less than the operator: the validation and the Go types of
-training-operator 1.9, mpi-operator 0.8, JobSet 0.12 and KubeRay 1.7, and what Kubernetes says of the Jobs and pods that
-they make.
+"""Values of fields, by place, for which the CRD is less strict than the operator. Sources: the validation and Go types
+of training-operator 1.9, mpi-operator 0.8, JobSet 0.12 and KubeRay 1.7; Kubernetes' rules for the Jobs and pods that
+these operators make.
 """
 
 
 def _needed(schema: Mapping[str, Any]) -> set[str]:
-    """The fields that must be there: those of a mapping that the API server does not fill in."""
+    """Returns the required fields of a mapping, without the fields that the API server fills in."""
     return {key for key in schema.get("required", ()) if "default" not in schema.get("properties", {}).get(key, ())}
 
 
@@ -387,7 +387,7 @@ def _shapes(release: int) -> Shapes:
 
 @cache
 def _by_fields(release: int) -> dict[frozenset[str], list[str]]:
-    """The types of Kubernetes' own that pods and what stands beside them are made of, by the names of their fields."""
+    """Returns types of Kubernetes that occur in pods and similar objects, by their sets of field names."""
     groups = ("core.v1.", "meta.v1.", "batch.v1.", "apps.v1.", "autoscaling.v2.", "networking.v1.", "rbac.v1.")
     found: dict[frozenset[str], list[str]] = {}
     for name in read_packed("kubernetes")["types"]:
@@ -398,7 +398,7 @@ def _by_fields(release: int) -> dict[frozenset[str], list[str]]:
 
 
 def _nearest(crds: Any) -> list[int]:
-    """The Kubernetes releases whose pods have the fields of the largest pod in CRDs, or the most of them."""
+    """Returns the Kubernetes releases whose pods have the most fields in common with the largest pod in the CRDs."""
     pods = [part for part in _mappings(crds) if {"containers", "volumes"} <= part.keys()]
     pod = max(pods, key=len, default={})
     differ = {release: _differ(pod, release) for release in releases()}
@@ -406,7 +406,7 @@ def _nearest(crds: Any) -> list[int]:
 
 
 def _differ(pod: Mapping[str, Any], release: int) -> int:
-    """How many fields a pod's types have and the release's have not, or the other way round."""
+    """Counts fields that only the pod's types or only the types of the release have."""
     written = {"core.v1.PodSpec": pod}
     for key, name in (("containers", "core.v1.Container"), ("volumes", "core.v1.Volume")):
         written[name] = pod.get(key, {}).get("items", {}).get("properties", {})
@@ -415,7 +415,7 @@ def _differ(pod: Mapping[str, Any], release: int) -> int:
 
 
 def _mappings(schema: Any) -> Iterator[Mapping[str, Any]]:
-    """The ``properties`` of all schemas in what is given."""
+    """Yields the ``properties`` of all schemas in the given data."""
     if isinstance(schema, list):
         for part in schema:
             yield from _mappings(part)
@@ -427,8 +427,8 @@ def _mappings(schema: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def merged(parts: list[Types]) -> dict[str, Any]:
-    """The types of several releases, oldest first, as one. A field that differs is a list of what it is, each with the
-    first and the last release; so are types, in ``spans``, that some release lacks.
+    """Merges the types of several releases, oldest first. A field that differs becomes a list of its versions, each
+    with its first and last release. ``spans`` has the first and last release of types that some release lacks.
     """
     spans: dict[str, list[int]] = {}
     types: dict[str, dict[str, Any]] = {}
@@ -451,7 +451,7 @@ _ABSENT = "-"
 
 
 def _versions(fields: Iterable[tuple[int, Field]]) -> Any:
-    """What a field is by release: itself if it is the same in all of them."""
+    """Returns a field by release, or the field itself if it is the same in all of them."""
     found: list[tuple[Field, list[int]]] = []
     for index, field in fields:
         if found and found[-1][0] == field:
@@ -464,7 +464,7 @@ def _versions(fields: Iterable[tuple[int, Field]]) -> Any:
 
 
 def shared(data: dict[str, Any]) -> dict[str, Any]:
-    """The same, with one type in place of all that are equal: that of the shortest name."""
+    """Replaces equal types by one of them, the one with the shortest name."""
     types, spans = data["types"], data["spans"]
     called: dict[str, str] = {}
     first: dict[str, str] = {}
@@ -491,7 +491,7 @@ def shared(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _renamed(field: Any, names: Mapping[str, str]) -> Any:
-    """A field with other names for its types."""
+    """Returns a field with new names of its types."""
     if isinstance(field, list):
         return [[since, until, _renamed(part, names)] for since, until, part in field]
     if isinstance(field, dict):
@@ -503,7 +503,7 @@ def _renamed(field: Any, names: Mapping[str, str]) -> Any:
 
 
 def write(name: str, data: Mapping[str, Any]) -> None:
-    """Writes a packed file, and what operators have in ``index.json``."""
+    """Writes a packed file, and for an operator also its entry in ``index.json``."""
     text = json.dumps(data, separators=(",", ":"), sort_keys=True).encode()
     path = PACKED / f"{name}.z"
     path.write_bytes(zlib.compress(text, 9))
@@ -516,7 +516,7 @@ def write(name: str, data: Mapping[str, Any]) -> None:
 
 
 def main() -> None:
-    """Packs what the command line names."""
+    """Packs the project that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("project", choices=["kubernetes", *PROJECTS])
     parser.add_argument("folder", type=Path, metavar="DIR")

@@ -1,7 +1,7 @@
-"""``python -m tools.release [DIR]``: what a release publishes: the source distribution, the wheel, an SBOM (CycloneDX)
-of all that the wheel installs, and SHA256SUMS of the three. The same commit gives the same bytes.
+"""Makes the files of a release: ``python -m tools.release [DIR]``.
 
-It needs the packages of the extra ``release``; ``.ci/release.txt`` has them by hashes, the build backend among them.
+They are the source distribution, the wheel, an SBOM (CycloneDX) of all that the wheel installs, and SHA256SUMS. The
+same commit gives the same bytes. The command needs the extra ``release``, locked in ``.ci/release.txt``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SUMS = "SHA256SUMS"
 
 
 def release(folder: Path) -> list[Path]:
-    """Writes the files into an empty folder, and returns them. Raises CalledProcessError where a tool fails."""
+    """Writes the files into an empty folder, and returns them. Raises CalledProcessError if a tool fails."""
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise FileExistsError(f"{folder} is not empty")
@@ -42,7 +42,7 @@ def release(folder: Path) -> list[Path]:
 
 
 def main() -> None:
-    """The command."""
+    """Runs the command."""
     parser = argparse.ArgumentParser(description="Builds what a release publishes.")
     parser.add_argument("folder", nargs="?", default="dist", type=Path)
     for file in release(parser.parse_args().folder):

@@ -1,4 +1,4 @@
-"""docs/rules.md and the page of each rule: what it finds, with a wrong and a right text from its golden cases."""
+"""Makes docs/rules.md and the page of each rule, with a wrong and a right example from the golden cases of the rule."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ SUBJECTS = {
     "Changes, and what a cluster has": ("compare", "place.uncharged"),
     "The output folder": ("emit",),
 }
-"""The modules or rooms whose rules are about a subject, and single rules of others."""
+"""The modules or rooms whose rules belong to a subject, and single rules of other modules."""
 MAX_LINES = 40
 AROUND = 8
-"""Lines on either side of a finding that are shown of a file with more than MAX_LINES."""
+"""Lines before and after a finding that are shown of a file with more than MAX_LINES."""
 _PLACE = re.compile(r"^(\S+?)(?::(\d+):\d+)?: (?:error|warning|info): ")
 _INTRODUCTION = """# Rules
 
@@ -87,7 +87,7 @@ _MARKS = {Severity.ERROR: "", Severity.WARNING: " (warning)", Severity.INFO: " (
 
 
 def texts() -> dict[str, str]:
-    """The pages by their path in the repository. Raises ValueError for rules of a module that has no subject."""
+    """Returns the pages by path in the repository. Raises ValueError if a module with rules has no subject."""
     groups = dict(_groups())
     index = [_INTRODUCTION]
     for subject, rules in groups.items():
@@ -98,7 +98,7 @@ def texts() -> dict[str, str]:
 
 
 def _groups() -> Iterator[tuple[str, list[Rule]]]:
-    """Subjects, and their rules by code."""
+    """Yields each subject with its rules, sorted by code."""
     found: dict[str, list[Rule]] = defaultdict(list)
     for path in (ROOT / "kubectl_tas").rglob("*.py"):
         module = ".".join(path.relative_to(ROOT / "kubectl_tas").with_suffix("").parts)
@@ -117,7 +117,7 @@ def _groups() -> Iterator[tuple[str, list[Rule]]]:
 
 
 def _declared(path: Path) -> Iterator[str]:
-    """The codes of the rules that a module makes."""
+    """Yields the codes of the rules that a module declares."""
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         call = node.value if isinstance(node, ast.Assign) else None
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Rule":
@@ -125,7 +125,7 @@ def _declared(path: Path) -> Iterator[str]:
 
 
 def _page(rule: Rule) -> str:
-    """What ``kubectl tas rule`` says, and examples where the rule has a case that fires."""
+    """Returns the text of ``kubectl tas rule``, with examples if the rule has a case that fires."""
     folder = ROOT / "golden/rules" / rule.code
     cases = [read(path.parent) for path in sorted(folder.glob("*/about.txt"))]
     wrong = next((case for case in cases if (case.folder / "output.txt").is_file()), None)
@@ -139,7 +139,7 @@ def _page(rule: Rule) -> str:
 
 
 def _wrong(rule: Rule, case: Case) -> tuple[str, str] | None:
-    """A text in which the rule fires, with what is said of it, and its path; None where no file is to blame."""
+    """Returns an example in which the rule fires, with the finding, and its path; None if the finding has no file."""
     output = (case.folder / "output.txt").read_text(encoding="utf-8")
     blocks = output.split("\n\n")
     block = next((block for block in blocks if f" [{rule.code}]" in block.partition("\n")[0]), None)
@@ -153,7 +153,7 @@ def _wrong(rule: Rule, case: Case) -> tuple[str, str] | None:
 
 
 def _right(case: Case, path: str) -> str:
-    """The same file where the rule is silent, else another one of that case; '' where there is none."""
+    """Returns the same file in a case without findings, else another file of that case; '' if the case has no file."""
     own = [file for file in sorted((case.folder / "input").rglob("*")) if file.is_file()]
     file = _file(case, path) or next(iter(own), None)
     if file is None or file.suffix not in (".yaml", ".yml", ".json"):
@@ -165,7 +165,7 @@ def _right(case: Case, path: str) -> str:
 
 
 def _file(case: Case, path: str) -> Path | None:
-    """A file of the repository that a case is about, where it has one."""
+    """Returns a file of the repository of a case, if it exists."""
     places = (case.folder / "input", *reversed(case.layers["input"]))
     return next((place / path for place in places if (place / path).is_file()), None)
 

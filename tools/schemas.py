@@ -1,4 +1,4 @@
-"""Models in, JSON Schemas out; the docstring under a field is its description."""
+"""Makes JSON Schemas from models. The docstring under a field becomes the description of the field."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from kubectl_tas.model.workload_kinds import WORKLOADS
 _OWN = {place: imported(f"kubectl_tas.model.{place}") for _, _, place in kindlists.OWN}
 PLAIN = tuple(map(model_of, podkinds.PLAIN))
 READ: tuple[type[BaseModel], ...] = (*sorted(_OWN.values(), key=attrgetter("__name__")), *WORKLOADS, *PLAIN)
-"""What people write and is told by its kind."""
+"""Models of documents that people write and that their kind identifies."""
 _EMITTED = (model for model in get_args(artifact.Manifest) if model is not artifact.PassThrough)
 _MODELS = (*READ, Companion, Function, Values, Workflow, *_EMITTED)
 MODELS: tuple[type[BaseModel], ...] = tuple({model.__name__: model for model in reversed(_MODELS)}.values())
-"""The kinds that have a schema file of their own; of a kind that is read and emitted as it is read."""
+"""The models with a schema file of their own. For a kind that is both read and emitted, the model for reading."""
 COMBINED = "all"
-"""The name of the schema that chooses one by what a document is."""
+"""Name of the schema that selects another schema by the content of a document."""
 _BARE = ("BarePod", "Notebook")
-"""Workloads of which the metadata is that of the pod."""
+"""Workloads whose metadata is the metadata of the pod."""
 
 
 def schema_texts() -> dict[str, str]:
-    """The text of every file below ``schemas/``, by its name."""
+    """Returns the text of every file in ``schemas/``, by name."""
     schemas = {model: json_schema(model) for model in MODELS}
     found = {model.__name__.lower(): schema for model, schema in schemas.items()}
     found[COMBINED] = _combined(schemas)
@@ -49,15 +49,14 @@ def schema_texts() -> dict[str, str]:
 
 
 def _combined(schemas: dict[type[BaseModel], dict[str, Any]]) -> dict[str, Any]:
-    """One schema of all that stands in folders that are read but values files, for editors that take one for a file.
-
-    A document is told by its root key ``workflow``, else by its kind; any other kind stands beside workloads. It holds
-    to what draft 7 and 2020-12 read alike, since the servers of editors know the one or the other.
+    """Returns one schema for all documents in the folders that are read, except values files. Editors use it for any
+    file. The root key ``workflow`` or else the kind selects the schema; documents of other kinds accompany workloads.
+    The schema uses only features that draft 7 and 2020-12 share, since editors support one or the other.
     """
     parts: dict[str, Any] = {}
 
     def ref(model: type[BaseModel]) -> dict[str, str]:
-        """Where the schema of a model is: its parts are shared with others that have the same."""
+        """Returns a reference to the schema of a model. Equal parts of several models are shared."""
         schema = {key: value for key, value in schemas[model].items() if key not in ("$schema", "$comment", "title")}
         inner = schema.pop("$defs", {})
         moved = {
@@ -106,13 +105,13 @@ def _combined(schemas: dict[type[BaseModel], dict[str, Any]]) -> dict[str, Any]:
 
 
 def _choices(schema: dict[str, Any], field: str) -> list[str]:
-    """What a field of fixed words may be."""
+    """Returns the allowed words of a field."""
     found = schema["properties"][field]
     return [str(word) for word in found.get("enum", [found.get("const")])]
 
 
 def _fixed_words(schema: dict[str, Any]) -> dict[str, str]:
-    """What the fields say of themselves that name a kind."""
+    """Returns descriptions of the fields that identify a kind."""
     fields = (field for field in ("apiVersion", "apiGroup", "kind") if field in schema.get("properties", {}))
     return {field: " or ".join(words) for field in fields if (words := _choices(schema, field)) != ["None"]}
 
@@ -120,11 +119,11 @@ def _fixed_words(schema: dict[str, Any]) -> dict[str, str]:
 _CALLED_ALIKE = {
     row.kind: list(row.versions) for row in podkinds.PLAIN if row.called and row.kind in kindlists.WORKLOADS
 }
-"""Kinds that have the name of another one, with their apiVersions."""
+"""Kinds that share their name with another kind, with their apiVersions."""
 
 
 def _is_of(schema: dict[str, Any], named: list[str]) -> dict[str, Any]:
-    """What tells the documents of a schema: their kind, and their apiVersion where two kinds have one name."""
+    """Returns the condition for documents of a schema: the kind, and the apiVersion if two kinds share the name."""
     found = _has_kind(*named)
     others = {"enum": _CALLED_ALIKE.get(named[0], [])}
     if others["enum"]:
@@ -139,7 +138,7 @@ def _has_kind(*named: str) -> dict[str, Any]:
 
 
 def _with_refs(part: Any, moved: dict[str, str]) -> Any:
-    """A copy in which references name parts as they are called now."""
+    """Returns a copy whose references use the new names of parts."""
     if isinstance(part, dict):
         return {
             key: f"#/$defs/{moved[value.rpartition('/')[2]]}"
@@ -151,7 +150,7 @@ def _with_refs(part: Any, moved: dict[str, str]) -> Any:
 
 
 class _Generator(GenerateJsonSchema):
-    """JSON Schema for people who write YAML: no titles, no null where a field may be left out."""
+    """A generator for people who write YAML: without titles, and without null for optional fields."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -160,7 +159,7 @@ class _Generator(GenerateJsonSchema):
         return self.generate_inner(schema["schema"])
 
     def dict_schema(self, schema: Any) -> JsonSchemaValue:
-        """A key that breaks its pattern is refused; with patternProperties it would pass unchecked."""
+        """Refuses keys that do not match the pattern. With patternProperties they would pass unchecked."""
         result = super().dict_schema(schema)
         for pattern, values in result.pop("patternProperties", {}).items():
             result["additionalProperties"] = values
@@ -175,7 +174,7 @@ class _Generator(GenerateJsonSchema):
 
 
 def json_schema(model: type[BaseModel], mode: JsonSchemaMode = "validation") -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of a model and all that it contains."""
+    """Returns the JSON Schema (draft 2020-12) of a model and of all models in it."""
     schema = model.model_json_schema(schema_generator=_Generator, mode=mode)
     models = {item.__name__: item for item in _reachable(model)}
     for name, part in (*schema.get("$defs", {}).items(), (model.__name__, schema)):
@@ -193,14 +192,14 @@ def json_schema(model: type[BaseModel], mode: JsonSchemaMode = "validation") -> 
 
 
 def _reader(model: type[BaseModel], part: str) -> Reader:
-    """On what the labels and annotations of a part are read."""
+    """Returns the reader of labels and annotations in a part of a model."""
     if part != "RootMeta":
         return Reader.PODS
     return Reader.BOTH if model.__name__ in _BARE else Reader.WORK
 
 
 def _name_keys(part: dict[str, Any], reader: Reader) -> None:
-    """Adds the labels and annotations that are read there, for editors to offer; any other may stand beside them."""
+    """Adds the known labels and annotations, so that editors offer them. Others remain allowed."""
     for where in ("labels", "annotations"):
         field = part.get("properties", {}).get(where, {})
         if isinstance(field.get("additionalProperties"), dict):
@@ -216,7 +215,7 @@ def _name_keys(part: dict[str, Any], reader: Reader) -> None:
 
 
 def _reachable(model: type[BaseModel]) -> set[type[BaseModel]]:
-    """The model and every model in its fields."""
+    """Returns the model and every model in its fields."""
     found: set[type[BaseModel]] = set()
     waiting: list[Any] = [model]
     while waiting:
@@ -231,7 +230,7 @@ def _reachable(model: type[BaseModel]) -> set[type[BaseModel]]:
 
 
 def _field_docs(model: type[BaseModel]) -> dict[str, str]:
-    """The docstring under each field of a class and of its bases."""
+    """Returns the docstring under each field of a class and its bases."""
     return {
         field: text
         for base in reversed(model.__mro__)
@@ -242,14 +241,14 @@ def _field_docs(model: type[BaseModel]) -> dict[str, str]:
 
 @cache
 def _classes(module: str) -> dict[str, ast.ClassDef]:
-    """The classes of a module, by name; to ask for the source of one parses all of them."""
+    """Returns the classes of a module by name. ``inspect`` would parse all of them for each class."""
     tree = ast.parse(inspect.getsource(sys.modules[module]))
     return {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
 
 
 @cache
 def _own_field_docs(model: type[BaseModel]) -> dict[str, str]:
-    """The same of the class alone; many models share a part, and reading sources takes long."""
+    """Returns the docstrings under the fields of the class alone. It is cached, since reading sources is slow."""
     if model.__module__ == plain_workload.__name__ and model is not plain_workload.PlainWorkload:
         return {}  # made of a row, with its descriptions
     body = _classes(model.__module__)[model.__name__].body

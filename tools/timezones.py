@@ -1,5 +1,5 @@
-"""Writes the names of time zones that API servers take: those of the archive of the tz database that Go embeds, which
-kube-apiserver is built with. By hand, once a new release of the database has other names.
+"""Writes the names of time zones that API servers accept: those in Go's copy of the tz database, which kube-apiserver
+is built with. Run it by hand when a new release of the database has other names.
 
 ``python -m tools.timezones $(go env GOROOT)/lib/time/zoneinfo.zip``
 """
@@ -16,7 +16,7 @@ NAMES = ROOT / "kubectl_tas" / "timezones.txt"
 
 
 def names(archive: Path) -> str:
-    """The zones of an archive, one a line, sorted."""
+    """Returns the zones of an archive, sorted, one per line."""
     with ZipFile(archive) as file:
         return "".join(f"{name}\n" for name in sorted(file.namelist()) if not name.endswith("/"))
 

@@ -1,4 +1,4 @@
-"""What an addition lacks of what CONTRIBUTING says is added with it, in a sentence each."""
+"""Finds parts that an addition lacks although CONTRIBUTING asks for them, and describes each in a sentence."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from kubectl_tas.model.workload_kinds import WORKLOADS, kind_of
 from tools.goldens import ROOT, read
 
 CHANGED_FREELY = ("CronJob", "CronWorkflow")
-"""Kinds all of whose fields may change, so that they need no row in compare/immutable.py."""
+"""Kinds whose fields may all change. They need no row in compare/immutable.py."""
 UNPACKED = ("DynamoGraphDeployment",)
-"""Kinds whose CRDs are not packed: of these the pods alone are judged."""
+"""Kinds whose CRDs are not packed. Only their pods are checked."""
 
 
 def unfinished() -> Iterator[str]:
-    """What kinds of workloads lack, and golden cases of rules."""
+    """Yields what is missing for kinds of workloads, and golden cases of rules without output."""
     known = kubernetes.read_packed("kubernetes")["types"]
     models = {kind_of(model) for model in WORKLOADS}
     for kind, (place, versions) in KINDS.items():

@@ -1,1 +1,1 @@
-"""What an agent asks of a repository before it commits: answers of commands, bounded, that write nothing."""
+"""Answers AI agents about a repository before they commit: bounded answers of commands that write nothing."""

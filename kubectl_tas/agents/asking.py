@@ -1,6 +1,5 @@
-"""A question in, the answer of a command out, or a part of it that an agent can read out. Each command runs in a
-process of its own: it reads the files as they are now, a bug of it does not end the server, and it is ended where it
-takes too long.
+"""Runs a command for an agent, and returns its answer or the part that an agent can read. Each command runs in its own
+process: it reads the current files, a bug cannot end the server, and a slow command is stopped.
 """
 
 from __future__ import annotations
@@ -20,50 +19,50 @@ from kubectl_tas.folders import MEBIBYTE, inside
 from kubectl_tas.records import dataclass
 
 MAX_TEXT = 8_000
-"""Characters of what a command says to people that an agent is given."""
+"""Maximum number of characters of a command's messages that an agent receives."""
 MAX_PRINTED = 64 * MEBIBYTE
-"""Bytes of JSON that are read of a command."""
+"""Maximum number of bytes of JSON that are read from a command."""
 NO_CLUSTER = TasError(
     "this server knows no cluster",
     hint="Ask whoever starts it to add --live, --context, --cluster-state or --nodes to `kubectl tas mcp`.",
 )
 _OWN = ("KUBECTL_TAS_BASE", "KUBECTL_TAS_COLOR", "KUBECTL_TAS_DEBUG", "KUBECTL_TAS_DIRECTORY")
-"""Variables that would change what a command does or prints."""
+"""Environment variables that would change the behaviour or the output of a command."""
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """What a server was started with."""
+    """The options that the server was started with."""
 
     root: Path
     seconds: float
-    """How long one call may take."""
+    """Time limit of one call."""
     cluster: tuple[str, ...] = ()
-    """Options that name a cluster; none: no cluster is asked."""
+    """Options that name a cluster. Without them no cluster is asked."""
     nodes: tuple[str, ...] = ()
-    """Options that say where `fit` finds nodes, instead of a cluster."""
+    """Options that name the source of nodes for ``fit``, in place of a cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a command answered."""
+    """The answer of a command."""
 
     answer: Any
-    """Its JSON; None: it printed none."""
+    """The JSON that the command printed; None if it printed none."""
     notes: str
-    """What it told people."""
+    """The messages of the command for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a tool, which may ask several commands before its time is over."""
+    """One call of a tool. It may run several commands within its time limit."""
 
     server: Server
     end: float = field(default=0.0)
 
     def ask(self, words: Sequence[str], *, stdin: str = "", root: Path | None = None) -> Said:
-        """What a command answers about the repository, or about another folder. Raises TasError where its time is
-        over.
+        """Runs a command on the repository or on another folder, and returns its answer. Raises TasError after the time
+        limit.
         """
         left = self.end - time.monotonic()
         command = [sys.executable, "-P", "-m", "kubectl_tas", "-C", str(root or self.server.root), *words]
@@ -81,7 +80,7 @@ class Call:
             return Said(None, notes or f"the command ended with exit code {done.code} and without a word")
 
     def within(self, path: str) -> str:
-        """A path of the repository, in full. Raises TasError where it leads out."""
+        """Returns the full path of a file in the repository. Raises TasError if the path leads outside."""
         if PurePosixPath(path).is_absolute() or PureWindowsPath(path).drive or ".." in Path(path).parts:
             message = f"{path} is not a path in the repository"
             raise TasError(message, hint="Write it relative to the folder of tas.yaml.")
@@ -90,29 +89,29 @@ class Call:
 
 
 def started(server: Server) -> Call:
-    """A call that begins now."""
+    """Returns a call whose time starts now."""
     return Call(server, time.monotonic() + server.seconds)
 
 
 def cluster_words(server: Server) -> tuple[str, ...]:
-    """The options that name the cluster. Raises TasError where the server has none."""
+    """Returns the options that name the cluster. Raises TasError if the server has none."""
     if not server.cluster:
         raise NO_CLUSTER
     return server.cluster
 
 
 def node_words(server: Server) -> tuple[str, ...]:
-    """The options that say where nodes are. Raises TasError where the server has neither these nor a cluster."""
+    """Returns the options that name the source of nodes. Raises TasError if the server has no nodes and no cluster."""
     return server.nodes or cluster_words(server)
 
 
 def refusal(error: TasError) -> str:
-    """What could not be done, and how to mend it."""
+    """Formats an error and its hint."""
     return f"error: {error.message}\n  = help: {error.hint}" if error.hint else f"error: {error.message}"
 
 
 def _plain(text: str) -> str:
-    """What a command told people, without how it is called, and bounded."""
+    """Removes the usage line from the messages of a command, and limits their length."""
     usage, separator, rest = text.partition("\nError: ")
     text = f"error: {rest}" if separator and usage.startswith("Usage:") else text
     if len(text) <= MAX_TEXT:
@@ -121,23 +120,21 @@ def _plain(text: str) -> str:
 
 
 def optional(arguments: Mapping[str, Any], **options: str) -> list[str]:
-    """``--option=value`` for each argument that is given."""
+    """Returns ``--option=value`` for each given argument."""
     return [f"{option}={arguments[name]}" for name, option in options.items() if arguments.get(name) is not None]
 
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 500
 MAX_CHARACTERS = 60_000
-"""Of an answer as JSON."""
+"""Maximum number of characters of an answer as JSON."""
 _NESTED = (200, 50, 20, 5)
-"""Items that lists within items may have, tried in turn."""
+"""Limits for lists inside items, tried in order until the answer fits."""
 
 
 def page_of(answer: dict[str, Any], offset: int, limit: int) -> dict[str, Any]:
-    """The items from ``offset`` of each list of the answer, at most ``limit``, and fewer where they are too large.
-    ``leftOut`` of its ``page`` counts what is missing.
-
-    Raises TasError where one item alone is too large.
+    """Returns at most ``limit`` items of each list of the answer, from ``offset`` on; fewer if they are too large.
+    In its ``page``, ``leftOut`` counts the missing items. Raises TasError if a single item is too large.
     """
     while True:
         found = _part(answer, offset, limit)
@@ -168,7 +165,7 @@ def _part(answer: dict[str, Any], offset: int, limit: int) -> dict[str, Any]:
 
 
 def _cut(value: Any, most: int, depth: int) -> Any:
-    """The first items of each list within an item."""
+    """Keeps the first items of each list inside an item."""
     if isinstance(value, dict):
         return {key: _cut(part, most, depth + 1) for key, part in list(value.items())}
     if isinstance(value, list):
@@ -197,4 +194,4 @@ PAGE: dict[str, Any] = {
     },
     "required": ["offset", "limit", "next", "leftOut"],
 }
-"""The schema of ``page``."""
+"""JSON schema of ``page``."""

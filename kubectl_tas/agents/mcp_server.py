@@ -1,4 +1,4 @@
-"""The tools of ``tool_table`` in; a server of the Model Context Protocol (modelcontextprotocol/python-sdk, 2.x) out."""
+"""Serves the tools of ``tool_table`` by the Model Context Protocol (modelcontextprotocol/python-sdk, 2.x)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.words import nothing_called
 
 MAX_AT_ONCE = 2
-"""Commands that run at the same time."""
+"""Maximum number of commands that run at the same time."""
 INSTRUCTIONS = """\
 Answers about a repository of GPU pools and workloads for KAI Scheduler. No tool writes.
 Before you write a workload: `pools` to choose a pool, `validate_manifest` until it has no error, `admit` for its quota.
@@ -33,7 +33,7 @@ Lists are cut: `page.next` is the offset to ask for more."""
 
 
 def serve(server: Server) -> None:
-    """Answers what comes on standard input, until it ends. Nothing but the protocol goes to standard output."""
+    """Answers requests from standard input until it ends. Only the protocol is written to standard output."""
     try:
         anyio.run(partial(_serve, server))
     except* (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -88,7 +88,7 @@ def _described(name: str, tool: Tool, server: Server) -> types.Tool:
 
 
 def _answered(tool: Tool, given: dict[str, Any], server: Server) -> types.CallToolResult:
-    """The answer to one call; an error where there is none, in words."""
+    """Answers one call. Errors are returned as text."""
     wrong = best_match(Draft202012Validator(tool.input_schema).iter_errors(given))
     if wrong is not None:
         where = f"{wrong.json_path.removeprefix('$.')}: " if wrong.path else ""

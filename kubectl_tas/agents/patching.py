@@ -1,6 +1,4 @@
-"""Findings of a file, or work that does not start, in; the smallest edit that helps out, as a unified diff that was
-tried.
-"""
+"""Suggests the smallest edit that mends the findings of a file or lets work start, as a unified diff that was tried."""
 
 from __future__ import annotations
 
@@ -26,28 +24,28 @@ from kubectl_tas.resolve.fleet import is_called
 Meant = str | Callable[[re.Match[str]], str]
 VERSION = 1
 MAX_TRIED = 12
-"""Edits that are tried."""
+"""Maximum number of edits that are tried."""
 MAX_LEVELS = 8
-"""Of these, edits of levels."""
+"""Maximum number of edits that change levels, among these."""
 MAX_LINES = 4
-"""Lines of one kind of edit that are tried one by one."""
+"""Maximum number of lines that are tried one by one for one kind of edit."""
 MAX_LINE = 500
-"""Characters of a line that is edited: a pattern may take as long as the square of them."""
+"""Maximum length of a line that is edited. The time of a pattern may grow with the square of the length."""
 MAX_TASK = 4_000
-"""Characters of a task that are read."""
+"""Maximum number of characters of a task that are read."""
 MAX_QUEUES = 3
-"""Other queues that are tried."""
+"""Maximum number of other queues that are tried."""
 MAX_FILES = 20_000
-"""Files and folders of a repository that is copied."""
+"""Maximum number of files and folders of a repository that is copied."""
 MAX_COPIED = 64 * MEBIBYTE
-"""Bytes of a repository that is copied to try an edit of its work."""
+"""Maximum number of bytes of a repository that is copied to try edits."""
 _HINT = "Name a file of the repository."
 _SOFTER = (
     (re.compile(r"(requirementType:\s*[\"']?)required\b"), r"\1preferred"),
     (re.compile(r"(topology-)required(-placement[\"']?:)"), r"\1preferred\2"),
     (re.compile(r"\brequired(TopologyLevel:)"), r"preferred\1"),
 )
-"""How a line requires a level, and how it prefers it."""
+"""Patterns of lines that require a level, and replacements that prefer it."""
 _UNSAID = (
     (
         r"(\{{(?![^{{}}]*requirementType)[^{{}}]*\bkey:\s*[\"']?(?:{0})\b[^{{}}]*?)(\s*\}})",
@@ -56,13 +54,13 @@ _UNSAID = (
     (r"^(\s*)- key:\s*[\"']?(?:{0})[\"']?\s*$", r"\g<0>\n\1  requirementType: preferred"),
     (r"^(\s+)key:\s*[\"']?(?:{0})[\"']?\s*$", r"\g<0>\n\1requirementType: preferred"),
 )
-"""How a workflow requires one of these levels by default, and how it says that it prefers it."""
+"""Patterns of workflow lines that require a level by default, and replacements that prefer it."""
 _REFUSED = ("rejected", "unschedulable", "pending")
 _PLACED = "There is no patch: KAI places it."
 _COUNT = re.compile(
     r"(\b(?:replicas|parallelism|completions|size|minReplicas|minAvailable|minMember)[\"']?:\s*)(\d{1,6})\b(?=\s*(?:[,}#]|$))"
 )
-"""How a line says how many pods there are."""
+"""Pattern of a line that contains a number of pods."""
 _ITEM = re.compile(r"^(\s*)- ")
 _IMAGE, _TASKS = re.compile(r"\bimage[\"']?:"), re.compile(r"\btasks[\"']?:")
 _RESOURCE = re.compile(r"\bresource[\"']?:\s*[\"']?([\w.-]+)")
@@ -70,14 +68,14 @@ _LEVEL = r"((?:key|[\w./-]*required-placement|requiredTopologyLevel)[\"']?:\s*[\
 
 
 def suggest(call: Call, given: Mapping[str, Any]) -> Said:
-    """The edit for the file, or for the work, that is named. Raises TasError where it is not one of the two."""
+    """Suggests an edit for the named file or work. Raises TasError unless exactly one of the two is given."""
     if ("path" in given) == ("work" in given):
         raise TasError("suggest takes either path or work", hint="Pass one of them.")
     return _of_file(call, given["path"]) if "path" in given else _of_work(call, given["work"])
 
 
 def _of_file(call: Call, path: str) -> Said:
-    """Every word of a file is mended of which a finding is sure."""
+    """Suggests the replacement of every word for which a finding names the right word."""
     file, path = call.within(path), normal(path)
     said = call.ask(["validate", "-o", "json", "--", file])
     if said.answer is None:
@@ -98,7 +96,7 @@ def _of_file(call: Call, path: str) -> Said:
 
 
 def _of_work(call: Call, work: str) -> Said:
-    """What lets its queue admit work that never starts, else what lets KAI place it, else what lets it start now."""
+    """Suggests an edit so that the queue admits work that never starts, else so that KAI places or starts it."""
     call.within(work)
     words = ["admit", "-o", "json", *call.server.cluster, "--", work]
     answer = call.ask(words).answer
@@ -137,7 +135,7 @@ def _tried(
     what: str,
     others: list[str],
 ) -> Said:
-    """The first of the texts for the file of the work with which a command gives an answer that ``helps``."""
+    """Tries texts for the file of the work, and suggests the first one for which the answer of a command ``helps``."""
     explained = call.ask(["workflow", "explain", "-o", "json", "--", work])
     if explained.answer is None:
         return explained
@@ -160,7 +158,7 @@ def _tried(
 
 
 def _of_queue(call: Call, work: str, asked: Mapping[str, Any], path: str, text: str) -> Iterator[str]:
-    """The work in another queue of its pool that has room for it, then with LOW priority, then smaller."""
+    """Yields the work in another queue of its pool with enough quota left, then with LOW priority, then smaller."""
 
     def sent(pool: str | None, priority: str | None) -> Iterator[str]:
         try:
@@ -193,7 +191,7 @@ def _of_queue(call: Call, work: str, asked: Mapping[str, Any], path: str, text: 
 
 
 def _above(pools: Mapping[str, Mapping[str, Any]], name: str) -> Iterator[Mapping[str, Any]]:
-    """A pool or subpool, and those that it lies in."""
+    """Yields a pool or subpool and all pools above it."""
     while name in pools:
         yield pools[name]
         name = pools[name]["parent"] or ""
@@ -202,15 +200,15 @@ def _above(pools: Mapping[str, Mapping[str, Any]], name: str) -> Iterator[Mappin
 def _of_levels_and_pods(
     changes: Sequence[Mapping[str, Any]], levels: Sequence[str], _path: str, text: str
 ) -> Iterator[str]:
-    """The work with the levels that ``fit`` names, then with as many fewer pods or copies."""
+    """Yields the work with the levels that ``fit`` names, then with fewer pods or copies."""
     yield from islice(_candidates(text, list(dict.fromkeys(item["kind"] for item in changes)), levels), MAX_LEVELS)
     for fewer in dict.fromkeys(item["fewer"] for item in changes if item["fewer"]):
         yield from _smaller(text, fewer=fewer)
 
 
 def _smaller(text: str, share: float = 1, fewer: int = 0) -> Iterator[str]:
-    """Texts with a share of the pods, or so many fewer: a number of them is lower, or the last tasks of a resource are
-    gone.
+    """Yields texts with a ``share`` of the pods, or ``fewer`` pods: with a lower number, or without the last tasks of a
+    resource.
     """
 
     def kept(count: int) -> int:
@@ -238,12 +236,12 @@ def _smaller(text: str, share: float = 1, fewer: int = 0) -> Iterator[str]:
 
 
 def _is_within(line: str, indent: str) -> bool:
-    """Whether a line belongs to the item of a list whose dash has that indent."""
+    """Whether a line belongs to a list item whose dash has this indentation."""
     return bool(line) and line.startswith(f"{indent} ")
 
 
 def _candidates(text: str, kinds: Sequence[str], levels: Sequence[str]) -> Iterator[str]:
-    """Texts in which one line differs, then those in which all such lines do; by the order of ``kinds``."""
+    """Yields texts with one changed line, then with all such lines changed, in the order of ``kinds``."""
     for kind in kinds:
         if kind == "preferred":
             names = "|".join(map(re.escape, levels))
@@ -270,7 +268,7 @@ def _edited(text: str, edits: Sequence[tuple[re.Pattern[str], Meant]]) -> Iterat
 
 
 def _mended(text: str, findings: Sequence[dict[str, Any]]) -> str:
-    """A text in which the words at the places of findings are replaced, the last one first."""
+    """Replaces the words at the places of findings, from the last place to the first."""
     lines = text.split("\n")
     places = {(item["location"]["line"], item["location"]["column"]): item["fix"] for item in findings}
     for (line, column), fix in sorted(places.items(), reverse=True, key=lambda item: item[0]):
@@ -307,7 +305,7 @@ def _read(file: str) -> str:
 
 
 def _copied(root: Path, target: Path) -> Path:
-    """The repository, without its history. Raises TasError where it is too large."""
+    """Copies the repository without its git history. Raises TasError if it is too large."""
     size = 0
     paths = (path for path in root.rglob("*") if ".git" not in path.relative_to(root).parts)
     for count, path in enumerate(paths):

@@ -1,4 +1,4 @@
-"""The tools that agents have: a row each, with what it asks, what it is for, and the schemas of question and answer."""
+"""Defines the tools for agents: the command, purpose, input schema and output schema of each."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Tool:
 
     title: str
     about: str
-    """What it answers, and when to ask it."""
+    """The purpose of the tool, and when to call it."""
     output: str
-    """The name of the schema of its answer in ``schemas/output/``."""
+    """Name of the output schema in ``schemas/output/``."""
     answer: Callable[[Call, Arguments], Said]
     properties: Mapping[str, Any]
     required: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Tool:
 
     @property
     def input_schema(self) -> dict[str, Any]:
-        """The schema of its arguments."""
+        """JSON schema of the arguments."""
         return {
             "type": "object",
             "properties": {**self.properties, **_LIST},
@@ -57,7 +57,7 @@ class Tool:
 
     @property
     def output_schema(self) -> dict[str, Any]:
-        """The schema of its answer: what the command prints with -o json, and two fields more."""
+        """JSON schema of the answer: the output of the command with ``-o json``, plus two fields."""
         schema: dict[str, Any] = json.loads(read_resource(f"schemas/output/{self.output}.json"))
         notes = {"type": "string", "description": "What the command tells people besides."}
         return {**schema, "properties": {**schema.get("properties", {}), "page": PAGE, "notes": notes}}

@@ -1,1 +1,1 @@
-"""One picture of a workflow, then one file for each format that shows it."""
+"""Draws pools, workflows, gangs and reports: one format-free picture, and one module for each output format."""

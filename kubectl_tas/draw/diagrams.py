@@ -1,4 +1,4 @@
-"""Figures as graphs: a Mermaid flowchart for pull requests and wikis, and dot for Graphviz. Follows Mermaid 11."""
+"""Renders figures as graphs: a Mermaid 11 flowchart for pull requests and wikis, and dot for Graphviz."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from kubectl_tas.late import late_pattern
 from kubectl_tas.report.style import printable
 
 MOST_BOXES = 200
-"""Boxes of a chart, at most: renderers refuse more than 500 arrows, or 50,000 characters."""
+"""Maximum number of boxes of one chart. Mermaid refuses more than 500 arrows or 50,000 characters."""
 _SETTINGS = '%%{init: {"flowchart": {"wrappingWidth": 480}}}%%'
-"""Lines of boxes are not broken before that many pixels."""
+"""Mermaid settings: a line of a box may be 480 pixels wide before Mermaid breaks the line."""
 _SPECIAL = late_pattern(r"[^\w .,:/()=█▒░-]")
-"""What Mermaid might read as more than text."""
+"""Characters that Mermaid might read as markup."""
 _FONT = "Helvetica,Arial,sans-serif"
 
 
 def mermaid(figures: Sequence[Figure]) -> str:
-    """The flowchart, from the left to the right."""
+    """Renders the figures as one flowchart, drawn from left to right."""
     title = _numbered(", ".join(figure.title for figure in figures))
     shown = [within(rooted(figure), MOST_BOXES // len(figures)) for figure in figures]
     used = {item.look for box in shown for item in box.all}
@@ -35,7 +35,7 @@ def mermaid(figures: Sequence[Figure]) -> str:
 
 
 def dot(figures: Sequence[Figure]) -> str:
-    """The graph, from the left to the right."""
+    """Renders the figures as one dot graph, drawn from left to right."""
     title = ", ".join(figure.title for figure in figures)
     lines = [
         f'graph [rankdir=LR, bgcolor="{LIGHT.page}", tooltip={_quoted(title)}];',
@@ -47,7 +47,7 @@ def dot(figures: Sequence[Figure]) -> str:
 
 
 def _graph(boxes: Iterator[Box] | Sequence[Box], node: Callable[[int, Box], str], arrow: str) -> Iterator[str]:
-    """A line for each box, by its number, and for the arrow to it from the box that it is in."""
+    """Yields a line for each numbered box, and a line for the arrow from a box to each box inside it."""
     numbers = count()
 
     def below(box: Box, own: int) -> Iterator[str]:
@@ -67,12 +67,12 @@ def _mermaid_node(number: int, box: Box) -> str:
 
 
 def _numbered(content: str) -> str:
-    """Text with a number for each character that means something to Mermaid, or to HTML."""
+    """Replaces each character that has a meaning in Mermaid or HTML by its character number."""
     return _SPECIAL.sub(lambda match: f"#{ord(match[0])};", printable(content))
 
 
 def _mermaid_style(look: Look) -> str:
-    """The style of a box; as Mermaid has but one style for light and dark pages, its text has a colour too."""
+    """Returns the style of a box. The text has a colour too: Mermaid has one style for light and dark pages."""
     (fill, line), (wide, dashes) = LIGHT.looks[look], STROKES[look]
     dashed = f",stroke-dasharray:{dashes}" if dashes else ""
     return f"fill:{fill},stroke:{line},color:{LIGHT.text},stroke-width:{wide}px{dashed}"
@@ -91,7 +91,7 @@ def _quoted(content: str) -> str:
 
 
 def _escaped(content: str) -> str:
-    """Text in which dot finds no escapes, and none of HTML's entities."""
+    """Escapes text so that dot finds no escape sequences and no HTML entities in it."""
     return printable(content).replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"')
 
 
@@ -102,4 +102,4 @@ FORMATS: Mapping[str, Callable[[Sequence[Figure]], str]] = {
     "svg": svg.render,
     "html": html.render,
 }
-"""What renders figures, by the name of the format; all but the tree are for programs."""
+"""The function that renders figures, by the name of the format. Only "tree" is for people; programs read the others."""

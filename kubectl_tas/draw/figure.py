@@ -1,4 +1,4 @@
-"""Pictures before they have a format: boxes in boxes with words and bars, of which those that are alike are folded."""
+"""Holds the model of a picture before it has a format: nested boxes with words and bars. Equal boxes are folded."""
 
 from __future__ import annotations
 
@@ -11,56 +11,56 @@ from kubectl_tas.quantities import Amount
 from kubectl_tas.records import dataclass
 
 Facts = tuple[tuple[str, str], ...]
-"""A name and a text each."""
+"""Pairs of a name and a text."""
 ALL_SHOWN = 8
-"""Boxes beside each other that are alike, and are all shown; of more than these only the first few."""
+"""Maximum number of equal sibling boxes that are all shown. Of more, only the first FIRST_SHOWN are shown."""
 FIRST_SHOWN = 3
-"""How many of them."""
+"""Equal sibling boxes that are shown when there are more than ALL_SHOWN."""
 MOST_DEEP = 20
-"""Boxes within each other that are drawn, of SubGroups or of pools; there are hardly ever so many."""
+"""Maximum depth of nested boxes that are drawn, of SubGroups or of pools. Real input hardly ever nests so deep."""
 CUT = "with more in it"
-"""What is said of the innermost, where there are more."""
+"""Words on the innermost drawn box if more boxes are nested in it."""
 MOST_BESIDE = 60
-"""Boxes beside each other, at most."""
+"""Maximum number of sibling boxes that are drawn."""
 
 
 class Look(Enum):
-    """What a box shows besides its words, which say the same."""
+    """The visual style of a box. The words of the box say the same."""
 
     PLAIN = "plain"
     REQUIRED = "required"
-    """Its pods must share a domain."""
+    """The pods of the box must share a domain."""
     PREFERRED = "preferred"
-    """Its pods share a domain if possible."""
+    """The pods of the box share a domain if possible."""
     CHOSEN = "chosen"
     """A domain that takes pods."""
     OUT = "out"
-    """What takes nothing."""
+    """A box that takes no pods or no new work."""
     ITEM = "item"
     """One pod, or one piece of work."""
     MORE = "more"
-    """What is folded."""
+    """A box that replaces folded boxes."""
 
 
 SMALL = (Look.ITEM, Look.MORE)
-"""Boxes that are no larger than they must be."""
+"""The looks whose boxes are only as large as their content."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """An amount beside what there is of it."""
+    """A bar that compares an amount with the whole."""
 
     text: str
-    """All that it shows."""
+    """The same facts as the bar, in words."""
     size: Amount
-    """What there is: a quota, or what nodes have."""
+    """The whole: a quota, or the resources of nodes."""
     filled: Amount = 0
-    """What of it is taken; may be more."""
+    """The amount in use; may be more than ``size``."""
     added: Amount = 0
-    """What would be taken besides."""
+    """The amount that would be used in addition."""
 
     def part(self, amount: Amount) -> float:
-        """How much of the whole bar an amount is, from 0 to 1."""
+        """Returns the length of an amount as a fraction of the whole bar, from 0 to 1."""
         whole = max(self.size, self.filled + self.added)
         return float(max(0, amount) / whole) if whole > 0 else 0.0
 
@@ -71,16 +71,16 @@ class Box:
 
     name: str
     kind: str = ""
-    """What it is, in front of its name."""
+    """The kind of the thing, shown before the name."""
     note: str = ""
-    """What it alone is, beside its name: boxes that differ in no more than these are alike."""
+    """Words about this box alone, shown after the name. Boxes that differ only in name and note count as equal."""
     words: tuple[str, ...] = ()
-    """A line each."""
+    """One line each."""
     look: Look = Look.PLAIN
     bars: tuple[Bar, ...] = ()
     children: tuple[Box, ...] = ()
     count: int = 1
-    """How many pods, or folded boxes, it stands for."""
+    """The number of pods, or of folded boxes, that the box represents."""
 
     @property
     def title(self) -> str:
@@ -89,12 +89,12 @@ class Box:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The words, the note first."""
+        """The note, then the words."""
         return (self.note, *self.words) if self.note else self.words
 
     @property
     def all(self) -> Iterator[Box]:
-        """Itself and all in it, each before those in it."""
+        """The box itself and all boxes in it; each box comes before the boxes inside it."""
         yield self
         for child in self.children:
             yield from child.all
@@ -105,10 +105,10 @@ class Figure:
     """A picture of one thing."""
 
     kind: str
-    """Of the thing."""
+    """The kind of the thing."""
     name: str
     file: str
-    """Where it is declared."""
+    """Path of the file that declares the thing."""
     facts: Facts
     boxes: tuple[Box, ...]
 
@@ -119,13 +119,13 @@ class Figure:
 
     @property
     def all(self) -> Iterator[Box]:
-        """All boxes."""
+        """All boxes of the figure."""
         for box in self.boxes:
             yield from box.all
 
 
 def folded(boxes: Sequence[Box]) -> tuple[Box, ...]:
-    """The boxes, the first of those that are alike, and how many more there are."""
+    """Returns the boxes with only the first few of many equal ones, and a box that counts the rest."""
     shapes = [_shape(box) for box in boxes]
     counts = Counter(shapes)
     last = dict(zip(shapes, boxes, strict=True))
@@ -147,13 +147,13 @@ def folded(boxes: Sequence[Box]) -> tuple[Box, ...]:
 
 
 def rooted(figure: Figure) -> Box:
-    """One box with the facts, which holds all others."""
+    """Returns one box that has the facts as words and contains all boxes of the figure."""
     words = tuple(f"{name}: {text}" for name, text in figure.facts)
     return Box(figure.name, figure.kind, words=words, look=Look.ITEM, children=figure.boxes)
 
 
 def within(box: Box, most: int) -> Box:
-    """The box with no more boxes in it than that, as deep as there is room for all of one depth, and once at least."""
+    """Limits a box to ``most`` boxes inside it. Whole layers are kept while they fit, the first layer always."""
     depth, wide = 1, box.children
     number = len(wide)
     while wide and number <= most:
@@ -163,7 +163,7 @@ def within(box: Box, most: int) -> Box:
 
 
 def _cut(box: Box, depth: int) -> Box:
-    """The box with those in it down to that depth; what is left out is counted."""
+    """Keeps the boxes down to a depth, and counts the boxes that were removed."""
     if depth > 1:
         return replace(box, children=tuple(_cut(child, depth - 1) for child in box.children))
     inside = sum(1 for _ in box.all) - 1
@@ -175,6 +175,6 @@ def _more(count: int, like: str, note: str) -> Box:
 
 
 def _shape(box: Box) -> object:
-    """What is the same of boxes that are alike."""
+    """Returns the attributes that equal boxes have in common."""
     name = box.name if box.look is Look.MORE else ""
     return box.kind, name, box.words, box.look, box.bars, box.count, tuple(map(_shape, box.children))

@@ -1,4 +1,4 @@
-"""An answer of ``fit`` as a figure: the domains of the topology with what their nodes have, and where the pods go."""
+"""Draws an answer of ``fit`` as a figure: the domains of the topology, their free resources, and where the pods go."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kubectl_tas.report.text import plural
 
 
 def figure(answer: Fit, nodes: Nodes, given: str) -> Figure:
-    """The answer, and the nodes that it was given for; ``given``: options that say where those come from."""
+    """Draws the answer on the nodes that it was computed for. ``given``: options that name the source of the nodes."""
     sent = answer.sent
     facts = tuple((name.strip(), text) for name, text in pages.about(answer, given)[1:])
     return Figure(sent.kind, sent.name, sent.declared.origin.path, facts, _boxes(answer, nodes))
@@ -46,14 +46,14 @@ def _boxes(answer: Fit, nodes: Nodes) -> tuple[Box, ...]:
 
 @dataclass(frozen=True)
 class _Drawing:
-    """What all boxes are made of."""
+    """Draws boxes from one answer and the shapes of its pods."""
 
     answer: Fit
     shapes: Sequence[Shape]
 
     def domain(self, domain: Domain, inside: Mapping[Domain, Sequence[Node]]) -> Box:
-        """A domain with those in it, those that take pods first; ``inside`` are its nodes by finest domain. Where all
-        pods go elsewhere, it is drawn without them.
+        """Draws a domain and the domains in it, those with pods first. ``inside`` maps finest domains to nodes. A
+        domain without pods is drawn closed if pods go elsewhere.
         """
         levels, depth = self.answer.levels, len(domain)
         kind = "".join(pages.level_words(levels[depth - 1].key, domain)) if domain else ""
@@ -66,8 +66,8 @@ class _Drawing:
         return self._box(box, [node for nodes in inside.values() for node in nodes], self._placed(inside))
 
     def _inside(self, below: Mapping[Domain, Mapping[Domain, Sequence[Node]]]) -> Iterator[Box]:
-        """The domains in another one, those that take pods first; of many others that differ, a few. ``below`` are
-        their nodes by finest domain.
+        """Draws the domains in another one, those with pods first, and only a few of many different domains without
+        pods. ``below`` maps each domain to its nodes by finest domain.
         """
         taken = [one for one in sorted(below) if one in self._taken]
         others = [one for one in sorted(below) if one not in self._taken]
@@ -81,7 +81,7 @@ class _Drawing:
         yield self._box(Box(f"and {len(left)} more", look=Look.MORE, count=len(left)), nodes, {})
 
     def outside(self, nodes: Sequence[Node]) -> Box:
-        """The nodes that lack the label of a level, which a gang with levels cannot use."""
+        """Draws the nodes that lack the label of a level. A gang with levels cannot use them."""
         if not any(unit.is_constrained for unit in self.answer.item.wanted.unit.units):
             return self._box(Box("outside of the topology"), nodes, self._placed([None]))
         lacks = Counter(label for node in nodes for label in self.answer.item.labels if label not in node.labels)
@@ -95,7 +95,7 @@ class _Drawing:
         return {place[:depth] for place in places for depth in range(len(place) + 1)}
 
     def _placed(self, domains: Collection[Domain | None]) -> dict[str, int]:
-        """How many pods of each SubGroup go to finest domains."""
+        """Returns how many pods of each SubGroup go to the given finest domains."""
         found = {
             name: sum(pods for place, pods in places.items() if place in domains)
             for name, places in self.answer.placed.items()
@@ -103,7 +103,7 @@ class _Drawing:
         return {name: pods for name, pods in found.items() if pods}
 
     def _box(self, box: Box, nodes: Sequence[Node], placed: dict[str, int]) -> Box:
-        """The box with what its nodes have, and what goes there."""
+        """Adds to a box the resources of its nodes and the pods that go there."""
         refusals = [self._refusal(node) for node in nodes]
         usable = [node for node, refusal in zip(nodes, refusals, strict=True) if not refusal]
         reasons = sorted(Counter(filter(None, refusals)).items())
@@ -116,7 +116,7 @@ class _Drawing:
         return replace(box, words=(*words, *(f"{count} {reason}" for reason, count in reasons)), look=look, bars=bars)
 
     def _room(self, nodes: Sequence[Node]) -> tuple[str, ...]:
-        """For how many pods nodes have room, where all ask for the same."""
+        """Says how many pods the nodes have room for; says nothing if the pods ask for different amounts."""
         if len(self.shapes) != 1:
             return ()
         (shape,) = self.shapes
@@ -125,12 +125,12 @@ class _Drawing:
         return (f"room for {plural(takes, 'pod')}",)
 
     def _refusal(self, node: Node) -> str:
-        """Why no pod may use a node; empty where one may."""
+        """Returns why no pod may use a node; empty if a pod may."""
         refusals = [shape.rules.refusal(node) for shape in self.shapes]
         return refusals[0] if refusals and all(refusals) else ""
 
     def _bar(self, nodes: Sequence[Node], placed: dict[str, int]) -> Bar:
-        """What the nodes have of GPUs, or of cpu where no pod asks for a GPU."""
+        """Returns the bar of the nodes' GPUs, or of their cpu if no pod asks for a GPU."""
         name: ResourceName = "gpu" if any(dict(shape.asks).get(GPU) for shape in self.shapes) else "cpu"
         resource = GPU if name == "gpu" else CPU
         size = sum(node.allocatable.get(resource, 0) for node in nodes)
@@ -144,11 +144,11 @@ class _Drawing:
 
     @cached_property
     def _pods(self) -> dict[str, list[Shape]]:
-        """The pods of each SubGroup, of one copy."""
+        """The pods of each SubGroup in one copy of the gang."""
         return {unit.name: [self.shapes[place] for place in unit.pods] for unit in self.answer.item.wanted.unit.units}
 
     def _asked(self, unit: str, pods: int, resource: str) -> int:
-        """What so many pods of a SubGroup ask for; 0 where that depends on which of them they are."""
+        """Returns what this many pods of a SubGroup ask for; 0 if the amount depends on which pods they are."""
         each = [dict(shape.asks).get(resource, 0) for shape in self._pods[unit]]
         is_known = len(set(each)) == 1 or pods == len(each) * self.answer.copies
         return sum(each) * pods // len(each) if is_known else 0

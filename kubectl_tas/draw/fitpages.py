@@ -1,4 +1,4 @@
-"""Answers of ``fit`` in, a few lines about each gang out, or the same as data."""
+"""Renders answers of ``fit``: a few lines about each gang, or JSON data."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 _SHOWN = 4
-"""Domains that are shown of a SubGroup."""
+"""Maximum number of domains that are shown for a SubGroup."""
 _EXISTS = {
     Outcome.FITS: "yes",
     Outcome.MISSED: "yes",
@@ -40,12 +40,12 @@ _FOUND = {
 
 
 def render(answers: Sequence[Fit], given: str) -> str:
-    """The facts about each, a blank line between two; ``given``: options that say where the nodes come from."""
+    """Renders the facts about each answer. ``given``: options that name the source of the nodes."""
     return "\n".join(table.pairs(about(answer, given)) for answer in answers)
 
 
 def about(answer: Fit, given: str) -> list[tuple[str, str]]:
-    """What there is to say of an answer, what it is about first."""
+    """Returns all facts about an answer, first the work and gang that the answer is about."""
     gang, pods = answer.gang, answer.item.copies * answer.gang.pods
     facts = [
         (answer.sent.kind, answer.sent.name),
@@ -88,7 +88,7 @@ def _asks(answer: Fit) -> str:
 
 
 def nodes_text(nodes: int, unusable: Mapping[str, int]) -> str:
-    """How many of the nodes can be used, and why not the others; ``unusable`` are those by the reason."""
+    """Says how many of the nodes can be used, and why others cannot. ``unusable`` counts those by reason."""
     reasons = ", ".join(f"{count} {reason}" for reason, count in unusable.items())
     return f"{nodes - sum(unusable.values())} of {nodes} can be used" + (f"; {reasons}" if reasons else "")
 
@@ -100,12 +100,12 @@ def _places(found: dict[Domain | None, int]) -> str:
 
 
 def place_name(domain: Domain | None) -> str:
-    """What a domain is called; None: outside of the topology."""
+    """Returns the displayed name of a domain. None means: outside of the topology."""
     return "outside of the topology" if domain is None else "/".join(domain) or "any node"
 
 
 def level_words(key: str, domain: Domain | None) -> tuple[str, ...]:
-    """The level in front of the name of a domain; nothing where the name says it, such as zone-1."""
+    """Returns the level to print before a domain's name; empty if the name contains the level, as in zone-1."""
     is_said = domain and re.match(rf"{re.escape(key)}[^a-z]", domain[-1], re.IGNORECASE)
     return () if is_said else (key,)
 
@@ -116,7 +116,7 @@ def _spread(answer: Fit, item: Spread) -> str:
 
 
 def why(answer: Fit) -> str:
-    """Why KAI places none."""
+    """Says why KAI places no gang."""
     short = answer.shortage
     if short is not None:
         return _short(short, answer.gang)
@@ -130,7 +130,7 @@ def why(answer: Fit) -> str:
 
 
 def lacks_text(lacks: Sequence[Lack]) -> str:
-    """Of what a pod asks for more than any node has."""
+    """Says which resources a pod asks for in a larger amount than any node has free."""
     return f"no node has what a pod asks for: {', '.join(map(_lack, lacks))}"
 
 
@@ -146,12 +146,12 @@ def _amount(resource: str, amount: int) -> str:
 
 
 def not_tried(key: str) -> str:
-    """Why KAI places nothing that requires a level."""
+    """Says why KAI places no gang that requires this level."""
     return f"KAI places no gang that requires {key}, since all nodes of the topology are in one domain of a finer level"
 
 
 def _room(answer: Fit) -> str:
-    """What the best domain of each level has."""
+    """Says how many pods the best domain of each level has room for."""
     pods = plural(answer.copies * answer.starts_with, "pod")
     if not any(best.pods for _, best in answer.best):
         return f"for none of {pods}"
@@ -174,7 +174,7 @@ def _short(short: Shortage, gang: Gang) -> str:
 
 
 def must_share(short: Shortage, level: Level, gang: Gang) -> str:
-    """Which pods must share a domain of the level of a shortage."""
+    """Says which pods must share a domain of the level of a shortage."""
     return f"{_pods_of(short, gang)} must share one {level.key}"
 
 
@@ -185,7 +185,7 @@ def _pods_of(short: Shortage, gang: Gang) -> str:
 
 
 def data(answers: Sequence[Fit], left_out: Sequence[LeftOut] = ()) -> shapes.Fits:
-    """The same for programs, with what has no answer."""
+    """Returns the answers, and the work without an answer, as JSON data."""
     return {
         "version": VERSION,
         "gangs": [_record(answer) for answer in answers],
@@ -194,12 +194,12 @@ def data(answers: Sequence[Fit], left_out: Sequence[LeftOut] = ()) -> shapes.Fit
 
 
 def lacks_data(lacks: Sequence[Lack]) -> list[shapes.Lack]:
-    """What no node has, for programs."""
+    """Returns the resources that no node has enough of, as JSON data."""
     return [{"resource": item.resource, "asked": item.asked, "most": item.most} for item in lacks]
 
 
 def left_out_data(left_out: Sequence[LeftOut]) -> list[shapes.LeftOut]:
-    """What has no answer, for programs."""
+    """Returns the work without an answer, as JSON data."""
     return [{"kind": item.sent.kind, "name": item.sent.name, "reason": item.reason} for item in left_out]
 
 

@@ -1,4 +1,4 @@
-"""A workflow, a workload or a PodCliqueSet in; its queue, its verdict and its gangs out, and a figure of them."""
+"""Draws a workflow, workload, PodCliqueSet or PodGroup as a figure of its queue, its verdict and its gangs."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from kubectl_tas.resolve.workflows import FleetWorkflow
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What becomes of a submission."""
+    """The result of rendering one submission."""
 
     item: Submission
     verdict: Verdict
-    """Beside all else that the repository declares."""
+    """The admission verdict, given all other work that the repository declares."""
     topology: str | None
-    """Name of the Topology that it is placed by."""
+    """Name of the Topology that places the submission."""
     gangs: tuple[Gang, ...]
     facts: Facts
-    """What else there is to say."""
+    """Further facts about the submission."""
 
 
 def picture(fleet: Fleet, item: Submission, admission: Admission | None = None) -> Picture:
-    """The picture of one submission; ``admission`` is that of ``fleet``, where there are many pictures of it."""
+    """Computes the picture of one submission. For many pictures, pass the ``admission`` of ``fleet`` to save time."""
     match item:
         case FleetWorkflow():
             topology, gangs = _pool_topology(item), tuple(gangs_of_workflow(fleet, item))
@@ -90,7 +90,7 @@ def _constraint(what: Literal["required", "preferred"], segments: Segments) -> I
 
 
 def _note(workload: FleetWorkload, gang: Gang) -> str:
-    """Where its PodGroup comes from."""
+    """Says where the PodGroup of a workload comes from."""
     if workload.gang is not None:
         return f"{podgrouper.pod_group_name(workload)}, shared by the workloads of gang {workload.gang}"
     if workload.is_owned:
@@ -108,7 +108,7 @@ def _note(workload: FleetWorkload, gang: Gang) -> str:
 
 
 def _topology(workload: FleetWorkload) -> str | None:
-    """The Topology that its placements refer to, else its pool's."""
+    """Returns the Topology that the workload's placements name, else the Topology of its pool."""
     found = [whole_placement(workload)[0], *(item.placement for item in workload.replicas)]
     found += [item.segments.placement for item in workload.replicas if item.segments]
     named = next((placement.topology for placement in found if placement), None)
@@ -121,7 +121,7 @@ def _pool_topology(item: Submission) -> str | None:
 
 
 def figure(picture: Picture) -> Figure:
-    """Its facts, and the trees of its gangs."""
+    """Draws the facts of a picture and the trees of its gangs."""
     item = picture.item
     preemptible = "preemptible" if item.is_preemptible else "non-preemptible"
     facts = (
@@ -138,7 +138,7 @@ def figure(picture: Picture) -> Figure:
 
 
 def tree_of(gang: Gang) -> Box:
-    """The box of a gang, with those of its SubGroups and tasks."""
+    """Returns the box of a gang, with the boxes of its SubGroups and tasks."""
     return _part(gang, gang, MOST_DEEP)
 
 
@@ -172,7 +172,7 @@ def _words(gang: Gang, part: Part) -> Iterator[str]:
 
 
 def _cut(part: Part, below: Sequence[Part], deep: int) -> Iterator[str]:
-    """What is not drawn of it."""
+    """Says that parts are not drawn, if the depth is exhausted."""
     if not deep and (below or part.members):
         yield CUT
 

@@ -1,4 +1,4 @@
-"""Pictures and the segments of pods as JSON: a versioned contract."""
+"""Renders pictures, and the segments of pods, as JSON. The shape is a versioned contract."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ VERSION = 1
 
 
 def render(pictures: Sequence[Picture]) -> str:
-    """The facts and the gangs as one JSON object; of several pictures a list of them."""
+    """Renders the facts and gangs as one JSON object; several pictures become a list in one object."""
     found = [_picture(picture) for picture in pictures]
     several: shapes.SeveralExplained = {"version": VERSION, "items": found}
     return dump(found[0] if len(found) == 1 else several)
 
 
 def pod_segments(index: int, found: Sequence[tuple[FleetWorkload, PodSegment]]) -> str:
-    """The segments that the pods with ``index`` are in."""
+    """Renders the segments that contain the pods with ``index``."""
     segments: list[shapes.Segment] = [
         {
             "kind": item.kind,

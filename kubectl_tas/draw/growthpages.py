@@ -1,4 +1,4 @@
-"""How clusters must grow in, a few lines about each out, or the same as data."""
+"""Renders how much clusters must grow: a few lines about each cluster, or JSON data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VERSION = 1
 
 
 def render(found: Sequence[tuple[str, Growth]]) -> str:
-    """The facts about each, with the name of its cluster, a blank line between two."""
+    """Renders the facts about each named cluster, with a blank line between."""
     return "\n".join(table.pairs(_facts(*item)) for item in found)
 
 
@@ -57,7 +57,7 @@ def _needs(growth: Growth) -> str:
 
 
 def _by_item(waiting: Sequence[Waiting]) -> list[tuple[Waiting, int]]:
-    """The last of the equal gangs of each item, with how many of them wait."""
+    """Returns each item once, with the last of its equal gangs and the number of them that wait."""
     last = {id(one.item): one for one in waiting}
     counts = Counter(id(one.item) for one in waiting)
     return [(one, counts[key]) for key, one in last.items()]
@@ -78,7 +78,7 @@ def _when(item: Waiting, copies: int, growth: Growth) -> str:
 
 
 def data(found: Sequence[tuple[str, Growth]], left_out: Sequence[LeftOut]) -> shapes.Growth:
-    """The same for programs."""
+    """Returns the growth of the clusters as JSON data."""
     return {
         "version": VERSION,
         "clusters": [_record(*item) for item in found],

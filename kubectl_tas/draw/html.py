@@ -1,4 +1,4 @@
-"""Figures as HTML: a page that stands alone, light and dark, without a script; or a part of another page."""
+"""Renders figures as HTML, light and dark, without scripts: a complete page, or a part of another page."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ _RULES = {
         "width: 1.6rem",
     ),
 }
-"""Places and sizes, by classes."""
+"""Positions and sizes, by CSS class."""
 
 
 def render(figures: Sequence[Figure]) -> str:
-    """The page."""
+    """Renders the figures as a complete page."""
     title = _text(", ".join(figure.title for figure in figures))
     body = "".join(_section(figure) for figure in figures)
     return f"{head(title, _PAGE + STYLE)}<body>\n<main>\n{body}</main>\n</body>\n</html>\n"
 
 
 def _section(figure: Figure) -> str:
-    """A figure with a heading and its facts."""
+    """Renders a figure with its heading and its facts."""
     rows = (("File", figure.file), *figure.facts)
     facts = "".join(f"<dt>{_text(name)}</dt><dd>{_text(text)}</dd>\n" for name, text in rows)
     return (
@@ -66,7 +66,7 @@ def _section(figure: Figure) -> str:
 
 
 def boxes(figure: Figure) -> str:
-    """The boxes of a figure alone, as lists in lists, with what their lines mean; the page must have STYLE."""
+    """Renders only the boxes of a figure, as nested lists, with a legend of the lines. The page must include STYLE."""
     looks = {box.look for box in figure.all}
     legend = "".join(
         f'<li><span class="{NAMESPACE}-sample {css_class(look)}" aria-hidden="true"></span> {_text(text)}</li>\n'
@@ -79,7 +79,7 @@ def boxes(figure: Figure) -> str:
 
 
 def _boxes(found: Sequence[Box]) -> Iterator[str]:
-    """A list of boxes. Lists without marks are none to some readers, unless they say that they are."""
+    """Renders a list of boxes. Some screen readers announce a list without markers only if it has the role "list"."""
     if not found:
         return
     large = [box for box in found if box.look not in SMALL]
@@ -112,7 +112,7 @@ def _text(content: str) -> str:
 
 
 def _rules(theme: Theme) -> Iterator[str]:
-    """The colours of a theme."""
+    """Yields the CSS rules for the colours of a theme."""
     for look, (fill, line) in theme.looks.items():
         name = f".{NAMESPACE}-box.{css_class(look)}, .{NAMESPACE}-sample.{css_class(look)}"
         yield f"{name} {{ background: {fill}; border-color: {line}; color: {theme.text} }}"
@@ -132,7 +132,7 @@ def _shapes() -> Iterator[str]:
 
 
 STYLE = svg.STYLE + style_sheet(_shapes(), _rules)
-"""The style sheet of boxes; none of its rules is for anything else on a page."""
+"""The style sheet of boxes. Its rules match nothing else on a page."""
 _PAGE = f"""\
 :root {{ color-scheme: light dark }}
 body {{ background: {LIGHT.page}; color: {LIGHT.text}; font: 15px/1.5 {svg.FONT} }}

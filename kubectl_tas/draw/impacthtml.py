@@ -1,4 +1,4 @@
-"""What a change means as one HTML page that stands alone, light and dark, without a script."""
+"""Renders the impact of a change as one self-contained HTML page, light and dark, without a script."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pre { border: 1px solid var(--line); overflow-x: auto; padding: .6rem; }
 
 
 def render(impact: Impact) -> str:
-    """The page."""
+    """Renders the page."""
     title, risk = (
         _text(f"Changes since {impact.revision}: {counted(impact)}"),
         f'<p class="risk {impact.risk[0]}">{_text(risk_line(impact))}</p>',

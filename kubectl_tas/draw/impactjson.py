@@ -1,4 +1,4 @@
-"""What a change means, for programs: a versioned contract."""
+"""Renders the impact of a change as JSON. The shape is a versioned contract."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from kubectl_tas.report import json_shapes as shapes
 
 VERSION = 1
-"""Raised when a field changes its meaning or goes; new fields may come at any time."""
+"""Version of the format. It rises when a field changes its meaning or disappears; new fields may appear at any time."""
 
 
 def render(impact: Impact) -> str:
-    """One JSON object. In each change ``before`` is null for what is made, ``after`` for what is dropped."""
+    """Renders one JSON object. ``before`` of a created thing is null, and so is ``after`` of a dropped thing."""
     risk, reasons = impact.risk
     found: shapes.Impact = {
         "version": VERSION,
@@ -96,7 +96,7 @@ def _queue(state: QueueState | None) -> shapes.QueueState | None:
 
 
 def _amounts(amounts: Amounts) -> shapes.Capacity:
-    """GPUs as a number, the others as Kubernetes quantities; null: no limit."""
+    """Returns GPUs as a number, and cpu and memory as Kubernetes quantities. Null means: no limit."""
     return {
         "gpu": as_data("gpu", amounts.gpu),
         "cpu": as_data("cpu", amounts.cpu),

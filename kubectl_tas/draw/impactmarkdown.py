@@ -1,8 +1,8 @@
-"""What a change means as Markdown for a comment on a pull request or a merge request, of GitHub and GitLab.
+"""Renders the impact of a change as Markdown, for a comment on a pull request of GitHub or a merge request of GitLab.
 
-What was read somewhere stands in a code span or a fenced block that nothing in it can end: it makes neither markup, nor
-a table's cell, nor a mention, nor a link. What a code span cannot hold is in ``<code>``, each character but letters and
-digits as its number. Columns are padded, so that the page reads as text in a mail too.
+Text from input is put into a code span or fenced block that it cannot end. So no input can create markup, a table cell,
+a mention or a link. Text that a code span cannot hold goes into ``<code>``, with special characters as numbers. Columns
+are padded, so that the page is readable in plain text mails.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from kubectl_tas.report import text
 from kubectl_tas.report.style import printable, width
 
 LIMIT = 65_000
-"""Bytes of a page: GitHub takes 65,536 characters for a comment, GitLab a million, and a job puts its mark before."""
+"""Maximum bytes of a page. GitHub allows 65,536 characters in a comment, GitLab a million; a CI job adds a marker."""
 _SHOWN = (LIMIT // 20, 300, 100, 50, 25, 10, 5, 2, 0)
-"""Rows of a table that are tried, until all of it is within the limit. A row has 20 bytes and more."""
+"""Numbers of table rows to try, until the page is within LIMIT. A row has at least 20 bytes."""
 MAX_CELL = 300
-"""Characters of a cell."""
+"""Maximum number of characters of a cell."""
 _PADDED = 48
-"""Characters to which cells of a column are padded, at most."""
+"""Characters to which the cells of a column are padded at most."""
 MAX_FINDING = 2_000
-"""Characters of a finding."""
+"""Maximum number of characters of a finding."""
 MAX_NODES = 60
-"""Queues of the tree that are drawn; Mermaid draws at most 50,000 characters."""
+"""Maximum number of queues that the tree shows; Mermaid draws at most 50,000 characters."""
 _PLAIN = re.compile(r"[^A-Za-z0-9 -]")
 _SPAN = re.compile(r"[A-Za-z0-9 .,:;_/+()\[\]{}=>*%'\"-]+")
-"""What a code span keeps, and nobody takes for anything else."""
+"""Text that is safe in a code span: it stays unchanged, and no reader takes it for markup."""
 _LABEL = re.compile(r"[^A-Za-z0-9 ._/+-]")
 _CLASSES = """\
   classDef made stroke:#1a7f37,stroke-width:2px
@@ -40,13 +40,13 @@ _CLASSES = """\
 
 
 def render(impact: Impact) -> str:
-    """The summary, the tree of queues, a folded table a section, the findings, and the line of risk."""
+    """Renders the summary, the tree of queues, a folded table for each section, the findings and the risk line."""
     tables = sections(impact)
     return next(text for shown in _SHOWN if len((text := _page(impact, tables, shown)).encode()) <= LIMIT or not shown)
 
 
 def _page(impact: Impact, tables: Sequence[Section], shown: int) -> str:
-    """The page with at most so many rows of each table."""
+    """Renders the page with at most ``shown`` rows of each table."""
     parts = [f"### Changes since {code(impact.revision)}: {counted(impact)}\n", f"**{risk_line(impact)}**\n"]
     folded = [_folded(section, shown) for section in tables]
     if impact.queues:
@@ -59,7 +59,7 @@ def _page(impact: Impact, tables: Sequence[Section], shown: int) -> str:
 
 
 def code(content: str) -> str:
-    """What was read somewhere, as it is."""
+    """Puts text that was read from input into a code span, so that it appears unchanged."""
     shown = printable(content)
     cut = f" (and {len(shown) - MAX_CELL} more characters)" if len(shown) > MAX_CELL else ""
     if _SPAN.fullmatch(shown[:MAX_CELL]) and shown[:MAX_CELL] == shown[:MAX_CELL].strip():
@@ -72,7 +72,7 @@ def _number(character: str) -> str:
 
 
 def _folded(section: Section, shown: int) -> str:
-    """A table that is folded, with a line that says how much of it is left out."""
+    """Renders a folded table, with a line that counts the omitted rows."""
     rows, left = section.rows[:shown], len(section.rows) - shown
     cells = [section.header, *(tuple(map(code, row)) for row in rows)]
     wide = [min(_PADDED, max(map(width, column))) for column in zip(*cells, strict=True)]
@@ -86,7 +86,7 @@ def _left_out(number: int) -> str:
 
 
 def _row(cells: Sequence[str], wide: Sequence[int]) -> str:
-    """A row of a table, its cells padded; the last one is not."""
+    """Renders a table row. All cells but the last are padded."""
     padded = (cell + " " * (size - width(cell)) for cell, size in zip(cells[:-1], wide, strict=False))
     return f"| {' | '.join((*padded, cells[-1]))} |"
 
@@ -111,7 +111,7 @@ def _findings(findings: Sequence[Diagnostic], shown: int) -> str:
 
 
 def _tree(queues: Sequence[QueueChange], shown: int) -> str:
-    """The queues that change, each below its parent, as a diagram of Mermaid."""
+    """Renders the changed queues, each below its parent, as a Mermaid diagram."""
     drawn = queues[:shown]
     if not drawn:
         return f"{_left_out(len(queues))}\n"
@@ -137,5 +137,5 @@ def _lines(drawn: Sequence[QueueChange], nodes: dict[tuple[str, str], str]) -> I
 
 
 def _label(content: str) -> str:
-    """Text of a node: characters by their number, as Mermaid writes them."""
+    """Escapes the text of a node: Mermaid reads special characters as numbers."""
     return _LABEL.sub(lambda found: f"#{ord(found[0])};", printable(content)[:MAX_CELL])

@@ -1,4 +1,4 @@
-"""What a change means in, the tables and lines that every format of it shows out; and as text for terminals."""
+"""Builds the tables and lines that every format of an impact shows, and renders them as text for terminals."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from kubectl_tas.words import shortened
 
 Row = tuple[str, ...]
 NOTHING = "-"
-"""What stands for what is not there."""
+"""The cell text for a missing value."""
 MAX_NAMED = 5
-"""Queues that a row names."""
+"""Maximum number of queues that a row names."""
 _OF_QUOTAS = re.compile(r"table (leaves|draining)[0-9]*")
-"""What a policy has of quotas, which the rows of queues say already."""
+"""The quota tables of a guard policy. The rows of queues show the same changes."""
 _HEADS: dict[ResourceName, str] = {"gpu": "GPUs", "cpu": "CPU", "memory": "Memory"}
 
 
@@ -34,13 +34,13 @@ class Section:
 
 
 def sections(impact: Impact) -> tuple[Section, ...]:
-    """Those that have any rows, the most important first."""
+    """Returns the sections that have rows, the most important first."""
     found = (make(impact) for make in _SECTIONS)
     return tuple(section for section in found if section.rows)
 
 
 def counted(impact: Impact) -> str:
-    """What changes, in numbers."""
+    """Counts the changes by kind, in words."""
     counts = (
         (len(impact.settings), "setting"),
         (len(impact.beside), "file beside the manifests"),
@@ -66,13 +66,13 @@ def _counted(number: int, noun: str) -> str:
 
 
 def risk_line(impact: Impact) -> str:
-    """The line that ends all formats."""
+    """Returns the line about the risk, which ends every format."""
     risk, reasons = impact.risk
     return f"risk: {risk} - {', '.join(reasons)}"
 
 
 def render_text(impact: Impact) -> str:
-    """A table a section, the findings, and the line of risk."""
+    """Renders a table for each section, the findings and the risk line."""
     parts = [f"{printable(f'Changes since {impact.revision}')}: {counted(impact)}\n"]
     parts += [table.section(item.title, [cell.upper() for cell in item.header], item.rows) for item in sections(impact)]
     if impact.findings:
@@ -110,23 +110,23 @@ def _queues(impact: Impact) -> Section:
 
 
 def _clusters(impact: Impact) -> int:
-    """Columns that name the cluster: one, where several have a change."""
+    """Returns the number of columns that name the cluster: 1 if several clusters have changes, else 0."""
     names = {item.backend for item in impact.queues} | {item.backend for item in impact.work}
     return int(len(names) > 1)
 
 
 def _has(item: QueueChange, name: ResourceName) -> bool:
-    """Whether a queue has a quota of a resource at any time."""
+    """Whether a queue has a quota of a resource before or after the change."""
     return any(state is not None and state.quota.of(name) != NO_LIMIT for state in (item.before, item.after))
 
 
 def quota_text(item: QueueChange, name: ResourceName) -> str:
-    """``30 -> 40 (+10)``; one amount where it stays."""
+    """Returns ``30 -> 40 (+10)``, or one amount if the quota does not change."""
     return move_text(name, *(state.quota if state else None for state in (item.before, item.after)))
 
 
 def move_text(name: ResourceName, before: Amounts | None, after: Amounts | None) -> str:
-    """The same of two amounts; None: there is no queue."""
+    """Returns the change of an amount as in ``quota_text``. None means: the queue does not exist."""
     old, new = (show(name, amounts.of(name)) if amounts is not None else NOTHING for amounts in (before, after))
     if old == new:
         return old
@@ -134,7 +134,7 @@ def move_text(name: ResourceName, before: Amounts | None, after: Amounts | None)
 
 
 def difference(name: ResourceName, before: Amounts, after: Amounts) -> str:
-    """`` (+10)``; nothing where either has no limit."""
+    """Returns `` (+10)``, or nothing if one of the amounts has no limit."""
     if NO_LIMIT in (before.of(name), after.of(name)):
         return ""
     delta = after.of(name) - before.of(name)
@@ -169,7 +169,7 @@ def _number(state: QueueState) -> str:
 
 
 def _gains(impact: Impact) -> Section:
-    """Of each pool, who has more of each resource than before, and who less."""
+    """Lists for each pool which targets get more of each resource than before, and which get less."""
     rows = []
     for backend, pool, moves in impact.gains:
         for name in RESOURCES:
@@ -215,7 +215,7 @@ def _work(impact: Impact) -> Section:
 
 
 def _arrow(before: WorkState | None, after: WorkState | None, told: Callable[[WorkState], str]) -> str:
-    """``before -> after``; one word where both are the same, or one is not there."""
+    """Returns ``before -> after``, or one word if both are the same or one is missing."""
     texts = dict.fromkeys(told(state) for state in (before, after) if state is not None)
     return " -> ".join(texts)
 
@@ -229,7 +229,7 @@ def _restarts(impact: Impact) -> Section:
 
 
 def _guard(impact: Impact) -> Section:
-    """What the guard does otherwise. Quotas that move change a table of several policies: one row says whose."""
+    """Lists the changes of the guard. One row names the queues whose quotas change, not each table of a policy."""
     rows = [("guard", impact.guard[0], impact.guard[1])] if impact.guard else []
     rows += [(f"rule {item.code}", item.before, item.after) for item in impact.rules]
     several = len({item.backend for item in impact.policies}) > 1

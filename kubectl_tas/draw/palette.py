@@ -1,4 +1,4 @@
-"""Colours and strokes of pictures as CSS, light and dark, and the head of a page. Words say what they show, too."""
+"""Holds colours and strokes of pictures as CSS, light and dark, and the head of a page. Words repeat the meaning."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kubectl_tas.draw.figure import Look
 from kubectl_tas.records import dataclass
 
 NAMESPACE = "tas"
-"""What all class names begin with: an SVG within a page shares its style sheet."""
+"""Prefix of all class names. An SVG inside a page shares the style sheet of the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,15 +20,15 @@ class Theme:
     page: str
     text: str
     quiet: str
-    """Text that is less important, and lines."""
+    """Colour of lines and of less important text."""
     looks: Mapping[Look, tuple[str, str]]
-    """Of each box what fills it, and its line."""
+    """Fill colour and line colour of each look."""
     size: str
-    """Of bars: what there is."""
+    """Colour of the whole of a bar."""
     filled: str
     added: str
     over: str
-    """What is taken of what there is not."""
+    """Colour of an amount beyond the whole."""
 
 
 LIGHT = Theme(
@@ -76,30 +76,30 @@ STROKES = {
     Look.ITEM: ("1", ""),
     Look.MORE: ("1", "3 3"),
 }
-"""Of each box the width of its line, and its dashes."""
+"""Line width and dash pattern of each look."""
 LEGEND = {
     Look.REQUIRED: "solid: required, all pods in one domain or none runs",
     Look.PREFERRED: "dashed: preferred, in one domain if possible",
     Look.CHOSEN: "thick: takes pods of this gang; in bars, its part has stripes",
     Look.OUT: "dotted: takes no new pods",
 }
-"""What needs to be said of lines."""
+"""Explanations of the line styles."""
 
 
 def style_sheet(always: Iterable[str], rules: Callable[[Theme], Iterable[str]]) -> str:
-    """Rules that hold always, and those of a theme for both, which the reader's system chooses."""
+    """Builds a style sheet of fixed rules and theme rules. The reader's system chooses the light or the dark theme."""
     light, dark = ("".join(f"{rule}\n" for rule in found) for found in ((*always, *rules(LIGHT)), rules(DARK)))
     return f"{light}@media (prefers-color-scheme: dark) {{\n{dark}}}\n"
 
 
 def css_class(look: Look) -> str:
-    """The class of a box."""
+    """Returns the CSS class of a box."""
     return f"{NAMESPACE}-{look.value}"
 
 
 def head(title: str, style: str) -> str:
-    """All of the page above its body. ``title`` is escaped already. The policy knows the style sheet by its digest, so
-    that a browser neither runs nor loads anything, whatever the text of the page has in it.
+    """Returns the page up to the body. ``title`` must be escaped. The content policy allows only this style sheet, by
+    its digest: a browser runs and loads nothing, whatever the page contains.
     """
     sheet = f"\n{style}"
     digest = base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode()

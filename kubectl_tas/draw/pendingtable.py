@@ -1,4 +1,4 @@
-"""What becomes of the gangs that wait in, a table in KAI's order out, or the same as data."""
+"""Renders what KAI does with pending gangs: a table in KAI's order, or JSON data."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ VERSION = 1
 _FEWER = "; KAI may end less"
 _NOT_ALL = "; KAI may end or move other work for it"
 _SHOWN = 3
-"""Names or domains that are shown of one gang."""
+"""Maximum number of names or domains that are shown for one gang."""
 Answer = tuple[Scheduler, Pending]
 Row = tuple[str, str, str, str, str, str, str]
 
 
 def render(answers: Sequence[Answer], given: str) -> str:
-    """Each scheduler's gangs and queues, a blank line between two; ``given``: options for where nodes come from."""
+    """Renders the gangs and queues of each scheduler. ``given``: options that name the source of the nodes."""
     return "\n".join(_one(scheduler, found, given) for scheduler, found in answers)
 
 
@@ -57,7 +57,7 @@ def _one(scheduler: Scheduler, found: Pending, given: str) -> str:
 
 
 def _further(turn: Turn, names: Mapping[str, str], scheduler: Scheduler, given: str) -> Row:
-    """Further pods of a gang that runs."""
+    """Returns the row about further pods of a running gang."""
     work, gpus = turn.work, sum_of(pod for pod, _, _ in turn.placed).gpu
     pool = scheduler.called.get(work.queue, work.queue)
     pods = str(len(turn.placed))
@@ -79,7 +79,7 @@ def _head(scheduler: Scheduler, found: Pending) -> str:
 
 
 def _names(scheduler: Scheduler) -> dict[str, str]:
-    """What the gangs are called, by the names of their PodGroups."""
+    """Returns the displayed name of each gang, by the name of its PodGroup."""
     running = {group: _name(item) for item, groups in scheduler.running for group in groups}
     return running | {job.name: _name(scheduler.gangs[job.name], job.name) for job in scheduler.jobs}
 
@@ -190,7 +190,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def data(answers: Sequence[Answer], left_out: Sequence[LeftOut] = ()) -> shapes.Pending:
-    """The same for programs, with what has no answer."""
+    """Returns the answers, and the work without an answer, as JSON data."""
     return {
         "version": VERSION,
         "schedulers": [_record(scheduler, found) for scheduler, found in answers],
@@ -229,7 +229,7 @@ def _record(scheduler: Scheduler, found: Pending) -> shapes.PendingScheduler:
 
 
 def _placed(turn: Turn) -> list[shapes.Placed]:
-    """Where its pods come to, counted."""
+    """Counts the placed pods of a gang by SubGroup and domain."""
     counts = Counter((pod.unit, domain) for pod, _, domain in turn.placed)
     return [
         {"part": name, "domain": None if domain is None else list(domain), "pods": count}
@@ -265,7 +265,7 @@ def _turn(turn: Turn, item: Unplaced) -> shapes.PendingGang:
 
 
 def _others(turn: Turn) -> shapes.Consequences:
-    """What becomes of others for it."""
+    """Returns what KAI evicts and moves for the gang."""
     return {
         "action": turn.action or None,
         "evicted": [_batch(batch) for batch in turn.evicted],

@@ -1,4 +1,4 @@
-"""What pools have room for in, a page about each out, or the same as data."""
+"""Renders which gangs pools have room for: a page about each pool, or JSON data."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 VERSION = 1
 HEADER = ("WITHIN ONE", "DOMAINS", "LARGEST GANG", "IN", "FREE GPUS THERE", "NEXT BEST")
-"""What ``rows`` have of each level."""
+"""Column titles of ``rows``."""
 _NEXT = 2
-"""Domains that are shown of a level beside the best."""
+"""Maximum number of domains of a level that are shown in addition to the best one."""
 _OUTSIDE = "of these only for gangs without a level, for want of the label"
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A pool with what is declared for it, its subpools included, its child pools not."""
+    """A pool and the work declared for it and its subpools, but not for its child pools."""
 
     pool: FleetPool
     capacity: Capacity
     gpus: int
-    """GPUs of the nodes that it can use, or a pool below it."""
+    """GPUs of the nodes that the pool or a pool below it can use."""
     fixed: Gpus
     """GPUs that HIGH and NORMAL work asks for."""
     preemptible: Gpus
@@ -41,7 +41,7 @@ class Planned:
 
 
 def render(found: Sequence[Planned], broken: Sequence[Diagnostic]) -> str:
-    """A page for each pool; then the guarantees that the nodes cannot keep, or that they can keep all."""
+    """Renders a page for each pool, then the guarantees that the nodes cannot keep, or a line that they can."""
     pages = [_page(item) for item in found]
     facts = [("Guarantees", f"{item.message}. {item.hint}") for item in broken]
     kept = [("Guarantees", "nodes that are ready and not cordoned have what all pools are guaranteed")]
@@ -65,7 +65,7 @@ def _page(item: Planned) -> str:
 
 
 def nodes_facts(there: Capacity) -> list[tuple[str, str]]:
-    """Which nodes a pool can use, and what they have."""
+    """Returns which nodes a pool can use, and their GPUs."""
     facts = [
         ("Nodes", nodes_text(there.nodes, there.unusable)),
         *(("Outside", f"{count} {_OUTSIDE} {label}") for label, count in there.outside.items()),
@@ -79,7 +79,7 @@ def nodes_facts(there: Capacity) -> list[tuple[str, str]]:
 
 
 def rows(there: Capacity) -> list[tuple[str, ...]]:
-    """What there is room for, a row for each level."""
+    """Returns a row for each level with the largest gang that fits."""
     return [_row(level, there.pod_gpus) for level in there.levels]
 
 
@@ -91,7 +91,7 @@ def _guarantee(item: Planned) -> str:
 
 
 def _by_quota(pool: FleetPool) -> str:
-    """The largest gangs that quotas let start."""
+    """Says how large a gang may be within the quotas."""
     leaves = [(pool.shared_quota.gpu, pool.name), *((item.quota.gpu, item.canonical) for item in pool.active)]
     most, where = max(leaves, key=lambda leaf: leaf[0])
     inside = f" (in {where})" if pool.active else ""
@@ -129,7 +129,7 @@ def _called(item: DomainRoom) -> str:
 
 
 def data(found: Sequence[Planned], broken: Sequence[Diagnostic]) -> shapes.Plan:
-    """The same for programs, with all domains."""
+    """Returns the plan as JSON data, with all domains."""
     shortages: list[shapes.NotGuaranteed] = [{"message": item.message, "hint": item.hint} for item in broken]
     return {"version": VERSION, "pools": list(map(_record, found)), "guaranteesNotKept": shortages}
 

@@ -1,4 +1,4 @@
-"""A pool, or a subpool, as a figure: bars of what is guaranteed and used, for each queue below it, with its work."""
+"""Draws a pool or subpool as a figure: for each queue, its work and bars of its quota and usage."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.pools import BEHAVIOUR, Submission, Target
 
 _USUAL = Amounts(1, 1, 1)
-"""Over-quota weights of which nothing needs to be said."""
+"""Default over-quota weights, which the figure does not mention."""
 
 
 def figure(work: Sequence[Submission], target: Target, rows: Sequence[Account], source: str) -> Figure:
-    """Its facts, and its queues, each with what of ``work`` is sent there. ``rows`` are it and all below it, as
-    ``accounts`` has them; ``source`` says where what is used comes from.
+    """Draws the facts and queues of a target, each queue with its part of ``work``. ``rows`` are the accounts of the
+    target and of everything below it. ``source`` says where the usage comes from.
     """
     pool, subpool = target
     facts = [item for item in pages.facts(pool, subpool) if item[0] not in ("Name", "File")]
@@ -33,7 +33,7 @@ def figure(work: Sequence[Submission], target: Target, rows: Sequence[Account], 
 
 
 class _Boxes:
-    """Boxes of pools and subpools."""
+    """Makes the boxes of pools and subpools."""
 
     def __init__(self, rows: Sequence[Account], items: Sequence[Submission]) -> None:
         self._rows = rows
@@ -42,7 +42,7 @@ class _Boxes:
             self._work.setdefault(item.target, []).append(item)
 
     def of_pool(self, row: Account, deep: int) -> Box:
-        """The pool of a row with all below it, down to so many pools."""
+        """Draws the pool of a row and everything below it, at most ``deep`` child pools deep."""
         pool = row.pool
         if not pool.is_split:
             return self.of_queue(row)
@@ -57,7 +57,7 @@ class _Boxes:
         return _box(box, pool.guarantee, pages.used_by(below), row)
 
     def of_queue(self, row: Account) -> Box:
-        """A subpool, or a pool without parts, with its work."""
+        """Draws a subpool, or a pool without subpools and child pools, with its work."""
         box = Box(row.subpool.name, "Subpool") if row.subpool else Box(row.pool.name, "Pool")
         return self._leaf(box, row)
 
@@ -68,7 +68,7 @@ class _Boxes:
 
 
 def _box(box: Box, quota: Amounts, used: Amounts | None, row: Account) -> Box:
-    """The box with its words and bars."""
+    """Adds the words and bars of an account to a box."""
     closed = row.subpool.state if row.subpool and row.subpool.state != "ACTIVE" else None
     words = [f"{closed}: {BEHAVIOUR[closed]}"] if closed else []
     finite = [name for name in RESOURCES if quota.of(name) != NO_LIMIT]

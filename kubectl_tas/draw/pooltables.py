@@ -1,4 +1,4 @@
-"""Accounts of pools in, OSMO's table of them out, or the same in other formats; and a page about one of them."""
+"""Renders accounts of pools as the table of OSMO's command line or in other formats, and a page about one pool."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 HEADER = ("Pool", "Status", "Subpool State", "GPU Quota", "Used", "Available")
 WIDTHS = (14, 13, 13, 15, 4, 9)
-"""The least width of each column, as in OSMO's table."""
+"""Minimum width of each column, as in OSMO's table."""
 NARROW = ("Pool", "State", "GPU Quota", "Used", "Available")
-"""Where these would be wider than a terminal: without the status, which is always the same."""
+"""Columns of the narrow table: without the status, which is always the same."""
 MOST = 80
-"""Columns of a terminal that the table fits, where names are not too long for that."""
+"""The width of a terminal, in characters. The table fits it unless names are too long."""
 BACKEND = "Backend"
-"""The column of the cluster, where there are several."""
+"""The column of the cluster; shown if there are several clusters."""
 WIDE = (
     "Limit",
     "Weight",
@@ -54,7 +54,7 @@ WIDE = (
     "File",
 )
 AMOUNTS = ("quota", "total", "used", "available", "limit", "weight")
-"""What is said of each."""
+"""The amounts of each resource."""
 FIELDS = (
     "name", "kind", "state", "quota", "total", "used", "available",
     "limit", "weight", "running", "backend", "queue", "file",
@@ -65,9 +65,8 @@ _LAST, _INNER, _PAST, _BLANK = "└─ ", "├─ ", "│  ", "   "
 
 
 def render(rows: Sequence[Account], *, wide: bool = False) -> str:
-    """The table: subpools and child pools hang below their pool; the sums of each cluster of which there are several.
-
-    Where it would be wider than a terminal, it is as narrow as it can be.
+    """Renders the table: subpools and child pools below their pool, and a sum for each cluster with several pools. A
+    table that is wider than a terminal is made as narrow as possible.
     """
     lines = [
         _cells(row, branch) + (_wide_cells(row) if wide else ())
@@ -95,7 +94,7 @@ def _fits(text: str) -> bool:
 
 
 def _branches(depths: Sequence[int]) -> list[str]:
-    """What stands before each name, so that it hangs from the one above that has less depth."""
+    """Returns the branch lines before each name, which connect it to its parent row."""
     found: list[str] = []
     following: set[int] = set()  # the depths at which another row follows below the same parent
     for depth in reversed(depths):
@@ -125,21 +124,21 @@ def _cells(row: Account, branch: str) -> tuple[str, ...]:
 
 
 def quota_text(resource: ResourceName, row: Account) -> str:
-    """What is guaranteed, and for a pool that others divide the whole of it."""
+    """Returns the quota, and for a divided pool also its whole amount."""
     quota = show(resource, row.quota.of(resource))
     whole = NO_LIMIT if row.total is None else row.total.of(resource)
     return quota if whole == NO_LIMIT else f"{quota} (Total: {show(resource, whole)})"
 
 
 def used_text(resource: ResourceName, row: Account) -> str:
-    """What is used, and of a pool with child pools the sum below it too."""
+    """Returns the usage, and for a pool with child pools also the sum of everything below it."""
     used = amount_text(resource, row.used)
     has_sum = row.used is not None and row.subpool is None and row.pool.children
     return f"{used} (Total: {amount_text(resource, row.whole)})" if has_sum else used
 
 
 def amount_text(resource: ResourceName, amounts: Amounts | None) -> str:
-    """An amount that may not be known."""
+    """Returns an amount as text; "unknown" for None."""
     return "unknown" if amounts is None else show(resource, amounts.of(resource))
 
 
@@ -153,7 +152,7 @@ def _wide_cells(row: Account) -> tuple[str, ...]:
 def data(
     rows: Sequence[Account], source: str, uncharged: Mapping[str, Iterable[Uncharged]] | None = None
 ) -> shapes.PoolList:
-    """The rows for programs; ``source`` says where ``used`` comes from. ``uncharged`` is by backend."""
+    """Returns the rows as JSON data. ``source`` says where ``used`` comes from. ``uncharged`` is by backend."""
     sums = [_total_record(item) for item in totals(rows)]
     found: shapes.PoolList = {"version": 1, "usedFrom": source, "pools": [_record(row) for row in rows], "totals": sums}
     if uncharged is not None:
@@ -190,12 +189,12 @@ def _total_amounts(item: Total, resource: ResourceName) -> shapes.TotalAmounts:
 
 
 def _amount(resource: ResourceName, amounts: Amounts | None) -> Amount | str | None:
-    """GPUs as numbers, the others as Kubernetes quantities; None: no limit, or not known."""
+    """Returns GPUs as a number, and others as Kubernetes quantities. None means: no limit, or not known."""
     return None if amounts is None else as_data(resource, amounts.of(resource))
 
 
 def comma_separated(rows: Sequence[Account]) -> str:
-    """The rows as CSV with a header; nothing stands for no limit and for not known."""
+    """Renders the rows as CSV with a header. An empty cell means: no limit, or not known."""
     out = io.StringIO()
     writer = csv.DictWriter(out, FIELDS, lineterminator="\n")
     writer.writeheader()
@@ -239,7 +238,7 @@ def _amounts_of(row: Account, resource: ResourceName) -> shapes.QueueAmounts:
 
 
 def subpools(items: Sequence[FleetSubpool], *, wide: bool = False) -> str:
-    """Subpools as a table."""
+    """Renders subpools as a table."""
     header = ("POOL", "NAME", "STATE", "DECLARED", "QUOTA", "FILE")
     rows = []
     for item in items:
@@ -254,7 +253,7 @@ def _queue(item: FleetSubpool) -> str | None:
 
 
 def subpools_data(items: Sequence[FleetSubpool]) -> shapes.SubpoolList:
-    """The same for programs."""
+    """Returns subpools as JSON data."""
     found: list[shapes.ListedSubpool] = [
         {
             "pool": item.pool,
@@ -278,20 +277,20 @@ def _declared_quota(item: FleetSubpool) -> int | str | dict[str, int | str]:
 
 
 def _all(amounts: Amounts) -> str:
-    """GPUs, and what else is limited."""
+    """Returns the GPUs and all other limited resources as text."""
     others = (said(name, amounts.of(name)) for name in OTHERS if amounts.of(name) != NO_LIMIT)
     return ", ".join((show("gpu", amounts.gpu), *others))
 
 
 def keys(pool: FleetPool, *, wide: bool = False) -> str:
-    """The topology keys of a pool as a table."""
+    """Renders the topology keys of a pool as a table."""
     more = (pool.topology.name if pool.topology else "-",) if wide else ()
     rows = [(level.key, level.label, *more) for level in pool.levels]
     return table.render(("KEY", "LABEL", *(("TOPOLOGY",) if wide else ())), rows)
 
 
 def keys_data(pool: FleetPool) -> shapes.TopologyKeys:
-    """The same for programs."""
+    """Returns the topology keys of a pool as JSON data."""
     found: list[shapes.Level] = [{"key": level.key, "label": level.label} for level in pool.levels]
     return {"version": 1, "pool": pool.name, "topologyKeys": found}
 
@@ -301,12 +300,12 @@ def _file(item: FleetSubpool) -> str:
 
 
 def facts(pool: FleetPool, subpool: FleetSubpool | None) -> list[tuple[str, str]]:
-    """What there is to say of a pool, or of one of its subpools, besides its work."""
+    """Returns the facts about a pool or one of its subpools, without its work."""
     return _subpool_facts(pool, subpool) if subpool else _pool_facts(pool)
 
 
 def page(fleet: Fleet, target: Target, rows: Sequence[Account]) -> str:
-    """All about a pool with the pools below it, or about one of its subpools; ``rows`` are what they hold."""
+    """Renders all about a pool and the pools below it, or about one subpool. ``rows`` are their accounts."""
     pool, subpool = target
     if subpool is None:
         levels = [(level.key, level.label) for level in pool.levels]
@@ -352,7 +351,7 @@ def _pool_facts(pool: FleetPool) -> list[tuple[str, str]]:
 
 
 def _platform(pool: FleetPool, platform: FleetPlatform) -> str:
-    """Its name, its nodes, and what it lets tasks do."""
+    """Returns the name, the nodes and the permissions of a platform."""
     spec, told = platform.spec, []
     nodes = platform.merged.data.get("spec", {}).get("nodeSelector", {})
     selector = {**platform.spec.nodes.selector, **(nodes if isinstance(nodes, dict) else {})}
@@ -367,7 +366,7 @@ def _platform(pool: FleetPool, platform: FleetPlatform) -> str:
 
 
 def _places(pool: FleetPool) -> Iterator[tuple[str, str]]:
-    """Where its work runs, as far as the pool says it."""
+    """Yields where the work of a pool runs, as far as the Pool says."""
     spec = pool.declared.spec.spec
     if spec.namespaces:
         yield "Namespaces", ", ".join(spec.namespaces)
@@ -380,7 +379,7 @@ def _places(pool: FleetPool) -> Iterator[tuple[str, str]]:
 
 
 def _toleration(item: Toleration) -> str:
-    """As kubectl describe prints it."""
+    """Formats a toleration like ``kubectl describe``."""
     value = f"={item.value}" if item.value else ""
     effect = f":{item.effect}" if item.effect else ""
     exists = " op=Exists" if item.operator == "Exists" else ""
@@ -405,7 +404,7 @@ def _subpool_facts(pool: FleetPool, subpool: FleetSubpool) -> list[tuple[str, st
 
 
 def _access(allowed: Allowed) -> Iterator[tuple[str, str]]:
-    """Who may use it, where groups are named."""
+    """Yields who may use a pool or subpool, if it names groups."""
     if allowed.submit or allowed.view:
         yield "May submit", ", ".join(allowed.submit) or "everybody who may create work"
     if allowed.view:
@@ -417,7 +416,7 @@ def _order(priority: int | None) -> list[tuple[str, str]]:
 
 
 def queues(pool: FleetPool, rows: Sequence[Account]) -> list[tuple[str, ...]]:
-    """The queues of a pool, each with its state, quota, what is used, limit and weight."""
+    """Returns the queues of a pool, each with its state, quota, usage, limit and weight."""
     own = [
         (row.queue, row.state or "-", _all(row.quota), _used(row.used), _all(row.limit), weight(row.weight))
         for row in rows
@@ -428,13 +427,13 @@ def queues(pool: FleetPool, rows: Sequence[Account]) -> list[tuple[str, ...]]:
 
 
 def used_by(rows: Sequence[Account]) -> Amounts | None:
-    """What they use together; None where that is not known of all."""
+    """Returns the total usage of the rows; None if the usage of a row is not known."""
     known = [row.used for row in rows if row.used is not None]
     return total(known) if len(known) == len(rows) else None
 
 
 def _used(amounts: Amounts | None) -> str:
-    """GPUs, and what else is used."""
+    """Returns the used GPUs and other used resources as text."""
     if amounts is None:
         return "unknown"
     others = (said(name, amounts.of(name)) for name in OTHERS if amounts.of(name))
@@ -442,7 +441,7 @@ def _used(amounts: Amounts | None) -> str:
 
 
 def describe_data(fleet: Fleet, target: Target, rows: Sequence[Account], source: str) -> shapes.PoolPage:
-    """The page for programs; ``source`` says where ``used`` comes from."""
+    """Returns the page as JSON data. ``source`` says where ``used`` comes from."""
     pool, subpool = target
     return {
         "version": 1,
@@ -460,7 +459,7 @@ def describe_data(fleet: Fleet, target: Target, rows: Sequence[Account], source:
 
 
 def work_of(fleet: Fleet, rows: Sequence[Account]) -> list[Submission]:
-    """What is sent to one of their queues."""
+    """Returns the work that is sent to the queues of the rows."""
     places = {row.name for row in rows}
     return [item for item in fleet.submissions if item.target in places]
 
@@ -475,13 +474,13 @@ def _work_cells(item: Submission) -> tuple[str, ...]:
 
 
 def _sentence(amounts: Amounts) -> str:
-    """GPUs, and what else is limited, with their units."""
+    """Returns the GPUs and all other limited resources as text with units."""
     gpus = "no limit" if amounts.gpu == NO_LIMIT else said("gpu", amounts.gpu)
     others = (said(name, amounts.of(name)) for name in OTHERS if amounts.of(name) != NO_LIMIT)
     return ", ".join((gpus, *others))
 
 
 def weight(weights: Amounts) -> str:
-    """One number, or those of GPUs, cpu and memory where they differ."""
+    """Returns one weight, or the weights of GPUs, cpu and memory if they differ."""
     parts = [f"{name} {weights.of(name)}" for name in RESOURCES]
     return str(weights.gpu) if weights.gpu == weights.cpu == weights.memory else ", ".join(parts)

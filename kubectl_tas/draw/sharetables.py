@@ -1,4 +1,4 @@
-"""Divisions of clusters among their queues in, tables out, or the same as data."""
+"""Renders how KAI divides clusters among their queues: tables, or JSON data."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ _INDENT = "  "
 
 
 def render(divisions: Sequence[Division], wanted: Sequence[str]) -> str:
-    """The tables of each, a blank line between two: of GPUs, and of whatever else somebody gets too little of.
-
-    Only what is ``wanted`` of them, pools with all below them, where that names any.
+    """Renders tables of each division: of GPUs, and of each other resource that is short for a queue. If ``wanted``
+    names pools, only these pools and everything below them are shown.
     """
     return "\n".join(_one(division, wanted) for division in divisions)
 
@@ -63,7 +62,7 @@ def _cells(part: Part, depth: int, resource: ResourceName) -> tuple[str, ...]:
 
 
 def _why(part: Part, resource: ResourceName) -> str:
-    """Where its share comes from, and why it is no larger."""
+    """Says where the share of a queue comes from, and why it is not larger."""
     if part.asked.of(resource) == 0:
         return "asks for nothing"
     guaranteed, borrowed = part.guaranteed.of(resource), part.borrowed.of(resource)
@@ -93,7 +92,7 @@ def _by_weight(part: Part, resource: ResourceName) -> str:
 
 
 def _notes(division: Division, parts: Sequence[Part]) -> Iterator[str]:
-    """What the numbers alone do not tell."""
+    """Yields facts that the numbers alone do not show."""
     for level in dict.fromkeys(part.queue.parent for part in parts):
         yield from _promised(division, level)
     if len({tuple(sorted(part.called.pool.nodes.selector.items())) for part in division.parts if part.called.pool}) > 1:
@@ -106,7 +105,7 @@ def _notes(division: Division, parts: Sequence[Part]) -> Iterator[str]:
 
 
 def _promised(division: Division, level: str | None) -> Iterator[str]:
-    """What the queues below one are promised and it does not have."""
+    """Says how much more is promised to the queues below a queue than it has."""
     below, above = division.below(level), division.by_queue.get(level or "")
     has = above.share if above else division.capacity
     who = above.called.name if above and above.called.kind is not Kind.ROOT else "the cluster"
@@ -141,7 +140,7 @@ def _of_part(part: Part, *, is_leaf: bool) -> Iterator[str]:
 
 
 def data(divisions: Sequence[Division], wanted: Sequence[str], source: str) -> shapes.Shares:
-    """The same for programs; ``source`` says where what is asked for comes from."""
+    """Returns the divisions as JSON data. ``source`` says where the requested amounts come from."""
     return {"version": VERSION, "askedFrom": source, "clusters": [_record(one, wanted) for one in divisions]}
 
 

@@ -1,6 +1,6 @@
-"""Figures as one SVG that stands alone: no script, no font but the reader's, light and dark.
+"""Renders figures as one self-contained SVG, light and dark, without scripts or embedded fonts.
 
-Nobody can measure a font of the reader's here, so the width of text is reckoned with a wide one, and never too small.
+The reader's font cannot be measured here. So text widths are estimated with a wide font, and are never too small.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from kubectl_tas.records import dataclass
 from kubectl_tas.report.style import printable, width
 
 WIDTH = 880.0
-"""Units that a picture is wide where its boxes are not nested too deep for that."""
+"""Width of a picture in SVG units, unless nested boxes need more."""
 LEAST = 260.0
-"""Units that a box may be wide, however deep it is nested."""
+"""Minimum room for a box in SVG units, however deep it is nested."""
 HALF = 400.0
-"""Units that boxes with others in them must have, to be in two columns."""
+"""Minimum width of a column of boxes that contain boxes; below it there is only one column."""
 BAR_WIDTH, BAR_HEIGHT = 100.0, 12.0
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, 'DejaVu Sans', sans-serif"
 _MARGIN, _PAD, _GAP = 16.0, 10.0, 8.0
 _SIZES = {"heading": 20.0, "title": 14.0, "word": 13.0, "fact": 13.0}
 """Font sizes."""
 _LINE = 1.4
-"""Distance of lines by font size."""
+"""Line height as a multiple of the font size."""
 _LABELS = 176.0
-"""Where the texts of facts begin, behind their names."""
+"""Distance from the left where the texts of facts begin, after their names."""
 _NARROW, _WIDE = set("!'(),.:;I[]fijlrt|` "), set("@MWmw%")
 
 
@@ -52,30 +52,30 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class _Laid:
-    """A box of which the size is known."""
+    """A box with its computed size."""
 
     box: Box
     width: float
     height: float
     lines: tuple[_Line, ...]
     bars: tuple[tuple[Bar, float, tuple[_Line, ...]], ...]
-    """Each with how far down it begins, and the lines beside it."""
+    """Bars, each with its distance from the top and the lines beside it."""
     inside: _Rows
 
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Boxes in rows."""
+    """Boxes that are laid out in rows."""
 
     width: float
-    """What the widest row needs."""
+    """Width of the widest row."""
     columns: int
-    """In how many columns of one width they are; 0: each is as wide as it must be."""
+    """Number of columns of equal width; 0: each box has its own width."""
     rows: tuple[tuple[float, float, tuple[_Laid, ...]], ...]
-    """Of each how far down it begins, how high it is, and its boxes."""
+    """Distance from the top, height and boxes of each row."""
 
     def spread(self, wide: float) -> Iterator[tuple[_Laid, float, float, float, float]]:
-        """Each with its place and its size, in so much width together."""
+        """Yields each box with its position and size, when the rows are ``wide`` units wide."""
         for down, high, laid in self.rows:
             right = 0.0
             for item in laid:
@@ -85,7 +85,7 @@ class _Rows:
 
 
 def render(figures: Sequence[Figure]) -> str:
-    """The SVG, the figures one below the other."""
+    """Renders the figures one below the other."""
     body: list[str] = []
     reach, down = WIDTH, _MARGIN
     for figure in figures:
@@ -107,7 +107,7 @@ def render(figures: Sequence[Figure]) -> str:
 
 
 def _figure(figure: Figure, down: float) -> tuple[list[str], float, float]:
-    """What is drawn of it below what is there, how far it reaches to the right, and how far down."""
+    """Draws a figure from ``down`` on. Returns the SVG lines, the width and the bottom of the figure."""
     drawn: list[str] = []
     most = WIDTH - 2 * _MARGIN
     for line in _wrapped("heading", figure.title, most):
@@ -136,7 +136,7 @@ def _figure(figure: Figure, down: float) -> tuple[list[str], float, float]:
 
 
 def _lay(box: Box, most: float) -> _Laid:
-    """The box in no more width than there is, or in LEAST."""
+    """Computes the layout of a box within ``most`` units, or within LEAST if that is more."""
     inner = max(most, LEAST) - 2 * _PAD
     lines = _wrapped("title", box.title, inner)
     lines += [line for word in box.lines for line in _wrapped("word", word, inner)]
@@ -153,8 +153,8 @@ def _lay(box: Box, most: float) -> _Laid:
 
 
 def _rows(boxes: Sequence[Box], most: float, down: float) -> tuple[_Rows, float]:
-    """The boxes from ``down`` on, and where they end: large ones in columns, others behind each other, in rows of about
-    as many.
+    """Lays out boxes from ``down`` on and returns them with their bottom edge: large boxes in columns, others in rows
+    of about equal length.
     """
     large = [box for box in boxes if box.look not in SMALL]
     least = HALF if any(box.children for box in large) else LEAST
@@ -175,7 +175,7 @@ def _rows(boxes: Sequence[Box], most: float, down: float) -> tuple[_Rows, float]
 
 
 def _broken(laid: Sequence[_Laid], columns: int, most: float) -> list[list[_Laid]]:
-    """Rows of no more boxes than that, and no wider than that."""
+    """Breaks boxes into rows of at most ``columns`` boxes and ``most`` units."""
     rows: list[list[_Laid]] = []
     for item in laid:
         together = summed(other.width + _GAP for other in rows[-1]) + item.width if rows else 0.0
@@ -186,7 +186,7 @@ def _broken(laid: Sequence[_Laid], columns: int, most: float) -> list[list[_Laid
 
 
 def _box(laid: _Laid, x: float, y: float, size: tuple[float, float]) -> Iterator[str]:
-    """The box and all in it, in a place that may be larger than it must be."""
+    """Draws a box and all boxes in it, in a place that may be larger than necessary."""
     wide, high = size
     yield (
         f'<rect class="{css_class(laid.box.look)}" x="{_n(x)}" y="{_n(y)}" '
@@ -207,7 +207,7 @@ def _box(laid: _Laid, x: float, y: float, size: tuple[float, float]) -> Iterator
 
 
 def bar_shapes(bar: Bar, x: float, y: float) -> Iterator[str]:
-    """The shapes of a bar, which has BAR_WIDTH and BAR_HEIGHT."""
+    """Yields the shapes of a bar of BAR_WIDTH by BAR_HEIGHT."""
     size, filled = bar.part(bar.size) * BAR_WIDTH, bar.part(bar.filled) * BAR_WIDTH
     yield _bar("size", x, y, size)
     yield _bar("filled", x, y, min(size, filled))
@@ -222,26 +222,26 @@ def _bar(what: str, x: float, y: float, wide: float) -> str:
 
 
 def _striped(what: str, x: float, y: float, wide: float) -> str:
-    """A part of a bar in stripes, which one tells from the others without its colour."""
+    """Draws a striped part of a bar, which readers can recognise without colour."""
     path = f"M{_n(x)} {_n(y + BAR_HEIGHT / 2)}h{_n(wide)}"
     return f'<path class="{NAMESPACE}-{what}" stroke-width="{_n(BAR_HEIGHT)}" d="{path}"/>'
 
 
 def _sample(look: Look, down: float) -> Iterator[str]:
-    """A line of the legend."""
+    """Draws a line of the legend."""
     yield f'<rect class="{css_class(look)}" x="{_n(_MARGIN)}" y="{_n(down + 5)}" width="24" height="12" rx="3"/>'
     yield _draw(_Line("fact", LEGEND[look]), _MARGIN + 32, down + _line_height("fact"), quiet=True)
 
 
 def _draw(line: _Line, x: float, bottom: float, *, quiet: bool = False) -> str:
-    """A line of text of which the place ends at ``bottom``."""
+    """Draws a line of text whose lower edge is at ``bottom``."""
     baseline = bottom - line.height * 0.25
     classes = f"{NAMESPACE}-{line.style}" + (f" {NAMESPACE}-quiet" if quiet else "")
     return f'<text class="{classes}" x="{_n(x)}" y="{_n(baseline)}">{_text(line.text)}</text>'
 
 
 def _wrapped(style: str, text: str, most: float) -> list[_Line]:
-    """The text in lines that are no longer than that, broken at blanks, behind hyphens and slashes, or anywhere."""
+    """Breaks text into lines of at most ``most`` units: at blanks, after hyphens and slashes, or anywhere."""
     whole, start = printable(text), 0
     found: list[_Line] = []
     while True:
@@ -255,7 +255,7 @@ def _wrapped(style: str, text: str, most: float) -> list[_Line]:
 
 
 def _fitting(style: str, text: str, start: int, most: float) -> int:
-    """How far a line reaches that begins there, by one character at least."""
+    """Returns where the line that begins at ``start`` ends; it has at least one character."""
     end, wide = start, 0.0
     while end < len(text):
         wide += measure(style, text[end])
@@ -270,13 +270,13 @@ def _line_height(style: str) -> float:
 
 
 def measure(style: str, text: str) -> float:
-    """About how wide a text is in the widest of the fonts that a reader may have."""
+    """Estimates the width of a text in the widest of the fonts that a reader may have."""
     bold = 1.1 if style in ("heading", "title") else 1.0
     return summed(map(_advance, text)) * _SIZES[style] * bold
 
 
 def _advance(char: str) -> float:
-    """How wide a character is, by its font size."""
+    """Estimates the width of a character as a multiple of the font size."""
     if char.isascii():
         return 0.4 if char in _NARROW else 1.0 if char in _WIDE else 0.72 if char.isupper() else 0.63
     return 0.7 * width(char)
@@ -287,12 +287,12 @@ def _text(content: str) -> str:
 
 
 def _n(number: float) -> str:
-    """A number with one digit behind its point, where that is needed."""
+    """Formats a number with one decimal place if needed."""
     return f"{number:.1f}".removesuffix(".0")
 
 
 def _rules(theme: Theme) -> Iterator[str]:
-    """The colours of a theme."""
+    """Yields the CSS rules for the colours of a theme."""
     name = f".{NAMESPACE}"
     yield f"{name}-page {{ fill: {theme.page} }}"
     yield f"{name}-heading, {name}-title, {name}-word, {name}-fact {{ fill: {theme.text} }}"

@@ -1,4 +1,4 @@
-"""Topologies and who uses them in; tables, a page in the manner of ``kubectl describe``, or the same as data out."""
+"""Renders topologies and their users as tables, as a page in the style of ``kubectl describe``, or as JSON data."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ DRIFT_HEADER = ("TOPOLOGY", "IN THE REPOSITORY", "IN THE CLUSTER")
 COVERAGE_HEADER = ("TOPOLOGY", "NODES OUTSIDE", "LEVEL", "NODES WITHOUT ITS LABEL")
 SUGGESTION_HEADER = ("LEVEL", "LABEL", "SET BY", "NODES WITHOUT", "DOMAINS", "NODES IN EACH", "GPUS IN EACH")
 MAX_NODES = 5
-"""Nodes that a line names."""
+"""Maximum number of nodes that a line names."""
 NONE = "-"
 
 
 def render(fleet: Fleet, *, wide: bool = False) -> str:
-    """All topologies with their levels and who uses them."""
+    """Renders all topologies with their levels and users."""
     rows = [
         (
             topology.name,
@@ -57,7 +57,7 @@ def render(fleet: Fleet, *, wide: bool = False) -> str:
 
 
 def data(fleet: Fleet) -> shapes.TopologyList:
-    """The same for programs."""
+    """Returns all topologies as JSON data."""
     found: list[shapes.ListedTopology] = [
         {
             "name": topology.name,
@@ -73,7 +73,7 @@ def data(fleet: Fleet) -> shapes.TopologyList:
 
 
 def page(fleet: Fleet, topology: FleetTopology) -> str:
-    """Its levels, what it becomes on each cluster, and who uses it."""
+    """Renders the levels of a topology, its object on each cluster, and its users."""
     facts = [
         ("Name", topology.name),
         ("Kind", topology.declared.spec.kind),
@@ -93,7 +93,7 @@ def page(fleet: Fleet, topology: FleetTopology) -> str:
 
 
 def objects(fleet: Fleet, topology: FleetTopology) -> Iterator[str]:
-    """What stands for a topology on each cluster."""
+    """Says for each cluster which object represents the topology."""
     for backend in (topology.backend,) if topology.backend else fleet.backends:
         where = f" on backend {backend.name}"
         if not backend.has(Feature.TOPOLOGY):
@@ -117,19 +117,19 @@ def _set_names(fleet: Fleet, topology: FleetTopology) -> list[str]:
 
 
 def _sets_of(fleet: Fleet, topology: FleetTopology) -> list[FleetPodCliqueSet]:
-    """The PodCliqueSets that use a cluster topology."""
+    """Returns the PodCliqueSets that use a cluster topology."""
     if topology.pool is not None:
         return []
     return [item for item in fleet.pod_clique_sets if item.topology_name == topology.name]
 
 
 def _set_name(fleet: Fleet, item: FleetPodCliqueSet) -> str:
-    """Cluster, where there are several, namespace and name."""
+    """Returns the cluster (if there are several), namespace and name of a PodCliqueSet."""
     return full_name(cluster_of(fleet, item), *item.key)
 
 
 def sets(fleet: Fleet, topology: FleetTopology) -> Iterator[tuple[str, str]]:
-    """The PodCliqueSets that use a cluster topology, each with the condition that Grove would report."""
+    """Yields the PodCliqueSets that use a cluster topology, each with the condition that Grove would report."""
     known = domains(declared_levels(fleet))
     for item in _sets_of(fleet, topology):
         state = condition(item.spec, known)
@@ -138,13 +138,13 @@ def sets(fleet: Fleet, topology: FleetTopology) -> Iterator[tuple[str, str]]:
 
 
 def uses(found: Sequence[Use]) -> str:
-    """A line for each set, grouped by topology."""
+    """Renders a line for each PodCliqueSet, grouped by topology."""
     rows = [(use.label, use.full_name) for use in _in_order(found)]
     return table.render(("", ""), rows).partition("\n")[2] if rows else ""
 
 
 def conditions(found: Sequence[Use]) -> str:
-    """The same with the condition that Grove reports of each set."""
+    """Renders a line for each PodCliqueSet, with the condition that Grove reports."""
     rows = [(use.label, use.full_name, *_condition_cells(use.condition)) for use in _in_order(found)]
     return table.render(HEADER, rows) if rows else ""
 
@@ -156,13 +156,13 @@ def _condition_cells(found: Condition | None) -> tuple[str, str, str]:
 
 
 def differences(drifts: Sequence[Drift]) -> str:
-    """The topologies that differ, with both hierarchies."""
+    """Renders the topologies that differ, with both hierarchies."""
     rows = [(item.full_name, _levels(item.declared), _levels(item.live)) for item in drifts]
     return table.render(DRIFT_HEADER, rows) if rows else ""
 
 
 def covered(found: Sequence[Coverage]) -> str:
-    """How many nodes are outside of each topology, and which labels they lack."""
+    """Renders how many nodes are outside of each topology, and which labels they lack."""
     rows = []
     for item in found:
         count = f"{len(item.outside)} of {item.nodes}"
@@ -173,7 +173,7 @@ def covered(found: Sequence[Coverage]) -> str:
 
 
 def suggested(found: Suggestion) -> str:
-    """The levels that nodes could have, what is left out and why, and the lines for a pool."""
+    """Renders the levels that nodes could have, the omitted labels with reasons, and the lines for a Pool."""
     rows = [
         (
             item.key,
@@ -198,7 +198,7 @@ def suggested(found: Suggestion) -> str:
 
 
 def suggested_topology(found: Suggestion, name: str) -> dict[str, Any]:
-    """The cluster topology of these levels."""
+    """Returns a ClusterTopology with the suggested levels."""
     return {
         "apiVersion": "grove.io/v1alpha1",
         "kind": "ClusterTopology",
@@ -208,7 +208,7 @@ def suggested_topology(found: Suggestion, name: str) -> dict[str, Any]:
 
 
 def suggested_data(found: Suggestion) -> shapes.SuggestedTopology:
-    """The same for programs."""
+    """Returns the suggestion as JSON data."""
     return {
         "version": 1,
         "nodes": found.considered,
@@ -239,7 +239,7 @@ def _between(sizes: tuple[int, int]) -> str:
 def uses_data(
     found: Sequence[Use], source: str, drifts: Sequence[Drift] | None, nodes: Sequence[Coverage] | None
 ) -> shapes.TopologyUses:
-    """The same for programs; ``drifts`` is None where nothing was compared, ``nodes`` where none are known."""
+    """Returns the uses as JSON data. ``drifts`` is None if nothing was compared, ``nodes`` if no nodes are known."""
     data: shapes.TopologyUses = {
         "version": 1,
         "from": source,

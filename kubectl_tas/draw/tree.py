@@ -1,4 +1,4 @@
-"""Figures as trees for terminals; the segments of pods in words."""
+"""Renders figures as trees for terminals, and segments of pods as sentences."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from kubectl_tas.report.text import indices
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 
 _CELLS = 10
-"""How long a bar is."""
+"""Length of a bar in characters."""
 
 
 def render(figures: Sequence[Figure]) -> str:
-    """Of each figure the facts, then a tree for each box that is in no other."""
+    """Renders the facts of each figure, then a tree for each top box."""
     return "\n".join(map(_figure, figures))
 
 
 def lines(box: Box) -> Iterator[str]:
-    """A line for the box, and one for each below it."""
+    """Yields a line for the box, and a line for each box below it."""
     yield printable(_line(box))
     yield from _below(box, "")
 
 
 def bar(item: Bar) -> str:
-    """The bar in characters, and its text."""
+    """Renders a bar as characters, followed by its text."""
     taken = min(_CELLS, round(item.filled * _CELLS / item.size)) if item.size > 0 else _CELLS if item.filled else 0
     added = min(_CELLS - taken, round(item.added * _CELLS / item.size)) if item.size > 0 else 0
     return f"{'█' * taken}{'▒' * added}{'░' * (_CELLS - taken - added)} {item.text}"
 
 
 def pod_segments(index: int, found: Sequence[tuple[FleetWorkload, PodSegment]]) -> str:
-    """The segments that the pods with ``index`` are in, a line each."""
+    """Renders the segments that contain the pods with ``index``, one line each."""
     return "".join(
         f"{item.name}: pod {index} of {segment.replica_type} is in segment {segment.segment}, "
         f"{'pod' if segment.indices[0] == segment.indices[1] else 'pods'} {indices(segment.indices)} "

@@ -1,4 +1,4 @@
-"""What is sent to queues, in a table or as data, and the answer to each submission: a few lines, or data."""
+"""Renders the work that is sent to queues and the admission verdict of each submission, as text or as JSON data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WIDE = ("POOL", "PRIORITY", "FILE", "WHY")
 
 
 def render(fleet: Fleet, *, wide: bool = False) -> str:
-    """One line for each workflow, workload and PodCliqueSet."""
+    """Renders a line for each workflow, workload, PodCliqueSet and PodGroup."""
     admission = Admission(fleet)
     rows = []
     for item in in_order(fleet.submissions):
@@ -31,23 +31,23 @@ def render(fleet: Fleet, *, wide: bool = False) -> str:
 
 
 def names(fleet: Fleet) -> list[str]:
-    """``Kind/name`` of each."""
+    """Returns ``Kind/name`` of each submission."""
     return [name(item) for item in in_order(fleet.submissions)]
 
 
 def data(fleet: Fleet) -> shapes.WorkList:
-    """The same for programs."""
+    """Returns all submissions with their verdicts as JSON data."""
     admission = Admission(fleet)
     return {"version": 1, "workflows": [_record(item, admission) for item in in_order(fleet.submissions)]}
 
 
 def name(item: Submission) -> str:
-    """``Kind/name``."""
+    """Returns ``Kind/name`` of a submission."""
     return f"{item.kind}/{item.name}"
 
 
 def in_order(items: Iterable[Submission]) -> list[Submission]:
-    """By kind, name and file."""
+    """Sorts submissions by kind, name and file."""
     return sorted(items, key=lambda item: (item.kind, item.name, item.declared.origin.path))
 
 
@@ -68,7 +68,7 @@ def _record(item: Submission, admission: Admission) -> shapes.Work:
 
 
 def told(answers: Sequence[Answer]) -> str:
-    """The facts about each, a blank line between two."""
+    """Renders the facts about each answer, with a blank line between."""
     return "\n".join(map(_facts, answers))
 
 
@@ -98,7 +98,7 @@ def _of(answer: Answer, resource: ResourceName) -> str:
 
 
 def told_data(answers: Sequence[Answer]) -> shapes.Answers:
-    """The answers for programs."""
+    """Returns the answers as JSON data."""
     return {"version": 1, "workflows": [_answer_record(answer) for answer in answers]}
 
 
@@ -124,7 +124,7 @@ def _answer_record(answer: Answer) -> shapes.Admitted:
 
 
 def _answer_amounts(answer: Answer, resource: ResourceName) -> shapes.Asked:
-    """Kubernetes quantities; None: no limit."""
+    """Returns the amounts as Kubernetes quantities. None means: no limit."""
     return {
         "asks": as_data(resource, answer.item.asks.of(resource)),
         "quota": as_data(resource, answer.item.quota.of(resource)),

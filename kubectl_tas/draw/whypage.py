@@ -1,4 +1,4 @@
-"""Answers to why work waits in, a page about each out, or the same as data."""
+"""Renders why work is pending: a page about each answer, or JSON data."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 VERSION = 1
 _SAID = 3
-"""Sayings that are shown of a cause."""
+"""Maximum number of messages that are shown for a cause."""
 _MOST = 400
-"""Characters of one that are shown: KAI lists every node."""
+"""Maximum number of characters of a message that are shown: KAI lists every node."""
 _STATES = {
     State.RUNS: "runs",
     State.WAITS: "waits",
@@ -32,11 +32,11 @@ _STATES = {
     State.ABSENT: "is not in the cluster",
 }
 _GANGS = 5
-"""PodGroups that are shown."""
+"""Maximum number of PodGroups that are shown."""
 
 
 def render(found: Sequence[Why], given: str) -> str:
-    """A page about each, a blank line between two; ``given``: options that say which cluster is asked."""
+    """Renders a page about each answer, with a blank line between. ``given``: options that name the cluster."""
     return "\n".join(_page(answer, given) for answer in found)
 
 
@@ -78,7 +78,7 @@ def _queue(answer: Why) -> str:
 
 
 def _gang(gang: GangNow, *, is_known: bool) -> str:
-    """``is_known``: whether all its pods are."""
+    """Renders a PodGroup. ``is_known``: whether all pods of the PodGroup are known."""
     pods = _phases(gang.pods) if gang.pods or is_known else "pods not known"
     starts = f"; starts with {gang.needed}" if gang.needed is not None else ""
     return f"{gang.namespace}/{gang.name}: {pods}{starts}"
@@ -100,7 +100,7 @@ def _cause(cause: Cause) -> str:
 
 
 def _told_apart(said: Sequence[Saying]) -> tuple[list[Saying], list[Saying]]:
-    """What is said, and what says it again: KAI puts the reasons of a PodGroup into conditions of pods and events."""
+    """Separates messages from their repetitions. KAI repeats the reasons of a PodGroup in pod conditions and events."""
     first: list[Saying] = []
     repeated: list[Saying] = []
     for saying in said:
@@ -140,7 +140,7 @@ def _times(saying: Saying) -> str:
 
 
 def _fits(answer: Why, given: str) -> Iterator[str]:
-    """What nodes have room for."""
+    """Renders which pods the nodes have room for."""
     known = [item for item in answer.fits if isinstance(item, Fit)]
     if known:
         yield "\nWhat nodes have room for:\n"
@@ -151,7 +151,7 @@ def _fits(answer: Why, given: str) -> Iterator[str]:
 
 
 def data(found: Sequence[Why]) -> shapes.Whys:
-    """The same for programs."""
+    """Returns the answers as JSON data."""
     return {"version": VERSION, "workflows": list(map(_record, found))}
 
 

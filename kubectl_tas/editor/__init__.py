@@ -1,1 +1,1 @@
-"""What an editor asks of a repository while somebody types: findings, hovers, definitions, fixes."""
+"""Answers an editor about a repository while its user types: findings, completion, hovers, renames, fixes."""

@@ -1,4 +1,4 @@
-"""A place in a file that somebody types in, and what may stand there: keys, their values, and names of other things."""
+"""Computes completions at a position in a file: keys, values of fields, and names of other things."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kubectl_tas.resources import read_resource
 from kubectl_tas.yaml import scalar
 
 _MARK = "xxkubectl-tasxx"
-"""Stands for the word that is typed, so that the rest can be parsed."""
+"""Placeholder for the word at the cursor. With it the file can be parsed."""
 _WORD = re.compile(r"[\w./-]*")
 _ABOUT = {key.name: key.about for key in KEYS if key.about}
 _WORKFLOW = "Workflow"
@@ -33,11 +33,11 @@ _WORKFLOW = "Workflow"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What may stand at a place."""
+    """A possible completion."""
 
     word: str
     text: str
-    """What is written there, with quotes where it needs them."""
+    """The text to insert, quoted if necessary."""
     about: str
     """A sentence or a few words; may be empty."""
     is_key: bool = False
@@ -45,10 +45,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A word of a text, and what may stand in place of it."""
+    """A word of a text, and its possible replacements."""
 
     start: int
-    """Its first character, from 0."""
+    """Offset of the first character of the word, from 0."""
     end: int
     choices: tuple[Choice, ...]
 
@@ -57,12 +57,12 @@ class Completion:
 class _Place:
     document: Document
     path: KeyPath
-    """Of the value; of a key that of the mapping."""
+    """Path of the value, or of the mapping that contains the key."""
     is_key: bool
 
 
 def completion(path: str, text: str, offset: int, fleet: Fleet) -> Completion:
-    """What may stand at a character of a file, in place of the word that it is in or behind."""
+    """Returns the completions at a character of a file. They replace the word at or before that character."""
     start = offset - len(_WORD.match(text[:offset][::-1])[0])  # type: ignore[index]
     end = offset + len(_WORD.match(text, offset)[0])  # type: ignore[index]
     place = _place(path, text, start, end)
@@ -79,7 +79,7 @@ def completion(path: str, text: str, offset: int, fleet: Fleet) -> Completion:
 
 
 def _place(path: str, text: str, start: int, end: int) -> _Place | None:
-    """What a word is in its document, of which the rest need not be right."""
+    """Finds the document and path of a word. Text behind the word may be invalid."""
     line = text.rfind("\n", 0, start) + 1
     stop = text.find("\n", end)
     rest = text[end : stop if stop >= 0 else len(text)]
@@ -94,7 +94,7 @@ def _place(path: str, text: str, start: int, end: int) -> _Place | None:
 
 
 def _marked(data: Any, path: KeyPath) -> tuple[KeyPath, bool] | None:
-    """The path of the mark, and whether it is a key: then that of its mapping."""
+    """Returns the path of _MARK and False; if _MARK is a key, the path of its mapping and True."""
     if data == _MARK:
         return path, False
     if isinstance(data, dict) and _MARK in data:
@@ -108,7 +108,7 @@ def _choices(place: _Place, fleet: Fleet) -> Iterator[tuple[object, str]]:
 
 
 def _keys(place: _Place) -> Iterator[tuple[str, str]]:
-    """The keys that a mapping may have and does not have yet, those first that it must have."""
+    """Yields the keys that a mapping may have and lacks, required keys first."""
     there = place.document.value(place.path)
     known = there if isinstance(there, dict) else {}
     schemas = list(_below(_schemas(place.document), place.path))
@@ -121,7 +121,7 @@ def _keys(place: _Place) -> Iterator[tuple[str, str]]:
 
 
 def _values(place: _Place, fleet: Fleet) -> Iterator[tuple[object, str]]:
-    """The values that a field may have: names of what it names, then what its schema lists."""
+    """Yields the possible values of a field: names of things to refer to, then values from the schema."""
     reference = reference_at(place.document, place.path)
     if reference is not None:
         yield from _NAMED[reference.what](reference, fleet)
@@ -150,8 +150,8 @@ def _all() -> dict[str, Any]:
 
 @cache
 def _kinds() -> dict[str, str]:
-    """The name of the schema of each kind; where two have one name, that of the first, and behind each apiVersion that
-    of the other.
+    """Maps each kind to the name of its schema. If two schemas have the same kind, the kind alone selects the first,
+    and "apiVersion kind" selects either.
     """
     found: dict[str, str] = {}
     for rule in _all()["allOf"]:
@@ -163,7 +163,7 @@ def _kinds() -> dict[str, str]:
 
 
 def _schemas(document: Document) -> list[dict[str, Any]]:
-    """The schema of a document; one that does not say yet what it is may be any."""
+    """Returns the schemas of a document. A document without a kind may be of any kind."""
     data = document.data if isinstance(document.data, dict) else {}
     kind = str(data.get("kind"))
     name = _kinds().get(f"{data.get('apiVersion')} {kind}") or _kinds().get(kind)
@@ -175,7 +175,7 @@ def _schemas(document: Document) -> list[dict[str, Any]]:
 
 
 def _below(schemas: Iterable[Mapping[str, Any]], path: KeyPath) -> Iterator[Mapping[str, Any]]:
-    """What schemas say of the value at a path; each alternative by itself."""
+    """Yields the schemas of the value at a path, each alternative separately."""
     for schema in schemas:
         for one in _alternatives(schema):
             if not path:
@@ -202,7 +202,7 @@ def _said(schema: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _shape(document: Document, path: KeyPath) -> Shape | None:
-    """What Kubernetes, or an operator, knows of the value at a path; None where nothing is known."""
+    """Returns the shape of the value at a path, as Kubernetes or an operator defines it; None if it is unknown."""
     data = document.data if isinstance(document.data, dict) else {}
     kind = str(data.get("kind"))
     version = data.get("apiVersion") or next((item.api_version for item in KINDS if item.name == kind), "")
@@ -235,7 +235,7 @@ def _topologies(_reference: Reference, fleet: Fleet) -> Iterator[tuple[str, str]
 
 
 def _levels(reference: Reference, fleet: Fleet) -> Iterator[tuple[str, str]]:
-    """Workflows and PodCliqueSets name levels by key, PodGroups by node label; annotations of workloads by either."""
+    """Yields levels: by key in workflows and PodCliqueSets, by node label in PodGroups, else by both."""
     data = reference.document.data
     kind = "workflow" if "workflow" in data else data.get("kind")
     for topology in topologies_near(reference, fleet):

@@ -1,4 +1,4 @@
-"""A name in a document in, the place where that is declared out."""
+"""Finds the declaration of a name that a document uses."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from kubectl_tas.resolve.topologies import FleetTopology
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A name, and what kind of thing it names."""
+    """A name in a document, and the kind of thing that it refers to."""
 
     what: str
-    """pool, queue, topology, level, backend, podgroup, platform; or in the same document resource, task, clique."""
+    """pool, queue, topology, level, backend, podgroup or platform; within a document also resource, task or clique."""
     name: str
     document: Document
     path: KeyPath
@@ -39,7 +39,7 @@ _BY_KEY = {
     labels.SEGMENT_PREFERRED: "level",
     labels.POD_GROUP: "podgroup",
 }
-"""What labels and annotations name, wherever they stand."""
+"""The kind of thing that the value of a label or annotation refers to."""
 _BY_PATH = (
     ("Workflow", "workflow.pool", "pool"),
     ("Workflow", "workflow.backend", "backend"),
@@ -61,11 +61,11 @@ _BY_PATH = (
     ("PodCliqueSet", "spec.*startsAfter[[]*[]]", "clique"),
     ("PodCliqueSet", "spec.*cliqueNames[[]*[]]", "clique"),
 )
-"""What fields name, by the kind of their document and their path."""
+"""The kind of thing that a field refers to, by the kind of the document and the path of the field."""
 
 
 def reference_at(document: Document, path: KeyPath) -> Reference | None:
-    """What is named at a path of a document; None where nothing is."""
+    """Returns the reference at a path of a document, or None."""
     name = document.value(path)
     if not isinstance(name, str) or not name:
         return None
@@ -80,7 +80,7 @@ def reference_at(document: Document, path: KeyPath) -> Reference | None:
 
 
 def definitions(reference: Reference, fleet: Fleet) -> list[Location]:
-    """Where what is named is declared, as the repository was read last, or in the same document."""
+    """Returns the declarations of a reference, from the last reading of the repository or from the same document."""
     return list(dict.fromkeys(_DEFINED[reference.what](reference, fleet)))
 
 
@@ -109,7 +109,7 @@ def _topology(reference: Reference, fleet: Fleet) -> Iterator[Location]:
 
 
 def _called(name: str, fleet: Fleet) -> list[FleetTopology]:
-    """The topologies of that name, or that stand for one of that name on some cluster."""
+    """Returns the topologies with this name in the repository or on a cluster."""
     return [
         topology
         for topology in fleet.topologies
@@ -125,7 +125,7 @@ def _level(reference: Reference, fleet: Fleet) -> Iterator[Location]:
 
 
 def topologies_near(reference: Reference, fleet: Fleet) -> list[FleetTopology]:
-    """The topologies that a level may be one of: what its document names, that of its pool, or any."""
+    """Returns topologies that may have the level: the document's own, else the one of its pool, else all."""
     data, beside = reference.document.data, reference.document.value(reference.path[:-1])
     for name in (_field(beside, labels.TOPOLOGY), _field(beside, "topology"), _field(beside, "topologyName")):
         if name:
@@ -152,7 +152,7 @@ def _backend(reference: Reference, fleet: Fleet) -> Iterator[Location]:
 
 
 def pool_of_platforms(reference: Reference, fleet: Fleet) -> FleetPool | None:
-    """The pool that has the platforms that a workflow or a pool names."""
+    """Returns the pool whose platforms a workflow or pool refers to."""
     named = reference.document.value(("workflow", "pool")) or reference.document.value(("metadata", "name"))
     target = fleet.target(named) if isinstance(named, str) else None
     return None if target is None else target[0]
@@ -177,7 +177,7 @@ def _resource(reference: Reference, fleet: Fleet) -> Iterator[Location]:
 
 
 def _named(*lists: str) -> Any:
-    """Finds items of a name in any list of the document that is called as one of ``lists``."""
+    """Returns a function that finds items by name in every list whose field is one of ``lists``."""
 
     def find(reference: Reference, fleet: Fleet) -> Iterator[Location]:
         for path, item in items(reference.document.data, lists):
@@ -188,7 +188,7 @@ def _named(*lists: str) -> Any:
 
 
 def items(data: Any, lists: tuple[str, ...], path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
-    """The items of all lists of a document that are called so, each with its path."""
+    """Yields the items of every list whose field is one of ``lists``, each with its path."""
     if isinstance(data, (dict, list)):
         for step, value in data.items() if isinstance(data, dict) else enumerate(data):
             if step in lists and isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What there is to say of a word: the rule that a finding is of, the queue of a pool, the verdict on a submission."""
+"""Renders the text of a hover: the rule of a finding, the queue of a pool, or the verdict on a submission."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 
 _NAMES = (("metadata", "name"), ("workflow", "name"))
-"""Where a document says what it is called."""
+"""Paths of the name of a document."""
 
 
 def of_rules(found: Iterable[Diagnostic]) -> Iterator[str]:
-    """The page of each rule that findings are of, as Markdown."""
+    """Yields the page of the rule of each finding, as Markdown."""
     for rule in dict.fromkeys(item.rule for item in found):
         yield rule_page(rule)
 
 
 def of_reference(reference: Reference, fleet: Fleet) -> Iterator[str]:
-    """The queue, the quota and what is left of a pool or subpool that is named, as Markdown."""
+    """Yields the queue, quota and free amount of the referenced pool or subpool, as Markdown."""
     for account in accounts(fleet, None, archived=True):
         own = names.fold(account.name) == names.fold(reference.name)
         if own if reference.what == "pool" else reference.what == "queue" and account.queue == reference.name:
@@ -39,7 +39,7 @@ def of_reference(reference: Reference, fleet: Fleet) -> Iterator[str]:
 
 
 def of_name(document: Document, path: KeyPath, fleet: Fleet) -> Iterator[str]:
-    """The same of what a document declares, and the verdict on what it sends, where ``path`` is that of its name."""
+    """Yields facts about the declared pool or subpool, or the verdict on the work, if ``path`` leads to its name."""
     if path not in _NAMES:
         return
     place = document.locate(path)
@@ -72,7 +72,7 @@ def _card(account: Account) -> str:
 
 
 def _said(amounts: Amounts, of: Amounts | None = None) -> str:
-    """GPUs, and other resources where there is a limit to them, of these amounts or of those that they are part of."""
+    """Formats GPUs, and other resources that have a limit in ``of`` or, without ``of``, in the amounts themselves."""
     whole = amounts if of is None else of
     return ", ".join(
         "no limit" if whole.of(name) == NO_LIMIT else said(name, amounts.of(name))

@@ -1,4 +1,4 @@
-"""What an editor shows of a file beside its text: what is declared in it, and what becomes of its work."""
+"""Computes what an editor shows beside the text of a file: its outline, its links, and the state of its work."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from kubectl_tas.resolve.fleet import is_called
 from kubectl_tas.resolve.pools import Submission
 
 _NAMES = ("name", "key", "domain")
-"""Fields by which items of lists are called."""
+"""Fields that name the items of lists."""
 _BY_KEY = {("resources",), ("workflow", "resources"), ("spec", "platforms")}
-"""Mappings of workflows and pools of which the keys are names."""
+"""Mappings in workflows and pools whose keys are names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """Something in a document that has a name."""
+    """A named part of a document."""
 
     name: str
     about: str
     path: KeyPath
-    """Of the mapping that it is."""
+    """Path of the mapping that the symbol stands for."""
     named: KeyPath
-    """Of its name, or of itself where that is its key."""
+    """Path of the name; equal to ``path`` if the name is the key of the mapping."""
     children: tuple[Symbol, ...] = ()
 
 
 def symbol(document: Document) -> Symbol:
-    """A document, and what is named in it."""
+    """Returns the symbol of a document, with the symbols in it."""
     kind, name, named = identity(document)
     return Symbol(name or kind or "document", kind, (), named, tuple(_inside(document.data, ())))
 
 
 def identity(document: Document) -> tuple[str, str, KeyPath]:
-    """The kind of a document, its name, and where that stands; empty where it has none."""
+    """Returns the kind, the name and the path of the name of a document; empty strings if it has none."""
     data = document.data if isinstance(document.data, dict) else {}
     named: KeyPath = ("workflow", "name") if "workflow" in data else ("metadata", "name")
     name = document.value(named)
@@ -68,21 +68,20 @@ def _inside(data: Any, path: KeyPath) -> Iterator[Symbol]:
 
 
 def sent_by(judgement: Judgement, path: str, document: Document) -> Submission | None:
-    """What a document of a file sends to a queue, as it was known last."""
+    """Returns the submission that a document declares, as of the last judgement."""
     kind, name, _ = identity(document)
     there = judgement.fleet.submissions_in([path], f"{kind}/{name}")
     return next((item for item in there if name and is_called(item.kind, item.name, f"{kind}/{name}")), None)
 
 
 def hint(judgement: Judgement, item: Submission) -> str:
-    """What becomes of work, in a few words."""
+    """Returns a few words about the state of work."""
     return f"{plural(item.gpus, 'GPU')}, {item.queue}, {judgement.verdict(item).outcome.upper()}"
 
 
 def drawn(judgement: Judgement, path: str, wanted: str, output: str) -> str:
-    """The tree of constraints of the work in a file that is called so, in one of FORMATS.
-
-    Raises TasError where there is none.
+    """Draws the tree of constraints of the named work in a file, in one of FORMATS.
+    Raises TasError if the file has no such work.
     """
     found = judgement.fleet.submissions_in([path], wanted)
     if not found:
@@ -91,7 +90,7 @@ def drawn(judgement: Judgement, path: str, wanted: str, output: str) -> str:
 
 
 def linked(judgement: Judgement, path: str, document: Document) -> Iterator[tuple[KeyPath, str]]:
-    """The files of the repository that a document has the paths of, each with where that stands."""
+    """Yields the files of the repository that a document refers to, each with the path of the reference."""
     for where, written in strings(document.data):
         if where[-1] == "localpath":
             found = (PurePosixPath(path).parent / written).as_posix()

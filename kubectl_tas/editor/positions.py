@@ -1,4 +1,4 @@
-"""Places as ranges of the Language Server Protocol, lines from 0, columns in units of its encoding; and edits there."""
+"""Converts places to ranges of the Language Server Protocol, with lines from 0 and columns in its encoding."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ UNITS = {
     PositionEncodingKind.Utf16: ("utf-16-le", 2),
     PositionEncodingKind.Utf32: ("utf-32-le", 4),
 }
-"""How text is encoded to count its units, and the bytes of one."""
+"""The codec in which units are counted, and the bytes of one unit."""
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 
 
 class Text:
-    """The text of one file, as an editor counts in it. ``encoding`` is what client and server agreed on."""
+    """The text of one file, with positions as an editor counts them. Client and server agreed on ``encoding``."""
 
     def __init__(self, text: str, encoding: str = PositionEncodingKind.Utf16) -> None:
         self.text = text
@@ -30,12 +30,12 @@ class Text:
         self._starts = [0, *(found.end() for found in _LINE_BREAK.finditer(text))]
 
     def position(self, offset: int) -> Position:
-        """The position in front of a character, from 0."""
+        """Returns the position before a character, counted from 0."""
         line = bisect_right(self._starts, offset) - 1
         return Position(line, self._width(self.text[self._starts[line] : offset]))
 
     def offset(self, position: Position) -> int:
-        """The character, from 0, that a position stands in front of; what lies behind the end of a line is its end."""
+        """Returns the character, from 0, after a position. A position behind a line's end means that end."""
         if position.line >= len(self._starts):
             return len(self.text)
         offset, end = self._starts[position.line], self._end(position.line)
@@ -46,9 +46,8 @@ class Text:
         return offset
 
     def span(self, place: Location) -> tuple[int, int]:
-        """The characters of a place, from one to another; those of the first line where it is the whole file.
-
-        A place that the text does not have, since it has changed, is cut to its end.
+        """Returns the first character of a place and the one after its last; for a whole file those of its first line.
+        If the text has changed and is shorter, the place is cut at the end of the text.
         """
         line = min(max(place.line, 1), len(self._starts)) - 1
         first, end = self._starts[line], self._end(line)
@@ -58,12 +57,12 @@ class Text:
         return start, min(start + place.length, end)
 
     def range(self, place: Location) -> Range:
-        """The range of a place."""
+        """Returns the range of a place."""
         start, end = self.span(place)
         return Range(self.position(start), self.position(end))
 
     def edits(self, after: str) -> list[TextEdit]:
-        """What makes another text of this one: a line each where both have as many, else from the first to the last."""
+        """Returns the edits from this text to another: one for each changed line, or one if line counts differ."""
         new = [0, *(found.end() for found in _LINE_BREAK.finditer(after))]
         pairs = zip([*self._starts, len(self.text)], [*new, len(after)], strict=False)
         bounds = [*pairs] if len(new) == len(self._starts) else [(0, 0), (len(self.text), len(after))]
@@ -74,7 +73,7 @@ class Text:
         ]
 
     def _end(self, line: int) -> int:
-        """Where a line ends, without its line break."""
+        """Returns the end of a line, without its line break."""
         end = self._starts[line + 1] if line + 1 < len(self._starts) else len(self.text)
         return self._starts[line] + len(self.text[self._starts[line] : end].rstrip("\r\n"))
 
@@ -91,14 +90,14 @@ class Fix:
 
     title: str
     start: int
-    """The first character, from 0, that is replaced."""
+    """Offset of the first character to replace, from 0."""
     end: int
-    """The one behind the last."""
+    """Offset after the last character to replace."""
     text: str
 
 
 def fix(finding: Diagnostic, place: Location, text: Text) -> Fix | None:
-    """The edit that mends a finding at a place of a file; None where there is none, or the text is another by now."""
+    """Returns the edit that mends a finding at a place; None if the finding has no fix, or the text has changed."""
     meant = finding.fix
     if meant is None or not place.line:
         return None

@@ -1,4 +1,4 @@
-"""One repository as an editor has it: the files on the disk, and in place of some of them what is typed."""
+"""Reads and judges one repository as an editor has it: files on disk, and unsaved texts in place of some files."""
 
 from __future__ import annotations
 
@@ -29,45 +29,45 @@ from kubectl_tas.work.run import Effort, Parts, Run, survey
 
 
 class Buffers(OverlaySource):
-    """The files of a repository, with what is typed in place of them; a file that is not read stays so."""
+    """The files of a repository, with unsaved texts in place of some. A file that the tool ignores stays ignored."""
 
     def __init__(self, root: Path, typed: Mapping[str, bytes]) -> None:
         super().__init__(FolderSource(root), typed)
         self._typed = typed
 
     def files(self, folders: Sequence[str], *, exclude: str) -> tuple[RawFile, ...]:
-        """All manifests below ``folders``, sorted by path."""
+        """Returns all manifests below ``folders``, sorted by path."""
         found = super().files(folders, exclude=exclude)
         return tuple(raw for raw in found if raw.path not in self._typed or is_read(raw.path, folders, exclude=exclude))
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What is known of a repository."""
+    """Knowledge about a repository at one moment."""
 
     root: Path
     fleet: Fleet
     found: tuple[Diagnostic, ...]
-    """The findings that count, as ``validate`` has them, in order."""
+    """The findings without a waiver, in order, as ``validate`` reports them."""
     typed: Mapping[str, bytes]
-    """What was read in place of files, by their paths below ``root``."""
+    """Texts that were read in place of files, by path below ``root``."""
     run: Run
-    """What was made of each file by itself: what has not changed is not judged again."""
+    """The results of each file, so that unchanged files are not judged again."""
     unread: tuple[Diagnostic, ...]
-    """The findings on files that are not read."""
+    """The findings about files that the tool does not read."""
 
     def verdict(self, item: Submission) -> Verdict:
-        """The verdict on a submission, as it was when all files were judged."""
+        """Returns the verdict on a submission, from the last judgement of all files."""
         return self.run.admission.verdict(item)
 
     def shown_in(self, path: str) -> list[tuple[Diagnostic, Location]]:
-        """The findings that are shown in a file, each with its place there."""
+        """Returns the findings to show in a file, each with its place there."""
         return [(item, place) for item, place in shown(self.found) if place.path == path]
 
 
 def find_root(file: Path, typed: Iterable[Path] = ()) -> Path | None:
-    """The repository of a file: the nearest folder above it with ``tas.yaml``, on the disk or among what is ``typed``;
-    None where there is none.
+    """Finds the repository of a file: the nearest folder above with ``tas.yaml``, on disk or among the ``typed`` files.
+    Returns None if no folder has one.
     """
     configs = {path for path in typed if path.name == CONFIG_FILE}
     above = file.parents
@@ -77,10 +77,8 @@ def find_root(file: Path, typed: Iterable[Path] = ()) -> Path | None:
 def judged(
     root: Path, typed: Mapping[str, bytes], before: Judgement | None = None, also: Iterable[str] = ()
 ) -> Judgement:
-    """The repository at ``root``, read with ``typed`` in place of files; ``before`` is what was known of it. What is
-    typed, and the files ``also``, are known in full; of all else there are summaries.
-
-    Raises TasError where it cannot be read.
+    """Judges the repository at ``root``, with the texts ``typed`` in place of files. ``before`` is the previous result.
+    The typed files and the files ``also`` are loaded completely, others as summaries. Raises TasError if reading fails.
     """
     like = before.run.survey if before else None
     each = survey(Parts(Buffers(root, typed)), (), Effort(processes=1), like=like)
@@ -92,10 +90,9 @@ def judged(
 
 
 def looked_at(before: Judgement, typed: Mapping[str, bytes]) -> Judgement | None:
-    """What can be said at once of what is ``typed``: each file that differs from what was read ``before`` is read by
-    itself. What rules of all work say stays as it was, and so does what is found in other files.
-
-    None where all files must be read first: a file is a template, is new, or was closed.
+    """Judges changed texts quickly: each file in ``typed`` that differs from ``before`` is read alone. Findings of
+    rules about all work, and findings in other files, stay as before. Returns None if all files must be read again: a
+    file is a template, is new, or was closed.
     """
     known, found = before.run, before.run.survey
     raws, shared = found.parts.raws, found.parts.shared
@@ -131,7 +128,7 @@ def looked_at(before: Judgement, typed: Mapping[str, bytes]) -> Judgement | None
 
 
 def _places(item: Diagnostic, path: str, *, own: bool) -> Iterator[Diagnostic]:
-    """A finding on a name at those of its places that are in a file, or in others; any other finding as it is."""
+    """Moves a finding about a name to its places in a file, or in other files; yields any other finding unchanged."""
     if item.rule not in OF_NAMES:
         yield item
         return
@@ -143,7 +140,7 @@ def _places(item: Diagnostic, path: str, *, own: bool) -> Iterator[Diagnostic]:
 
 
 class _Lines:
-    """The lines of a file before and after an edit."""
+    """Maps the lines of a file before an edit to lines after it."""
 
     def __init__(self, path: str, before: bytes, after: bytes) -> None:
         self._path = path
@@ -156,8 +153,8 @@ class _Lines:
         self._more = len(new) - len(old)
 
     def kept(self, found: Iterable[Diagnostic], gone: Container[Diagnostic]) -> Iterator[Diagnostic]:
-        """Findings at the lines that these are in now. Of those in the file, what is ``gone`` or stood in a line that
-        has changed is left out.
+        """Yields findings with their new lines. For this file, omits findings that are ``gone`` or whose line has
+        changed.
         """
         for item in found:
             place = item.location
@@ -169,8 +166,8 @@ class _Lines:
 
 
 def shown(found: Iterable[Diagnostic]) -> Iterable[tuple[Diagnostic, Location]]:
-    """Each finding with each place that it is shown at. A name that nothing defines is shown wherever it is used; what
-    has no place is shown in the Config.
+    """Yields each finding with each place to show it at. An undefined name is shown at every use. A finding without a
+    place is shown in the Config.
     """
     for item in found:
         yield item, item.location or Location(CONFIG_FILE)
@@ -179,7 +176,7 @@ def shown(found: Iterable[Diagnostic]) -> Iterable[tuple[Diagnostic, Location]]:
 
 
 def text_of(root: Path, path: str, typed: Mapping[str, bytes]) -> str:
-    """The text of a file of the repository; '' where it is none, or cannot be read."""
+    """Returns the text of a file of the repository; empty if it does not exist or cannot be read."""
     content = typed.get(path)
     if content is None:
         try:
@@ -190,14 +187,14 @@ def text_of(root: Path, path: str, typed: Mapping[str, bytes]) -> str:
 
 
 def documents(path: str, text: str) -> list[Document]:
-    """The documents of a file, items of lists too; none where it cannot be read as it is, or is a template."""
+    """Returns the documents of a file, including items of lists; none if the file is a template or cannot be parsed."""
     if template_root(text) is not None:
         return []
     return parsed(path, text)
 
 
 def parsed(path: str, text: str) -> list[Document]:
-    """The documents of a text, items of lists too; none where it is no YAML."""
+    """Returns the documents of a text, including items of lists; none if the text is not YAML."""
     found, _ = parse(path, text)
     items = [item for document in found for item in items_of(document)]
     return [item for item in items if isinstance(item, Document)]

@@ -1,4 +1,4 @@
-"""A name in a file in, the edits of all files with another name in its place out."""
+"""Renames a pool, subpool or level: from one use of the name, computes the edits of all files."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _NAME = ("metadata", "name")
 
 @dataclass(frozen=True, slots=True)
 class Renamed:
-    """A pool, a subpool or a level that is named somewhere."""
+    """A pool, subpool or level at a place where it is named."""
 
     old: str
-    """As it is written there; of a subpool without its pool."""
+    """The name as written there; for a subpool without its pool."""
     start: int
-    """The characters of the word in front of it."""
+    """Characters of the word before the name."""
     plan: Callable[..., Sequence[Edit] | Diagnostic]
-    """The edits by which it has the name ``new`` in a fleet."""
+    """Function that plans the edits of a fleet for the new name ``new``."""
 
 
 def renamed_at(document: Document, path: KeyPath, within: int, fleet: Fleet) -> Renamed | None:
-    """What is named at a path of a document, at so many characters of its name; None for what is not renamed."""
+    """Returns what can be renamed at a path of a document, ``within`` characters into its name; None if nothing can."""
     name = document.value(path)
     data = document.data
     kind = data.get("kind") if isinstance(data, dict) else None
@@ -58,7 +58,7 @@ def renamed_at(document: Document, path: KeyPath, within: int, fleet: Fleet) -> 
 
 
 def _target(name: str, within: int, fleet: Fleet, *, unwritten: int = 0) -> Renamed | None:
-    """A pool, or a subpool where ``within`` is behind its pool; the first characters of the name may be unwritten."""
+    """Returns the pool, or the subpool if ``within`` is behind the pool's name. The pool's name may be unwritten."""
     found = fleet.target(name)
     if found is None:
         return None
@@ -85,9 +85,8 @@ def _of_level(fleet: Fleet, *, new: str, topology: str, key: str) -> list[SetVal
 
 
 def renamed(before: Judgement, item: Renamed, new: str) -> Mapping[str, tuple[str, str]]:
-    """The texts of files before and after, with another name for a thing.
-
-    Raises TasError where that cannot be done, or would bring errors.
+    """Returns the text of each changed file before and after the renaming.
+    Raises TasError if the renaming fails or brings errors.
     """
     whole = judged(before.root, before.typed, before, also=before.run.survey.parts.raws)
     if not whole.run.loaded.complete:

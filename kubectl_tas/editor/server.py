@@ -1,4 +1,4 @@
-"""The language server: what ``validate`` finds, published while somebody types, and what an editor asks besides."""
+"""Runs the language server: publishes findings of ``validate`` while a user types, and answers requests of editors."""
 
 from __future__ import annotations
 
@@ -37,63 +37,63 @@ from kubectl_tas.resolve.pools import Submission
 
 R = TypeVar("R")
 PAUSE = 0.25
-"""Seconds without a change after which what is typed is judged."""
+"""Seconds without a change before a text is judged."""
 REST = 2.0
-"""At most so many more, before all files are judged that a change may concern."""
+"""Maximum number of further seconds before all files that a change may concern are judged."""
 SOURCE = "kubectl-tas"
 SHOW_TREE, SHOW_FIT = "tas.showTree", "tas.showFit"
-"""Commands, of a file and of Kind/name in it."""
+"""Commands; their arguments are a file and the Kind/name of work in it."""
 _SEVERITIES = {
     Severity.ERROR: types.DiagnosticSeverity.Error,
     Severity.WARNING: types.DiagnosticSeverity.Warning,
     Severity.INFO: types.DiagnosticSeverity.Information,
 }
 _SUFFIX = {"tree": "txt", "mermaid": "mmd"}
-"""Of files with answers, where it is another word than that of the format."""
+"""File suffixes of answers, for formats whose name is not the suffix."""
 _WATCHED = "**/*.{yaml,yml,json}"
 
 
 @dataclass
 class _Project:
-    """One repository that has open files, or had some."""
+    """A repository that has or had open files."""
 
     root: Path
     due: float = 0
-    """When it is to be looked at, by the clock of the event loop."""
+    """Time of the next look, by the clock of the event loop."""
     changes: int = 0
-    """How often anything has changed."""
+    """Number of changes so far."""
     looked: int = 0
-    """The changes after which the files that somebody types in were looked at."""
+    """Value of ``changes`` when the open files were last examined."""
     spoken: int = 0
-    """Those after which something could be said of these."""
+    """Value of ``changes`` at the last published result about the open files."""
     judged: int = 0
-    """Those after which all of it was judged."""
+    """Value of ``changes`` at the last judgement of all files."""
     took: float = 0
-    """Seconds that this took."""
+    """Seconds that this judgement took."""
     look: asyncio.Task[None] | None = None
     task: asyncio.Task[None] | None = None
     whole: Judgement | None = None
-    """What was known when all of it was judged."""
+    """The last judgement of all files."""
     judgement: Judgement | None = None
-    """The same, with what was said since of files that somebody types in."""
+    """The same, updated with newer results about the open files."""
     shown: set[str] = field(default_factory=set)
-    """The files for which findings are published."""
+    """The files with published findings."""
 
 
 @dataclass
 class _Document:
-    """One that is open in the editor."""
+    """A document that is open in the editor."""
 
     uri: str
-    """As the client spells it."""
+    """URI as the client spells it."""
     version: int
     text: str
     root: Path | None = None
-    """Its repository."""
+    """The repository of the document."""
 
 
 class Server(LanguageServer):
-    """Judges each repository of which a file is open, whenever it has changed."""
+    """A server that judges each repository with open files again whenever it changes."""
 
     def __init__(self) -> None:
         super().__init__(SOURCE, __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
@@ -105,7 +105,7 @@ class Server(LanguageServer):
         self.is_shown_by_client = False
 
     def opened(self, uri: str, version: int, text: str, *, pause: float = 0) -> None:
-        """A document was opened, or has another text: its repository is judged after ``pause`` seconds."""
+        """Handles a document that was opened or changed. Its repository is judged after ``pause`` seconds."""
         path = _path(uri)
         if path is not None:
             before = self._open.get(path)
@@ -113,13 +113,13 @@ class Server(LanguageServer):
             self._changed(path, pause, is_new=before is None)
 
     def saved(self, uri: str) -> None:
-        """A document was saved."""
+        """Handles a document that was saved."""
         path = _path(uri)
         if path is not None:
             self._changed(path, 0, is_new=False)
 
     def closed(self, uri: str) -> None:
-        """A document was closed: from now on its file counts."""
+        """Handles a document that was closed. From now on the file on disk counts."""
         path = _path(uri)
         gone = self._open.pop(path, None) if path is not None else None
         if path is not None and gone is not None:
@@ -127,7 +127,7 @@ class Server(LanguageServer):
             self._find_roots()
 
     def changed_on_disk(self) -> None:
-        """Files have changed that may be open or not."""
+        """Handles changes on disk of any files."""
         self._find_roots()
         for root in list(self._projects):
             self._judge_soon(root, PAUSE)
@@ -139,7 +139,7 @@ class Server(LanguageServer):
             self._judge_soon(self._open[path].root, pause)
 
     def _find_roots(self) -> None:
-        """Finds the repository of every open document, which is another where a Config came or went."""
+        """Finds the repository of every open document again, since a Config may have appeared or disappeared."""
         for path, document in self._open.items():
             root = find_root(path, self._open)
             if root != document.root:
@@ -159,7 +159,7 @@ class Server(LanguageServer):
             found.task = asyncio.create_task(self._judge(found))
 
     async def _look(self, item: _Project) -> None:
-        """Says at once what can be said of files that somebody types in, until nothing is newer."""
+        """Publishes results about the open files quickly, until no change is newer."""
         while item.looked != item.changes and item.whole is not None:
             await _reached(lambda: item.due)
             changes, typed = item.changes, self._typed(item.root)
@@ -173,8 +173,8 @@ class Server(LanguageServer):
             item.looked = changes
 
     async def _judge(self, item: _Project) -> None:
-        """Judges a repository until nothing is newer than what was judged. What takes long waits as long for the next
-        change.
+        """Judges a repository until no change is newer. After a slow judgement it waits as long for further changes, at
+        most REST seconds.
         """
         clock = asyncio.get_running_loop().time
         while item.judged != item.changes:
@@ -192,13 +192,13 @@ class Server(LanguageServer):
                 item.judged, item.took = changes, clock() - started
 
     def _typed(self, root: Path) -> dict[str, bytes]:
-        """What stands in the editor of the files of a repository, by their paths in it."""
+        """Returns the open texts of a repository, by path in it."""
         own = ((path, document) for path, document in self._open.items() if document.root == root)
         return {path.relative_to(root).as_posix(): item.text.encode("utf-8", "surrogatepass") for path, item in own}
 
     def _publish(self, item: _Project, judgement: Judgement, only: Collection[str] | None = None) -> None:
-        """Publishes the findings of a repository, in all files or in some ``only``, and takes back those of files that
-        have none any more.
+        """Publishes the findings of a repository, in all files or ``only`` in some. Withdraws the findings of files
+        that have none any more.
         """
         texts = self.texts(judgement)
         found: dict[str, list[types.Diagnostic]] = {}
@@ -219,8 +219,8 @@ class Server(LanguageServer):
         item.shown = set(found) if only is None else item.shown.difference(only).union(found)
 
     async def known(self, uri: str, *, waits: bool = True, whole: bool = False) -> tuple[Judgement, str] | None:
-        """What is known of the repository of a document, as it stands now, and the document's path in it. Without
-        ``waits`` it may be what was known a moment before; with ``whole`` all files are judged.
+        """Returns the newest judgement of a document's repository, and the document's path. Without ``waits`` it may be
+        slightly old. With ``whole`` all files are judged.
         """
         path = _path(uri)
         root = find_root(path, self._open) if path is not None else None
@@ -236,7 +236,7 @@ class Server(LanguageServer):
         return (item.judgement, path.relative_to(item.root).as_posix()) if item.judgement else None
 
     def typed_text(self, uri: str) -> Text | None:
-        """What stands in the editor of a file, at this moment; None where it is not open."""
+        """Returns the current text of a document in the editor; None if it is not open."""
         path = _path(uri)
         item = self._open.get(path) if path is not None else None
         return Text(item.text, self._encoding) if item else None
@@ -246,7 +246,7 @@ class Server(LanguageServer):
         return self.workspace.position_encoding or types.PositionEncodingKind.Utf16
 
     def show(self, text: str, output: str) -> None:
-        """Has the client open a text, unless it says that it shows answers by itself."""
+        """Asks the client to open a text, unless the client shows answers itself."""
         able = self.client_capabilities.window
         if able and able.show_document and able.show_document.support and not self.is_shown_by_client:
             if self._answers is None:
@@ -256,12 +256,12 @@ class Server(LanguageServer):
             self.window_show_document(types.ShowDocumentParams(file.as_uri()))
 
     def texts(self, judgement: Judgement) -> _Texts:
-        """The texts of a repository's files, as the client counts in them."""
+        """Returns the texts of a repository, with positions in the client's encoding."""
         spelled = {path: document.uri for path, document in self._open.items()}
         return _Texts(judgement, self._encoding, spelled)
 
     def failed(self, error: Exception) -> None:
-        """Says that something could not be done; each once, and the server goes on."""
+        """Reports an error to the user, each message once. The server continues."""
         message = f"internal error: {type(error).__name__}: {error}"
         if isinstance(error, TasError):
             message = _said(error)
@@ -275,13 +275,13 @@ class Server(LanguageServer):
             self.window_show_message(types.ShowMessageParams(types.MessageType.Error, shown))
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """What goes wrong outside of our own code is said likewise; what a request is refused for is its answer."""
+        """Reports errors outside of our own code too. The refusal of a request is not reported: it is the answer."""
         if not isinstance(error, JsonRpcException):
             self.failed(error)
 
 
 class _Texts:
-    """The texts of a repository's files, each read once, as a client counts in them and calls them."""
+    """The texts of a repository, each read once, with the client's encoding and URIs."""
 
     def __init__(self, judgement: Judgement, encoding: str, spelled: Mapping[Path, str]) -> None:
         self._judgement = judgement
@@ -290,23 +290,23 @@ class _Texts:
         self._known: dict[str, Text] = {}
 
     def of(self, path: str) -> Text:
-        """The text of one."""
+        """Returns the text of a file."""
         if path not in self._known:
             text = text_of(self._judgement.root, path, self._judgement.typed)
             self._known[path] = self.counted(text)
         return self._known[path]
 
     def counted(self, text: str) -> Text:
-        """A text as the client counts in it."""
+        """Returns a text with positions in the client's encoding."""
         return Text(text, self._encoding)
 
     def uri(self, path: str) -> str:
-        """What the client calls a file."""
+        """Returns the client's URI of a file."""
         full = self._judgement.root / path
         return self._spelled.get(full) or full.as_uri()
 
     def place(self, place: Location) -> types.Location:
-        """A place as the client has it."""
+        """Converts a place to the client's encoding."""
         return types.Location(self.uri(place.path), self.of(place.path).range(place))
 
 
@@ -334,24 +334,24 @@ def _said(error: TasError) -> str:
 
 
 def _notified(message: str) -> str:
-    """A message as it is shown: VS Code runs commands that links in notifications name."""
+    """Makes a message safe to show: VS Code runs commands that links in notifications name."""
     return unlinked(printable_lines(message))
 
 
 async def _reached(due: Callable[[], float]) -> None:
-    """Waits until a time has come that may be put off meanwhile."""
+    """Waits until a time that may be postponed meanwhile."""
     while (wait := due() - asyncio.get_running_loop().time()) > 0:
         await asyncio.sleep(wait)
 
 
 def _path(uri: str) -> Path | None:
-    """The file that a URI names; None where it is none, such as a buffer that was never saved."""
+    """Returns the file that a URI names; None if it names no file, for example an unsaved buffer."""
     name = uris.to_fs_path(uri) if uri.startswith("file:") else None
     return Path(name) if name else None
 
 
 def make_server() -> Server:
-    """A server that is ready to be started."""
+    """Returns a server that is ready to start."""
     logging.getLogger("pygls").addHandler(logging.NullHandler())
     logging.getLogger("pygls").propagate = False
     server = Server()
@@ -363,7 +363,7 @@ def make_server() -> Server:
 
 
 def _guarded(server: Server, handler: Callable[[Server, Any], Awaitable[R]]) -> Callable[[Any], Awaitable[R | None]]:
-    """A handler that says what goes wrong in it, and then has no answer."""
+    """Wraps a handler so that errors are reported and the answer is then None."""
 
     async def answer(params: Any) -> R | None:
         try:
@@ -426,7 +426,7 @@ async def _files(server: Server, _params: types.DidChangeWatchedFilesParams) -> 
 async def _at(
     server: Server, params: types.HoverParams | types.DefinitionParams | types.PrepareRenameParams | types.RenameParams
 ) -> tuple[Judgement, str, Text, tuple[Document, KeyPath] | None] | None:
-    """The repository, the file, its text, and the document and key path of the scalar at a position."""
+    """Returns the judgement, the file, its text, and the document and key path of the scalar at a position."""
     known = await server.known(params.text_document.uri)
     if known is None:
         return None
@@ -518,7 +518,7 @@ async def _completion(server: Server, params: types.CompletionParams) -> types.C
 
 
 async def _documents(server: Server, uri: str) -> tuple[Judgement, str, Text, list[Document]] | None:
-    """The repository of a file, its path there, its text, and its documents."""
+    """Returns the judgement, the path of a file, its text and its documents."""
     known = await server.known(uri)
     if known is None:
         return None
@@ -549,7 +549,7 @@ def _symbol(document: Document, item: outlines.Symbol, text: Text) -> types.Docu
 
 
 async def _work(server: Server, uri: str) -> list[tuple[Judgement, Submission, types.Position]]:
-    """What a file sends to queues, each with where its name ends."""
+    """Returns the submissions that a file declares, each with the end of its name."""
     found = await _documents(server, uri)
     work = []
     if found is not None:
@@ -616,7 +616,7 @@ async def _rename(server: Server, params: types.RenameParams) -> types.Workspace
 async def _renamed(
     server: Server, params: types.PrepareRenameParams | types.RenameParams
 ) -> tuple[Judgement, Renamed, types.Range] | None:
-    """What is renamed at a position, and the range of its name."""
+    """Returns what can be renamed at a position, and the range of its name."""
     found = await _at(server, params)
     word = found[3] if found else None
     if found is None or word is None:
@@ -634,7 +634,7 @@ async def _renamed(
 
 
 async def _execute(server: Server, params: types.ExecuteCommandParams) -> str | None:
-    """The answer to a command in text; where the client does not show it by itself, it opens a file with it."""
+    """Runs a command and returns its text. Opens a file with the text if the client does not show it itself."""
     uri, wanted, *more = [str(argument) for argument in params.arguments or ()]
     output = more[0] if more else "tree"
     known = await server.known(uri, whole=True)
@@ -650,7 +650,7 @@ async def _execute(server: Server, params: types.ExecuteCommandParams) -> str | 
 
 
 def _fit(root: Path, wanted: str, output: str) -> str:
-    """What the command says, of the files on the disk and the cluster of the kubeconfig."""
+    """Runs ``fit`` on the files on disk and the cluster of the kubeconfig, and returns its output."""
     command = [sys.executable, "-m", "kubectl_tas", "fit", "-C", str(root), "-o", output, "--", wanted]
     done = process.run(command)
     return done.out.decode("utf-8", "replace") or done.err

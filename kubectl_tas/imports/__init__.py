@@ -1,1 +1,1 @@
-"""What is elsewhere in, files of this tool out, and what has no place in them."""
+"""Imports from other systems: makes files of this tool, and lists what the files cannot express."""

@@ -1,4 +1,4 @@
-"""The objects of a cluster in; a Config, pools, subpools and topologies that render the same objects out."""
+"""Imports the objects of a cluster as a Config, pools, subpools and topologies that render the same objects."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ if TYPE_CHECKING:
 
 
 _IMAGE = re.compile(r"kai-scheduler/[a-z-]+:v?([0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4})(?![0-9.])")
-"""An image of KAI with its release."""
+"""A pattern for an image of KAI with its release."""
 _KAI_TOPOLOGY = "kai.scheduler/"
 DEFAULT_PRIORITY = 100
-"""What KAI takes for the priority of a queue that has none."""
+"""The priority that KAI assumes for a queue without one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What an import is asked for, beside the cluster."""
+    """Options of an import."""
 
     context: str | None = None
-    """The context that is written into the Config."""
+    """The kubeconfig context to write into the Config."""
     sums: bool = False
-    """Whether a pool is guaranteed at least what its subpools come to."""
+    """Whether a pool gets at least the sum of its subpools' quotas as its guarantee."""
     backend: str = "default"
-    """What the cluster is called."""
+    """Name of the backend for the cluster."""
     repository: Fleet | None = None
-    """The repository that it is added to; None: a new one."""
+    """The repository to add the cluster to; None: the import makes a new repository."""
 
     @property
     def config(self) -> ConfigSpec:
-        """The settings that its names follow."""
+        """The settings that determine the names of objects."""
         return self.repository.config if self.repository else DEFAULTS
 
 
@@ -61,21 +61,21 @@ class _Making(Making):
     namespace: str
     release: kai.Release
     usage: Mapping[str, Counter[str]]
-    """How many PodGroups of each queue there are in each namespace."""
+    """Number of PodGroups by queue and namespace."""
 
     @property
     def prefix(self) -> str:
-        """What queues that follow the scheme are called after."""
+        """Prefix of queue names in the naming scheme."""
         return self.wanted.config.queuePrefix
 
     def namespaces(self, queues: Iterable[LiveQueue]) -> list[str]:
-        """Where work of some queues is, most of it first."""
+        """Returns the namespaces with work of the given queues, most work first."""
         counts: Counter[str] = sum((self.usage.get(item.name, Counter()) for item in queues), Counter())
         return sorted(counts, key=lambda name: (-counts[name], name))
 
 
 def import_cluster(record: Record, wanted: Wanted) -> Imported:
-    """The files for what a cluster has. Raises TasError where it has objects that are none."""
+    """Makes the files for the objects of a cluster. Raises TasError if an object is malformed."""
     try:
         return _imported(record, wanted)
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
@@ -110,7 +110,7 @@ def _imported(record: Record, wanted: Wanted) -> Imported:
 
 
 def _namespaces(objects: Iterable[Mapping[str, Any]]) -> dict[str, Counter[str]]:
-    """How many PodGroups of each queue there are in each namespace."""
+    """Returns the number of PodGroups by queue and namespace."""
     found: dict[str, Counter[str]] = {}
     for item in objects:
         if item.get("kind") == "PodGroup":
@@ -121,7 +121,7 @@ def _namespaces(objects: Iterable[Mapping[str, Any]]) -> dict[str, Counter[str]]
 
 
 def _main_namespace(queues: Sequence[LiveQueue], usage: Mapping[str, Counter[str]], prefix: str) -> str:
-    """The namespace that a root queue of the scheme names, else the only one with work."""
+    """Returns the namespace in the name of a root queue of the naming scheme, else the only namespace with work."""
     start = names.root_queue(prefix, "")
     roots = [queue.name.removeprefix(start) for queue in queues if queue.name.startswith(start)]
     used = sorted({namespace for counts in usage.values() for namespace in counts})
@@ -129,7 +129,7 @@ def _main_namespace(queues: Sequence[LiveQueue], usage: Mapping[str, Counter[str
 
 
 def _version(record: Record) -> tuple[str | None, list[str]]:
-    """KAI's release, by its images, else as far as Topologies tell it; and what is to be said of it."""
+    """Returns KAI's release, from its images or else from the API of Topologies, and notes for the user."""
     images = [
         str(container.get("image"))
         for item in record.objects
@@ -152,8 +152,8 @@ def _held(queue: Mapping[str, Any]) -> str:
 
 
 def _pool_names(making: _Making, pools: Sequence[LivePool]) -> list[str]:
-    """What pools are called: as their queues, without what the scheme adds. The name of a pool that is there stays its
-    own: the other is called after its cluster, too.
+    """Returns the names of pools: the queue names without the parts of the naming scheme. If a pool with the name is
+    there, it keeps its name, and the new pool gets the name of its cluster as a suffix.
     """
     scheme = names.pool_queue(making.prefix, making.namespace, "")
     room = names.MAX_LABEL - len(names.leaf_queue(making.prefix, making.namespace, "", names.SHARED))
@@ -174,7 +174,7 @@ def _pool_names(making: _Making, pools: Sequence[LivePool]) -> list[str]:
 
 
 def _clash(wanted: Wanted, pool: LivePool, name: str, new: str) -> str:
-    """What a pool is called, and how it differs from the one whose name it would have."""
+    """Says how a pool is named, and how its quota differs from the pool that already has its name."""
     assert wanted.repository is not None
     other = wanted.repository.pool_by_name.get(name)
     said_of = f"Queue {pool.container.name}: pool {new}, since pool {name} is there"
@@ -189,7 +189,7 @@ def _clash(wanted: Wanted, pool: LivePool, name: str, new: str) -> str:
 
 
 def _subpool_name(pool: LivePool, name: str, queue: LiveQueue) -> str:
-    """What a subpool is called: as its queue, without the name of the pool or of its queue."""
+    """Returns the name of a subpool: the queue name without the name of the pool or of the pool's queue."""
     short = queue.name
     for start in (pool.container.name, name):
         for separator in (names.SEPARATOR, "-", "."):
@@ -199,7 +199,7 @@ def _subpool_name(pool: LivePool, name: str, queue: LiveQueue) -> str:
 
 
 def _kept(queue: LiveQueue, scheme: str, display: str) -> dict[str, Any]:
-    """What is written of a queue: its names where they do not follow the scheme, labels and annotations."""
+    """Returns what a file states about a queue: labels, annotations, and names that deviate from the naming scheme."""
     named: dict[str, Any] = {} if queue.name == scheme else {"name": queue.name}
     named |= {} if queue.display == display else {"displayName": queue.display or ""}
     return {**named, **queue.marks}
@@ -233,7 +233,7 @@ def _write_pool(making: _Making, pool: LivePool, name: str, keys: list[dict[str,
 
 
 def _resources(guarantee: Amounts, queue: LiveQueue) -> dict[str, Any]:
-    """GPUs, and what else is limited."""
+    """Returns the resources of a pool: GPUs, and others that are limited."""
     found: dict[str, Any] = {}
     for name in RESOURCES:
         most, weight = _written(name, queue.limit), int(queue.weight.of(name))
@@ -244,7 +244,7 @@ def _resources(guarantee: Amounts, queue: LiveQueue) -> dict[str, Any]:
 
 
 def _written(name: ResourceName, amounts: Amounts) -> int | str:
-    """An amount as files have it."""
+    """Returns an amount in the form that files use."""
     amount = amounts.of(name)
     if amount == NO_LIMIT:
         return UNLIMITED
@@ -270,7 +270,7 @@ def _subpool(
 
 
 def _topologies(making: _Making, record: Record, own: Mapping[str, str]) -> dict[str, list[dict[str, str]]]:
-    """Writes cluster topologies. The keys of Topologies that are called as those of pools are returned, by pool."""
+    """Writes cluster topologies. Returns, by pool, the keys of Topologies that are named as a pool's topology."""
     domains = {
         str(item["metadata"]["name"]): {level["key"]: level["domain"] for level in item["spec"]["levels"]}
         for item in record.objects
@@ -296,7 +296,7 @@ def _topologies(making: _Making, record: Record, own: Mapping[str, str]) -> dict
 
 
 def write_topology(making: Making, name: str, levels: Iterable[tuple[str, str]]) -> bool:
-    """Writes a cluster topology of keys and node labels; lists it where it has no place, and returns whether it has."""
+    """Writes a cluster topology of keys and node labels. Lists an invalid one instead, and returns False."""
     data = {
         "apiVersion": "grove.io/v1alpha1",
         "kind": "ClusterTopology",
@@ -315,7 +315,7 @@ def write_topology(making: Making, name: str, levels: Iterable[tuple[str, str]])
 
 
 def level_name(label: str, domains: Mapping[str, str] | None = None) -> str:
-    """What a level is called: as Grove calls it there, or after its label."""
+    """Returns the name of a level: the name in Grove, else a name derived from the node label."""
     if domains and label in domains:
         return domains[label]
     last = label.rpartition("/")[2].lower()
@@ -324,7 +324,7 @@ def level_name(label: str, domains: Mapping[str, str] | None = None) -> str:
 
 
 def _priority_classes(making: _Making, record: Record) -> dict[str, str]:
-    """The PriorityClass of each priority, where it is not the default: that name stands for another value."""
+    """Returns the PriorityClasses of all priorities, if a default name already has another value in the cluster."""
     values = {str(x["metadata"]["name"]): x.get("value") for x in record.objects if x.get("kind") == "PriorityClass"}
     given: dict[str, str] = {}
     default: dict[str, str] = making.wanted.config.priorityClasses.model_dump()
@@ -359,35 +359,35 @@ def _backend(making: _Making, found: Forest, version: str | None, record: Record
 COMPARED = ("Queue", "Topology", "PriorityClass")
 _ABOUT = ("apiVersion", "kind", "metadata")
 _READ_AS = {"priority": DEFAULT_PRIORITY, "quota": 0, "limit": 0, "overQuotaWeight": 0}
-"""What KAI takes for fields of a Queue that are left out."""
+"""The values that KAI assumes for omitted fields of a Queue."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A field that would be another one."""
+    """A field with different values in the cluster and in the rendered object."""
 
     path: str
     before: str
     after: str
     is_same: bool
-    """Whether KAI reads both alike."""
+    """Whether KAI treats both values alike."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """An object that is rendered."""
+    """A rendered object, compared with the cluster."""
 
     kind: str
     name: str
     differences: tuple[Difference, ...] | None
-    """None: the cluster does not have it."""
+    """None means: the cluster does not have the object."""
     marks: tuple[tuple[str, str], ...] = ()
-    """Labels and annotations of the cluster's that no file keeps, each with the tool that sets it."""
+    """Labels and annotations in the cluster that no file keeps, each with the tool that sets it."""
 
     @property
     def is_clash(self) -> bool:
-        """Whether it is another object of one name: a Topology with other levels, a PriorityClass with another value.
-        Nobody can change these in place.
+        """Whether the cluster has a different object with this name: a Topology with other levels, or a PriorityClass
+        with another value. Neither can be changed in place.
         """
         return any(
             not item.is_same and item.path.startswith({"Topology": "spec", "PriorityClass": "value"}[self.kind])
@@ -396,7 +396,7 @@ class Compared:
 
 
 def compared(artifacts: Iterable[Artifact], record: Record) -> list[Compared]:
-    """Each object that is applied, in order. Labels and annotations that only the rendered object has do not count."""
+    """Compares each applied object, in order. Labels and annotations that only the rendered object has are ignored."""
     own = (item for item in record.objects if item["kind"] in COMPARED)
     live = {(str(item["kind"]), str(item["metadata"]["name"])): item for item in own}
     found = []
@@ -440,7 +440,7 @@ def _differences(live: Mapping[str, Any], manifest: Mapping[str, Any]) -> Iterat
 
 
 def _between(path: str, before: Any, after: Any) -> Iterator[Difference]:
-    """What an object says otherwise at a path."""
+    """Yields the differences of two values at a path."""
     if isinstance(after, dict) and isinstance(before, dict | None):
         for key, value in after.items():
             yield from _between(f"{path}.{key}", (before or {}).get(key), value)

@@ -1,7 +1,7 @@
-"""Objects of Kueue in; pools, subpools and topologies that share a cluster as Kueue does out.
+"""Imports objects of Kueue as pools, subpools and topologies that share a cluster as Kueue does.
 
-A cohort is a pool that is guaranteed, and may hold, what Kueue lets its ClusterQueues hold together. These are subpools
-of it, or pools below it where they have nodes of their own. A ClusterQueue without a cohort is a pool.
+A cohort becomes a pool. Its guarantee and limit are the amounts that Kueue lets its ClusterQueues hold together. These
+become subpools, or child pools if they have nodes of their own. A ClusterQueue without a cohort becomes a pool.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from kubectl_tas.resolve.pools import circles_of
 PREFIX: str = DEFAULTS.queuePrefix
 NAMESPACE = DEFAULTS.backends[0].namespace
 MAX_WEIGHT = 10**6
-"""The largest weight that is written: larger ones lose digits, and only their ratios count."""
+"""The largest weight that is written. Larger weights lose digits; only the ratios of weights count."""
 _NUMBER = 3
-"""Characters for a number that tells names apart."""
+"""Characters for a number that makes names distinct."""
 _MEBIBYTE = 2**20
 _LABELS = (QUEUE_NAME, PRIORITY_CLASS)
 _VERSION = "Set scheduler.version of the backend in tas.yaml to the release of KAI that will run."
@@ -51,28 +51,28 @@ _ONLY_LOW = "Only LOW work may hold more than the guarantee of its queue; HIGH a
 
 @dataclass(slots=True)
 class _Node:
-    """A ClusterQueue or a Cohort, in its tree."""
+    """A ClusterQueue or Cohort in its tree."""
 
     kind: str
     name: str
     share: Share
     below: list[_Node]
     guarantee: Amounts = Amounts()
-    """Of its own, and of all below it."""
+    """Nominal quota of the node and of everything below it."""
     maximum: Amounts = Amounts()
-    """The most that it may hold, what is above it included."""
+    """The most that the node may hold, within the limits of the nodes above it."""
     whole: Mapping[Flavored, int] = field(default_factory=dict)
-    """Its own quotas, and all below it."""
+    """Quotas of the node and of everything below it."""
     lent: Mapping[Flavored, int] = field(default_factory=dict)
-    """What of them its cohort sees."""
+    """The part of ``whole`` that the node lends to its cohort."""
     within: Mapping[Flavored, int] = field(default_factory=dict)
-    """The most that Kueue lets it hold, without what those below it keep for themselves."""
+    """The most that Kueue lets the node hold, without the amounts that nodes below it keep."""
     covered: frozenset[ResourceName] = frozenset()
-    """What its whole tree has quotas of, GPUs in any case: of all else there is no limit."""
+    """Resources with a quota anywhere in the tree, and always GPUs. Other resources have no limit."""
     weight: int = 1
     namespaces: tuple[str, ...] = ()
     target: str = ""
-    """Its pool, or pool--subpool."""
+    """The resulting pool, or pool--subpool."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class _Making(Making):
 
 
 def import_kueue(documents: Iterable[Document], context: str | None) -> tuple[Imported, list[Diagnostic]]:
-    """The files for objects of Kueue, and what is wrong with these: errors, after which nothing may be written."""
+    """Makes the files for objects of Kueue, and returns errors in the objects. With errors nothing may be written."""
     reading = Reading()
     kueue = read_kueue(documents, reading)
     making = _Making(kueue=kueue, reading=reading, becomes=[], unplaced=reading.unplaced)
@@ -125,7 +125,7 @@ def _write(making: _Making) -> None:
 
 
 def _send(making: _Making, queues: Mapping[str, _Node]) -> None:
-    """Notes the namespaces from which LocalQueues lead to ClusterQueues."""
+    """Adds to each ClusterQueue the namespaces of its LocalQueues."""
     for given in making.kueue.objects["LocalQueue"].values():
         name = given.text(("spec", "clusterQueue"))
         if given.namespace in SYSTEM_NAMESPACES:
@@ -144,7 +144,7 @@ def _send(making: _Making, queues: Mapping[str, _Node]) -> None:
 
 
 def _trees(making: _Making) -> list[_Node]:
-    """ClusterQueues and cohorts that have a place, by what is at the top; with what they hold."""
+    """Builds the trees of ClusterQueues and cohorts that can be imported, with their amounts, and returns the roots."""
     kueue = making.kueue
     cohorts = {name: _Node("Cohort", name, share, []) for name, share in sorted(kueue.cohorts.items())}
     queues = [_Node("ClusterQueue", name, share, []) for name, share in sorted(kueue.queues.items())]
@@ -190,7 +190,7 @@ def _trees(making: _Making) -> list[_Node]:
 
 
 def _count(node: _Node) -> None:
-    """What a node holds, and how much of it its cohort sees, which lending limits bound."""
+    """Computes the quotas of a node, and what it lends to its cohort within its lending limits."""
     whole = {key: quota.nominal for key, quota in node.share.quotas.items()}
     for child in node.below:
         for key, amount in child.whole.items():
@@ -200,7 +200,7 @@ def _count(node: _Node) -> None:
 
 
 def _seen(node: _Node) -> dict[Flavored, int]:
-    """What all below a node may share: its own quotas, and what those below it lend."""
+    """Returns what the queues below a node may share: its own quotas, and what its children lend."""
     found = {key: quota.nominal for key, quota in node.share.quotas.items()}
     for child in node.below:
         for key, amount in child.lent.items():
@@ -209,8 +209,8 @@ def _seen(node: _Node) -> dict[Flavored, int]:
 
 
 def _within(child: _Node, above: _Node) -> dict[Flavored, int]:
-    """``potentialAvailable`` of Kueue 0.19 (pkg/cache/scheduler/resource_node.go), of flavors that it or those below it
-    name.
+    """Computes ``potentialAvailable`` of Kueue 0.19 (pkg/cache/scheduler/resource_node.go), of the flavors that the
+    node or a node below names.
     """
     found = {}
     for key, amount in _seen(child).items():
@@ -222,7 +222,7 @@ def _within(child: _Node, above: _Node) -> dict[Flavored, int]:
 
 
 def _most(node: _Node) -> Amounts:
-    """The most that it may hold, with what those below it keep for themselves."""
+    """Returns the most that a node may hold, with the amounts that nodes below it keep."""
     seen = _seen(node)
     return summed({key: amount + node.whole[key] - seen[key] for key, amount in node.within.items()})
 
@@ -232,7 +232,7 @@ def _has_own(node: _Node) -> bool:
 
 
 def _below(nodes: Sequence[_Node]) -> list[_Node]:
-    """These nodes and all below them, each behind the one above it and once, however deep."""
+    """Returns these nodes and all nodes below them, parents first, each once, at any depth."""
     found, seen = list(nodes), {id(node) for node in nodes}
     for node in found:
         fresh = [child for child in node.below if id(child) not in seen]
@@ -247,7 +247,7 @@ def _why_circular(circle: Sequence[str]) -> str:
 
 
 def _weights(given: Sequence[Fraction]) -> list[int]:
-    """Weights as whole numbers of the same ratios."""
+    """Converts weights to whole numbers with the same ratios."""
     whole = math.lcm(*(weight.denominator for weight in given))
     numbers = [int(weight * whole) for weight in given]
     divisor = math.gcd(*numbers) or 1
@@ -258,7 +258,7 @@ def _weights(given: Sequence[Fraction]) -> list[int]:
 
 
 def _topologies(making: _Making) -> dict[str, str]:
-    """Writes cluster topologies; those that have a place, by their names in Kueue."""
+    """Writes cluster topologies. Returns the names of the valid ones, by their names in Kueue."""
     found = {}
     for given in making.kueue.objects["Topology"].values():
         labels = [given.text((*level, "nodeLabel")) for level in given.each(("spec", "levels"))]
@@ -272,7 +272,7 @@ def _topologies(making: _Making) -> dict[str, str]:
 
 
 def _placing(making: _Making, node: _Node, topologies: Mapping[str, str]) -> dict[str, Any]:
-    """What the flavors of a ClusterQueue become of its pool: the nodes, or a platform for each."""
+    """Returns fields of a pool for the flavors of a ClusterQueue: its nodes, or a platform for each flavor."""
     known = making.kueue.objects["ResourceFlavor"]
     missing = [name for name in node.share.flavors if name not in known]
     if missing:
@@ -303,14 +303,14 @@ def _placing(making: _Making, node: _Node, topologies: Mapping[str, str]) -> dic
 
 
 def _nodes(given: Given) -> dict[str, Any]:
-    """What pods need of the nodes of a flavor."""
+    """Returns the node selector and the tolerations that pods need for a flavor."""
     selector = given.value(("spec", "nodeLabels"), dict)
     tolerations = given.value(("spec", "tolerations"), list)
     return {**({"selector": selector} if selector else {}), **({"tolerations": tolerations} if tolerations else {})}
 
 
 def _is_split(node: _Node, placings: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Whether the ClusterQueues of a cohort need nodes of their own each, and so pools."""
+    """Whether the ClusterQueues of a cohort need different nodes, so that each becomes a pool."""
     own = [placings[child.name] for child in node.below if child.kind == "ClusterQueue"]
     return any(placing != own[0] for placing in own)
 
@@ -355,7 +355,7 @@ def _write_pool(
 
 
 def _maximum(name: ResourceName, node: _Node, above: _Node | None) -> int | str:
-    """No limit of its own where the pool above it has the same."""
+    """Returns the limit of a pool; "no limit" if the pool above has the same limit."""
     return UNLIMITED if above and node.maximum.of(name) == above.maximum.of(name) else _written(name, node.maximum)
 
 
@@ -373,7 +373,7 @@ def _subpool(pool: _Node, part: _Node, name: str, namespaces: Sequence[str]) -> 
 
 
 def _writable(amounts: Amounts, *, up: bool) -> Amounts:
-    """The same, with memory that no unit of a file tells, such as the sum of 100M and 1Gi, in whole mebibytes."""
+    """Rounds memory ``up`` or down to whole mebibytes if no unit of a file can express it, as with 100M + 1Gi."""
     memory = amounts.memory
     if not memory or re.fullmatch(MEMORY, show("memory", memory)):
         return amounts
@@ -381,13 +381,13 @@ def _writable(amounts: Amounts, *, up: bool) -> Amounts:
 
 
 def _written(name: ResourceName, amounts: Amounts) -> int | str:
-    """An amount as files have it."""
+    """Returns an amount in the form that files use."""
     text = show(name, amounts.of(name))
     return int(text) if text.isdecimal() else text
 
 
 def _tell_work(making: _Making, queues: Mapping[str, _Node]) -> None:
-    """What LocalQueues, classes and work become."""
+    """Says what LocalQueues, priority classes and work become."""
     kueue = making.kueue
     targets = {
         key: queues[name].target

@@ -1,4 +1,4 @@
-"""OSMO's configuration in; a Config, pools with their platforms, pod templates and resource validations out."""
+"""Imports OSMO's configuration as a Config, pools with platforms, pod templates and resource validations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kubectl_tas.resolve.platforms import OSMO_CONTAINERS
 
 _TIMEOUTS = ("default_exec_timeout", "max_exec_timeout", "default_queue_timeout", "max_queue_timeout")
 _LABELS = "labels_config"
-"""What a Config has of OSMO's workflow configuration, in its shape."""
+"""The part of OSMO's workflow configuration that a Config has in the same shape."""
 _POOL = (
     "description",
     "backend",
@@ -35,7 +35,7 @@ _POOL = (
     "default_platform",
     "platforms",
 )
-"""Fields of OSMO's pools that a Pool has too, with the same meaning."""
+"""Fields of OSMO's pools that a Pool has with the same meaning."""
 _PLATFORM = (
     "description",
     "host_network_allowed",
@@ -46,12 +46,12 @@ _PLATFORM = (
     "override_pod_template",
 )
 _SHARE = {"guarantee": UNLIMITED, "maximum": UNLIMITED, "weight": 1}
-"""What OSMO takes for what a pool's resources do not say: kb_objects.py there makes quota, limit and overQuotaWeight of
-the pool's Queue of them, -1 for no limit. KAI gives a queue no more than its limit, whatever its quota: a guarantee
+"""OSMO's defaults for a pool's resources. OSMO's kb_objects.py makes quota, limit and overQuotaWeight of the pool's
+Queue from them, with -1 for no limit. KAI gives a queue no more than its limit, whatever its quota. So a guarantee
 above the maximum is written as the maximum (resource_division.go, quota_check.go of KAI 0.17).
 """
 _NAMESPACE = DEFAULTS.backends[0].namespace
-"""That of a backend which names none."""
+"""The namespace of a backend that does not name one."""
 _MADE = "OSMO makes it of the templates and validations that are named"
 _SEEN = "what OSMO's service saw last is no configuration"
 _SERVICE = "it is for OSMO's service, which is not needed here"
@@ -77,12 +77,12 @@ _REASONS: dict[str, dict[str, str]] = {
     },
     "Role": dict.fromkeys(("description", "immutable", "sync_mode"), _SERVICE),
 }
-"""Why fields have no place, by kind."""
+"""Reasons why fields cannot be imported, by kind."""
 _NAMED = {
     "POD_TEMPLATE": ("common_pod_template", "override_pod_template"),
     "RESOURCE_VALIDATION": ("common_resource_validations", "resource_validations"),
 }
-"""Where pools and platforms name things of other kinds."""
+"""Fields of pools and platforms that refer to things of other kinds."""
 _WHOLE = {
     "GROUP_TEMPLATE": ("GroupTemplate", _REASONS["Pool"]["common_group_templates"]),
     "BACKEND_TEST": ("BackendTest", "OSMO's agent runs it"),
@@ -91,7 +91,7 @@ _WHOLE = {
     "CHART": ("Key", "it is for OSMO's Helm chart"),
     "": ("Key", _UNKNOWN),
 }
-"""What has no place at all: what it is called, and why."""
+"""Kinds that cannot be imported, each with its displayed name and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,25 +99,25 @@ class Given:
     """A document of OSMO's configuration."""
 
     source: str
-    """Its file, for messages."""
+    """File of the document, for messages."""
     name: str
-    """What it is called where it does not say: the name of its file, without ending; empty where there is none."""
+    """Name of an unnamed document: the name of its file without suffix; empty without a file."""
     data: Any
 
 
 @dataclass(slots=True, kw_only=True)
 class _Making(Making):
     given: dict[str, dict[str, Any]]
-    """Of each kind what there is, by name."""
+    """All things by kind and name."""
     dropped: set[str] = field(default_factory=set)
-    """Pod templates of which nothing is left."""
+    """Pod templates from which nothing remains."""
 
     def all_of(self, kind: str) -> dict[str, dict[str, Any]]:
-        """All things of a kind, which are mappings. Raises TasError where one is none."""
+        """Returns all things of a kind, as mappings. Raises TasError if one is not a mapping."""
         return {name: _mapping(kind, name, data) for name, data in self.given.get(kind, {}).items()}
 
     def placed(self, kind: str, name: str, data: Mapping[str, Any], fields: Iterable[str]) -> dict[str, Any]:
-        """Those of the fields that say something, in this order; all others are listed, by their reason."""
+        """Returns the non-empty values of the given fields, in this order. Lists all other fields by reason."""
         wanted = tuple(fields)
         reasons: dict[str, list[str]] = {}
         for key, value in data.items():
@@ -128,7 +128,7 @@ class _Making(Making):
 
 
 def import_osmo(documents: Iterable[Given]) -> Imported:
-    """The files for a configuration. Raises TasError where a document is none, or not built as OSMO has it."""
+    """Makes the files for a configuration. Raises TasError if a document is malformed or not from OSMO."""
     making = _Making(given=_gathered(documents))
     for kind, (called, reason) in _WHOLE.items():
         for name, data in making.given.get(kind, {}).items():
@@ -156,7 +156,7 @@ def import_osmo(documents: Iterable[Given]) -> Imported:
 
 
 def _shared_queue(making: _Making, namespace: str, pool: str) -> dict[str, Any]:
-    """The name of the queue of a pool's own work, where it would be too long: OSMO has no such queue."""
+    """Shortens the name of a pool's shared queue if it would be too long. OSMO has no such queue."""
     wanted = names.leaf_queue(DEFAULTS.queuePrefix, namespace, pool, names.SHARED)
     if len(wanted) <= names.MAX_LABEL:
         return {}
@@ -165,7 +165,7 @@ def _shared_queue(making: _Making, namespace: str, pool: str) -> dict[str, Any]:
 
 
 def _missing(making: _Making) -> Iterator[str]:
-    """What pools and platforms name that was not given."""
+    """Says which things that pools and platforms refer to are missing."""
     pools = making.all_of("POOL").values()
     parts = [*pools, *(platform for pool in pools for platform in (pool.get("platforms") or {}).values())]
     for kind, keys in _NAMED.items():
@@ -177,7 +177,7 @@ def _missing(making: _Making) -> Iterator[str]:
 
 
 def _gathered(documents: Iterable[Given]) -> dict[str, dict[str, Any]]:
-    """All things by kind and name. Raises TasError."""
+    """Collects all things by kind and name. Raises TasError for a wrong document, a missing name or a conflict."""
     found: dict[str, dict[str, Any]] = {}
     every = list(documents)
     values = layered([item.data for item in every])
@@ -221,12 +221,12 @@ def _kind_of(data: Any) -> str:
 
 
 def _says_nothing(value: object) -> bool:
-    """Whether a field is left out, or is what OSMO takes for one that is."""
+    """Whether a field is missing or has the value that OSMO assumes for a missing field."""
     return value is None or value is False or (isinstance(value, str | list | dict) and not value)
 
 
 def _called(making: _Making, kind: str, wanted: Iterable[str]) -> dict[str, str]:
-    """What things are called here: as in OSMO, where that can be the name of an object in a cluster."""
+    """Returns new names of things: as in OSMO, if that can be the name of an object in a cluster."""
     own = list(wanted)
     fit = [name if names.is_label(name) and names.SEPARATOR not in name else plain_name(name) for name in own]
     called = dict(zip(own, distinct(fit), strict=True))
@@ -235,7 +235,7 @@ def _called(making: _Making, kind: str, wanted: Iterable[str]) -> dict[str, str]
 
 
 def _workflow_settings(making: _Making) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What OSMO's workflow configuration says: the timeouts that pools take from it, and what the Config has too."""
+    """Reads OSMO's workflow configuration. Returns the default timeouts of pools, and the settings for the Config."""
     timeouts: dict[str, Any] = {}
     settings: dict[str, Any] = {}
     for data in making.all_of("WORKFLOW").values():
@@ -251,7 +251,7 @@ def _workflow_settings(making: _Making) -> tuple[dict[str, Any], dict[str, Any]]
 
 
 def _policy(written: Any) -> Any:
-    """A policy of labels without what holds by default."""
+    """Returns a label policy without default values."""
     if not isinstance(written, dict):
         return written
     return {key: x for key, x in written.items() if not _says_nothing(x) and (key, x) != ("enforcement", "off")}
@@ -288,7 +288,7 @@ def _platform(making: _Making, name: str, data: Any) -> dict[str, Any]:
 
 
 def _without_dropped(making: _Making, spec: dict[str, Any], key: str) -> dict[str, Any]:
-    """Without the names of pod templates of which nothing is left."""
+    """Removes the names of pod templates from which nothing remains."""
     templates = spec.get(key)
     if not isinstance(templates, list):
         return spec
@@ -309,7 +309,7 @@ def _pod_templates(making: _Making) -> None:
 
 
 def _pod_template(making: _Making, name: str, data: Mapping[str, Any]) -> dict[str, Any]:
-    """What is put over pods, without what is said of OSMO's own containers."""
+    """Returns the overlay for pods, without the parts about OSMO's own containers."""
     metadata = dict(_mapping("metadata of the POD_TEMPLATE", name, data.get("metadata") or {}))
     spec = dict(_mapping("spec of the POD_TEMPLATE", name, data.get("spec") or {}))
     reserved = list(reserved_in(metadata, spec))
@@ -349,7 +349,7 @@ def _resource_validations(making: _Making) -> None:
 
 
 def _backends(making: _Making) -> dict[str, dict[str, Any]]:
-    """The backends of the Config, by their names in OSMO: those that are given, and others that pools name."""
+    """Returns the backends of the Config by their names in OSMO: the given ones, and others that pools name."""
     given = making.all_of("BACKEND")
     named = {data["backend"]: None for data in making.all_of("POOL").values() if isinstance(data.get("backend"), str)}
     called = _called(making, "Backend", (*given, *(name for name in named if name not in given)))
@@ -375,7 +375,7 @@ def _backend(making: _Making, name: str, called: str, data: Mapping[str, Any] | 
 
 
 def _access(making: _Making, pools: Mapping[str, str]) -> dict[str, dict[str, list[str]]]:
-    """Who may send work to each pool and who may see it, by the pool's name in OSMO."""
+    """Returns who may submit to each pool and who may view it, by the pool's name in OSMO."""
     given = making.all_of("ROLE")
     roles: list[Role] = []
     for name, data in given.items():

@@ -1,7 +1,7 @@
-"""Objects of Kueue in; their quotas, in the resources that KAI divides, and what Kueue alone does with them out.
+"""Reads objects of Kueue: their quotas for the resources that KAI divides, and the features that only Kueue has.
 
-Follows ``apis/kueue/v1beta1`` and ``v1beta2`` of kubernetes-sigs/kueue 0.19. An object that is not built as its kind is
-a finding, at its place in its file.
+Follows ``apis/kueue/v1beta1`` and ``v1beta2`` of kubernetes-sigs/kueue 0.19. A malformed object becomes a finding at
+its place in the file.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from kubectl_tas.records import dataclass
 
 GROUP = "kueue.x-k8s.io"
 QUEUE_NAME = f"{GROUP}/queue-name"
-"""The label by which work names its LocalQueue."""
+"""The label in which work names its LocalQueue."""
 PRIORITY_CLASS = f"{GROUP}/priority-class"
-"""The label by which work names its WorkloadPriorityClass."""
+"""The label in which work names its WorkloadPriorityClass."""
 CLUSTER = "<cluster>"
-"""The file of objects that no file holds."""
+"""File name of objects that come from a cluster and not from a file."""
 READ = ("ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "Topology", "WorkloadPriorityClass")
-"""The kinds that are read."""
+"""The kinds to read."""
 RESOURCE_NAMES = tuple(
     f"{name}.{GROUP}"
     for name in (
@@ -39,7 +39,7 @@ RESOURCE_NAMES = tuple(
         *("resourceflavors", "topologies", "workloadpriorityclasses", "admissionchecks"),
     )
 )
-"""What an API server is asked for."""
+"""The resources to request from an API server."""
 _TYPES: dict[type, str] = {dict: "object", list: "array", str: "string", int: "integer"}
 MAX_QUANTITY = 10**17
 """More bytes than any cluster has."""
@@ -71,20 +71,20 @@ _REASONS: dict[str, dict[str, str]] = {
         "nodeTaints": "Kubernetes compares the taints of nodes; pods must tolerate these, as with Kueue",
     },
 }
-"""Why fields have no place, by kind."""
+"""Reasons why fields cannot be imported, by kind."""
 _PLACED = {
     "ClusterQueue": ("resourceGroups", "cohort", "cohortName", "namespaceSelector", "fairSharing"),
     "Cohort": ("resourceGroups", "parent", "parentName", "fairSharing"),
     "LocalQueue": ("clusterQueue",),
     "ResourceFlavor": ("nodeLabels", "tolerations", "topologyName"),
 }
-"""Fields that are read."""
+"""The fields to read, by kind."""
 _QUOTA = ("name", "nominalQuota", "borrowingLimit", "lendingLimit")
 _DEFAULTS: tuple[object, ...] = (
     *(None, {}, [], "", "None", "BestEffortFIFO", {"admissionMode": "NoAdmissionFairSharing"}),
     *({"whenCanBorrow": name, "whenCanPreempt": "TryNextFlavor"} for name in ("MayStopSearch", "Borrow")),
 )
-"""Values that say nothing: those that Kueue's API fills in."""
+"""Values without information: the defaults that Kueue's API fills in."""
 _WHOLE = {
     "AdmissionCheck": _CHECKS,
     "MultiKueueConfig": "one repository may be for several clusters, each a backend of tas.yaml; no work moves",
@@ -92,11 +92,11 @@ _WHOLE = {
     "ProvisioningRequestConfig": "a cluster autoscaler sees the pods that KAI leaves Pending",
     "Workload": "Kueue makes it",
 }
-"""Why kinds of Kueue have no place."""
+"""Reasons why kinds of Kueue cannot be imported."""
 
 
 class Given:
-    """An object as it was read. What is not built as its kind is a finding, and counts as left out."""
+    """An object as it was read. A malformed part becomes a finding and counts as missing."""
 
     def __init__(self, document: Document, findings: list[Diagnostic]) -> None:
         self.document = document
@@ -106,7 +106,7 @@ class Given:
         self.namespace = self.text(("metadata", "namespace")) or "default"
 
     def value(self, path: KeyPath, type_: type[T]) -> T:
-        """What stands at a path; an empty value where nothing does, or something of another type."""
+        """Returns the value at a path; an empty value if it is missing or has another type."""
         found = self.document.value(path)
         if isinstance(found, type_) and not isinstance(found, bool):
             return found
@@ -115,18 +115,18 @@ class Given:
         return type_()
 
     def text(self, path: KeyPath) -> str:
-        """The text at a path."""
+        """Returns the text at a path."""
         return self.value(path, str)
 
     def required(self, path: KeyPath) -> str:
-        """The text at a path, where one must be."""
+        """Returns the required text at a path. A missing text is a finding."""
         found = self.text(path)
         if not found and self.document.value(path) in (None, ""):
             self.add(missing_field(self.document, path[:-1], str(path[-1]), {}, ()))
         return found
 
     def each(self, path: KeyPath) -> Iterator[KeyPath]:
-        """The path of each item of a list of mappings."""
+        """Yields the path of each item of a list of mappings."""
         for index, item in enumerate(self.value(path, list)):
             if not isinstance(item, dict):
                 self.add(wrong_type(self.document, (*path, index), item, ("object",), {}))
@@ -134,11 +134,11 @@ class Given:
                 yield (*path, index)
 
     def others(self, path: KeyPath, known: Iterable[str]) -> list[str]:
-        """The fields of a mapping that are not among the known ones."""
+        """Returns the fields of a mapping that are not known."""
         return [str(key) for key in self.value(path, dict) if key not in known]
 
     def quantity(self, path: KeyPath) -> Fraction | None:
-        """The quantity at a path; None where there is none."""
+        """Returns the quantity at a path; None if it is missing or invalid."""
         found = self.document.value(path)
         problem = refused(found) if found is not None else None
         if found is not None and problem is None and (parse(found) or 0) > MAX_QUANTITY:
@@ -148,28 +148,28 @@ class Given:
         return None if found is None or problem is not None else Fraction(parse(found) or 0)
 
     def add(self, finding: Diagnostic) -> None:
-        """Notes a finding about it; the place of what no file holds is unknown."""
+        """Adds a finding about the object, without a place if the object is from a cluster."""
         if self.document.path == CLUSTER:
             finding = replace(finding, message=f"{self.kind} {self.name}: {finding.message}", location=None, related=())
         self._findings.append(finding)
 
 
 Flavored = tuple[str, ResourceName]
-"""A resource of a flavor: what Kueue counts by itself."""
+"""A flavor and a resource, the unit in which Kueue counts quotas."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """Of a resource of a flavor, in whole GPUs, millicores or bytes."""
+    """Quota of a resource of a flavor, in whole GPUs, millicores or bytes."""
 
     nominal: int = 0
     borrowing: int | None = None
-    """The most that is borrowed of the cohort; None: no limit."""
+    """The most that may be borrowed from the cohort; None: no limit."""
     lending: int | None = None
-    """The most that is lent to the cohort; None: no limit."""
+    """The most that may be lent to the cohort; None: no limit."""
 
     def __add__(self, other: Quota) -> Quota:
-        """Of two resources that KAI counts as one."""
+        """Adds the quotas of two resources that KAI counts as one."""
         return Quota(
             self.nominal + other.nominal,
             None if self.borrowing is None or other.borrowing is None else self.borrowing + other.borrowing,
@@ -179,62 +179,62 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What a ClusterQueue or a Cohort has of its own."""
+    """The amounts of a ClusterQueue or Cohort itself."""
 
     quotas: Mapping[Flavored, Quota]
     flavors: tuple[str, ...]
-    """Those that have its GPUs, else its first resources, in the order in which Kueue tries them."""
+    """The flavors of the GPUs, else of the first resource, in the order in which Kueue tries them."""
     named: frozenset[str]
     """All flavors that it names."""
     upper: str
-    """Its cohort, or the parent of this cohort; empty where there is none."""
+    """The cohort, or the parent of this cohort; may be empty."""
     weight: Fraction
 
     @property
     def covered(self) -> frozenset[ResourceName]:
-        """The resources that it has a quota of."""
+        """The resources with a quota."""
         return frozenset(resource for _, resource in self.quotas)
 
     @property
     def nominal(self) -> Amounts:
-        """The sum over all flavors."""
+        """Nominal quotas, summed over all flavors."""
         return summed({key: quota.nominal for key, quota in self.quotas.items()})
 
 
 def summed(amounts: Mapping[Flavored, int]) -> Amounts:
-    """The sum over all flavors."""
+    """Sums amounts over all flavors."""
     return each(lambda name: sum(amount for (_, resource), amount in amounts.items() if resource == name))
 
 
 @dataclass(frozen=True, slots=True)
 class Kueue:
-    """All that was given."""
+    """All given objects."""
 
     objects: Mapping[str, Mapping[str, Given]]
-    """By kind and name; LocalQueues by namespace/name."""
+    """Objects by kind and name; LocalQueues by namespace/name."""
     work: tuple[Given, ...]
-    """What names a LocalQueue."""
+    """Objects that name a LocalQueue."""
     cohorts: Mapping[str, Share]
-    """Also those that are no objects."""
+    """All cohorts. Some have no object, and are only named by others."""
     queues: Mapping[str, Share]
     """ClusterQueues."""
 
 
 @dataclass(slots=True)
 class Reading:
-    """What is known while objects are read."""
+    """Findings and omissions that are collected while objects are read."""
 
     findings: list[Diagnostic] = field(default_factory=list)
     unplaced: list[Unplaced] = field(default_factory=list)
 
     def leave(self, given: Given, reason: str) -> None:
-        """Lists what has no place."""
+        """Adds an object or a part of it to the list of omissions."""
         name = f"{given.namespace}/{given.name}" if given.kind == "LocalQueue" else given.name
         self.unplaced.append(Unplaced(given.kind, name, reason))
 
 
 def read_kueue(documents: Iterable[Document], reading: Reading) -> Kueue:
-    """Sorts objects, and reads the quotas of ClusterQueues and Cohorts."""
+    """Sorts objects by kind, and reads the quotas of ClusterQueues and Cohorts."""
     objects: dict[str, dict[str, Given]] = {kind: {} for kind in READ}
     work = []
     for document in documents:
@@ -260,7 +260,7 @@ def read_kueue(documents: Iterable[Document], reading: Reading) -> Kueue:
 
 
 def _given(document: Document, reading: Reading) -> Given | None:
-    """An object with a kind and a name; None where it is none, which is a finding then."""
+    """Returns an object with a kind and a name; None if it is empty or malformed. A malformed object is a finding."""
     if document.data is None:
         return None
     if not isinstance(document.data, dict):
@@ -285,12 +285,12 @@ def _add(given: Given, known: dict[str, Given]) -> None:
 
 
 def _content(given: Given) -> dict[str, Any]:
-    """What an object says, as people write it."""
+    """Returns the part of an object that people write."""
     return {key: value for key, value in given.document.data.items() if key not in ("metadata", "status")}
 
 
 def _other_fields(given: Given, reading: Reading) -> None:
-    """Lists the fields of an object that have no place, by their reason."""
+    """Lists the fields of an object that cannot be imported, by reason."""
     if given.kind not in _PLACED:
         return
     reasons: dict[str, list[str]] = {}
@@ -308,7 +308,7 @@ def _other_fields(given: Given, reading: Reading) -> None:
 
 
 def _share(given: Given, reading: Reading) -> Share:
-    """The quotas of a ClusterQueue or a Cohort, and what they say that has no place."""
+    """Reads the quotas of a ClusterQueue or Cohort, and lists parts that cannot be imported."""
     is_queue = given.kind == "ClusterQueue"
     quotas: dict[Flavored, Quota] = {}
     flavors: dict[ResourceName, list[str]] = {}
@@ -364,14 +364,14 @@ def _share(given: Given, reading: Reading) -> Share:
 
 
 def _resource(name: str) -> ResourceName | None:
-    """The resource as KAI counts it; None where it does not."""
+    """Returns the resource as KAI counts it; None if KAI does not count it."""
     if name in ("cpu", "memory"):
         return "cpu" if name == "cpu" else "memory"
     return "gpu" if gpus.is_counted(name) else None
 
 
 def _amount(resource: ResourceName, name: str, number: Fraction) -> int:
-    """Whole GPUs, millicores or bytes, rounded down; MIG devices by their slices."""
+    """Returns whole GPUs, millicores or bytes, rounded down. MIG devices count by their slices."""
     match resource:
         case "gpu":
             return gpus.of_node({name: Decimal(math.floor(number))})

@@ -1,4 +1,4 @@
-"""OSMO's roles: which groups of users may send work to a pool, and which may see it."""
+"""Reads OSMO's roles: which groups of users may send work to a pool, and which groups may see the pool."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.records import dataclass
 
 Action = Literal["workflow:Create", "workflow:Read"]
-"""What makes ``submit`` and ``view`` of a pool's ``access``."""
+"""The actions that become ``submit`` and ``view`` of a pool's ``access``."""
 ASKED: tuple[Action, ...] = ("workflow:Create", "workflow:Read")
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a role may do, or may not."""
+    """A policy that allows or denies actions."""
 
     denies: bool
     actions: tuple[str, ...]
-    """Such as ``workflow:Create``, with ``*`` for any part."""
+    """Actions, for example ``workflow:Create``, with ``*`` for any part."""
     resources: tuple[str, ...]
-    """Such as ``pool/research``, with ``*`` at the end for any."""
+    """Resources, for example ``pool/research``, with ``*`` at the end for any."""
     others: tuple[str, ...]
     """Further fields, which OSMO does not know."""
 
     def decides(self, asked: str, pool: str) -> bool:
-        """Whether it speaks of that, by the rules of roles/action_registry.go there."""
+        """Whether the policy applies to an action in a pool, by the rules of OSMO's roles/action_registry.go."""
         return any(_has_action(x, asked) for x in self.actions) and any(_has_pool(x, pool) for x in self.resources)
 
 
@@ -38,12 +38,12 @@ class Role:
     policies: tuple[Policy, ...]
 
     def allows(self, asked: str, pool: str) -> bool:
-        """Whether it lets do that in a pool; what it denies counts first."""
+        """Whether the role allows an action in a pool. A denial has precedence."""
         decisive = [policy for policy in self.policies if policy.decides(asked, pool)]
         return bool(decisive) and not any(policy.denies for policy in decisive)
 
     def unplaced(self, pools: Iterable[str]) -> Iterator[str]:
-        """What of it has no place in ``access`` of these pools, with the reasons."""
+        """Yields the parts of the role that ``access`` of these pools cannot express, with reasons."""
         known = tuple(pools)
         elsewhere: list[str] = []
         for policy in self.policies:
@@ -64,7 +64,7 @@ class Role:
 
 
 def read_role(name: str, data: dict[str, Any]) -> Role:
-    """A role as OSMO has it. Raises TasError where it is not built so."""
+    """Reads a role of OSMO. Raises TasError if the role is malformed."""
     given = data.get("external_roles")
     groups = [name] if given is None else given
     policies = data.get("policies") or []
@@ -74,7 +74,7 @@ def read_role(name: str, data: dict[str, Any]) -> Role:
 
 
 def groups_of(roles: Iterable[Role], asked: Action, pool: str) -> list[str]:
-    """The groups with a role that allows that in a pool, in order, each once."""
+    """Returns the groups that a role allows this action in a pool, in order, each once."""
     return list(dict.fromkeys(group for role in roles if role.allows(asked, pool) for group in role.groups))
 
 

@@ -1,6 +1,6 @@
-"""The queues of a cluster in; which of them are a root, pools and subpools out, and why others have no place.
+"""Sorts the queues of a cluster into a root, pools, subpools, and queues that cannot be imported, with reasons.
 
-A pool is taken whole or not at all: a queue that stayed behind would go on holding what the pool gives to others.
+A pool is imported completely or not at all. An omitted queue would keep quota that the pool gives to others.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 
 MARKS = ("labels", "annotations")
-"""What objects bear beside their names."""
+"""The metadata of objects beside their names."""
 _PART = Fraction(1, 10**6)
-"""Less than this is lost where a number has more digits than KAI's own: of memory, a byte."""
+"""Tolerance for numbers with more digits than KAI's own. For memory, the tolerance is one byte."""
 
 
 class NoPlaceError(Exception):
-    """A queue, or what belongs to it, cannot be declared; the text says why."""
+    """A queue, or a part of it, cannot be declared. The text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,38 +51,38 @@ class LiveQueue:
     display: str | None
     spec: Mapping[str, Any]
     shard: str | None
-    """The shard of KAI's scheduler that sees it."""
+    """The shard of KAI's scheduler that uses the queue."""
     marks: Mapping[str, Mapping[str, str]]
-    """Its labels and annotations that a file can have, by these two words."""
+    """Labels and annotations that a file can have, by these two words."""
 
     @property
     def quota(self) -> Amounts:
-        """What it is guaranteed. Raises NoPlaceError."""
+        """Quota of the queue. Raises NoPlaceError if no file can express it."""
         return each(lambda name: self._amount(name, "quota"))
 
     @property
     def limit(self) -> Amounts:
-        """The most that it may hold. Raises NoPlaceError."""
+        """Limit of the queue. Raises NoPlaceError if no file can express it."""
         return each(lambda name: self._amount(name, "limit"))
 
     @property
     def weight(self) -> Amounts:
-        """Over-quota weights. Raises NoPlaceError."""
+        """Over-quota weights. Raises NoPlaceError if no file can express one."""
         return each(self._weight)
 
     @property
     def priority(self) -> int | None:
-        """Among the queues beside it."""
+        """Priority among sibling queues."""
         found = self.spec.get("priority")
         return found if isinstance(found, int) else None
 
     def runtime(self, field: str) -> str | None:
-        """A least runtime."""
+        """Returns a minimum runtime."""
         found = self.spec.get(field)
         return found if isinstance(found, str) else None
 
     def _number(self, name: ResourceName, field: str) -> Fraction:
-        """What is written; KAI reads what is left out as 0."""
+        """Returns the number in a field. KAI reads a missing field as 0."""
         shares = self.spec.get("resources") or {}
         share = shares.get(name) if isinstance(shares, dict) else None
         value = (share or {}).get(field, 0) if isinstance(share or {}, dict) else None
@@ -119,7 +119,7 @@ def _plain(number: Fraction) -> str:
 
 
 def live_queue(item: Mapping[str, Any]) -> LiveQueue:
-    """Raises TasError where it is no Queue."""
+    """Reads a Queue. Raises TasError if it is malformed."""
     try:
         metadata, spec = item["metadata"], item.get("spec") or {}
         labels = metadata.get("labels") or {}
@@ -138,7 +138,7 @@ def live_queue(item: Mapping[str, Any]) -> LiveQueue:
 
 
 def _kept(part: str, written: Mapping[str, Any]) -> dict[str, str]:
-    """What a file can say of the labels, or of the annotations, of a Queue."""
+    """Returns the labels or annotations of a Queue that a file can have."""
     return {
         key: value for key, value in written.items() if setter(key) is None and _is_valid(QueueMeta, part, {key: value})
     }
@@ -154,51 +154,50 @@ def _is_valid(model: type[BaseModel], field: str, value: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LivePool:
-    """A queue that becomes a pool, with those below it."""
+    """A queue that becomes a pool, with the queues below it."""
 
     container: LiveQueue
     shared: LiveQueue | None
-    """The one that takes the pool's own work; None: there is none yet."""
+    """The queue for the pool's own work; None if the cluster has none yet."""
     leaves: tuple[LiveQueue, ...]
-    """Those that become subpools, by name."""
+    """Queues that become subpools, by name."""
     guarantee: Amounts
-    """What it is guaranteed, which is more than its queue has where sums are asked for."""
+    """Guarantee of the pool. It may exceed the quota of the queue if sums are requested."""
 
     @property
     def queues(self) -> tuple[LiveQueue, ...]:
-        """All of them, from the top."""
+        """All queues of the pool, from the top."""
         return (self.container, *((self.shared,) if self.shared else ()), *self.leaves)
 
 
 @dataclass(frozen=True, slots=True)
 class Forest:
-    """What becomes of the queues of a cluster."""
+    """The result for all queues of a cluster."""
 
     root: LiveQueue | None
-    """The one above all pools; None: pools are at the top."""
+    """The queue above all pools; None: pools are at the top."""
     pools: tuple[LivePool, ...]
-    """By name of the queue."""
+    """Pools, by name of the queue."""
     unplaced: Mapping[str, str]
-    """Why other queues have no place, by name."""
+    """Reasons why other queues cannot be imported, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    """Queues by what is below them."""
+    """Queues with their children."""
 
     queues: Mapping[str, LiveQueue]
     children: Mapping[str | None, tuple[LiveQueue, ...]]
     sums: bool
-    """Whether a pool may be given what its subpools come to."""
+    """Whether the sum of its subpools' quotas may become the guarantee of a pool."""
 
     def below(self, queue: LiveQueue) -> tuple[LiveQueue, ...]:
         return self.children.get(queue.name, ())
 
 
 def forest(queues: Iterable[LiveQueue], *, has_root: bool, sums: bool) -> Forest:
-    """The most queues that have a place together. ``has_root``: whether this KAI knows queues above pools.
-
-    With ``sums`` a pool that is guaranteed less than its subpools, or has no limit, is guaranteed what they come to.
+    """Chooses a root and pools so that most queues are imported. ``has_root``: whether this KAI has queues above pools.
+    With ``sums``, a pool with less quota than its subpools together, or without a limit, gets their sum.
     """
     by_name = {queue.name: queue for queue in sorted(queues, key=lambda queue: queue.name)}
     children: dict[str | None, list[LiveQueue]] = {}
@@ -212,7 +211,7 @@ def forest(queues: Iterable[LiveQueue], *, has_root: bool, sums: bool) -> Forest
 
 
 def _placed_below(tree: _Tree, root: LiveQueue) -> int:
-    """How many queues have a place where this one is above all pools."""
+    """Counts the queues that can be imported if this queue is the root."""
     pools: list[LivePool] = []
     for child in tree.below(root):
         if tree.below(child):
@@ -221,7 +220,7 @@ def _placed_below(tree: _Tree, root: LiveQueue) -> int:
 
 
 def _may_be_root(tree: _Tree, queue: LiveQueue) -> bool:
-    """Whether it is above pools, and as unlimited as the root queue that is rendered."""
+    """Whether the queue is above pools, and as unlimited as the root queue that ``render`` makes."""
     if queue.shard is not None or not any(tree.below(child) for child in tree.below(queue)):
         return False
     keys = {"displayName", "resources"}
@@ -265,7 +264,7 @@ def _with_root(tree: _Tree, root: LiveQueue | None) -> Forest:
 
 
 def _take(tree: _Tree, queue: LiveQueue, pools: list[LivePool], reasons: dict[str, str]) -> None:
-    """Makes a pool of a queue, or gives the reason for it and all below it."""
+    """Makes a pool of a queue, or notes the reason for the queue and all queues below it."""
     try:
         pools.append(_pool(tree, queue))
     except NoPlaceError as error:
@@ -278,7 +277,7 @@ def _refuse(tree: _Tree, queue: LiveQueue, reason: str, reasons: dict[str, str])
 
 
 def _all_below(tree: _Tree, queue: LiveQueue) -> Iterator[LiveQueue]:
-    """Every queue below one, however deep. Each has one parent, so none is met twice."""
+    """Yields every queue below one, at any depth. Each queue has one parent, so none appears twice."""
     todo = list(tree.below(queue))
     while todo:
         child = todo.pop()
@@ -287,7 +286,7 @@ def _all_below(tree: _Tree, queue: LiveQueue) -> Iterator[LiveQueue]:
 
 
 def _pool(tree: _Tree, container: LiveQueue) -> LivePool:
-    """Raises NoPlaceError."""
+    """Makes a pool of a queue and its children. Raises NoPlaceError if no file can express one of them."""
     below = tree.below(container)
     for queue in (container, *below):
         _must_be_whole(tree, container, queue)
@@ -300,7 +299,7 @@ def _pool(tree: _Tree, container: LiveQueue) -> LivePool:
 
 
 def _must_be_whole(tree: _Tree, container: LiveQueue, queue: LiveQueue) -> None:
-    """Raises NoPlaceError where a queue of a pool says what no file can."""
+    """Raises NoPlaceError if a queue of a pool has a feature that no file can express."""
     is_leaf = queue != container
     if is_leaf and tree.below(queue):
         raise NoPlaceError(
@@ -323,7 +322,7 @@ def _must_be_whole(tree: _Tree, container: LiveQueue, queue: LiveQueue) -> None:
 
 
 def _must_be_said(queue: LiveQueue) -> None:
-    """Raises NoPlaceError where a field has a value that no file can have."""
+    """Raises NoPlaceError if a field has a value that no file can have."""
     for field in ("priority", "preemptMinRuntime", "reclaimMinRuntime"):
         value = queue.spec.get(field)
         if value not in (None, "") and not _is_valid(PoolSpec, field, value):
@@ -331,7 +330,7 @@ def _must_be_said(queue: LiveQueue) -> None:
 
 
 def _must_hold(queue: LiveQueue, guarantee: Amounts) -> None:
-    """Raises NoPlaceError where a queue may hold less than it is guaranteed."""
+    """Raises NoPlaceError if the limit of a queue is below its guarantee."""
     for name in RESOURCES:
         quota, limit = guarantee.of(name), queue.limit.of(name)
         if limit < quota:
@@ -340,7 +339,7 @@ def _must_hold(queue: LiveQueue, guarantee: Amounts) -> None:
 
 
 def _shared(container: LiveQueue, below: Sequence[LiveQueue]) -> LiveQueue | None:
-    """The queue for the pool's own work: one that is called so, or the only one; with what the others leave."""
+    """Finds the queue for the pool's own work, by name or as the only one, with the remaining quota."""
     called = [x for x in below if x.name.endswith("--shared") or (x.display or "").endswith("--_shared")]
     for queue in (*called, *(below if len(below) == 1 else ())):
         rest = container.quota - total(other.quota for other in below if other != queue)
@@ -351,7 +350,7 @@ def _shared(container: LiveQueue, below: Sequence[LiveQueue]) -> LiveQueue | Non
 
 
 def _guaranteed(tree: _Tree, container: LiveQueue, leaves: Sequence[LiveQueue], name: ResourceName) -> Amount:
-    """What a pool is guaranteed that has subpools. Raises NoPlaceError where that does not hold them."""
+    """Returns the guarantee of a pool with subpools. Raises NoPlaceError if the guarantee is less than their sum."""
     whole, parts = container.quota.of(name), [leaf.quota.of(name) for leaf in leaves]
     endless = [leaf.name for leaf, part in zip(leaves, parts, strict=True) if part == NO_LIMIT]
     if whole == NO_LIMIT and len(endless) == len(leaves) and name != "gpu":

@@ -1,4 +1,4 @@
-"""What an import found, as files of a new repository, or as the edits that add it to the one that is there."""
+"""Holds the result of an import: files of a new repository, or edits that add the import to an existing one."""
 
 from __future__ import annotations
 
@@ -22,42 +22,42 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Unplaced:
-    """What was read and no file declares."""
+    """A thing that was read but that no file declares."""
 
     kind: str
     name: str
     reason: str
     gpus: str = ""
-    """What it holds in a cluster."""
+    """GPUs that the queue holds in the cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What becomes of what was read."""
+    """The result of an import."""
 
     files: Mapping[str, str]
-    """Text of each file, by its path."""
+    """Text of each file, by path."""
     unplaced: tuple[Unplaced, ...]
     notes: tuple[str, ...]
-    """What reads otherwise here, or was not told."""
+    """Values that differ here, or that the source did not tell."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Those of the Config, as they stand there."""
+    """Settings for the Config, in its shape."""
     missing: tuple[str, ...] = ()
-    """What pools of OSMO name and was not given, as sentences."""
+    """Things that OSMO's pools refer to and that were not given, as sentences."""
     becomes: tuple[str, ...] = ()
-    """What becomes of what was read, a line for each thing."""
+    """The result for each thing that was read, one line each."""
     clashes: tuple[str, ...] = ()
-    """What is called otherwise than its name is, since another has it; as phrases."""
+    """Things that got another name because their own was taken, as phrases."""
 
     @property
     def has_objects(self) -> bool:
-        """Whether any file declares more than settings."""
+        """Whether a file declares more than settings."""
         return bool(self.files.keys() - {CONFIG_FILE})
 
 
 @dataclass(slots=True, kw_only=True)
 class Making:
-    """What an import knows by now."""
+    """The results of an import so far."""
 
     files: dict[str, str] = field(default_factory=dict)
     unplaced: list[Unplaced] = field(default_factory=list)
@@ -65,35 +65,35 @@ class Making:
     clashes: list[str] = field(default_factory=list)
 
     def write(self, path: str, about: str, data: Mapping[str, Any]) -> None:
-        """Makes a file with one document, below a comment."""
+        """Adds a file with a comment and one document."""
         self.files[path] = f"# {yaml.comment(about)}\n{yaml.block(data)}"
 
     def done(
         self, settings: Mapping[str, Any] | None = None, missing: Iterable[str] = (), becomes: Iterable[str] = ()
     ) -> Imported:
-        """All of it, the Config first."""
+        """Returns the result, with the Config as the first file."""
         files = dict(sorted(self.files.items(), key=lambda item: (item[0] != "tas.yaml", item[0])))
         found = (tuple(self.unplaced), tuple(self.notes), settings or {}, tuple(missing))
         return Imported(files, *found, tuple(becomes), tuple(self.clashes))
 
 
 def document(kind: str, name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
-    """A document of the tool's own kinds that have a ``spec``."""
+    """Returns a document of one of the tool's kinds with a ``spec``."""
     return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
 def config(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The Config, which has no name."""
+    """Returns a Config, which has no name."""
     return {"apiVersion": API_VERSION, "kind": "Config", "spec": spec}
 
 
 def plain_name(wanted: str) -> str:
-    """A text as the name of a pool or subpool."""
+    """Converts a text to a valid name of a pool or subpool."""
     return re.sub(r"[^a-z0-9]+", "-", wanted.lower()).strip("-") or "pool"
 
 
 def distinct(wanted: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
-    """The names, of which the second of a kind gets a number; ``taken`` are names that others have."""
+    """Makes names distinct: repeated names get a number. ``taken`` are names that others have."""
     given: dict[str, int] = dict.fromkeys(taken, 1)
     found = []
     for name in wanted:
@@ -108,7 +108,7 @@ def distinct(wanted: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
 
 
 def additions(fleet: Fleet, imported: Imported) -> Iterator[Edit]:
-    """The files of an import, its backend in the Config, and the only backend so far at each pool that names none."""
+    """Yields the files of an import, its backend in the Config, and the former only backend at pools without one."""
     backends: list[Mapping[str, Any]] = list(imported.settings["backends"])
     declared = fleet.repository.config
     name = backends[0]["name"]
@@ -131,7 +131,7 @@ def additions(fleet: Fleet, imported: Imported) -> Iterator[Edit]:
 
 
 def new_elsewhere(before: Iterable[Artifact], after: Iterable[Artifact], backend: str) -> list[tuple[str, str, str]]:
-    """The objects that other clusters get besides: the cluster, the kind and the name of each."""
+    """Returns the objects that other clusters would get in addition, each with its cluster, kind and name."""
     known, found = (
         [(item.backend, item.manifest.kind, item.manifest.metadata.name) for item in items if item.apply]
         for items in (before, after)

@@ -1,1 +1,1 @@
-"""A static site of a repository: what each page says, one file a subject, and the pages as text."""
+"""Makes a static site of a repository: one module for each subject of pages, and the pages as text."""

@@ -1,4 +1,4 @@
-"""What a page is made of: facts, tables, pictures and findings, with links to other pages in them."""
+"""Defines the blocks of a page: facts, tables, pictures and findings, with links to other pages."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from kubectl_tas.draw.figure import Figure, within
 from kubectl_tas.records import dataclass
 
 ROWS = 200
-"""Rows of a table that stand on one page."""
+"""Maximum number of rows of a table on one page."""
 Tone = Literal["good", "fair", "bad", "plain"]
-"""How something stands; words say the same."""
+"""A rating, shown as a colour. Words on the page say the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A text that leads to a place of the site."""
+    """A text that links to a place on the site."""
 
     kind: ClassVar[str] = "link"
     text: str
@@ -28,7 +28,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Badge:
-    """A word that says how something stands."""
+    """A word with a rating, shown in colour."""
 
     kind: ClassVar[str] = "badge"
     text: str
@@ -37,17 +37,17 @@ class Badge:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """How much of something is used, drawn beside numbers that say the same."""
+    """The used part of an amount. The numbers beside the bar say the same."""
 
     kind: ClassVar[str] = "bar"
     percent: int
-    """0 to 100."""
+    """From 0 to 100."""
     tone: Tone
 
 
 @dataclass(frozen=True, slots=True)
 class Indented:
-    """What hangs below the rows above it."""
+    """A cell that is indented below the rows above."""
 
     kind: ClassVar[str] = "indented"
     content: Link | str
@@ -55,12 +55,12 @@ class Indented:
 
 
 Cell = str | Link | Badge | Bar | Indented | tuple["Cell", ...]
-"""A tuple is shown as a list, with commas."""
+"""The content of a table cell. A tuple is shown as a list with commas."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Names and what is to be said of each."""
+    """Named facts about one thing."""
 
     kind: ClassVar[str] = "facts"
     rows: tuple[tuple[str, Cell], ...]
@@ -68,54 +68,54 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """The numbers that one looks at first."""
+    """The numbers that a reader looks at first."""
 
     kind: ClassVar[str] = "tiles"
     rows: tuple[tuple[Link, str, Tone], ...]
-    """What is counted and where it is listed, and how many there are."""
+    """A link to the list of counted things, their number, and a rating."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows below a header; the first cell names the row."""
+    """Rows below a header. The first cell names the row."""
 
     kind: ClassVar[str] = "table"
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     none: str = "None."
-    """What stands there without rows."""
+    """The text to show if there are no rows."""
     anchors: tuple[str, ...] = ()
-    """One for each row, where others lead to it."""
+    """An anchor for each row, if other pages link to the rows."""
     more: Link | None = None
-    """Where all of it is, where this is the beginning."""
+    """Link to the complete table, if this is only its beginning."""
 
     @property
     def anchor(self) -> str:
-        """Where it begins on its page."""
+        """Anchor of the table on its page."""
         return self.title.lower().replace(" ", "-")
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A picture of draw/."""
+    """A picture that ``draw`` makes."""
 
     kind: ClassVar[str] = "drawing"
     title: str
     html: str
-    """Which escapes what it shows."""
+    """HTML of the picture, in which all text is escaped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding, and where its rule is explained."""
+    """One finding, with a link to the explanation of its rule."""
 
     severity: Badge
     place: str
     message: str
     rule: Link
     excerpt: tuple[str, ...]
-    """The line, and below it carets at what is meant; nothing where there is no line."""
+    """The source line, and carets below the relevant part; empty if the finding has no line."""
     notes: tuple[str, ...]
     hint: str
     waived: bool
@@ -123,7 +123,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Some findings below a heading."""
+    """Findings below a heading."""
 
     kind: ClassVar[str] = "findings"
     title: str
@@ -131,39 +131,39 @@ class Findings:
     none: str = ""
     anchor: str = ""
     about: tuple[Link, ...] = ()
-    """The pages of what stands there."""
+    """Links to the pages of the things that the file declares."""
     more: Link | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A paragraph, perhaps with a word in front that says how things stand."""
+    """A paragraph, with an optional badge in front."""
 
     kind: ClassVar[str] = "text"
     text: str
-    """What stands between backticks is code."""
+    """Text between backticks is code."""
     badge: Badge | None = None
     title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Pager:
-    """The pages that something is divided into."""
+    """Links between the pages of a divided list."""
 
     kind: ClassVar[str] = "pager"
     title: str
     number: int
-    """Of this page."""
+    """Number of this page."""
     pages: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a reader with scripts may choose of the work in the table below."""
+    """Filters for the table of work below. They need scripts in the browser."""
 
     kind: ClassVar[str] = "filters"
     choices: tuple[tuple[str, tuple[str, ...]], ...]
-    """Names, each with what there is to choose."""
+    """Names of the filters, each with its choices."""
 
 
 Block = Facts | Tiles | Table | Drawing | Findings | Text | Pager | Filters
@@ -174,41 +174,41 @@ class Page:
     """One page of the site."""
 
     path: str
-    """From the root of the site."""
+    """Path from the root of the site."""
     title: str
     about: str
-    """What it is a page of, such as a pool."""
+    """The kind of thing that the page is about, for example a pool."""
     section: str
-    """The entry of the menu that it belongs to."""
+    """The menu entry of the page."""
     crumbs: tuple[Link, ...]
-    """The pages above it."""
+    """Links to the pages above this page."""
     blocks: tuple[Block, ...]
 
     @property
     def has_filters(self) -> bool:
-        """Whether its list can be narrowed."""
+        """Whether the page has filters for its list."""
         return any(block.kind == "filters" for block in self.blocks)
 
     @property
     def up(self) -> str:
-        """The way to the root of the site."""
+        """Relative path from the page to the root of the site."""
         return "../" * self.path.count("/")
 
 
 def further(path: str, number: int) -> str:
-    """Where the page with that number is of what begins on the page at ``path``."""
+    """Returns the path of the page with this number in a list whose first page is at ``path``."""
     return path if number == 1 else f"{path.removesuffix('.html')}/{number}.html"
 
 
 def begun(table: Table, most: int, target: str) -> Table:
-    """The first rows of a table, and a link to where all of it is."""
+    """Returns the first rows of a table, with a link to the complete table."""
     if len(table.rows) <= most:
         return table
     return replace(table, rows=table.rows[:most], more=Link(f"{table.title}: all {len(table.rows)}", target))
 
 
 def divided(page: Page, most: int = ROWS) -> Iterator[Page]:
-    """The page, and others with the rest of its last block, where that is a table of more than ``most`` rows."""
+    """Yields the page, and further pages if its last block, a table, has more than ``most`` rows."""
     *others, table = page.blocks
     assert isinstance(table, Table)
     starts = range(0, max(1, len(table.rows)), most)
@@ -224,12 +224,12 @@ def divided(page: Page, most: int = ROWS) -> Iterator[Page]:
 
 
 BOXES = 600
-"""Boxes of one picture."""
+"""Maximum number of boxes of one picture."""
 STYLE = html.STYLE
-"""What the style sheet of the site must have for them."""
+"""CSS rules for pictures that the style sheet of the site must contain."""
 
 
 def drawing(title: str, figure: Figure) -> Drawing:
-    """The boxes of a figure, as deep as there is room for them."""
+    """Draws the boxes of a figure, as deep as BOXES allows."""
     most = BOXES // max(1, len(figure.boxes))
     return Drawing(title, html.boxes(replace(figure, boxes=tuple(within(box, most) for box in figure.boxes))))

@@ -1,4 +1,4 @@
-"""The page of what changed since a revision: for whom, then all that ``diff`` says."""
+"""Makes the page about changes since a revision: first by pool and subpool, then everything that ``diff`` says."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from kubectl_tas.words import shortened
 
 _RISKS: dict[Risk, Tone] = {"none": "good", "low": "good", "medium": "fair", "high": "bad"}
 _POOLS = ("Pool", "Subpool", "Of")
-"""Columns that name a pool or a subpool."""
+"""Columns that contain names of pools or subpools."""
 
 
 def pages(content: Content) -> Iterator[Page]:
-    """The page, where the repository is compared with a revision."""
+    """Yields the page, if the repository is compared with a revision."""
     if content.since is None:
         return
     title = f"Changes since {content.since}"
@@ -42,7 +42,7 @@ def _blocks(content: Content, impact: Impact) -> Iterator[Block]:
 
 
 def _cut(content: Content, table: Table) -> Table:
-    """As much of a table as one page shows."""
+    """Returns the rows of a table that fit on one page, and a row that counts the others."""
     if len(table.rows) <= blocks.ROWS:
         return table
     left = f"{len(table.rows) - blocks.ROWS} more: kubectl tas diff --base {content.since}"
@@ -51,7 +51,7 @@ def _cut(content: Content, table: Table) -> Table:
 
 
 def _for_whom(content: Content, impact: Impact) -> Iterator[tuple[Cell, ...]]:
-    """Of each pool and subpool, how its own quota moves and what becomes of its work."""
+    """Yields for each pool and subpool how its own quota and its work change."""
     quotas = {item.state.target: item for item in impact.queues if not item.state.is_container}
     work: dict[str, list[WorkChange]] = defaultdict(list)
     for item in impact.work:
@@ -73,7 +73,7 @@ def _quota(queue: QueueChange | None) -> str:
 
 
 def _work(target: str, changes: list[WorkChange]) -> Iterator[str]:
-    """What comes, goes, and is answered otherwise."""
+    """Describes work that is new, is gone, or gets another verdict."""
     told: dict[str, list[str]] = defaultdict(list)
     for item in changes:
         was, now = (state if state and state.target == target else None for state in (item.before, item.after))
@@ -96,7 +96,7 @@ def _rows(content: Content, section: Section) -> Iterator[tuple[Cell, ...]]:
 
 
 def _link(content: Content, target: str) -> Cell:
-    """The page of a pool or a subpool, where there is one now."""
+    """Links to the page of a pool or subpool, if it still exists."""
     found = content.fleet.target(target)
     if found is None:
         return target

@@ -1,4 +1,4 @@
-"""What a site tells of: a fleet with its accounts and verdicts, and what was found."""
+"""Holds the content of a site: a fleet with its accounts and verdicts, and the findings."""
 
 from __future__ import annotations
 
@@ -36,40 +36,40 @@ SEVERITIES: dict[Severity, tuple[str, Tone]] = {
     Severity.WARNING: ("warning", "fair"),
     Severity.INFO: ("note", "plain"),
 }
-"""What each is called, and how things stand with it."""
+"""The displayed name and the tone of each severity."""
 OWNERS = ("owner", "team")
-"""Labels that name an owner, with any prefix; the first counts before the second."""
+"""Labels that name an owner, with any prefix. The first has precedence."""
 
 
 @dataclass(frozen=True)
 class Content:
-    """All that the pages are made of."""
+    """The data that all pages show."""
 
     title: str
-    """Of the site."""
+    """Title of the site."""
     fleet: Fleet
     findings: tuple[Diagnostic, ...]
-    """Those that count, in order."""
+    """Findings without a waiver, in order."""
     waived: tuple[Diagnostic, ...]
     usage: Mapping[str, Mapping[str, QueueUsage]] | None
-    """What the queues of each cluster hold; None: what the repository declares counts."""
+    """Usage of the queues of each cluster. None means: the work that the repository declares counts as usage."""
     used_from: str
-    """Where that comes from, in words."""
+    """The source of the usage, in words."""
     nodes: Mapping[str, Nodes] = field(default_factory=dict)
-    """Those of clusters of which they are known, by backend."""
+    """Nodes by backend, for each cluster whose nodes are known."""
     since: str | None = None
     """The revision that the repository is compared with."""
     changes: Impact | None = None
-    """What changed since then; None: nothing is compared."""
+    """The changes since that revision. None means: nothing is compared."""
 
     @cached_property
     def places(self) -> Places:
-        """Where the page of each thing is."""
+        """The page of each thing."""
         return places(self.fleet)
 
     @cached_property
     def accounts(self) -> tuple[Account, ...]:
-        """Every pool, what is below it, and its subpools, by cluster."""
+        """Every pool with its subpools and child pools, by cluster."""
         found: list[Account] = []
         for backend in self.fleet.backends:
             queues = None if self.usage is None else self.usage.get(backend.name, {})
@@ -78,7 +78,7 @@ class Content:
 
     @cached_property
     def below(self) -> dict[str, list[Account]]:
-        """The accounts of each pool, and of all below it, without ARCHIVED subpools."""
+        """The accounts of each pool and of everything below it, without ARCHIVED subpools."""
         found: dict[str, list[Account]] = defaultdict(list)
         for row in self.accounts:
             for pool in row.pool.chain if row.state != "ARCHIVED" else ():
@@ -87,7 +87,7 @@ class Content:
 
     @cached_property
     def pools_by_topology(self) -> dict[str, list[FleetPool]]:
-        """The pools that are placed by each topology."""
+        """The pools that each topology places."""
         found: dict[str, list[FleetPool]] = defaultdict(list)
         for pool in self.fleet.pools:
             if pool.topology is not None:
@@ -95,7 +95,7 @@ class Content:
         return dict(found)
 
     def topology_on(self, backend: FleetBackend, name: str | None) -> FleetTopology | None:
-        """The topology of which the object is called like that on a cluster."""
+        """Returns the topology whose object has this name on a cluster."""
         return self._topologies[backend.name].get(name or "")
 
     @cached_property
@@ -109,35 +109,35 @@ class Content:
 
     @cached_property
     def verdicts(self) -> dict[int, Verdict]:
-        """The verdict on each submission, by its identity."""
+        """The verdict on each submission, by the identity of the submission."""
         return {id(item): self._admission.verdict(item) for item in self.places.work}
 
     def verdict(self, item: Submission) -> Verdict:
-        """The verdict on one."""
+        """Returns the verdict on one submission."""
         return self.verdicts[id(item)]
 
     def owner(self, item: Submission) -> str:
-        """Who owns it: as its labels say, else those of the queue that it is sent to, or of one above; else nothing."""
+        """Returns the owner of work: from its own labels, else from its queue or a queue above; else empty."""
         spec = item.declared.spec
         written = spec.workflow.labels if item.kind == "Workflow" else spec.metadata.labels
         return _named(written) or self.owner_of(item.pool, item.subpool)
 
     def owner_of(self, pool: FleetPool, subpool: FleetSubpool | None) -> str:
-        """The same of a pool, or of one of its subpools."""
+        """Returns the owner of a pool or of one of its subpools."""
         below = subpool.declared.spec.spec.queue.labels if subpool else pool.declared.spec.spec.sharedQueue.labels
         above = (one.declared.spec.spec.queue.labels for one in pool.chain)
         return next(filter(None, map(_named, (below, *above))), "")
 
     @cached_property
     def owners(self) -> tuple[str, ...]:
-        """All of them."""
+        """All owners."""
         accounts = (self.owner_of(row.pool, row.subpool) for row in self.accounts)
         return tuple(sorted({*map(self.owner, self.places.work), *accounts} - {""}))
 
     @cached_property
     def fits(self) -> dict[int, list[Fit | LeftOut]]:
-        """What ``fit`` says of work that does not run, where the nodes of its cluster and their pods are known, by the
-        identity of the work. Errors that are no verdicts leave nothing to answer.
+        """Answers of ``fit`` for work that does not run, by the identity of the work. Only clusters whose nodes and
+        pods are known have answers. Errors other than verdicts prevent all answers.
         """
         found: dict[int, list[Fit | LeftOut]] = defaultdict(list)
         if any(item.severity is Severity.ERROR and item.rule not in VERDICTS for item in self.findings):
@@ -154,7 +154,7 @@ class Content:
         return found
 
     def picture(self, item: Submission) -> Picture:
-        """What becomes of one."""
+        """Returns the picture of one submission."""
         return picture(self.fleet, item, self._admission)
 
     @cached_property
@@ -167,12 +167,12 @@ class Content:
 
     @cached_property
     def first_finding(self) -> dict[str, int]:
-        """Which of the findings is the first of each file."""
+        """Index of the first finding of each file."""
         return {path_of(item): index for index, item in reversed(list(enumerate(self.findings)))}
 
     @cached_property
     def declared_in(self) -> dict[str, list[Link]]:
-        """The pages of what each file declares."""
+        """Links to the pages of the things that each file declares."""
         found: dict[str, list[Link]] = defaultdict(list)
         for row in self.accounts:
             link = self.places.subpool(row.pool, row.subpool) if row.subpool else self.places.pool(row.pool)
@@ -186,7 +186,7 @@ class Content:
 
     @cached_property
     def work_of_pool(self) -> dict[str, list[Submission]]:
-        """What is sent to each pool, its subpools included."""
+        """The work that is sent to each pool, including its subpools."""
         found: dict[str, list[Submission]] = defaultdict(list)
         for item in self.places.work:
             found[item.pool.name].append(item)
@@ -194,21 +194,21 @@ class Content:
 
 
 def _named(labels: Mapping[str, str]) -> str:
-    """The owner that labels name."""
+    """Returns the owner that the labels name."""
     own = [key for key in labels if key.rpartition("/")[2] in OWNERS and labels[key]]
     return labels[min(own, key=lambda key: (OWNERS.index(key.rpartition("/")[2]), key))] if own else ""
 
 
 def path_of(item: Diagnostic) -> str:
-    """The file of a finding; nothing where it has none."""
+    """Returns the file of a finding; empty if the finding has none."""
     return item.location.path if item.location else ""
 
 
 def verdict_badge(outcome: Outcome) -> Badge:
-    """The verdict as a word that stands out."""
+    """Returns a verdict as a badge."""
     return Badge(outcome, _TONES[outcome])
 
 
 def severity_badge(severity: Severity) -> Badge:
-    """The same of a finding."""
+    """Returns a severity as a badge."""
     return Badge(*SEVERITIES[severity])

@@ -1,4 +1,4 @@
-"""Pages of what was found: by file, and what each rule means."""
+"""Makes the pages of findings, by file, and the page that explains the rules."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from kubectl_tas.site.blocks import Block, Link, Page, Pager, Table, Text
 from kubectl_tas.site.content import SEVERITIES, Content, path_of, severity_badge
 
 FINDINGS = 50
-"""Findings that stand on one page."""
+"""Maximum number of findings on one page of findings."""
 OF_ONE = 10
-"""Findings that stand on a page about something else."""
+"""Maximum number of findings of a file on a page about something else."""
 _DECLARED = 10
-"""Things that a file declares, and that are named with its findings."""
+"""Maximum number of declared things that are named beside the findings of a file."""
 
 
 def pages(content: Content) -> Iterator[Page]:
-    """All findings, those that are waived last, then the rules that they are of."""
+    """Yields pages of all findings, waived ones last, then the page of their rules."""
     found = [(item, False) for item in content.findings] + [(item, True) for item in content.waived]
     starts = range(0, max(1, len(found)), FINDINGS)
     paths = tuple(blocks.further(places.FINDINGS, number) for number in range(1, len(starts) + 1))
@@ -38,7 +38,7 @@ def pages(content: Content) -> Iterator[Page]:
 
 
 def findings_of(content: Content, path: str) -> blocks.Findings:
-    """The findings of a file, on a page about something that it declares."""
+    """Returns the findings of a file, for a page about something that the file declares."""
     found = content.by_file.get(path, ())
     more = Link(f"All {len(found)} findings", _place_of_file(content, path)) if len(found) > OF_ONE else None
     items = tuple(finding(item) for item in found[:OF_ONE])
@@ -46,7 +46,7 @@ def findings_of(content: Content, path: str) -> blocks.Findings:
 
 
 def worst(content: Content, most: int) -> tuple[blocks.Finding, ...]:
-    """The first findings that count most."""
+    """Returns the most severe findings."""
     order = list(SEVERITIES)
     return tuple(finding(item) for item in sorted(content.findings, key=lambda x: order.index(x.severity))[:most])
 
@@ -69,13 +69,13 @@ def _by_file(content: Content, part: Sequence[tuple[Diagnostic, bool]], before: 
 
 
 def _place_of_file(content: Content, path: str) -> str:
-    """Where its findings begin."""
+    """Returns the path and anchor at which the findings of a file begin."""
     number = content.first_finding[path] // FINDINGS + 1
     return f"{blocks.further(places.FINDINGS, number)}#{places.file_anchor(path)}"
 
 
 def finding(item: Diagnostic, *, waived: bool = False) -> blocks.Finding:
-    """One, with its place and the rule that found it."""
+    """Returns the block of one finding, with its place and its rule."""
     notes = [f"{note.message}{f' ({note.location})' if note.location else ''}" for note in item.related]
     left = len(notes) - text.MAX_RELATED
     return blocks.Finding(

@@ -1,4 +1,4 @@
-"""Pages of clusters, pools and topologies: what is guaranteed, what is used of it, and what is sent there."""
+"""Makes the pages of clusters, pools and topologies: their guarantees, their usage and their work."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from kubectl_tas.site.work import work_table
 
 _STATES: dict[str, Tone] = {"ACTIVE": "good", "DELETING": "fair", "ARCHIVED": "plain"}
 _FIRST = 20
-"""Rows of a table that is whole elsewhere."""
+"""Rows to show of a table that another page shows completely."""
 _OTHERS = ("CPU used", "Memory used")
 _HEADER = ("GPU quota", "Used", "Available", "Used of the quota", *_OTHERS, "State")
 _QUEUES = ("Queue", "State", "Quota", "Used", "Limit", "Weight")
 
 
 def pages(content: Content) -> Iterator[Page]:
-    """The lists of clusters and pools, and a page for each."""
+    """Yields the lists of clusters and pools, and a page for each cluster and pool."""
     yield from blocks.divided(Page(places.CLUSTERS, "Clusters", "", "Clusters", (), (cluster_table(content),)))
     for backend in content.fleet.backends:
         yield from blocks.divided(_cluster(content, backend))
@@ -55,7 +55,7 @@ def pages(content: Content) -> Iterator[Page]:
 
 
 def cluster_table(content: Content) -> Table:
-    """A row for each cluster, with its sums."""
+    """Returns a row for each cluster, with its totals."""
     sums = {item.backend: item for item in totals([row for row in content.accounts if row.state != "ARCHIVED"])}
     rows = []
     for backend in content.fleet.backends:
@@ -70,7 +70,7 @@ def cluster_table(content: Content) -> Table:
 
 
 def account_table(content: Content, backend: FleetBackend | None = None) -> Table:
-    """Pools with what is below them, of one cluster or of all."""
+    """Returns the table of pools and everything below them, of one cluster or of all."""
     own = (row for row in content.accounts if row.state != "ARCHIVED")
     rows = tuple(_account(content, row) for row in own if backend is None or row.pool.backend.name == backend.name)
     owner = ("Owner",) if content.owners else ()
@@ -91,7 +91,7 @@ def _account(content: Content, row: Account) -> tuple[Cell, ...]:
 
 
 def _others(quota: Amounts, used: Amounts | None) -> tuple[str, ...]:
-    """What is used of cpu and of memory, and of how much where that is guaranteed."""
+    """Returns the used cpu and memory, each with its quota if there is one."""
     return tuple(_of_quota(name, quota, used) for name in OTHERS)
 
 
@@ -101,7 +101,7 @@ def _of_quota(resource: ResourceName, quota: Amounts, used: Amounts | None) -> s
 
 
 def _bar(quota: Amounts, used: Amounts | None) -> Cell:
-    """Nothing where there is no share to draw."""
+    """Draws the used part of the quota; empty if the usage is unknown or there is no finite quota."""
     if used is None or quota.gpu in (0, NO_LIMIT):
         return ""
     percent = int(100 * used.gpu / quota.gpu)
@@ -131,7 +131,7 @@ def _cluster(content: Content, backend: FleetBackend) -> Page:
 
 
 def _nodes(content: Content, backend: FleetBackend) -> Iterator[tuple[str, str]]:
-    """What all nodes of a cluster have, where they are known."""
+    """Yields the totals of the nodes of a cluster, if its nodes are known."""
     if backend.name not in content.nodes:
         return
     known = content.nodes[backend.name]
@@ -142,7 +142,7 @@ def _nodes(content: Content, backend: FleetBackend) -> Iterator[tuple[str, str]]
 
 
 def _room(content: Content, pool: FleetPool) -> Iterator[Block]:
-    """What the nodes of its cluster have for a pool, where they are known."""
+    """Yields the room on the nodes that a pool can use, if the nodes are known."""
     nodes = content.nodes.get(pool.backend.name)
     if nodes is None or not pool.backend.is_kai:
         return
@@ -196,14 +196,14 @@ def _pool(content: Content, pool: FleetPool) -> Page:
 
 
 def _drawn(content: Content, pool: FleetPool) -> Drawing:
-    """What the pool and all below it are guaranteed and use, with their work."""
+    """Draws the guarantees and usage of a pool and of everything below it, with their work."""
     rows = content.below[pool.name]
     work = [item for row in rows if row.subpool is None for item in content.work_of_pool.get(row.name, ())]
     return drawing("Quota and use", figure(work, (pool, None), rows, content.used_from))
 
 
 def _subpools(pool: FleetPool) -> Table:
-    """All there is to say of each subpool."""
+    """Returns a row with all facts about each subpool."""
     rows, anchors = [], []
     for subpool in pool.subpools:
         told = {name: text for name, text in facts(pool, subpool) if name not in ("Name", "State")}
@@ -216,7 +216,7 @@ def _subpools(pool: FleetPool) -> Table:
 
 
 def topology_pages(content: Content) -> Iterator[Page]:
-    """The list of topologies, and a page for each."""
+    """Yields the list of topologies, and a page for each."""
     yield from blocks.divided(Page(places.TOPOLOGIES, "Topologies", "", "Topologies", (), (_topology_table(content),)))
     for topology in content.fleet.topologies:
         yield from blocks.divided(_topology_page(content, topology))

@@ -1,4 +1,4 @@
-"""The first page: how much there is, how it stands, and what to look at."""
+"""Makes the first page: totals, their state, and the work and findings that need attention."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from kubectl_tas.site.inventory import account_table, cluster_table
 from kubectl_tas.site.work import LOOK_AT, waiting
 
 _FIRST = 10
-"""Rows of a table that is whole elsewhere."""
+"""Rows to show of a table that another page shows completely."""
 _POOLS = 50
 
 
 def page(content: Content) -> Page:
-    """The overview."""
+    """Returns the overview."""
     fleet = content.fleet
     first = worst(content, _FIRST)
     more = Link(f"All {len(content.findings)} findings", places.FINDINGS) if len(content.findings) > _FIRST else None

@@ -1,4 +1,4 @@
-"""Where the page of each thing lies: one name for a file, whatever the thing is called."""
+"""Decides the path of each page: a unique file name for any name that a thing may have."""
 
 from __future__ import annotations
 
@@ -28,67 +28,67 @@ SECTIONS = {
     "Work": WORK,
     "Findings": FINDINGS,
 }
-"""The menu: pages that list things, by their names."""
+"""The menu: paths of the list pages, by name."""
 _RESERVED = ("index", "open", "rules")
 
 
 @dataclass(frozen=True)
 class Places:
-    """The pages of a fleet, by what they are about."""
+    """The page of each thing in a fleet."""
 
     work: tuple[Submission, ...]
-    """All that is sent to a queue, in the order in which it is listed."""
+    """All submissions, in the order of the list."""
     _clusters: dict[str, str]
     _pools: dict[str, str]
     _topologies: dict[str, str]
     _work: dict[int, str]
 
     def cluster(self, backend: FleetBackend) -> Link:
-        """Its page."""
+        """Returns a link to the page of a cluster."""
         return Link(backend.name, self._clusters[backend.name])
 
     def pool(self, pool: FleetPool) -> Link:
-        """Its page."""
+        """Returns a link to the page of a pool."""
         return Link(pool.name, self._pools[pool.name])
 
     def pool_called(self, name: str) -> Link | str:
-        """The page of the pool of that name, where there is one."""
+        """Returns a link to the page of the named pool, or only the name if there is no such pool."""
         return Link(name, self._pools[name]) if name in self._pools else name
 
     def subpool(self, pool: FleetPool, subpool: FleetSubpool) -> Link:
-        """Its row on the page of its pool."""
+        """Returns a link to the row of a subpool on the page of its pool."""
         return Link(subpool.canonical, f"{self._pools[pool.name]}#{subpool_anchor(subpool)}")
 
     def target(self, item: Submission) -> Link:
-        """The pool or subpool that it is sent to."""
+        """Returns a link to the pool or subpool that gets the work."""
         return self.subpool(item.pool, item.subpool) if item.subpool else self.pool(item.pool)
 
     def topology(self, topology: FleetTopology) -> Link:
-        """Its page."""
+        """Returns a link to the page of a topology."""
         return Link(topology.name, self._topologies[topology.name])
 
     def submission(self, item: Submission) -> Link:
-        """Its page."""
+        """Returns a link to the page of a submission."""
         return Link(item.name, self._work[id(item)])
 
 
 def subpool_anchor(subpool: FleetSubpool) -> str:
-    """Where it stands on the page of its pool."""
+    """Returns the anchor of a subpool on the page of its pool."""
     return f"subpool-{names.as_label(subpool.name)}"
 
 
 def file_anchor(path: str) -> str:
-    """Where the findings of a file begin."""
+    """Returns the anchor at which the findings of a file begin."""
     return f"in-{names.as_label(path)}"
 
 
 def rule_place(code: str) -> str:
-    """Where a rule is explained."""
+    """Returns the path and anchor of the explanation of a rule."""
     return f"{RULES}#{code}"
 
 
 def places(fleet: Fleet) -> Places:
-    """Where everything is."""
+    """Computes the paths of all pages of a fleet."""
     work = tuple(in_order(fleet.submissions))
     own = [f"{item.kind}-{names.fold(item.name)}".lower() for item in work]
     return Places(
@@ -109,7 +109,7 @@ def _files(folder: str, called: Sequence[str]) -> dict[str, str]:
 
 
 def _named(folder: str, identities: Sequence[str], called: Sequence[str]) -> list[str]:
-    """A file for each identity, named as it is called; none has the name of a page that lists things."""
+    """Returns a unique path for each identity, derived from its name. No path equals the path of a list page."""
     reserved = [(name, name) for name in _RESERVED]
     wanted = [(f"\0{identity}", names.as_label(name)) for identity, name in zip(identities, called, strict=True)]
     return [f"{folder}/{name}.html" for name in names.distinct([*reserved, *wanted])[len(reserved) :]]

@@ -1,4 +1,4 @@
-"""A fleet and its findings in, all files of the site out: pages as HTML, and what the search of the site knows."""
+"""Renders all files of the site from a fleet and its findings: HTML pages, and the index of the site's search."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from kubectl_tas.site.content import Content
 from kubectl_tas.site.places import HOME, SECTIONS
 
 Tick = Callable[[int, int], None]
-"""Told how many of how many steps are done."""
+"""Callback that gets the number of finished steps and of all steps."""
 
 
 def files(content: Content, tick: Tick | None = None) -> dict[str, str]:
-    """The text of every file, by its path from the root of the site."""
+    """Returns the text of every file, by its path from the root of the site."""
     texts = {name: read_resource(f"templates/site/{name}") for name in ("style.css", "search.js", "filter.js")}
     texts["style.css"] += STYLE
     texts["search-index.js"] = _index(content)
@@ -45,7 +45,7 @@ def _pages(content: Content) -> Iterator[Page]:
 
 
 def _html(page: Page, content: Content) -> str:
-    """The text of one page of the site."""
+    """Renders one page of the site."""
     sections = SECTIONS if content.since is None else {**SECTIONS, "Changes": places.CHANGES}
     return _template().render(page=page, site=content.title, mark=MARK, sections=sections, home=HOME)
 
@@ -65,12 +65,12 @@ def _template() -> Template:
 
 
 def _shown(value: Any) -> Any:
-    """What nobody could see, or what would turn the line around, as an escape."""
+    """Escapes invisible characters and characters that change the text direction."""
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _index(content: Content) -> str:
-    """The list: of each thing its name, what it is, what else finds it, and where it is."""
+    """Renders the search index: the name, kind, further search words and place of each thing."""
     entries = _entries(content)
     return _data(
         "tasIndex", ([printable(link.text), kind, printable(more), link.target] for link, kind, more in entries)
@@ -78,7 +78,7 @@ def _index(content: Content) -> str:
 
 
 def _data(name: str, rows: Iterable[object]) -> str:
-    """Rows as a script, which pages can load from files too."""
+    """Renders rows as a script, because pages opened from disk can load scripts too."""
     lines = ",\n".join(json.dumps(row) for row in rows)
     return f"// {MARK}\nwindow.{name} = [\n{lines}\n];\n"
 

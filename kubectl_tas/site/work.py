@@ -1,4 +1,4 @@
-"""Pages of all that is sent to queues: its verdict, and the tree of its constraints."""
+"""Makes the pages of all work that is sent to queues: its verdict, and the tree of its placement constraints."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from kubectl_tas.site.content import Content, verdict_badge
 from kubectl_tas.site.found import findings_of
 
 OPEN = ("rejected", "unschedulable", "pending", "draining")
-"""Verdicts that somebody should look at, the worst first."""
+"""Verdicts that need attention, the worst first."""
 LOOK_AT = "Work to look at"
-"""The table of it."""
+"""Title of the table of work that needs attention."""
 
 
 def pages(content: Content) -> Iterator[Page]:
-    """The list of all work, and a page for each."""
+    """Yields the list of all work, and a page for each submission."""
     unread = _unread(content)
     table = work_table(content, content.places.work)
     yield from blocks.divided(Page(places.WORK, "Work", "", "Work", (), (*unread, *_filters(content), table)))
@@ -34,7 +34,7 @@ def pages(content: Content) -> Iterator[Page]:
 
 
 def work_table(content: Content, items: Sequence[Submission]) -> Table:
-    """A row for each."""
+    """Returns a row for each submission."""
     several = len(content.fleet.backends) > 1
     rows = tuple(
         (
@@ -55,7 +55,7 @@ def work_table(content: Content, items: Sequence[Submission]) -> Table:
 
 
 def _facets(content: Content, item: Submission) -> dict[str, list[str]]:
-    """By what it can be found: its pool and those above it, its verdict, its kind and its owner."""
+    """Returns the filter values of a submission: its pool and the pools above, its verdict, its kind and its owner."""
     pools = dict.fromkeys((item.target, *(pool.name for pool in item.pool.chain)))
     return {
         "pool": list(pools),
@@ -66,7 +66,7 @@ def _facets(content: Content, item: Submission) -> dict[str, list[str]]:
 
 
 def _filters(content: Content) -> tuple[Filters, ...]:
-    """What there is to choose, where there are two of anything."""
+    """Returns the filters that have at least two choices."""
     known: dict[str, set[str]] = {}
     for item in content.places.work:
         for name, values in _facets(content, item).items():
@@ -77,7 +77,7 @@ def _filters(content: Content) -> tuple[Filters, ...]:
 
 
 def listed(content: Content) -> Iterator[list[object]]:
-    """All rows of the list for filters: by what each is found, and its cells as text, target and tone."""
+    """Yields all rows for the filters: the filter values, and each cell as text, link target and tone."""
     for item, row in zip(content.places.work, work_table(content, content.places.work).rows, strict=True):
         yield [_facets(content, item), [_told(cell) for cell in row]]
 
@@ -89,7 +89,7 @@ def _told(cell: Cell) -> list[str]:
 
 
 def waiting(content: Content) -> Table:
-    """What is not simply admitted, the worst first."""
+    """Returns the work that is not simply admitted, the worst verdict first."""
     found = [item for item in content.places.work if content.verdict(item).outcome in OPEN]
     found.sort(key=lambda item: OPEN.index(content.verdict(item).outcome))
     told = [(item, verdict_badge(content.verdict(item).outcome), content.verdict(item).text) for item in found]
@@ -102,7 +102,7 @@ def waiting(content: Content) -> Table:
 
 
 def _without_room(content: Content) -> Iterator[tuple[Submission, Badge, str]]:
-    """What is admitted and does not run, and for which KAI finds no nodes now."""
+    """Yields admitted work that does not run because KAI finds no nodes for it now."""
     for item in content.places.work:
         answers = [one for one in content.fits.get(id(item), ()) if not isinstance(one, LeftOut)]
         bad = next((one for one in answers if one.outcome is not Outcome.FITS), None)
@@ -111,7 +111,7 @@ def _without_room(content: Content) -> Iterator[tuple[Submission, Badge, str]]:
 
 
 def _unread(content: Content) -> tuple[Block, ...]:
-    """What is declared, but leads to no queue of the repository."""
+    """Lists declared work that is sent to no pool of the repository."""
     known = {id(item.declared) for item in content.places.work}
     rows = tuple(
         (name, kind, item.origin.path) for kind, name, item in sent(content.fleet.repository) if id(item) not in known
@@ -163,11 +163,11 @@ _FITS: dict[Outcome, Badge] = {
     Outcome.MISSED: Badge("not found", "bad"),
     Outcome.UNKNOWN: Badge("not known", "fair"),
 }
-"""What is said of each answer."""
+"""The badge for each outcome of ``fit``."""
 
 
 def _placement(content: Content, item: Submission) -> Iterator[Block]:
-    """What ``fit`` says of work that does not run."""
+    """Yields the answers of ``fit`` about work that does not run."""
     found = content.fits.get(id(item), ())
     if found:
         yield Text("As `kubectl tas fit` says of what pods leave free on the nodes of the cluster.", title="Placement")

@@ -1,4 +1,4 @@
-"""The quota of a queue against what really starts together: gangs of several workloads, and whole segments."""
+"""Tests the quota of a queue against pods that start together: gangs of several workloads, and whole segments."""
 
 from __future__ import annotations
 

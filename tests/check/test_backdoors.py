@@ -1,4 +1,4 @@
-"""Keys by which work would get more than its pool gives, or past whoever would see it: a message for each."""
+"""Tests that each key by which work would exceed its pool, or evade a reviewer, has its own message."""
 
 from __future__ import annotations
 

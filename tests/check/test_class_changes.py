@@ -1,4 +1,4 @@
-"""Since an earlier revision, no PriorityClass may stand for another priority."""
+"""Tests that no PriorityClass may change its priority since an earlier revision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every row of Grove's validation: of the operator's configuration, of cluster topologies and of PodCliqueSets."""
+"""Tests every row of Grove's validation: of its configuration, of cluster topologies and of PodCliqueSets."""
 
 from __future__ import annotations
 

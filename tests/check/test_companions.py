@@ -1,4 +1,4 @@
-"""Objects beside workloads: where they go, what they may be, and what is said of those that may not be there."""
+"""Tests objects beside workloads: their clusters, the allowed kinds, and the messages about forbidden ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long LOW work may keep what it borrowed."""
+"""Tests the limit on the grace period of LOW work, which delays an eviction."""
 
 from __future__ import annotations
 

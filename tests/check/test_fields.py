@@ -1,4 +1,4 @@
-"""Workloads are read as strictly as an API server reads them."""
+"""Tests that workloads are read as strictly as an API server reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that a schema refuses: the message comes with a way to mend them."""
+"""Tests that messages about values that a schema refuses say how to mend them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pods that join a PodGroup which is written by hand."""
+"""Tests pods that join a handwritten PodGroup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of other objects: they are looked for in all files, although each file is judged by itself."""
+"""Tests names of other objects: they are looked up in all files, although each file is judged alone."""
 
 from __future__ import annotations
 

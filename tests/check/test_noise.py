@@ -1,4 +1,4 @@
-"""What an ordinary repository is told: one finding for one cause, and no warning that nobody can act on."""
+"""Tests the findings of an ordinary repository: one finding per cause, and no warning without a remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an API server takes in objects beside workloads passes: each is a change of a repository without findings."""
+"""Tests that values that an API server accepts in objects beside workloads give no findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a pod template or a platform mounts into a task, and what the task has at the same path."""
+"""Tests mounts of pod templates and platforms in a task that has something else at the same path."""
 
 from __future__ import annotations
 

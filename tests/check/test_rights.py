@@ -1,4 +1,4 @@
-"""Documents that decide for others count in the folders of administrators alone."""
+"""Tests that documents that decide for others count only in the folders of administrators."""
 
 from __future__ import annotations
 

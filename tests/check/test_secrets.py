@@ -1,4 +1,4 @@
-"""Secrets in clear: found by names and by shapes, never printed, and no others."""
+"""Tests that secrets in clear text are found by name and by shape, and never printed, without false findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Segments of workloads: sizes that fit what runs, and hints that can be followed."""
+"""Tests segments of workloads: sizes must fit the running pods, and hints must be applicable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Selectors of objects beside workloads, where several teams share a namespace."""
+"""Tests selectors of objects beside workloads, in a namespace that several teams share."""
 
 from __future__ import annotations
 

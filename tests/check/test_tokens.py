@@ -1,4 +1,4 @@
-"""Tokens that nothing fills in: where they are found, and how often."""
+"""Tests that tokens without a value are found, each once."""
 
 from __future__ import annotations
 

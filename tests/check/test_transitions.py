@@ -1,4 +1,4 @@
-"""Changes since an earlier revision that must not be made, and those that may."""
+"""Tests forbidden and allowed changes since an earlier revision."""
 
 from __future__ import annotations
 

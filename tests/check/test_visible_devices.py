@@ -1,4 +1,4 @@
-"""Containers that take GPUs past the scheduler, by each way that the container runtime knows."""
+"""Tests containers that take GPUs past the scheduler, by each method that the container runtime knows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules that a repository makes milder: by spec.rules, and by comments on the lines that they are about."""
+"""Tests rules that a repository makes milder: by spec.rules, and by comments on the lines of findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of a workload that its pool contradicts, wherever they stand."""
+"""Tests values of a workload that contradict its pool, at any place."""
 
 from __future__ import annotations
 

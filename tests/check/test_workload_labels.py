@@ -1,4 +1,4 @@
-"""The tool's own labels where nobody reads them."""
+"""Tests the tool's own labels at places where nothing reads them."""
 
 from __future__ import annotations
 

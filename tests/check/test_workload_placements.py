@@ -1,4 +1,4 @@
-"""Placements of workloads against what the release of their backend can express."""
+"""Tests placements of workloads that the release of their backend cannot express."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cluster that tests marked ``cluster`` write to; CONTRIBUTING.md says how to have one."""
+"""Provides the cluster for tests marked ``cluster``, which write to it. CONTRIBUTING.md says how to get one."""
 
 from __future__ import annotations
 

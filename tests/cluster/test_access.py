@@ -1,4 +1,4 @@
-"""An API server lets the groups of a pool send work to it, and nobody else; what is asked is never stored."""
+"""Tests that an API server lets only the groups of a pool send work to its queues. No request is stored."""
 
 from __future__ import annotations
 

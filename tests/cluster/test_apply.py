@@ -1,4 +1,4 @@
-"""An API server takes every manifest as it is, has nothing to change when it comes again, and lets all of it go."""
+"""Tests that an API server accepts every manifest unchanged, changes nothing on a second apply, and deletes all."""
 
 from __future__ import annotations
 

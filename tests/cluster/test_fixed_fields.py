@@ -1,4 +1,4 @@
-"""An API server refuses what the table of fixed fields says it does, and takes the rest."""
+"""Tests that an API server refuses changes of the fields in the table of fixed fields, and only these."""
 
 from __future__ import annotations
 

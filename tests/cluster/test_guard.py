@@ -1,4 +1,4 @@
-"""An API server lets nobody change what KAI counts a pod by past the guard: not by a status, a resize or a Binding."""
+"""Tests that no status, resize or Binding can change past the guard how KAI counts a pod."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What requires a level is looked for from the finest domain down that all nodes share."""
+"""Tests the warning about required levels when all nodes share a finer domain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an API server, or a webhook, refuses to change in an object, kind by kind."""
+"""Tests which changes of an object an API server or a webhook refuses, kind by kind."""
 
 from __future__ import annotations
 

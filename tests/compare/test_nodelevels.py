@@ -1,4 +1,4 @@
-"""``topology suggest``: levels by the labels of nodes."""
+"""Tests ``topology suggest``, which derives levels from the labels of nodes."""
 
 from __future__ import annotations
 

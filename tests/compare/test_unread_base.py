@@ -1,4 +1,4 @@
-"""What a comparison with a revision could not judge is said, and fails a strict run."""
+"""Tests that parts of a revision that cannot be compared are reported, and fail a strict run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The access of pools: Roles for their groups, and a policy that keeps their queues for these alone."""
+"""Tests the access of pools: Roles for their groups, and a policy that reserves queues for these groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guard: an API server takes its policies, and they refuse what bypasses the repository and nothing else."""
+"""Tests that an API server accepts the guard's policies, which refuse only work that bypasses the repository."""
 
 from __future__ import annotations
 

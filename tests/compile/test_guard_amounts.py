@@ -1,4 +1,4 @@
-"""The guard, where queues have quotas of cpu and memory: what cannot be preempted asks for no more than these."""
+"""Tests the guard with quotas of cpu and memory: non-preemptible work may not ask for more than its quota."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Placements stand where KAI reads them in what is rendered, and nothing stands there that it would trip over."""
+"""Tests that rendered placements are at places that KAI reads, and that nothing there breaks KAI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is previewed could stand in a cluster as it is."""
+"""Tests that previews are valid objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels of what a workflow becomes: its names as they are written, while objects have folded ones."""
+"""Tests labels of the objects of a workflow: they have names as written, while object names are folded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures in every format: what is drawn, that it stands alone, and that nothing in it overlaps or is cut."""
+"""Tests figures in every format: their content, that they are self-contained, and that nothing overlaps or is cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was read somewhere makes no markup on the pages of a change, and a comment has room for all that is in it."""
+"""Tests that input cannot create markup on pages about a change, and that these fit into a comment."""
 
 from __future__ import annotations
 

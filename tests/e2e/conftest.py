@@ -1,4 +1,4 @@
-"""The cluster that tests marked ``e2e`` run work in; CONTRIBUTING.md says how to have one."""
+"""Provides the cluster for tests marked ``e2e``, which run work in it. CONTRIBUTING.md says how to get one."""
 
 from __future__ import annotations
 

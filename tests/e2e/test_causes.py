@@ -1,4 +1,4 @@
-"""The first cause that `workflow why` names is the one that a cluster was given."""
+"""Tests that the first cause of `workflow why` is the cause that the test gave to a cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changes of pools, quotas and files do to what runs, on a cluster that runs KAI."""
+"""Tests how changes of pools, quotas and files affect running work, on a cluster that runs KAI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `fit` says of the examples is what KAI does with them, and an apply of the same changes nothing."""
+"""Tests that KAI places the examples as `fit` says, and that a second apply changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``import cluster`` says against what ``kubectl diff`` shows of the manifests, on a cluster that runs KAI."""
+"""Tests the report of ``import cluster`` against ``kubectl diff`` of the manifests, on a cluster that runs KAI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``subpool create``, ``update`` and ``recreate`` with cpu and memory beside GPUs."""
+"""Tests ``subpool create``, ``update`` and ``recreate`` with cpu and memory in addition to GPUs."""
 
 from __future__ import annotations
 

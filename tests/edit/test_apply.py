@@ -1,4 +1,4 @@
-"""Edits on disk: several at once, files that change meanwhile, processes that are killed."""
+"""Tests edits on disk: several at once, files that change at the same time, and killed processes."""
 
 from __future__ import annotations
 

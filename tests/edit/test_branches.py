@@ -1,4 +1,4 @@
-"""Two branches that each spend the rest of a pool: git refuses to merge what is right on either alone."""
+"""Tests two branches that each use the rest of a pool: git must refuse the merge, although each is right alone."""
 
 from __future__ import annotations
 

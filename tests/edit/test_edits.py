@@ -1,7 +1,7 @@
-"""Files as people write them, in golden/edits: an edit changes what it is about and no other byte.
+"""Tests on handwritten files in golden/edits that an edit changes only the intended bytes.
 
-A case holds ``before.yaml`` (or ``.json``), a subpool file; ``case.json`` with commands and the changes that they
-may make, each a text that stands once in the file and what it becomes; and ``after.yaml``, which shows the result.
+A case holds ``before.yaml`` (or ``.json``), a subpool file; ``case.json`` with commands and the changes that they may
+make, each a text that occurs once in the file and its replacement; and ``after.yaml`` with the result.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``migrate``: old names in scripts, CI jobs and pages become the new ones, and nothing else changes."""
+"""Tests that ``migrate`` replaces old names in scripts, CI jobs and pages, and changes nothing else."""
 
 from __future__ import annotations
 

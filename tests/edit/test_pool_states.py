@@ -1,8 +1,8 @@
-"""Random lives of pools by the command line: renamed, removed and declared again while work begins, drains and ends,
-and hung below one another by hand.
+"""Tests random command lines about pools, which are renamed, removed and declared again while work begins, drains and
+ends, and moved below one another by hand.
 
-After every step the repository validates without a warning, the queues are those of the model, and what the model does
-not allow has left every byte.
+After every step the repository must validate without a warning, the queues must equal those of the model, and a step
+that the model forbids must not have changed any byte.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``pool rename`` and ``pool remove``: all files that name a pool, as one change that is done whole or not at all."""
+"""Tests ``pool rename`` and ``pool remove``, which change all files that name a pool, or none."""
 
 from __future__ import annotations
 

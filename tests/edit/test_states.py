@@ -1,7 +1,7 @@
-"""Random lives of subpools by the command line, against a model of what is allowed.
+"""Tests random command lines about subpools against a model of the allowed ones.
 
-After every step: shared + ACTIVE = pool in the rendered queues of each resource, no comment is lost, nothing but the
-file that a command is about has changed, and what the model does not allow has left every byte.
+After every step: shared + ACTIVE = pool in the rendered queues of each resource, no comment is lost, only the file of
+the command has changed, and a command that the model forbids has not changed any byte.
 """
 
 from __future__ import annotations

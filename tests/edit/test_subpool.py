@@ -1,4 +1,4 @@
-"""The ``subpool`` commands: what each state allows, what is said of a refusal, and how a drain goes on."""
+"""Tests the ``subpool`` commands: allowed steps in each state, messages of refusals, and drains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of work without its arithmetic is what the whole verdict says."""
+"""Tests that the quick verdict on work equals the complete one."""
 
 from __future__ import annotations
 

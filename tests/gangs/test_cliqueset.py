@@ -1,4 +1,4 @@
-"""What PodCliqueSets become: gangs of every replica, their constraints, and the Topologies they refer to."""
+"""Tests the gangs of every replica of a PodCliqueSet, their constraints, and their Topologies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of tasks: what is in their ConfigMaps, and how those are named and shared."""
+"""Tests the ConfigMaps with the files of tasks: their content, and how they are named and shared."""
 
 from __future__ import annotations
 

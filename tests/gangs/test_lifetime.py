@@ -1,4 +1,4 @@
-"""What timeouts and exit codes are, as OSMO reads them."""
+"""Tests timeouts and exit codes as OSMO reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gang of a hand-written PodGroup says what its author wrote."""
+"""Tests that the gang of a handwritten PodGroup is the one that its author wrote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a workload consists of: GPUs of a pod as Kubernetes counts them, pods and minimums of each kind."""
+"""Tests the parts of a workload: GPUs of a pod as Kubernetes counts them, and pods and minimums of each kind."""
 
 from __future__ import annotations
 

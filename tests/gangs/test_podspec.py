@@ -1,4 +1,4 @@
-"""The pod of a task: what it asks for and where it does not run."""
+"""Tests the pod of a task: its requests and its nodes."""
 
 from __future__ import annotations
 

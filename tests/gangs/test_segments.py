@@ -1,4 +1,4 @@
-"""Segments: every index in exactly one, members that add up, and a minimum that mandatory segments cover."""
+"""Tests segments: each index is in exactly one, members add up, and mandatory segments cover the minimum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in place of OSMO's tokens in a pod."""
+"""Tests the values that replace OSMO's tokens in a pod."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tree algorithm: OSMO's steps 1 to 7, and the points that its proposal leaves open."""
+"""Tests the tree algorithm: OSMO's steps 1 to 7, and the points that its proposal leaves open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tree algorithm keeps for any gang."""
+"""Tests invariants of the tree algorithm for any gang."""
 
 from __future__ import annotations
 

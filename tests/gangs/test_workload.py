@@ -1,4 +1,4 @@
-"""The gang of several workloads: what its parts come to."""
+"""Tests the combined minimum of a gang of several workloads."""
 
 from __future__ import annotations
 

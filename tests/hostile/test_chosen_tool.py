@@ -1,4 +1,4 @@
-"""The jobs of CI run the kubectl-tas that the base names, and nothing of a branch that tries all it can to be run."""
+"""Tests that CI jobs run the kubectl-tas that the base names, and nothing of a hostile branch."""
 
 from __future__ import annotations
 

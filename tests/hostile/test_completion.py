@@ -1,4 +1,4 @@
-"""TAB in a folder that somebody else has filled: it answers at once, and looks at nothing outside of the folder."""
+"""Tests TAB in a hostile folder: it answers at once, and reads nothing outside of the folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The largest number that Kubernetes counts to in every field that takes one: bounded time, memory and output."""
+"""Tests the largest number of Kubernetes in every numeric field: time, memory and output stay bounded."""
 
 from __future__ import annotations
 

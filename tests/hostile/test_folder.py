@@ -1,4 +1,4 @@
-"""Pull requests that change what a cluster obeys beside the manifests, which themselves stay as they are."""
+"""Tests pull requests that change files beside the manifests that a cluster obeys, but no manifest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the fuzzers found once, and a short run of theirs."""
+"""Tests earlier findings of the fuzzers, and runs the fuzzers briefly."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""``validate --base`` in a checkout from somebody who is not trusted: nothing of it runs, or chooses the base.
+"""Tests ``validate --base`` in an untrusted checkout: nothing of it runs or chooses the base.
 
-Every attack would make a file, the marker; where plain git can be made to, the test shows that it does.
+Every attack would create a file, the marker. If plain git is vulnerable, the test shows it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is piped in, imported or handed to other programs, where somebody else has written it."""
+"""Tests hostile input that is piped in, imported, or given to other programs."""
 
 from __future__ import annotations
 

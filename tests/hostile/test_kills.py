@@ -1,4 +1,4 @@
-"""The script that kills commands at random moments: it runs, and it would see what goes wrong."""
+"""Tests the script that kills commands at random moments: it runs, and it would detect damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A kubectl that hangs, floods or lies, and files that stand for a cluster and are none: told, and in time."""
+"""Tests a kubectl that hangs, floods or lies, and invalid cluster files: each is reported in time."""
 
 from __future__ import annotations
 

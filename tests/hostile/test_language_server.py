@@ -1,4 +1,4 @@
-"""A hostile repository in an editor: what it says is text there, no link, no picture, no command."""
+"""Tests a hostile repository in an editor: its texts appear as text, never as a link, a picture or a command."""
 
 from __future__ import annotations
 

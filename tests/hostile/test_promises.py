@@ -1,4 +1,4 @@
-"""SECURITY.md: each promise names tests that hold it, and they are there."""
+"""Tests that each promise of SECURITY.md names existing tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing that was read anywhere reaches a terminal, or the log of a CI job, as anything but text."""
+"""Tests that input reaches a terminal or a CI log only as plain text."""
 
 from __future__ import annotations
 

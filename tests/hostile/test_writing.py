@@ -1,4 +1,4 @@
-"""Repositories that try to make the tool write, remove or read where it must not."""
+"""Tests repositories that try to make the tool write, remove or read files elsewhere."""
 
 from __future__ import annotations
 

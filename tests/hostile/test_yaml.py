@@ -1,4 +1,4 @@
-"""What kubectl reads from an emitted text is what was judged, whichever way the text was written."""
+"""Tests that kubectl reads emitted text as it was judged, in whatever style the text was written."""
 
 from __future__ import annotations
 

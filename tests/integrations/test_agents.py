@@ -1,4 +1,4 @@
-"""docs/agents.md and integrations/agents: what they say to run runs, and they know the tools that there are."""
+"""Tests that the commands in docs/agents.md and integrations/agents run, and that both list all tools."""
 
 from __future__ import annotations
 

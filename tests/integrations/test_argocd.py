@@ -1,4 +1,4 @@
-"""integrations/argocd: what the ApplicationSets make of what is rendered, health in a real Lua, and the plugin."""
+"""Tests integrations/argocd: ApplicationSets of rendered files, health checks in real Lua, and the plugin."""
 
 from __future__ import annotations
 

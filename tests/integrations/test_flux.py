@@ -1,4 +1,4 @@
-"""integrations/flux: a Kustomization for every folder, in their order, and what counts as ready."""
+"""Tests integrations/flux: a Kustomization for every folder, their order, and their readiness."""
 
 from __future__ import annotations
 

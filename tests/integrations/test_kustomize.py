@@ -1,4 +1,4 @@
-"""integrations/kustomize, run by the real kustomize."""
+"""Tests integrations/kustomize with the real kustomize."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The extension for VS Code, loaded by node with stubs of what VS Code gives it."""
+"""Tests the extension for VS Code in node, with stubs of VS Code's API."""
 
 from __future__ import annotations
 

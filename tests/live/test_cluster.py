@@ -1,4 +1,4 @@
-"""What runs in each queue, read from the status that KAI writes."""
+"""Tests how the usage of each queue is read from the status that KAI writes."""
 
 from __future__ import annotations
 

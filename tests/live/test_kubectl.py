@@ -1,4 +1,4 @@
-"""How kubectl is called, and what is said when it does not answer."""
+"""Tests how kubectl is called, and the messages if it does not answer."""
 
 from __future__ import annotations
 

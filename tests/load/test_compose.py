@@ -1,4 +1,4 @@
-"""libyaml, put the text otherwise where it refuses, finds what ruamel's own parser finds, at the same places."""
+"""Tests that libyaml finds the same nodes and places as ruamel's own parser, after a rewrite of refused texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each operation of a template costs at least what it takes, so a count of steps bounds its time."""
+"""Tests that each operation of a template takes no longer than its cost in steps, so that steps bound the time."""
 
 from __future__ import annotations
 

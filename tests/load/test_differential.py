@@ -1,4 +1,4 @@
-"""Templates beside Jinja's own sandbox with OSMO's settings: the same text, or a refusal; and what is not there."""
+"""Compares templates with Jinja's own sandbox with OSMO's settings: the same text, or a refusal."""
 
 from __future__ import annotations
 

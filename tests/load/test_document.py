@@ -1,4 +1,4 @@
-"""YAML text in, data with positions out: what plain scalars mean, where everything stands, what is refused."""
+"""Tests how YAML text becomes data with positions: plain scalars, places, and refused texts."""
 
 from __future__ import annotations
 

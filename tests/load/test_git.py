@@ -1,4 +1,4 @@
-"""Every kind of repository that git makes can be compared with; what cannot is told why."""
+"""Tests that every kind of git repository can be compared with, and that failures have a reason."""
 
 from __future__ import annotations
 

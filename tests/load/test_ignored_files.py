@@ -1,4 +1,4 @@
-"""Files that look like sources and are not read."""
+"""Tests files that look like sources and are not read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON files: what json.dumps writes is read as it is meant, with places that are right."""
+"""Tests that JSON files from json.dumps are read with the right values and places."""
 
 from __future__ import annotations
 

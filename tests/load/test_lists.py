@@ -1,4 +1,4 @@
-"""A Kubernetes List is read, rendered and edited as its items."""
+"""Tests that a Kubernetes List is read, rendered and edited as its items."""
 
 from __future__ import annotations
 

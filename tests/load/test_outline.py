@@ -1,4 +1,4 @@
-"""What completion sees in the text of a repository, without parsing it."""
+"""Tests the outline of a repository that completion makes without parsing."""
 
 from __future__ import annotations
 

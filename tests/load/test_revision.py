@@ -1,4 +1,4 @@
-"""Reading a revision: the same files as a checkout has, in the same words, and nothing is touched."""
+"""Tests that reading a revision gives the same files as a checkout, and changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Templates that attack: each is a finding at its line, soon and in little memory. Others are as Jinja has them."""
+"""Tests hostile templates: each is a finding at its line, fast and with little memory. Others expand as in Jinja."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A document that breaks the schema of its kind: the place of the slip, what is wrong, how to mend it."""
+"""Tests documents that break the schema of their kind: the place of the error, the message and the remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A folder in, its manifests out: which files are read, in which order, and which never are."""
+"""Tests which files of a folder are read as manifests, in which order, and which never are."""
 
 from __future__ import annotations
 

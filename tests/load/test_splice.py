@@ -1,4 +1,4 @@
-"""One value set in a text: what becomes of it, case by case."""
+"""Tests how a text changes when one value is set in it, case by case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Templates of workflows: their values, their instances, and the places of what is found in them."""
+"""Tests templates of workflows: their values, their instances, and the places of findings in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A localpath reads files that git has; without git, no hidden file."""
+"""Tests that a localpath reads files that git has; without git, no hidden file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which names of a template are values that may be given, and what becomes of a list of instances."""
+"""Tests which names in a template are values, and how a list of instances is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small clusters and gangs by chance, and every placement of them tried."""
+"""Generates small random clusters and gangs, and tries every placement of them."""
 
 from __future__ import annotations
 

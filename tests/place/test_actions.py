@@ -1,4 +1,4 @@
-"""The queue of pending work against KAI's scheduler, and against what its rules say of small cases."""
+"""Tests the order of pending work against KAI's scheduler, and against its rules in small cases."""
 
 from __future__ import annotations
 

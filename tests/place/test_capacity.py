@@ -1,4 +1,4 @@
-"""What gangs have room for in a pool: exactly what KAI's order places, and not one pod more."""
+"""Tests that the largest gang for a pool is exactly the largest that KAI's order places."""
 
 from __future__ import annotations
 

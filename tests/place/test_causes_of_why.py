@@ -1,4 +1,4 @@
-"""Each recorded state of a cluster has its one right first line, at its line of the repository."""
+"""Tests that each recorded state of a cluster gives the expected first cause and its line in the repository."""
 
 from __future__ import annotations
 

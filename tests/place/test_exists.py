@@ -1,4 +1,4 @@
-"""Whether a placement exists, against trying every one of them."""
+"""Tests whether a placement exists, by trying every placement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``nodes generate``: a cluster that does not exist."""
+"""Tests ``nodes generate``, which makes the nodes of an invented cluster."""
 
 from __future__ import annotations
 

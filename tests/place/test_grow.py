@@ -1,4 +1,4 @@
-"""How many racks more a set of gangs needs, against placing them on clusters with any number of racks."""
+"""Tests how many more racks a set of gangs needs, by placing the gangs on clusters with any number of racks."""
 
 from __future__ import annotations
 

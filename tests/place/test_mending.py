@@ -1,4 +1,4 @@
-"""What helps a gang that has no placement, against trying every way of it."""
+"""Tests remedies for a gang without a placement, by trying every remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nodes have free, by the objects of a cluster."""
+"""Tests how the free resources of nodes are computed from the objects of a cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""KAI's order against the rules that its scheduler was seen to follow: by names, the tightest domain, no way back."""
+"""Tests KAI's order against observed rules of its scheduler: by name, tightest domain first, no backtracking."""
 
 from __future__ import annotations
 

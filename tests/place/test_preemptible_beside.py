@@ -1,4 +1,4 @@
-"""``fit NAME`` answers on what is free, and says what it leaves out."""
+"""Tests that ``fit NAME`` uses only free resources, and mentions preemptible work that KAI may evict."""
 
 from __future__ import annotations
 

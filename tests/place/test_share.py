@@ -1,4 +1,4 @@
-"""Fair shares, the order of queues and their quotas against what KAI answers, and the rules in examples."""
+"""Tests fair shares, the order of queues and their quotas against KAI's answers, and the rules in examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snapshots for KAI's own tool: the format, and that what it needs is there."""
+"""Tests snapshots for KAI's own tool: their format, and that they are complete."""
 
 from __future__ import annotations
 

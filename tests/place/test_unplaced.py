@@ -1,4 +1,4 @@
-"""Which pods of what is sent to a queue must have a node before any of them starts."""
+"""Tests which pods of a submission must have a node before any of them starts."""
 
 from __future__ import annotations
 

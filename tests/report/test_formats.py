@@ -1,4 +1,4 @@
-"""Findings in the formats of SARIF, GitHub, GitLab and JUnit."""
+"""Tests findings in the formats of SARIF, GitHub, GitLab and JUnit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings as programs read them."""
+"""Tests findings in JSON."""
 
 from __future__ import annotations
 

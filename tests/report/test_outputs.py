@@ -1,4 +1,4 @@
-"""Each ``-o json`` keeps to its schema in ``schemas/output/``, and none is without one."""
+"""Tests that every ``-o json`` has a schema in ``schemas/output/`` and conforms to it."""
 
 from __future__ import annotations
 

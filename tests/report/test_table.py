@@ -1,4 +1,4 @@
-"""Tables, and data as YAML."""
+"""Tests tables, and data as YAML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings as people read them."""
+"""Tests findings as text for people."""
 
 from __future__ import annotations
 

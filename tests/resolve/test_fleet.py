@@ -1,4 +1,4 @@
-"""The fleet of a repository in which a file stands for what is there already."""
+"""Tests the fleet of a repository in which a given file replaces an existing one."""
 
 from __future__ import annotations
 

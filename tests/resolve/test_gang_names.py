@@ -1,4 +1,4 @@
-"""The names of a workflow's gangs and pods: one name for one content, and another for another."""
+"""Tests that names of a workflow's gangs and pods depend on their content: equal for equal content only."""
 
 from __future__ import annotations
 

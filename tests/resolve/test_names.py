@@ -1,4 +1,4 @@
-"""Names that are given once."""
+"""Tests that names are unique."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Platforms and pod templates: what they make of the pods of workflows, and what is said of slips in them."""
+"""Tests how platforms and pod templates change the pods of workflows, and findings about slips in them."""
 
 from __future__ import annotations
 

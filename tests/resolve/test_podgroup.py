@@ -1,4 +1,4 @@
-"""The cluster that a PodGroup written by hand is for."""
+"""Tests which cluster a handwritten PodGroup belongs to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a subpool's quota comes to."""
+"""Tests how a subpool's quota is computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages are made of: long tables are divided, and pictures are cut where they would be too large."""
+"""Tests blocks of pages: long tables are divided, and large pictures are cut."""
 
 from __future__ import annotations
 

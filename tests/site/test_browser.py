@@ -1,4 +1,4 @@
-"""The site in a browser: an accessibility checker finds nothing, phones and the dark are served, keys are enough."""
+"""Tests the site in a browser: accessibility, phones, dark mode, and use by keyboard."""
 
 from __future__ import annotations
 

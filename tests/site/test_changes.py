@@ -1,4 +1,4 @@
-"""``report --since``: what changed, and for whom."""
+"""Tests ``report --since``: the changes, and the pools that they affect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of findings: what is on each, where those of a file begin, and what other pages show of them."""
+"""Tests pages of findings: how they are divided, where those of a file begin, and excerpts on other pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of clusters, pools and topologies, as data: what is counted, what is drawn, and where each thing leads."""
+"""Tests pages of clusters, pools and topologies as data: their numbers, pictures and links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first page: its numbers with their colours, and how much of each table it shows."""
+"""Tests the first page: its numbers with their colours, and how much of each table it shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The site that ``report`` writes: its links, its bytes, its folder, and what it says."""
+"""Tests the site that ``report`` writes: its links, bytes, folder and text."""
 
 from __future__ import annotations
 

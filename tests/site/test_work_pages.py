@@ -1,4 +1,4 @@
-"""Pages of work: what their lists show and in what order, the filters, and what ``fit`` says there."""
+"""Tests pages of work: the content and order of lists, the filters, and the answers of ``fit``."""
 
 from __future__ import annotations
 

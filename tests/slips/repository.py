@@ -1,4 +1,4 @@
-"""A repository with one file of each kind, in which nothing is wrong: what slips are made in."""
+"""Provides a repository without errors, with one file of each kind, for tests of slips."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Advice is right: it names what is wrong, where it stands, and what to write, and whoever follows it is done."""
+"""Tests that advice is right: it names the error, its place and the remedy, and the remedy is sufficient."""
 
 from __future__ import annotations
 

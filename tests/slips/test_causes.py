@@ -1,4 +1,4 @@
-"""One slip that many documents depend on is one finding, and it stands at what was edited."""
+"""Tests that one slip that affects many documents gives one finding, at the edited place."""
 
 from __future__ import annotations
 

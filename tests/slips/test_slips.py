@@ -1,7 +1,7 @@
-"""Slips as people make them: each has a finding at its line that says what is wrong, and none elsewhere.
+"""Tests slips that people make: each gives a finding at its line that names the error, and none elsewhere.
 
-A row is a file, what stands there, what stands there after the slip, and key words of the message and the help. The
-finding is expected on the line where the changed text begins.
+A row is a file, a text in it, its replacement with the slip, and key words of the message and the help. The finding is
+expected on the line where the changed text begins.
 """
 
 from __future__ import annotations

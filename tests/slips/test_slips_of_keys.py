@@ -1,4 +1,4 @@
-"""``python -m fuzz.slips`` on a small repository, and the table of its reasons."""
+"""Tests ``python -m fuzz.slips`` on a small repository, and the table of its reasons."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is kept between runs: it never changes a byte, whatever becomes of it."""
+"""Tests that data kept between runs never changes a result, whatever happens to the data."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What an API server of Kubernetes 1.30 makes of a ValidatingAdmissionPolicy: whether it takes it, and whom it refuses.
+"""Judges ValidatingAdmissionPolicies as an API server of Kubernetes 1.30 does: their validity, and refused requests.
 
-Follows admissionregistration.k8s.io/v1: fields as in its API, CEL evaluated with Kubernetes' own functions added.
+Follows admissionregistration.k8s.io/v1: fields as in its API, CEL with Kubernetes' own functions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from jsonschema import Draft202012Validator
 
 Object = dict[str, Any]
 MAX_EXPRESSION = 100_000
-"""Code points that cel-go's parser takes."""
+"""Code points that cel-go's parser accepts."""
 _IDENTIFIER = r"^[_a-zA-Z][_a-zA-Z0-9]*$"
 _QUALIFIED = r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
 RESERVED = {
@@ -96,12 +96,12 @@ SPECS = {
         validationActions=_list({"enum": ["Deny", "Warn", "Audit"]}, minItems=1, uniqueItems=True),
     ),
 }
-"""As far as they are used: what else the API has is an error here."""
+"""Schemas of the fields that the guard uses. Any other field of the API is an error here."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What somebody asks of the API server."""
+    """A request to the API server."""
 
     resource: str
     new: Object
@@ -129,7 +129,7 @@ class Request:
 
 
 def violations(item: Object) -> list[str]:
-    """Why the server does not take a policy or a binding."""
+    """Returns why the server rejects a policy or a binding."""
     found = [error.message for error in Draft202012Validator(SPECS[item["kind"]]).iter_errors(item["spec"])]
     names = [variable["name"] for variable in item["spec"].get("variables", ())]
     found += [f"variable {name} is a reserved word" for name in names if name in RESERVED]
@@ -145,8 +145,8 @@ def violations(item: Object) -> list[str]:
 
 
 def refusals(objects: list[Object], request: Request, pod_groups: Sequence[Object] = ()) -> list[str]:
-    """The messages with which a request is refused by the policies among ``objects`` that are bound, where its
-    namespace holds ``pod_groups``.
+    """Returns the messages with which the bound policies among ``objects`` refuse a request. ``pod_groups`` are the
+    PodGroups in the namespace of the request.
     """
     policies = {
         item["metadata"]["name"]: item["spec"] for item in objects if item["kind"] == "ValidatingAdmissionPolicy"
@@ -204,7 +204,7 @@ def _reaches(rule: Object, request: Request) -> bool:
 
 
 def _names(resources: str, resource: str) -> bool:
-    """Whether a rule names a resource: ``*`` is all of them without their subresources, ``*/status`` each status."""
+    """Whether a rule names a resource. ``*`` means all without subresources, ``*/status`` every status."""
     kind, _, sub = resource.partition("/")
     wanted, _, wanted_sub = resources.partition("/")
     return wanted in ("*", kind) and wanted_sub == sub
@@ -217,7 +217,7 @@ def _boolean(expression: str, scope: dict[str, Any]) -> bool:
 
 
 def evaluate(variables: Iterable[tuple[str, str]], item: Object) -> dict[str, Any]:
-    """The values of ``variables``, each an expression that may use those before it, where ``object`` is ``item``."""
+    """Evaluates ``variables`` with ``item`` as ``object``. Each expression may use the variables before it."""
     values = celtypes.MapType()
     for name, expression in variables:
         values[celtypes.StringType(name)] = _evaluate(expression, {"object": json_to_cel(item), "variables": values})
@@ -226,7 +226,7 @@ def evaluate(variables: Iterable[tuple[str, str]], item: Object) -> dict[str, An
 
 @dataclass
 class Evaluations:
-    """How many expressions were evaluated."""
+    """The number of evaluated expressions."""
 
     number: int = 0
 
@@ -236,7 +236,7 @@ _COUNTERS: list[Evaluations] = []
 
 @contextmanager
 def count_evaluations() -> Iterator[Evaluations]:
-    """Counts the expressions that are evaluated meanwhile."""
+    """Counts the expressions that are evaluated in the block."""
     counted = Evaluations()
     _COUNTERS.append(counted)
     try:
@@ -252,7 +252,7 @@ def _evaluate(expression: str, scope: dict[str, Any]) -> Any:
 
 
 class Quantity(celtypes.StringType):
-    """A quantity, by its number."""
+    """A quantity, represented by its number."""
 
     def __new__(cls, number: Decimal) -> Quantity:
         found = super().__new__(cls, number)
@@ -292,7 +292,7 @@ def _integer(quantity: Quantity) -> celtypes.IntType:
 
 
 def _same(numbers: Any, number: Any) -> Any:
-    """A number of the type that the others have; celpy adds doubles to a float."""
+    """Returns a number of the same type as the others; celpy adds doubles to a float."""
     assert len({isinstance(item, float) for item in numbers}) == 1, f"{numbers} are of different types"
     return celtypes.DoubleType(number) if isinstance(number, float) else celtypes.IntType(number)
 
@@ -316,11 +316,11 @@ FUNCTIONS: dict[str, Any] = {
     **dict.fromkeys(("group", "resource", "name", "check"), lambda may, _: may),
     "allowed": lambda may: may,
 }
-"""Of Kubernetes' CEL libraries, what the policies use."""
+"""The functions of Kubernetes' CEL libraries that the policies use."""
 
 
 _ENVIRONMENT = celpy.Environment()
-"""Made on import: it raises Python's recursion limit, which Hypothesis forbids while a test runs."""
+"""Created on import, since it raises Python's recursion limit. Hypothesis forbids that while a test runs."""
 
 
 @cache

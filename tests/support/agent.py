@@ -1,4 +1,4 @@
-"""An agent: the SDK's client, which starts ``kubectl tas mcp`` and speaks to it over standard input and output."""
+"""Acts as an agent: the SDK's client starts ``kubectl tas mcp`` and talks to it over standard input and output."""
 
 from __future__ import annotations
 
@@ -27,9 +27,8 @@ def speak(
     cwd: Path | None = None,
     isolated: bool = False,
 ) -> None:
-    """Starts a server for ``root``, and has ``talk`` speak to it: by the client, or by ``ask(tool, **arguments)``.
-
-    With ``isolated`` Python imports nothing of the working folder, as where the script ``kubectl-tas`` starts it.
+    """Starts a server for ``root``. ``talk`` gets the client and a function ``ask(tool, **arguments)``.
+    With ``isolated``, Python imports nothing from the working folder, as when the script ``kubectl-tas`` starts it.
     """
     command, *before = (sys.executable, "-P", "-m", "kubectl_tas") if isolated else tool()
     arguments = [*before, "-C", str(root), "mcp", *map(str, options)]
@@ -48,7 +47,7 @@ def speak(
 
 
 def words(result: Result) -> str:
-    """What an error says."""
+    """Returns the text of an error."""
     assert result.is_error
     assert result.structured_content is None
     (content,) = result.content
@@ -58,7 +57,7 @@ def words(result: Result) -> str:
 
 @dataclass(frozen=True, slots=True)
 class InProcess(Call):
-    """A call of a tool whose commands run in this process, in a tenth of the time of a server's."""
+    """A call of a tool whose commands run in this process, in a tenth of the time of a server's commands."""
 
     def ask(self, words: Sequence[str], *, stdin: str = "", root: Path | None = None) -> Said:
         assert not stdin
@@ -67,5 +66,5 @@ class InProcess(Call):
 
 
 def in_process(root: Path, *nodes: str | Path) -> InProcess:
-    """A call about a repository; ``nodes`` are options that say where its nodes are."""
+    """Returns a call about a repository. ``nodes`` are options that name the source of nodes."""
     return InProcess(Server(root, seconds=600, nodes=tuple(map(str, nodes))))

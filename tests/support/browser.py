@@ -1,4 +1,4 @@
-"""A headless Chromium that is told what to do by its own protocol, over two pipes; it reaches no network."""
+"""Controls a headless Chromium by its DevTools protocol over two pipes. The browser reaches no network."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or ""
 AXE = os.environ.get("AXE", "")
-"""axe.min.js of axe-core."""
+"""Path of axe.min.js of axe-core."""
 WITHOUT_CHROMIUM = "there is no chromium: apt-get install chromium, or name it in $CHROMIUM"
 WITHOUT_AXE = "there is no axe-core: name its axe.min.js in $AXE"
 _QUIET = (
@@ -26,7 +26,7 @@ _KEYS = {"Enter": 13, "Escape": 27, "Tab": 9, "ArrowDown": 40, "ArrowUp": 38}
 
 
 class Browser:
-    """One tab. What it asked for, and what went wrong in it, is kept."""
+    """One tab. It records its requests and its errors."""
 
     def __init__(self, profile: Path) -> None:
         to_read, self._write = os.pipe()
@@ -65,7 +65,7 @@ class Browser:
             self._process.wait()
 
     def call(self, method: str, **parameters: Any) -> Any:
-        """What a method of the protocol answers."""
+        """Calls a method of the protocol and returns the answer."""
         self._number += 1
         message: dict[str, Any] = {"id": self._number, "method": method, "params": parameters}
         if self._session:
@@ -78,24 +78,24 @@ class Browser:
                 return answer["result"]
 
     def open(self, page: Path | str) -> None:
-        """Goes to a page, and waits until it and its scripts are there."""
+        """Opens a page, and waits until the page and its scripts are loaded."""
         self.follow(lambda: self.call("Page.navigate", url=page.as_uri() if isinstance(page, Path) else page))
 
     def follow(self, step: Callable[[], Any]) -> None:
-        """Does what leads to another page, and waits for it."""
+        """Performs a step that leads to another page, and waits for the page."""
         self._events.clear()
         step()
         while "Page.loadEventFired" not in self._events:
             self._next()
 
     def evaluate(self, expression: str) -> Any:
-        """The value of an expression of JavaScript, awaited."""
+        """Evaluates a JavaScript expression, awaits it, and returns its value."""
         found = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
 
     def show(self, width: int, height: int, *, is_dark: bool) -> None:
-        """The size of the window, and which colours its user likes."""
+        """Sets the size of the window and the user's preferred colours."""
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
         )
@@ -103,7 +103,7 @@ class Browser:
         self.call("Emulation.setEmulatedMedia", features=[scheme])
 
     def press(self, key: str) -> None:
-        """One key, as if somebody had pressed it."""
+        """Presses and releases a key."""
         text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
         code = _KEYS.get(key, ord(key[0].upper()))
         more = {"text": text} if text else {}
@@ -111,15 +111,15 @@ class Browser:
             self.call("Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code, **more)
 
     def type(self, text: str) -> None:
-        """A text, where the cursor is."""
+        """Types a text at the cursor."""
         self.call("Input.insertText", text=text)
 
     def screenshot(self, path: Path) -> None:
-        """The window as a PNG."""
+        """Writes an image of the window as PNG."""
         path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot")["data"]))
 
     def _next(self) -> dict[str, Any]:
-        """The next message, of which those that nobody asked for are kept."""
+        """Reads the next message. Requests and errors are recorded."""
         while b"\0" not in self._buffer:
             part = os.read(self._read, 1 << 16)
             assert part, "Chromium has ended"

@@ -18,7 +18,7 @@ class Result:
 
 
 def kubectl_tas(*arguments: str | Path, cwd: Path | None = None) -> Result:
-    """What ``kubectl tas ARGUMENTS`` prints and exits with, in the folder ``cwd``."""
+    """Runs ``kubectl tas ARGUMENTS`` in the folder ``cwd``; returns its output and exit code."""
     out, err = io.StringIO(), io.StringIO()
     inside = contextlib.chdir(cwd) if cwd else contextlib.nullcontext()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), inside:
@@ -35,7 +35,7 @@ def write(root: Path, files: dict[str, str]) -> Path:
 
 
 def pool(name: str = "team", guarantee: int = 100, spec: str = "") -> str:
-    """A Pool document; ``spec`` is YAML for further fields, indented by two spaces."""
+    """Returns a Pool document. ``spec`` is YAML for further fields, indented by two spaces."""
     return f"""\
 apiVersion: tas/v1alpha1
 kind: Pool
@@ -49,7 +49,7 @@ spec:
 
 
 def subpool(name: str, quota: int | str, parent: str = "team", state: str = "ACTIVE") -> str:
-    """A Subpool document."""
+    """Returns a Subpool document."""
     return f"""\
 apiVersion: tas/v1alpha1
 kind: Subpool

@@ -1,4 +1,4 @@
-"""Clusters as people have them, before any repository: queues, topologies and the images of KAI."""
+"""Makes objects of clusters without a repository: queues, topologies and the images of KAI."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FREE: Shares = (-1, -1, 1)
 def live_queue(
     name: str, parent: str | None = None, gpu: Shares = FREE, cpu: Shares = FREE, memory: Shares = FREE, **spec: Any
 ) -> dict[str, Any]:
-    """A Queue with all three resources; ``spec`` are further fields, ``labels`` those of its metadata."""
+    """Returns a Queue with all three resources. ``spec`` are further fields; ``labels`` belong to the metadata."""
     fields = ("quota", "limit", "overQuotaWeight")
     labels = spec.pop("labels", {})
     named = {"gpu": gpu, "cpu": cpu, "memory": memory}
@@ -30,18 +30,17 @@ def live_queue(
 
 
 def live_kai_topology(name: str, *levels: str | tuple[str, str], api: str = "kai.scheduler/v1alpha1") -> dict[str, Any]:
-    """A Topology of node labels, each alone or with its alias."""
+    """Returns a Topology of node labels, each with or without an alias."""
     found = [{"nodeLabel": x} if isinstance(x, str) else {"nodeLabel": x[0], "alias": x[1]} for x in levels]
     return {"apiVersion": api, "kind": "Topology", "metadata": {"name": name}, "spec": {"levels": found}}
 
 
 def priority_class(name: str, value: int) -> dict[str, Any]:
-    """A PriorityClass."""
     return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value}
 
 
 def kai(version: str = "0.17.0") -> dict[str, Any]:
-    """KAI's scheduler as its chart installs it."""
+    """Returns KAI's scheduler as its chart installs it."""
     image = f"ghcr.io/nvidia/kai-scheduler/scheduler:v{version}"
     return {
         "apiVersion": "apps/v1",
@@ -52,7 +51,7 @@ def kai(version: str = "0.17.0") -> dict[str, Any]:
 
 
 def saved(folder: Path, *items: dict[str, Any]) -> Path:
-    """A file with the state of a cluster."""
+    """Writes a file with the state of a cluster, and returns its path."""
     file = folder / "cluster.json"
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     return file

@@ -1,8 +1,8 @@
-"""What a strict API server says of an object: KAI's CustomResourceDefinitions as they are, read from beside the
-repository and never copied into it.
+"""Validates objects as a strict API server does, with KAI's CustomResourceDefinitions. They are read from a folder
+beside the repository and never copied into it.
 
-Follows apiserver's strict field validation: a field that the schema does not name is refused at every level, and
-``x-kubernetes-validations`` are evaluated as CEL. What KAI's webhooks demand is in ``tests/support/webhooks.py``.
+Follows apiserver's strict field validation: fields outside of the schema are refused at every level, and
+``x-kubernetes-validations`` are evaluated as CEL. ``tests/support/webhooks.py`` has the demands of KAI's webhooks.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FOLDERS = {
     (0, 15): "v0.15.3",
     (0, 17): "v0.17.0",
 }
-"""The release whose CRDs stand for each row of the version table. Before 0.10 there are none: LACKING mends that."""
+"""The release whose CRDs are used for each row of the version table. LACKING adapts them for rows before 0.10."""
 LACKING: dict[tuple[int, int], tuple[tuple[str, ...], ...]] = {
     (0, 9): (
         ("PodGroup", "spec", "preemptibility"),
@@ -48,7 +48,7 @@ LACKING: dict[tuple[int, int], tuple[tuple[str, ...], ...]] = {
         ("Topology",),
     ),
 }
-"""What the CRDs of 0.10 have and an older row has not: a field of a kind, or all of the kind."""
+"""Fields or kinds in the CRDs of 0.10 that older rows lack."""
 CORE = {
     ("v1", "Namespace"): "Cluster",
     ("v1", "ConfigMap"): "Namespaced",
@@ -63,7 +63,7 @@ CORE = {
     ("rbac.authorization.k8s.io/v1", "Role"): "Namespaced",
     ("rbac.authorization.k8s.io/v1", "RoleBinding"): "Namespaced",
 }
-"""Kinds that every Kubernetes cluster has. Only their metadata is judged here."""
+"""Kinds that every Kubernetes cluster has. Only their metadata is checked here."""
 
 _KEYWORDS = frozenset(
     {
@@ -72,7 +72,7 @@ _KEYWORDS = frozenset(
         *("x-kubernetes-int-or-string", "x-kubernetes-list-type", "x-kubernetes-validations"),
     }
 )
-"""All that this validator understands, or may overlook; any other keyword in a CRD is an error of the test."""
+"""Keywords that this validator understands or may ignore. Any other keyword in a CRD fails the test."""
 _INT32 = 2**31 - 1
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _NAME_PART = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
@@ -99,7 +99,7 @@ _OBJECT_META: dict[str, Any] = {
     },
     "additionalProperties": False,
 }
-"""Of ObjectMeta, what people and this tool write; the rest is a server's to fill in."""
+"""Fields of ObjectMeta that people and this tool write. The server fills in the others."""
 
 Schema = dict[str, Any]
 
@@ -118,12 +118,11 @@ class Server:
     """The kinds that one KAI release installs."""
 
     crds: dict[str, Crd]
-    """By kind."""
+    """CRDs by kind."""
 
     def violations(self, manifest: dict[str, Any], old: dict[str, Any] | None = None) -> list[str]:
-        """Why the object is refused, each as ``path: reason``; nothing where it is taken.
-
-        ``old`` is the object that it replaces; transition rules are for updates alone.
+        """Returns why the object is refused, each as ``path: reason``; nothing if it is accepted.
+        ``old`` is the object that it replaces. Transition rules apply only to updates.
         """
         api_version, kind = manifest.get("apiVersion"), manifest.get("kind")
         if (api_version, kind) in CORE:
@@ -139,19 +138,19 @@ class Server:
 
 
 def server(version: str) -> Server:
-    """The server with KAI ``version``, such as ``0.17``. Skips the test where there are no CRDs."""
+    """Returns the server with KAI ``version``, for example ``0.17``. Skips the test without CRDs."""
     if not CRDS.is_dir():
         pytest.skip(f"no CRDs of KAI in {CRDS}")
     return _server(_since(version))
 
 
 def folder_of(version: str) -> str:
-    """The folder of the CRDs that stand for KAI ``version``."""
+    """Returns the folder of the CRDs that are used for KAI ``version``."""
     return FOLDERS[_since(version)]
 
 
 def _since(version: str) -> tuple[int, int]:
-    """The first release of the row of the version table that has ``version``."""
+    """Returns the first release in the row of the version table that contains ``version``."""
     release = kai.release(version)
     assert release is not None, f"not in the version table: {version}"
     return max(row.since for row in kai.TABLE if row.since <= release.patch[:2])
@@ -179,7 +178,7 @@ def _server(since: tuple[int, int]) -> Server:
 
 
 def _remove(schema: Schema, path: list[str]) -> None:
-    """Takes a field out of a schema; lists on the way are entered."""
+    """Removes a field from a schema. The path passes through lists."""
     *above, field = path
     for step in above:
         schema = schema["properties"][step]
@@ -188,7 +187,7 @@ def _remove(schema: Schema, path: list[str]) -> None:
 
 
 def _strict(schema: Schema) -> Schema:
-    """The schema of a whole object as JSON Schema: its metadata is checked apart."""
+    """Returns the schema of a whole object as JSON Schema, without its metadata, which is checked separately."""
     schema = _closed(schema)
     schema["properties"] |= {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {}}
     schema["required"] = sorted({*schema.get("required", ()), "apiVersion", "kind"})
@@ -196,7 +195,7 @@ def _strict(schema: Schema) -> Schema:
 
 
 def _closed(schema: Schema) -> Schema:
-    """A structural schema as JSON Schema that refuses unknown fields."""
+    """Returns a structural schema as JSON Schema that refuses unknown fields."""
     unknown = schema.keys() - _KEYWORDS
     assert not unknown, f"this validator does not know {sorted(unknown)}"
     closed = copy.copy(schema)
@@ -217,12 +216,12 @@ def _closed(schema: Schema) -> Schema:
 
 
 def _to_end(pattern: str) -> str:
-    """In Go ``$`` is the end of the text; in Python a line break may follow."""
+    """Replaces a final ``$``: in Go it is the end of the text, in Python a line break may follow."""
     return re.sub(r"\$$", r"\\Z", pattern)
 
 
 def _validator(schema: Schema) -> Any:
-    """A validator that takes neither 4.0 nor true for an integer."""
+    """Returns a validator that accepts neither 4.0 nor true as an integer."""
     checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
     return extend(Draft202012Validator, type_checker=checker)(schema)
 
@@ -232,7 +231,7 @@ def _reason(error: Any) -> str:
 
 
 def _metadata(manifest: dict[str, Any], scope: str) -> Iterator[str]:
-    """What every server says of ObjectMeta."""
+    """Yields errors in ObjectMeta that every server reports."""
     metadata = manifest.get("metadata")
     for error in _validator(_OBJECT_META).iter_errors(metadata):
         yield f"metadata{error.json_path.removeprefix('$')}: {error.message}"
@@ -244,9 +243,8 @@ def _metadata(manifest: dict[str, Any], scope: str) -> Iterator[str]:
 
 
 def _rules(schema: Schema, value: Any, old: Any, path: str) -> Iterator[str]:
-    """The ``x-kubernetes-validations`` of a schema and of all below it that do not hold.
-
-    Elements of a list have no old value: the lists of these CRDs are atomic, which makes them one value.
+    """Yields the violated ``x-kubernetes-validations`` of a schema and of all schemas below it.
+    Elements of a list have no old value, since the lists of these CRDs are atomic.
     """
     for rule in schema.get("x-kubernetes-validations", ()):
         is_transition = re.search(r"\boldSelf\b", rule["rule"]) is not None

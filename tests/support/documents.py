@@ -1,7 +1,7 @@
-"""Documents of the tool's own kinds, drawn from the JSON Schemas themselves, and repositories of them.
+"""Generates documents of the tool's own kinds from their JSON Schemas, and repositories of such documents.
 
-Whatever a schema accepts may come, which is what an editor lets people write. Since a repository of nothing but
-dangling names would be refused before anything is rendered, names are then put in order, all but one of them.
+A document may be anything that a schema accepts, and so anything that an editor accepts. A repository of random names
+would be refused before rendering, so most values are then set to valid ones: all but one.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ ODD = (
     *("\ufffe", "é", "\U0001f680", "null", "~", "yes", "1e3", "010", "0x1f", "1_000", "1:30", "---", "...", "- a"),
     *("a: b", "#", " #", "{{a}}", "{% a %}", "$(A)", "=", "<<", "*a", "&a", "!a", "%a", "@", "`", "x" * 300),
 )
-"""Strings that a reader or a writer of YAML may trip over."""
+"""Strings that readers or writers of YAML may handle wrongly."""
 TEXTS = st.sampled_from(ODD) | st.text(max_size=5)
 JSON = st.none() | st.booleans() | TEXTS | st.lists(TEXTS, max_size=2) | st.dictionaries(TEXTS, TEXTS, max_size=2)
 MANY = 3
-"""The most entries of a list or a mapping, beyond what its schema demands."""
+"""Maximum number of entries of a list or a mapping, beyond the minimum of the schema."""
 
 
 @cache
 def schema(kind: str) -> Data:
-    """The committed JSON Schema of a kind."""
+    """Returns the committed JSON Schema of a kind."""
     found: Data = json.loads((ROOT / f"schemas/{kind}.json").read_text())
     return found
 
@@ -50,7 +50,7 @@ def of_schema(whole: Data) -> st.SearchStrategy[Data]:
 
 
 def _values(of: Data, definitions: Data) -> st.SearchStrategy[Any]:
-    """Whatever the schema ``of`` accepts."""
+    """Any value that the schema ``of`` accepts."""
     if "$ref" in of:
         return _values(definitions[of["$ref"].rpartition("/")[2]], definitions)
     if "const" in of:
@@ -110,7 +110,7 @@ def _strings(of: Data) -> st.SearchStrategy[str]:
 
 ABSENT = object()
 Step = tuple[Data, str, Any]
-"""A mapping, a key of it, and the value that it is to have; ABSENT: the key is to go."""
+"""A mapping, one of its keys, and the new value. ABSENT means: remove the key."""
 
 
 def _config(config: Data) -> Iterator[Step]:
@@ -196,7 +196,7 @@ _IN_ORDER: dict[str, Callable[[Data], Iterator[Step]]] = {
 
 @st.composite
 def repositories(draw: st.DrawFn) -> dict[str, bytes]:
-    """The files of a repository: a Config, a pool, a workflow and perhaps more, in order but for one place."""
+    """Files of a repository: a Config, a pool, a workflow and perhaps more, valid except for one value."""
     kinds = [*KINDS[:3], *draw(st.lists(st.sampled_from(KINDS[3:]), unique=True))]
     found = {kind: draw(documents(kind)) for kind in kinds}
     steps = [step for kind, document in found.items() for step in _IN_ORDER[kind](document)]
@@ -216,6 +216,6 @@ def repositories(draw: st.DrawFn) -> dict[str, bytes]:
 
 
 def _written(document: Data) -> bytes:
-    """A document as JSON, which is YAML where it escapes what must not stand in a file."""
+    """Returns a document as JSON. It is also YAML, since characters that YAML forbids are escaped."""
     text = json.dumps(document, ensure_ascii=False)
     return re.sub("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]", lambda found: f"\\u{ord(found[0]):04x}", text).encode()

@@ -1,4 +1,4 @@
-"""An editor: a client of the language server, which runs as a program of its own."""
+"""Acts as an editor: a client of the language server, which runs as a separate program."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tests.support.golden import ROOT
 from tests.support.warm import tool
 
 TIMEOUT = 300
-"""Seconds after which an answer that does not come fails a test."""
+"""Seconds after which a missing answer fails a test."""
 
 
 class Editor:
-    """Opens and changes files, and keeps what the server publishes."""
+    """Opens and changes files, and records what the server publishes."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -29,7 +29,7 @@ class Editor:
         self.published: dict[str, list[types.Diagnostic]] = {}
         self.messages: list[str] = []
         self.opened_by_server: list[tuple[str, str]] = []
-        """Files that the server has asked to open, each with its text."""
+        """Files that the server asked to open, each with its text."""
         self.versions: dict[str, int] = {}
         self._news = asyncio.Condition()
 
@@ -58,7 +58,7 @@ class Editor:
             pass
 
     async def until(self, holds: Callable[[], Any]) -> None:
-        """Waits until something holds of what the server has told."""
+        """Waits until a condition on the received messages is true."""
         async with self._news:
             try:
                 await asyncio.wait_for(self._news.wait_for(lambda: bool(holds())), TIMEOUT)
@@ -69,7 +69,7 @@ class Editor:
         return (self.root / path).as_uri()
 
     def found(self, path: str) -> list[tuple[int, int, int, str]]:
-        """Line, columns and rule of what is published for a file, as the protocol counts."""
+        """Returns line, columns and rule of each published finding of a file, as the protocol counts."""
         published = self.published.get(self.uri(path), [])
         return [
             (item.range.start.line, item.range.start.character, item.range.end.character, str(item.code))
@@ -100,14 +100,14 @@ class Editor:
         self.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([event]))
 
     async def hover(self, path: str, line: int, column: int) -> str:
-        """The text of a hover; '' where there is none."""
+        """Returns the text of a hover; '' if there is none."""
         where = types.Position(line, column)
         params = types.HoverParams(types.TextDocumentIdentifier(self.uri(path)), where)
         found = await asyncio.wait_for(self.client.text_document_hover_async(params), TIMEOUT)
         return found.contents.value if found and isinstance(found.contents, types.MarkupContent) else ""
 
     async def definition(self, path: str, line: int, column: int) -> list[tuple[str, int, int]]:
-        """File, line and column of each definition."""
+        """Returns file, line and column of each definition."""
         where = types.Position(line, column)
         params = types.DefinitionParams(types.TextDocumentIdentifier(self.uri(path)), where)
         found = await asyncio.wait_for(self.client.text_document_definition_async(params), TIMEOUT)
@@ -118,18 +118,18 @@ class Editor:
         ]
 
     async def ask(self, method: str, path: str, **params: Any) -> Any:
-        """The answer to a request about a file, as the protocol has it."""
+        """Returns the answer to a request about a file, in the types of the protocol."""
         document = types.TextDocumentIdentifier(self.uri(path))
         asked = types.METHOD_TO_TYPES[method][2](text_document=document, **params)  # type: ignore[misc]
         return await asyncio.wait_for(self.client.protocol.send_request_async(method, asked), TIMEOUT)
 
     async def run(self, command: str, *arguments: str) -> Any:
-        """What a command of the server answers."""
+        """Runs a command of the server and returns its answer."""
         params = types.ExecuteCommandParams(command, list(arguments))
         return await asyncio.wait_for(self.client.workspace_execute_command_async(params), TIMEOUT)
 
     async def offered(self, path: str, line: int, column: int) -> dict[str, types.CompletionItem]:
-        """What may stand at a place, by its word."""
+        """Returns the completions at a place, by label."""
         where = types.Position(line, column)
         params = types.CompletionParams(types.TextDocumentIdentifier(self.uri(path)), where)
         found = await asyncio.wait_for(self.client.text_document_completion_async(params), TIMEOUT)
@@ -147,7 +147,7 @@ class Editor:
 async def editor(
     root: Path, able: types.ClientCapabilities | None = None, options: dict[str, Any] | None = None
 ) -> AsyncIterator[Editor]:
-    """An editor on a folder, from the first message to an orderly end of the server."""
+    """Starts an editor on a folder. At the end the server must stop without errors."""
     found = Editor(root)
     client = found.client
     nothing = {**os.environ, "KUBECONFIG": os.devnull}  # no cluster of whoever runs the tests

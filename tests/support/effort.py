@@ -1,5 +1,5 @@
-"""Work that must not grow beyond measure. What these tests protect from took minutes, so they bound minutes of
-processor time, which a machine with other work does not change much.
+"""Limits the effort of tests. The slow code that these tests guard against took minutes, so they allow one minute of
+processor time. Other work on the machine hardly changes that time.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 MINUTE = 60.0
-"""Seconds of processor time, many times what any of them takes."""
+"""Seconds of processor time, many times what any of these tests takes."""
 
 
 @contextmanager
 def in_a_minute(seconds: float = MINUTE) -> Iterator[None]:
-    """Fails where this process works for longer than a minute, or these seconds."""
+    """Fails if this process works for more than ``seconds``."""
     begun = time.process_time()
     yield
     assert time.process_time() - begun < seconds

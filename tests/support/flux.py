@@ -1,4 +1,4 @@
-"""Flux's post-build substitution of variables, as far as manifests need it."""
+"""Substitutes variables as Flux does after a build, as far as manifests need it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ _VARIABLE = re.compile(r"\$\$|\$\{(\w+)(?::[-=]([^}]*))?\}")
 
 
 def substituted(item: dict[str, Any], variables: Mapping[str, str]) -> dict[str, Any]:
-    """An object as Flux applies it (SubstituteVariables of fluxcd/pkg/kustomize, envsubst 1.4): the variables are put
-    into its text, that of a variable without a value is empty, and $$ becomes $.
-
-    It is left alone where it says so, by a label or an annotation, and where there are no variables at all.
+    """Returns an object as Flux applies it (SubstituteVariables of fluxcd/pkg/kustomize, envsubst 1.4). Variables are
+    replaced in its text, a variable without a value is empty, and $$ becomes $. An object is unchanged if its label or
+    annotation disables substitution, or if there are no variables.
     """
     metadata = item["metadata"]
     if "disabled" in (metadata.get(place, {}).get(_SUBSTITUTE) for place in ("labels", "annotations")) or not variables:

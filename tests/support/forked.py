@@ -1,5 +1,4 @@
-"""Runs command lines each in a process of its own that is forked: the tool is imported and warm, as it is not for one
-that a shell starts, so nothing but the work of the command counts."""
+"""Runs each command line in a forked process. There the tool is imported and warm, so only the command is measured."""
 
 from __future__ import annotations
 
@@ -19,21 +18,21 @@ from kubectl_tas.cli.main import run
 from tests.support.golden import EXAMPLES, ROOT
 
 WARM = (["validate"], ["render", "--to", "-"], ["pool", "list"], ["workflow", "list"])
-"""Commands that between them import nearly all."""
+"""Commands that together import nearly all modules."""
 SECONDS = 60
-"""What a command may take by the clock before it is killed."""
+"""Wall clock time after which a command is killed."""
 
 
 @dataclass(frozen=True)
 class Measured:
     code: int
-    """Negative where a signal ended it."""
+    """Exit code; negative if a signal ended the command."""
     out: str
     err: str
     seconds: float
-    """That a processor has worked for it."""
+    """Processor time of the command."""
     mebibytes: int
-    """At most in memory."""
+    """Peak memory."""
 
 
 class Forks:
@@ -43,7 +42,7 @@ class Forks:
         self.process = process
 
     def run(self, *arguments: str) -> Measured:
-        """``kubectl tas ARGUMENTS``."""
+        """Runs ``kubectl tas ARGUMENTS``."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps(arguments) + "\n")
@@ -53,7 +52,7 @@ class Forks:
 
 @contextmanager
 def forks() -> Iterator[Forks]:
-    """A process that forks others for as long as this lasts."""
+    """Starts a process that forks others until the block ends."""
     command = [sys.executable, "-m", "tests.support.forked"]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         yield Forks(process)

@@ -1,4 +1,4 @@
-"""Goldens: a case is a folder under golden/, its expectations are plain files in it; golden/README.md says more.
+"""Finds golden cases: folders below golden/ that contain their expectations as plain files. See golden/README.md.
 
 ``pytest --snapshot-update`` writes the expectations.
 """
@@ -21,7 +21,7 @@ EXAMPLES = ROOT / "examples"
 
 
 def at(path: Path) -> type[SingleFileSnapshotExtension]:
-    """A syrupy extension whose one snapshot is the file at ``path``."""
+    """Returns a syrupy extension whose only snapshot is the file at ``path``."""
 
     class At(SingleFileSnapshotExtension):
         _write_mode = WriteMode.TEXT
@@ -46,24 +46,24 @@ def at(path: Path) -> type[SingleFileSnapshotExtension]:
 
 
 def cases(*group: str) -> list[Path]:
-    """The case folders of a group, such as ``golden/manifests``, sorted."""
+    """Returns the case folders of a group, for example ``golden/manifests``, sorted."""
     folder = GOLDEN.joinpath(*group)
     return [case for case in find(folder) if case.parent == folder]
 
 
 def rule_cases() -> list[Path]:
-    """The cases of all rules, each a folder in the folder of its rule."""
+    """Returns the cases of all rules. Each is a folder in the folder of its rule."""
     return find(GOLDEN / "rules")
 
 
 def name_of(case: Path) -> str:
-    """A case's place below golden/, without its group: the name of its tests."""
+    """Returns a case's path below golden/ without its group, as the name of its tests."""
     return case.relative_to(GOLDEN).as_posix().partition("/")[2]
 
 
 @cache
 def laid_out(case: Path) -> Path:
-    """A folder with all of a case: ``input``, and what else it has. For reading only."""
+    """Returns a folder with the complete case: ``input`` and its other files. For reading only."""
     folder = Path(tempfile.mkdtemp(prefix="golden-"))
     atexit.register(shutil.rmtree, folder)
     lay_out(read(case), folder)
@@ -71,12 +71,12 @@ def laid_out(case: Path) -> Path:
 
 
 def case_input(case: Path) -> Path:
-    """The repository that a case is about. For reading only."""
+    """Returns the repository of a case. For reading only."""
     return laid_out(case) / "input"
 
 
 def assert_files(snapshot: Any, folder: Path, files: dict[str, str], *, update: bool) -> None:
-    """``files``, by path relative to ``folder``, are exactly the files that lie there."""
+    """Asserts that ``folder`` contains exactly ``files``, text by relative path."""
     for name, text in sorted(files.items()):
         assert text, f"{name} is empty"
         assert text == snapshot(extension_class=at(folder / name), name=name)

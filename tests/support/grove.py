@@ -1,4 +1,4 @@
-"""Grove's documents for tests, and what is found in a repository of them."""
+"""Makes Grove's documents for tests, and returns the findings of ``validate`` about them."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ ALL = "region zone datacenter block rack host"
 
 
 def levels(domains: str) -> str:
-    """The levels of the domains, as a flow sequence."""
+    """Returns the levels of the domains, as a YAML flow sequence."""
     return "[" + ", ".join(f"{{domain: {domain}, key: {KEYS[domain]}}}" for domain in domains.split()) + "]"
 
 
 def topology(name: str = "racks", domains: str = "zone rack host", spec: str = "") -> str:
-    """A ClusterTopology; ``spec`` is YAML for further fields of its later kind, indented by two spaces."""
+    """Returns a ClusterTopology, or with ``spec``, YAML indented by two spaces, a ClusterTopologyBinding."""
     return f"""\
 apiVersion: grove.io/v1alpha1
 kind: ClusterTopology{"Binding" if spec else ""}
@@ -40,12 +40,11 @@ spec:
 
 
 def binding(reference: str = "by-hand", scheduler: str = "kai-scheduler") -> str:
-    """A field of a ClusterTopologyBinding: the Topology that exists already."""
+    """Returns a field of a ClusterTopologyBinding that names an existing Topology."""
     return f"  schedulerTopologyBindings:\n  - {{schedulerName: {scheduler}, topologyReference: {reference}}}\n"
 
 
 def operator(domains: str = ALL, *, enabled: bool = True, more: str = "") -> str:
-    """An OperatorConfiguration."""
     return f"""\
 apiVersion: operator.config.grove.io/v1alpha1
 kind: OperatorConfiguration
@@ -56,7 +55,7 @@ topologyAwareScheduling:
 
 
 def workflow(domain: str) -> str:
-    """A workflow of the pool that asks for a level."""
+    """Returns a workflow of the pool that requires a level."""
     return f"""
 workflow:
   name: train
@@ -67,7 +66,7 @@ workflow:
 
 
 def job(domain: str) -> str:
-    """A workload of the pool that asks for a level of the topology racks."""
+    """Returns a workload of the pool that requires a level of the topology racks."""
     return f"""
 apiVersion: batch/v1
 kind: Job
@@ -80,7 +79,7 @@ spec: {{template: {{spec: {{restartPolicy: Never, containers: [{{name: main, ima
 
 
 def pod_group(domain: str, named: str = "racks") -> str:
-    """A PodGroup written by hand that asks for a level of a topology."""
+    """Returns a handwritten PodGroup that requires a level of a topology."""
     return f"""
 apiVersion: scheduling.run.ai/v2alpha2
 kind: PodGroup
@@ -93,7 +92,7 @@ spec:
 
 
 def constraint(asked: str | None, indent: str) -> str:
-    """A line with a topologyConstraint: a domain, or a flow mapping in the later spelling; nothing for None."""
+    """Returns a line with a topologyConstraint: a domain, or a flow mapping in the later spelling; nothing for None."""
     if asked is None:
         return ""
     value = asked if asked.startswith("{") else f"{{packDomain: {asked}}}"
@@ -101,7 +100,7 @@ def constraint(asked: str | None, indent: str) -> str:
 
 
 def clique(name: str = "server", asked: str | None = None, replicas: int = 1, gpus: int = 0, minimum: int = 0) -> str:
-    """A clique of a set; ``minimum`` 0 leaves minAvailable out."""
+    """Returns a clique of a PodCliqueSet. A ``minimum`` of 0 omits minAvailable."""
     resources = "image: busybox" + (f", resources: {{limits: {{nvidia.com/gpu: {gpus}}}}}" if gpus else "")
     counts = f"replicas: {replicas}" + (f", minAvailable: {minimum}" if minimum else "")
     return (
@@ -111,7 +110,7 @@ def clique(name: str = "server", asked: str | None = None, replicas: int = 1, gp
 
 
 def scaling_group(name: str, cliques: str, asked: str | None = None, replicas: int = 1, minimum: int = 1) -> str:
-    """A scaling group of a set."""
+    """Returns a scaling group of a PodCliqueSet."""
     return (
         f"    - name: {name}\n{constraint(asked, '      ')}"
         f"      cliqueNames: [{cliques}]\n      replicas: {replicas}\n      minAvailable: {minimum}\n"
@@ -128,7 +127,6 @@ def clique_set(
     replicas: int = 1,
     labels: str = "{kubectl-tas/pool: team}",
 ) -> str:
-    """A PodCliqueSet."""
     lines = [
         "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\n",
         f"metadata:\n  name: {name}\n  labels: {labels}\n",
@@ -142,7 +140,7 @@ def clique_set(
 
 
 def declare(root: Path, *documents: str, guarantee: int = 1000) -> Path:
-    """Writes a repository of one pool, team, and these documents; nothing is left of earlier ones."""
+    """Writes a repository of one pool, team, and these documents. Earlier documents are removed."""
     for folder in ("workflows", "topologies"):
         shutil.rmtree(root / folder, ignore_errors=True)
     files = {f"{_folder(document)}/{index}.yaml": document for index, document in enumerate(documents)}
@@ -150,18 +148,18 @@ def declare(root: Path, *documents: str, guarantee: int = 1000) -> Path:
 
 
 def runs(root: Path, version: str, kai: str = "0.17") -> Path:
-    """Writes a Config that names the release of Grove, and that of KAI."""
+    """Writes a Config with the releases of Grove and KAI."""
     backend = f'{{name: default, scheduler: {{version: "{kai}"}}, grove: {{version: "{version}"}}}}'
     return write(root, {"tas.yaml": f"apiVersion: tas/v1alpha1\nkind: Config\nspec: {{backends: [{backend}]}}\n"})
 
 
 def of(pool_name: str) -> str:
-    """The labels of what belongs to a pool."""
+    """Returns the labels of an object that belongs to a pool."""
     return f"{{kubectl-tas/pool: {pool_name}}}"
 
 
 def two_clusters(root: Path, *documents: str) -> Path:
-    """Writes a repository of the backends a and b, a pool of the same name on each, and these documents."""
+    """Writes a repository of the backends a and b, a pool named like its backend on each, and these documents."""
     config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {backends: [{name: a}, {name: b}]}\n"
     pools = {f"pools/{name}.yaml": pool(name, spec=f"  backend: {name}\n") for name in "ab"}
     declare(root, *documents)
@@ -170,19 +168,19 @@ def two_clusters(root: Path, *documents: str) -> Path:
 
 
 def findings(root: Path, *arguments: str | Path) -> list[tuple[str, str]]:
-    """What ``validate`` finds, as rules with their messages."""
+    """Returns the findings of ``validate`` as pairs of rule and message."""
     result = kubectl_tas("validate", "-C", root, "-o", "json", *arguments)
     assert result.err == ""
     return [(item["rule"], item["message"]) for item in json.loads(result.out)["diagnostics"]]
 
 
 def rules(root: Path, *arguments: str | Path) -> list[str]:
-    """The rules that ``validate`` finds broken."""
+    """Returns the rules of the findings of ``validate``."""
     return [rule for rule, _ in findings(root, *arguments)]
 
 
 def live_topology(name: str = "racks", domains: str = "zone rack host") -> dict[str, Any]:
-    """A ClusterTopology as a cluster returns it."""
+    """Returns a ClusterTopology as a cluster returns it."""
     found = [{"domain": domain, "key": KEYS[domain]} for domain in domains.split()]
     return _live("ClusterTopology", {"name": name}, {"levels": found})
 
@@ -190,7 +188,7 @@ def live_topology(name: str = "racks", domains: str = "zone rack host") -> dict[
 def live_set(
     name: str = "chat", asked: str | None = "rack", named: str | None = "racks", namespace: str = "default"
 ) -> dict[str, Any]:
-    """A PodCliqueSet as a cluster returns it."""
+    """Returns a PodCliqueSet as a cluster returns it."""
     template: dict[str, Any] = {"cliques": [{"name": "server", "spec": {"roleName": "server", "replicas": 1}}]}
     if named is not None:
         template["clusterTopologyName"] = named
@@ -200,7 +198,7 @@ def live_set(
 
 
 def live_clique(scheduled: int, of: str = "chat") -> dict[str, Any]:
-    """A PodClique as a cluster returns it."""
+    """Returns a PodClique as a cluster returns it."""
     metadata = {"name": f"{of}-0-server", "namespace": "default", "labels": {"app.kubernetes.io/part-of": of}}
     return {**_live("PodClique", metadata, {"replicas": 2}), "status": {"scheduledReplicas": scheduled}}
 
@@ -211,13 +209,13 @@ def _live(kind: str, metadata: dict[str, Any], spec: dict[str, Any]) -> dict[str
 
 
 def state(folder: Path, *items: dict[str, Any]) -> Path:
-    """A file with the JSON of ``kubectl get``."""
+    """Writes a file with the JSON of ``kubectl get``, and returns its path."""
     path = folder / "cluster.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(items)}))
     return path
 
 
 def _folder(document: str) -> str:
-    """Where a document counts."""
+    """Returns the folder in which the tool reads a document."""
     decides = ("kind: ClusterTopology", "kind: OperatorConfiguration")
     return "topologies" if any(line.startswith(decides) for line in document.splitlines()) else "workflows"

@@ -1,4 +1,4 @@
-"""Repositories with a past: an earlier state that is committed, and what the files are now."""
+"""Makes repositories with a past: an earlier state in a commit, and the current files."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _AS = ("-c", "user.name=tester", "-c", "user.email=tester@example.com", "-c", "c
 
 
 def git(root: Path, *arguments: str) -> str:
-    """What git prints in the folder ``root``."""
+    """Runs git in the folder ``root`` and returns its output."""
     done = subprocess.run(["git", *_AS, *arguments], cwd=root, check=True, capture_output=True, text=True)
     return done.stdout.strip()
 
 
 def commit(root: Path, message: str = "state") -> None:
-    """Commits all that lies in ``root``, which becomes a git repository where it is none."""
+    """Commits all files in ``root``, and first makes it a git repository if necessary."""
     if not (root / ".git").exists():
         git(root, "init", "--quiet", "--initial-branch=main")
     git(root, "add", "--all")
@@ -27,8 +27,8 @@ def commit(root: Path, message: str = "state") -> None:
 
 
 def validate_case(case: Path, folder: Path, *more: str) -> Result:
-    """``validate`` on a case, with ``more`` arguments. Where it has a ``base``, that is the state before, which lies
-    in git; where it has a ``cluster.json``, that is the state of the cluster.
+    """Runs ``validate`` on a case, with ``more`` arguments. A ``base`` of the case is committed as the earlier state. A
+    ``cluster.json`` of the case is the state of the cluster.
     """
     arguments: list[str | Path] = [*more]
     case = laid_out(case)

@@ -1,4 +1,4 @@
-"""Runs CI jobs as GitHub's and GitLab's runners do: their scripts as they stand, in bash, with their variables."""
+"""Runs CI jobs as the runners of GitHub and GitLab do: their scripts in bash, with their variables."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _BASE = "github.event.merge_group.base_sha || (github.base_ref && format('origin
 
 @dataclass
 class Github:
-    """A run of the jobs ``manifests`` and ``comment`` for an event, with what the runner gives them."""
+    """A run of the jobs ``manifests`` and ``comment`` for an event, with the variables of the runner."""
 
     root: Path
-    """The checkout."""
+    """Folder of the checkout."""
     programs: Path
-    """What stands first on the PATH."""
+    """First folder on the PATH."""
     event: str = "pull_request"
     is_fork: bool = False
     more: dict[str, str] = field(default_factory=dict)
-    """Further variables of the machine."""
+    """Further environment variables of the machine."""
 
     def __post_init__(self) -> None:
         self.temp = self.programs.parent / "temp"
@@ -51,12 +51,12 @@ class Github:
         }
 
     def job(self) -> list[Result]:
-        """Runs the workflow that stands in the checkout; what each step prints and exits with."""
+        """Runs the workflow of the checkout. Returns output and exit code of each step."""
         flow = safe_load((self.root / GITHUB).read_text())
         return self._both(*(flow["jobs"][name]["steps"] for name in ("manifests", "comment")), flow["env"])
 
     def action(self) -> list[Result]:
-        """Runs the two actions in its place."""
+        """Runs the two actions in place of the workflow."""
         judge, comment = (safe_load((ACTIONS / name).read_text()) for name in ("action.yml", "comment/action.yml"))
         for name, about in judge["inputs"].items():
             self.values[f"inputs.{name}"] = self._filled(about["default"])
@@ -70,7 +70,7 @@ class Github:
         return done
 
     def _run(self, steps: list[dict[str, Any]], outer: dict[str, str]) -> tuple[list[Result], dict[str, str]]:
-        """None behind a step that fails; and what they hand on."""
+        """Runs steps until one fails. Returns their results and their outputs for later jobs."""
         done: list[Result] = []
         path, output = self.temp / "path", self.temp / "output"
         for file in (path, output):
@@ -100,7 +100,7 @@ class Github:
 
 
 def gitlab(root: Path, programs: Path, base: str, job: str = "manifests", **more: str) -> Result:
-    """What a job of the checkout prints and exits with, in one shell; without a ``base`` it is that of a push."""
+    """Runs a job of the checkout in one shell. Without a ``base`` it is the job of a push."""
     about = safe_load((root / GITLAB).read_text())[job]
     script = "\n".join((*about.get("before_script", ()), *about["script"]))
     variables = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", **about["variables"]}
@@ -111,7 +111,7 @@ def gitlab(root: Path, programs: Path, base: str, job: str = "manifests", **more
 
 
 class Notes(BaseHTTPRequestHandler):
-    """The notes of a merge request, as GitLab's API gives them."""
+    """The notes of a merge request, as GitLab's API returns them."""
 
     notes: list[dict[str, Any]]
     asked: list[tuple[str, str]]
@@ -134,7 +134,7 @@ class Notes(BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def notes_api() -> Iterator[HTTPServer]:
-    """GitLab's API, which has no notes yet and was asked nothing."""
+    """Starts GitLab's API, without notes and without recorded requests."""
     Notes.notes, Notes.asked = [], []
     server = HTTPServer(("127.0.0.1", 0), Notes)
     thread = threading.Thread(target=server.serve_forever)
@@ -148,6 +148,6 @@ def notes_api() -> Iterator[HTTPServer]:
 
 
 def address(api: HTTPServer) -> dict[str, str]:
-    """What the job that comments is given."""
+    """Returns the variables of the job that writes comments."""
     url = f"http://127.0.0.1:{api.server_port}/api/v4"
     return {"CI_API_V4_URL": url, "CI_MERGE_REQUEST_PROJECT_ID": "3", "KUBECTL_TAS_TOKEN": TOKEN}

@@ -1,9 +1,9 @@
-"""Kills ``render`` at each of its steps on disk in turn, and looks at what it leaves behind.
+"""Kills ``render`` at each of its steps on disk in turn, and checks the files that are left.
 
     python -m tests.support.killed BEFORE AFTER
 
-BEFORE is a rendered repository; AFTER holds the sources as they are when it is rendered again. Prints the number
-of steps. Runs as a process of its own because it forks.
+BEFORE is a rendered repository; AFTER holds the sources for the second rendering. Prints the number of steps. Runs as a
+separate process because it forks.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def manifests(root: Path) -> dict[str, str]:
 
 
 def killed_at(step: int, work: Path, before: Path) -> bool:
-    """Renders in a child that dies before that step; False where the child came to its end."""
+    """Renders in a child that dies before this step. Returns False if the child finished."""
     shutil.rmtree(work / "manifests")
     shutil.copytree(before / "manifests", work / "manifests")
     child = os.fork()
@@ -69,9 +69,8 @@ def killed_at(step: int, work: Path, before: Path) -> bool:
 
 
 def die_at(step: int) -> None:
-    """Counts what this process changes on disk, and kills it when it is about to do number ``step``.
-
-    The command reaches its files through descriptors of their folders, and so by their bare names.
+    """Counts changes of this process on disk, and kills it just before number ``step``.
+    The command opens files relative to descriptors of their folders, so only bare names count.
     """
     done = 0
 

@@ -1,8 +1,8 @@
-"""Kills a command that edits files at each of its steps on disk in turn, and looks at what it leaves behind.
+"""Kills a command that edits files at each of its steps on disk in turn, and checks the files that are left.
 
     python -m tests.support.killed_edit REPOSITORY GROUP COMMAND...
 
-Prints the number of steps. Runs as a process of its own because it forks.
+Prints the number of steps. Runs as a separate process because it forks.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def content(root: Path) -> Content:
 
 
 def killed_at(step: int, root: Path, command: list[str]) -> bool:
-    """Runs the command in a child that dies before that step; False where the child came to its end."""
+    """Runs the command in a child that dies before this step. Returns False if the child finished."""
     child = os.fork()
     if child == 0:
         die_at(step)

@@ -1,4 +1,4 @@
-"""Workloads as YAML: the few lines that a test is about, the rest filled in."""
+"""Makes workloads as YAML: a test gives the few relevant lines, and the rest is filled in."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ SEGMENTS = segments(4)
 Pairs = dict[str, str]
 GPU = "{containers: [{name: main, image: busybox, resources: {limits: {nvidia.com/gpu: 1}}}]}"
 RUN = GPU.replace("{", "{restartPolicy: Never, ", 1)
-"""Pods that end, as those of a Job must."""
+"""Spec of pods that end, as those of a Job must."""
 
 
 def config(version: str) -> str:
-    """A Config for one backend with that KAI release."""
+    """Returns a Config for one backend with this KAI release."""
     return f"""\
 apiVersion: tas/v1alpha1
 kind: Config
@@ -24,7 +24,7 @@ spec:
 
 
 def root(kind: str, name: str, labels: Pairs | None = None, annotations: Pairs | None = None) -> str:
-    """The lines above ``spec`` of a workload of pool team."""
+    """Returns the lines above ``spec`` of a workload of pool team."""
     group = {
         "Job": "batch/v1",
         "CronJob": "batch/v1",
@@ -46,19 +46,19 @@ metadata:
 
 
 def template(annotations: Pairs | None = None, labels: Pairs | None = None, spec: str = GPU) -> str:
-    """A pod template in one line."""
+    """Returns a pod template in one line."""
     return f"{{metadata: {{labels: {_flow(labels or {})}, annotations: {_flow(annotations or {})}}}, spec: {spec}}}"
 
 
 def selected(annotations: Pairs | None = None, labels: Pairs | None = None) -> str:
-    """The template of a Deployment or StatefulSet behind the selector that finds its pods."""
+    """Returns the pod template of a Deployment or StatefulSet, after the selector of its pods."""
     pods = template(annotations, {"app": "a", **(labels or {})})
     return f"selector: {{matchLabels: {{app: a}}}}, template: {pods}"
 
 
 def job(spec: str, annotations: Pairs | None = None, *, labels: Pairs | None = None, own: Pairs | None = None) -> str:
-    """A Job named sweep; ``spec`` is YAML in braces, without them. ``annotations`` are those of its template,
-    ``labels`` and ``own`` (annotations) its own.
+    """Returns a Job named sweep. ``spec`` is YAML without its braces. ``annotations`` belong to the template,
+    ``labels`` and ``own`` (annotations) to the Job.
     """
     return f"{root('Job', 'sweep', labels, own)}spec: {{{spec}, template: {template(annotations, spec=RUN)}}}\n"
 
@@ -66,7 +66,7 @@ def job(spec: str, annotations: Pairs | None = None, *, labels: Pairs | None = N
 def pytorch(
     workers: object, annotations: Pairs | None = None, *, labels: Pairs | None = None, own: Pairs | None = None
 ) -> str:
-    """A PyTorchJob named train with a master and workers, whose template has ``annotations``."""
+    """Returns a PyTorchJob named train with a master and workers. The template of the workers has ``annotations``."""
     return f"""\
 {root("PyTorchJob", "train", labels, own)}\
 spec:
@@ -80,7 +80,7 @@ spec:
 
 
 def leader_worker(size: int, annotations: Pairs | None = None, policy: str = "{}", *, own: Pairs | None = None) -> str:
-    """A LeaderWorkerSet named serve; ``policy`` is its subGroupPolicy in YAML, {} for none."""
+    """Returns a LeaderWorkerSet named serve. ``policy`` is its subGroupPolicy in YAML; {} means none."""
     return f"""\
 {root("LeaderWorkerSet", "serve", None, own)}\
 spec:

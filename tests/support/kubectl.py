@@ -1,4 +1,4 @@
-"""A kubectl for tests: it writes down how it is called, and answers what it is told."""
+"""Provides a fake kubectl that records its calls and gives prepared answers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RESOURCES = {
     "priorityclasses.scheduling.k8s.io": "PriorityClass",
     "deployments.apps": "Deployment",
 }
-"""What a cluster without Grove has."""
+"""Resources of a cluster without Grove, with their kinds."""
 FAILING = """\
 #!/bin/sh
 cat "{folder}/failure" >&2
@@ -53,7 +53,7 @@ echo "error: the server doesn't have a resource type \\"$2\\"" >&2; exit 1
 
 
 class FakeKubectl:
-    """The program in ``KUBECTL_PATH``. Every queue is idle until ``holds`` says otherwise."""
+    """The program in ``KUBECTL_PATH``. Every queue is idle until a test gives other answers."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder = folder
@@ -64,21 +64,21 @@ class FakeKubectl:
         (folder / "nodes").write_text(_list([node("n", 10**6)]))
 
     def answers(self, queues: list[dict[str, Any]], pod_groups: list[dict[str, Any]]) -> None:
-        """What the cluster holds."""
+        """Sets the queues and PodGroups of the cluster."""
         self.prints(_list(queues), _list(pod_groups))
 
     def prints(self, queues: str, pod_groups: str) -> None:
-        """What is printed, whatever it is."""
+        """Sets the texts to print for queues and PodGroups, valid or not."""
         (self.folder / "queues").write_text(queues)
         (self.folder / "podgroups").write_text(pod_groups)
 
     def fails(self, message: str) -> None:
-        """Prints ``message`` to stderr and exits 1."""
+        """Makes kubectl print ``message`` to stderr and exit with 1."""
         (self.folder / "failure").write_text(message)
         self._install(FAILING)
 
     def knows(self, context: str, *items: dict[str, Any], forbidden: str = "") -> None:
-        """Answers by context from now on: this one with these objects, and no other that was not told of."""
+        """Answers by context from now on: this context has these objects. Unknown contexts fail."""
         self._install(BY_CONTEXT)
         folder = self.folder / context
         folder.mkdir(exist_ok=True)
@@ -88,7 +88,7 @@ class FakeKubectl:
             (folder / f"{forbidden}.forbidden").touch()
 
     def runs(self, script: str) -> None:
-        """Does what a shell script says."""
+        """Makes kubectl run a shell script."""
         self._install("#!/bin/sh\n{script}\n", script=script)
 
     @property
@@ -103,7 +103,7 @@ class FakeKubectl:
 
 
 def queue(name: str, allocated: object = None, non_preemptible: object = None) -> dict[str, Any]:
-    """A Queue that holds GPUs; without any its status is empty, as that of a queue is that nobody has used."""
+    """Returns a Queue that holds GPUs. Without GPUs its status is empty, like the status of an unused queue."""
     held = {
         "allocated": allocated,
         "allocatedNonPreemptible": allocated if non_preemptible is None else non_preemptible,
@@ -113,7 +113,7 @@ def queue(name: str, allocated: object = None, non_preemptible: object = None) -
 
 
 def node(name: str, gpus: int, *, ready: bool = True, cordoned: bool = False, **labels: str) -> dict[str, Any]:
-    """A Node with GPUs for pods."""
+    """Returns a Node with GPUs for pods."""
     ready_now = {"type": "Ready", "status": str(ready), "lastHeartbeatTime": "2026-01-01T00:00:00Z"}
     return {
         "apiVersion": "v1",
@@ -125,7 +125,7 @@ def node(name: str, gpus: int, *, ready: bool = True, cordoned: bool = False, **
 
 
 def pod_group(queue_name: str, **status: Any) -> dict[str, Any]:
-    """A PodGroup in a queue."""
+    """Returns a PodGroup in a queue."""
     return {
         "apiVersion": "scheduling.run.ai/v2alpha2",
         "kind": "PodGroup",

@@ -1,7 +1,7 @@
-"""Nodes of a cluster without machines, and a stand-in for their kubelets.
+"""Simulates nodes of a cluster without machines, and their kubelets.
 
-``python -m tests.support.kubelets KUBECONFIG`` runs the stand-in for itself. A node is named in the annotation
-``kubectl-tas.test/kubelet``, so that it leaves alone what runs on real nodes.
+``python -m tests.support.kubelets KUBECONFIG`` runs the simulation alone. It handles only nodes with the annotation
+``kubectl-tas.test/kubelet``, and leaves pods on real nodes alone.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ Object = dict[str, Any]
 GPU = "nvidia.com/gpu"
 MARK = "kubectl-tas.test/kubelet"
 STUBBORN = "kubectl-tas.test/ignores-sigterm"
-"""An annotation of pods that run until their grace is over when they are deleted. All others end at once."""
+"""Annotation of pods that run until the end of their grace period after deletion. All others end at once."""
 MERGE = "application/merge-patch+json"
 STEP_SECONDS = 0.5
 LEASE_SECONDS = 10
-"""How often a kubelet says that its node is there; after 40 seconds without it the node is not ready."""
+"""Interval at which a kubelet renews its lease. After 40 seconds without it, the node is not ready."""
 
 
 def node(name: str, gpus: int, labels: dict[str, str], cpu: str = "96", memory: str = "1Ti") -> Object:
-    """A Node that is ready. What it has stands in its status, which ``Api.add_node`` writes."""
+    """Returns a Node that is ready. ``Api.add_node`` writes its status, which contains its resources."""
     room = {"cpu": cpu, "memory": memory, "pods": "110", **({GPU: str(gpus)} if gpus else {})}
     return {
         "apiVersion": "v1",
@@ -46,7 +46,7 @@ _PRESSURES = [{"type": f"{name}Pressure", "status": "False"} for name in ("Memor
 
 
 class Api:
-    """The API server of a kubeconfig, through ``kubectl proxy``, which knows how to log in."""
+    """The API server of a kubeconfig, through ``kubectl proxy``, which handles authentication."""
 
     def __init__(self, kubeconfig: str) -> None:
         command = ["kubectl", f"--kubeconfig={kubeconfig}", "proxy", "--port=0"]
@@ -57,12 +57,11 @@ class Api:
         self._port = int(line.rsplit(":", 1)[1])
 
     def close(self) -> None:
-        """Ends the proxy."""
         self._proxy.terminate()
         self._proxy.communicate()
 
     def call(self, method: str, path: str, body: Object | None = None, kind: str = "application/json") -> Object:
-        """What the server answers. A missing object is an empty answer; what it refuses fails the test."""
+        """Returns the answer of the server. A missing object is an empty answer; an error fails the test."""
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=30)
         with contextlib.closing(connection):
             data = None if body is None else json.dumps(body)
@@ -75,11 +74,11 @@ class Api:
         return dict(json.loads(text))
 
     def items(self, path: str) -> list[Object]:
-        """The objects of a list."""
+        """Returns the objects of a list."""
         return list(self.call("GET", path).get("items", ()))
 
     def add_node(self, node: Object) -> None:
-        """Creates a node, or gives one that exists its labels and room."""
+        """Creates a node, or updates labels and resources of an existing one."""
         name = node["metadata"]["name"]
         if not self.call("POST", "/api/v1/nodes", node):
             self.call("PATCH", f"/api/v1/nodes/{name}", {"metadata": node["metadata"]}, MERGE)
@@ -88,11 +87,11 @@ class Api:
         self.call("PATCH", f"/api/v1/nodes/{name}", {"spec": {"taints": None}}, MERGE)
 
     def pods(self, namespace: str = "") -> list[Object]:
-        """All pods, or those of a namespace."""
+        """Returns all pods, or those of a namespace."""
         return self.items(f"/api/v1/namespaces/{namespace}/pods" if namespace else "/api/v1/pods")
 
     def end(self, pod: Object, *, failed: bool = False) -> None:
-        """Lets the containers of a pod exit."""
+        """Reports that the containers of a pod have exited."""
         code = int(failed)
         ended = {"state": {"terminated": {"exitCode": code, "reason": "Error" if failed else "Completed"}}}
         statuses = [
@@ -101,7 +100,7 @@ class Api:
         self._report(pod, {"phase": "Failed" if failed else "Succeeded", "containerStatuses": statuses})
 
     def start(self, pod: Object) -> None:
-        """Lets the containers of a pod run."""
+        """Reports that the containers of a pod run."""
         running = {"state": {"running": {"startedAt": _now()}}, "ready": True, "started": True}
         statuses = [{**_container(spec), **running} for spec in pod["spec"]["containers"]]
         conditions = [
@@ -115,13 +114,13 @@ class Api:
         self.call("PATCH", f"{_path(pod)}/status", {"status": status}, MERGE)
 
     def remove(self, pod: Object) -> None:
-        """Takes the object of a pod away, as a kubelet does once nothing of the pod runs."""
+        """Deletes the object of a pod, as a kubelet does after the containers have ended."""
         options = {"gracePeriodSeconds": 0, "preconditions": {"uid": pod["metadata"]["uid"]}}
         self.call("DELETE", _path(pod), {"apiVersion": "v1", "kind": "DeleteOptions", **options})
 
 
 class Kubelets:
-    """All kubelets of the nodes that carry the mark, in one thread."""
+    """Simulates the kubelets of all nodes that have the annotation, in one thread."""
 
     def __init__(self, api: Api) -> None:
         self.api = api
@@ -131,11 +130,10 @@ class Kubelets:
         self._reported = 0.0
 
     def begin(self) -> None:
-        """Starts the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread; what it failed at is raised."""
+        """Stops the thread, and raises the error with which it failed."""
         self._stop.set()
         self._thread.join()
         if self.failure is not None:
@@ -154,7 +152,7 @@ class Kubelets:
                     return
 
     def step(self) -> None:
-        """Looks at each pod once."""
+        """Handles each pod once."""
         nodes = {item["metadata"]["name"] for item in self.api.items("/api/v1/nodes") if _is_marked(item)}
         self._say_ready(nodes)
         for pod in self.api.pods():
@@ -184,7 +182,7 @@ class Kubelets:
 
 @contextlib.contextmanager
 def kubelets(kubeconfig: str) -> Iterator[Api]:
-    """The API server of a cluster, and kubelets at work as long as the block runs."""
+    """Yields the API server of a cluster, and simulates kubelets until the block ends."""
     api = Api(kubeconfig)
     try:
         running = Kubelets(api)

@@ -1,4 +1,4 @@
-"""The standalone kustomize, which runs KRM functions; the one in kubectl does not."""
+"""Finds the standalone kustomize, which runs KRM functions. The one in kubectl does not."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _MODULE = f"sigs.k8s.io/kustomize/kustomize/v5@{VERSION}"
 
 @cache
 def kustomize() -> Path:
-    """The program of $KUSTOMIZE, the one on the PATH, or in CI one that go installs in the user's cache, in a minute.
-
-    Skips the test where there is none of them, or where go cannot reach its modules.
+    """Returns the program of $KUSTOMIZE, or the one on the PATH. In CI, go installs one into the user's cache, in a
+    minute.
+    Skips the test without a program, or if go cannot reach its modules.
     """
     given = os.environ.get("KUSTOMIZE") or shutil.which("kustomize")
     if given:

@@ -1,4 +1,4 @@
-"""Runs the installed scripts, or any program, in a process of its own."""
+"""Runs the installed scripts, or any program, in a separate process."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tests.support.cli import Result
 from tests.support.golden import ROOT
 
 SCRIPTS = Path(sysconfig.get_path("scripts"))
-"""Where pip has put ``kubectl-tas`` and ``kubectl_complete-tas``."""
+"""The folder in which pip installs ``kubectl-tas`` and ``kubectl_complete-tas``."""
 
 
 def environment(**extra: str) -> dict[str, str]:
-    """The environment of a shell that finds our scripts, with this checkout's code behind them."""
+    """Returns the environment of a shell that finds our scripts, which run this checkout's code."""
     unwanted = ("NO_COLOR", "KUBECTL_TAS_", "GIT_", "GITHUB_")
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(unwanted)}
     path = f"{SCRIPTS}{os.pathsep}{inherited.get('PATH', os.defpath)}"
@@ -25,7 +25,7 @@ def environment(**extra: str) -> dict[str, str]:
 
 
 def call(program: str | Path, *arguments: str | Path, cwd: Path | None = None, **extra: str) -> Result:
-    """What a program prints and exits with; ``extra`` are further environment variables."""
+    """Runs a program and returns its output and exit code. ``extra`` are further environment variables."""
     done = subprocess.run(
         [program, *arguments],
         cwd=cwd,
@@ -39,7 +39,7 @@ def call(program: str | Path, *arguments: str | Path, cwd: Path | None = None, *
 
 @contextmanager
 def as_nobody() -> Iterator[None]:
-    """As a user who is not root, on whom permissions have an effect."""
+    """Runs the block as a user who is not root, so that permissions have an effect."""
     if os.geteuid() != 0:
         yield
         return

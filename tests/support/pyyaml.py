@@ -1,4 +1,4 @@
-"""PyYAML's safe loader, as its parser in C has it: the one in Python takes ten times as long."""
+"""Loads YAML with the C parser of PyYAML's safe loader; the Python parser takes ten times as long."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import yaml
 
 
 def safe_load(text: str | bytes) -> Any:
-    """The one document of a text; None where it has none."""
+    """Returns the only document of a text; None if it has none."""
     return yaml.load(text, yaml.CSafeLoader)
 
 
 def safe_load_all(text: str | bytes) -> Iterator[Any]:
-    """The documents of a text."""
+    """Returns the documents of a text."""
     return yaml.load_all(text, yaml.CSafeLoader)

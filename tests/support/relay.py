@@ -1,4 +1,4 @@
-"""Has the process behind the socket of the first argument run the tool with the others, on its own standard streams."""
+"""Has the process at the socket of the first argument run the tool with the others, on our standard streams."""
 
 import os
 import signal

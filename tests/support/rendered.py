@@ -1,4 +1,4 @@
-"""A rendered repository read back from disk: what each cluster is given, in the order in which it is applied."""
+"""Reads a rendered repository from disk: the objects of each cluster, in the order of application."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from tests.support.pyyaml import safe_load
 Object = dict[str, Any]
 KUSTOMIZATION = "kustomization.yaml"
 PREVIEW = "preview"
-"""Folder of what the scheduler will make itself: for reviewers, never applied."""
+"""Folder of objects that the scheduler will make itself: for reviewers, never applied."""
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """What one backend is given."""
+    """The files of one backend."""
 
     name: str
     version: str | None
-    """Its KAI release; None where another scheduler runs there."""
+    """KAI release of the backend; None if it has another scheduler."""
     grove: str
-    """Its Grove release."""
+    """Grove release of the backend."""
     folder: Path
     units: tuple[tuple[str, ...], ...]
-    """Files that each kustomization lists, relative to ``folder``; that of the platform comes first."""
+    """Files that each kustomization lists, relative to ``folder``. The kustomization of the platform is first."""
 
     @property
     def resources(self) -> tuple[str, ...]:
@@ -38,11 +38,11 @@ class Cluster:
 
     @cached_property
     def objects(self) -> tuple[Object, ...]:
-        """What those files hold, in their order."""
+        """The objects in those files, in their order."""
         return tuple(load(self.folder / path) for path in self.resources)
 
     def of(self, kind: str) -> list[Object]:
-        """The objects of one kind."""
+        """Returns the objects of one kind."""
         return [item for item in self.objects if item["kind"] == kind]
 
 
@@ -52,7 +52,7 @@ class Rendered:
 
     session: Session
     output: Path
-    """The folder that was written."""
+    """The output folder."""
     clusters: tuple[Cluster, ...]
 
     @property
@@ -61,12 +61,12 @@ class Rendered:
 
     @property
     def files(self) -> dict[str, str]:
-        """The text of every file that was written, by its path below the output."""
+        """The text of every written file, by path below the output folder."""
         return {path.relative_to(self.output).as_posix(): text(path) for path in files_below(self.output)}
 
 
 def render_copy(source: Path, root: Path) -> Rendered:
-    """Renders a copy of the repository ``source``, without what was ever rendered there, at ``root``."""
+    """Copies the repository ``source`` to ``root``, without its manifests, and renders the copy."""
     shutil.copytree(source, root, ignore=shutil.ignore_patterns("manifests"))
     result = kubectl_tas("render", "-C", root)
     assert result.code == 0, result.err
@@ -74,7 +74,7 @@ def render_copy(source: Path, root: Path) -> Rendered:
 
 
 def read_back(root: Path) -> Rendered:
-    """The repository at ``root`` and what was rendered there."""
+    """Reads the repository at ``root`` and its manifests."""
     session = open_session(str(root))
     output = root / session.fleet.config.output
     clusters = []
@@ -90,21 +90,21 @@ def read_back(root: Path) -> Rendered:
 
 
 def listed(kustomization: Path, folder: Path) -> tuple[str, ...]:
-    """The files that a kustomization lists, relative to ``folder``."""
+    """Returns the files that a kustomization lists, relative to ``folder``."""
     own = kustomization.parent.relative_to(folder)
     return tuple((own / path).as_posix() for path in load(kustomization)["resources"])
 
 
 def load(path: Path) -> Any:
-    """The one document of a YAML file."""
+    """Returns the only document of a YAML file."""
     return safe_load(text(path))
 
 
 def text(path: Path) -> str:
-    """The text of a file, line ends as they are."""
+    """Returns the text of a file with its original line ends."""
     return path.read_bytes().decode()
 
 
 def files_below(folder: Path) -> list[Path]:
-    """Every file below a folder."""
+    """Returns every file below a folder."""
     return sorted(path for path in folder.rglob("*") if path.is_file())

@@ -1,4 +1,4 @@
-"""A cluster that runs KAI, as tests use it: its nodes are made for each test, and kubelets are played."""
+"""Provides a cluster that runs KAI, with nodes made for each test and simulated kubelets."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tests.support.server import Kubectl
 
 T = TypeVar("T")
 Applied = dict[Path, Object]
-"""The objects that are applied, by their files, in the order of application."""
+"""The applied objects by file, in the order of application."""
 SECONDS = 60
-"""How long KAI may take for what it is expected to do."""
+"""Time limit for each expected action of KAI."""
 SETTLED_SECONDS = 6
-"""How long pods stay as they are before KAI is believed to have done all it will do: six of its cycles."""
+"""Time without changes after which KAI counts as finished: six of its cycles."""
 GROUP, SUBGROUP, QUEUE = "pod-group-name", "kai.scheduler/subgroup-name", "kai.scheduler/queue"
 SCHEDULING = "/apis/scheduling.run.ai"
 WORK = "jobs,cronjobs,deployments,statefulsets,replicasets,pods,podgroups.scheduling.run.ai"
@@ -33,12 +33,12 @@ SYSTEM = ("default-queue", "default-parent-queue")
 
 @dataclass
 class Running(Kubectl):
-    """A cluster in which KAI runs, and of which the tests may change everything."""
+    """A cluster that runs KAI. Tests may change everything in it."""
 
     api: Api
 
     def clear(self) -> None:
-        """Takes away all work, all queues and topologies, and the nodes of earlier tests."""
+        """Removes all work, queues and topologies, and the nodes of earlier tests."""
         self.must("delete", POLICIES, f"--selector={OURS}", "--wait=false")
         for namespace in self.namespaces():
             self.must("delete", WORK, "--all", f"--namespace={namespace}", "--grace-period=1", "--timeout=60s")
@@ -51,12 +51,12 @@ class Running(Kubectl):
         self.have_nodes([])
 
     def namespaces(self) -> list[str]:
-        """Those of the tests, and ``default``."""
+        """Returns the namespaces of the tests, and ``default``."""
         names = [item["metadata"]["name"] for item in self.api.items("/api/v1/namespaces")]
         return [name for name in names if not name.startswith(("kube-", "kai-", "local-path-"))]
 
     def have_nodes(self, nodes: Iterable[Object]) -> None:
-        """Makes these the nodes that pods may run on, beside those that are not of the tests."""
+        """Makes these the nodes for pods. Nodes that do not belong to tests remain."""
         wanted = {item["metadata"]["name"]: item for item in nodes}
         for found in self.api.items("/api/v1/nodes"):
             name, metadata = found["metadata"]["name"], found["metadata"]
@@ -67,14 +67,14 @@ class Running(Kubectl):
             self.api.add_node({**item, "metadata": metadata})
 
     def apply(self, root: Path, backend: str = "") -> Applied:
-        """Renders a repository and applies what is for a backend, as far as the cluster knows the kinds."""
+        """Renders a repository and applies the objects for a backend, except kinds that the cluster lacks."""
         applied = self.rendered(root, backend)
         self.have_namespaces(list(applied.values()))
         self.must("apply", "--server-side", files=list(applied))
         return applied
 
     def rendered(self, root: Path, backend: str = "") -> Applied:
-        """The objects of the kinds that the cluster has. Policies are left out: ``tests/cluster`` is about them."""
+        """Returns the rendered objects of kinds in the cluster. Policies are omitted; ``tests/cluster`` tests them."""
         result = kubectl_tas("render", "-C", root)
         assert result.code == 0, result.err
         cluster = next(item for item in read_back(root).clusters if not backend or item.name == backend)
@@ -87,7 +87,7 @@ class Running(Kubectl):
         }
 
     def prune(self, before: Applied, after: Applied) -> None:
-        """Deletes what is no longer rendered, the last one first, as the sync waves of Argo CD say."""
+        """Deletes objects that are no longer rendered, the last one first, as the sync waves of Argo CD do."""
         for item in reversed([item for path, item in before.items() if path not in after]):
             group, _, version = str(item["apiVersion"]).rpartition("/")
             kind = f"{item['kind']}.{version}.{group}" if group else str(item["kind"])
@@ -95,7 +95,7 @@ class Running(Kubectl):
             self.must("delete", kind, item["metadata"]["name"], *inside, "--ignore-not-found")
 
     def pods(self) -> dict[str, Object]:
-        """All pods that belong to a gang and are not being deleted, by name."""
+        """Returns all pods that belong to a gang and are not being deleted, by name."""
         return {
             pod["metadata"]["name"]: pod
             for pod in self.api.pods()
@@ -103,20 +103,20 @@ class Running(Kubectl):
         }
 
     def bound(self) -> dict[str, str]:
-        """The node of each pod that has one and has not ended."""
+        """Returns the node of each pod that has one and has not ended."""
         running = {name: pod for name, pod in self.pods().items() if pod["status"]["phase"] in ("Pending", "Running")}
         return {name: pod["spec"]["nodeName"] for name, pod in running.items() if "nodeName" in pod["spec"]}
 
     def queue(self, name: str) -> Object:
-        """A Queue, empty if there is none."""
+        """Returns a Queue; empty if there is none."""
         return self.api.call("GET", f"{SCHEDULING}/v2/queues/{name}")
 
     def held(self, queue: str) -> int:
-        """The GPUs that a queue is charged for."""
+        """Returns the GPUs that KAI charges to a queue."""
         return int(self.queue(queue).get("status", {}).get("allocated", {}).get("nvidia.com/gpu", 0))
 
     def wait(self, what: str, holds: Callable[[], T], seconds: float = SECONDS) -> T:
-        """What ``holds`` returns once it is true; the test fails where it stays false."""
+        """Waits until ``holds`` returns a true value, and returns it. The test fails if that does not happen."""
         end = time.monotonic() + seconds
         while not (found := holds()):
             assert time.monotonic() < end, f"not within {seconds} s: {what}; bound: {self.bound()}"
@@ -124,7 +124,7 @@ class Running(Kubectl):
         return found
 
     def settled(self) -> dict[str, str]:
-        """The node of each pod, once nothing has moved for some cycles of the scheduler."""
+        """Returns the node of each pod, once nothing has moved for some cycles of the scheduler."""
         last, since = self.bound(), time.monotonic()
         end = since + SECONDS
         while time.monotonic() - since < SETTLED_SECONDS:
@@ -135,23 +135,23 @@ class Running(Kubectl):
         return last
 
     def tas(self, root: Path, *arguments: str) -> Result:
-        """A command of the tool on a repository, asking this cluster."""
+        """Runs a command of the tool on a repository, with this cluster."""
         context = self.must("config", "current-context").strip()
         return kubectl_tas("-C", root, *arguments, f"--kubeconfig={self.kubeconfig}", f"--context={context}")
 
     def answers(self, root: Path, *arguments: str) -> dict[str, Any]:
-        """What such a command says in JSON."""
+        """Returns the JSON output of a command."""
         result = self.tas(root, *arguments, "-o", "json")
         assert result.out, result.err
         return dict(json.loads(result.out))
 
     def state(self, root: Path, name: str) -> str:
-        """What ``workflow why`` says of work: that it runs, that it waits."""
+        """Returns the state of work according to ``workflow why``."""
         (found,) = self.answers(root, "workflow", "why", name)["workflows"]
         return str(found["state"])
 
     def apart(self) -> list[str]:
-        """Each required level that the pods of a gang do not share, by what its PodGroup asks for."""
+        """Returns each required level that the pods of a gang do not share, according to its PodGroup."""
         labels = {item["metadata"]["name"]: item["metadata"]["labels"] for item in self.api.items("/api/v1/nodes")}
         bound, pods, found = self.bound(), self.pods(), []
         for group in self.api.items(f"{SCHEDULING}/v2alpha2/podgroups"):
@@ -181,7 +181,7 @@ class Running(Kubectl):
 
 
 def _below(name: str | None, parts: list[Object]) -> set[str | None]:
-    """A SubGroup and all below it."""
+    """Returns a SubGroup and all SubGroups below it."""
     found = {name}
     while more := {part["name"] for part in parts if part.get("parent") in found} - found:
         found |= more

@@ -1,4 +1,4 @@
-"""A cluster for tests that write to one: what they define in it, and what they ask kubectl to do."""
+"""Provides a cluster for tests that write to one: its CRDs and namespaces, and calls of kubectl."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GROVE_FOLDERS = {
     "0.1.0-alpha.10": "v0.1.0-alpha.11",
     "0.1.0-alpha.12": "v0.1.0-alpha.11",
 }
-"""The release whose CRDs stand for each row of Grove's version table; before alpha.4 a set has no constraints."""
+"""The release whose CRDs are used for each row of Grove's version table. Before alpha.4 a set has no constraints."""
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Kubectl:
 
     kubeconfig: str
     cache: Path
-    """Where kubectl keeps what it learns of the cluster."""
+    """Folder in which kubectl caches facts about the cluster."""
 
     def kubectl(self, *arguments: str, files: Sequence[Path] = ()) -> subprocess.CompletedProcess[str]:
         """Runs kubectl on ``files``, in their order."""
@@ -39,13 +39,13 @@ class Kubectl:
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     def must(self, *arguments: str, files: Sequence[Path] = ()) -> str:
-        """What kubectl prints; the test fails where kubectl does."""
+        """Runs kubectl and returns its output. The test fails if kubectl fails."""
         done = self.kubectl(*arguments, files=files)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     def lacks(self, objects: Sequence[Object]) -> set[str]:
-        """The kinds of ``objects`` that the cluster does not have, such as ``ray.io/v1/RayJob``."""
+        """Returns the kinds of ``objects`` that the cluster does not have, for example ``ray.io/v1/RayJob``."""
         found = set()
         for api_version in {str(item["apiVersion"]) for item in objects}:
             answer = self.kubectl("get", "--raw", f"/{'apis' if '/' in api_version else 'api'}/{api_version}").stdout
@@ -55,7 +55,7 @@ class Kubectl:
         return found
 
     def have_namespaces(self, objects: Sequence[Object]) -> None:
-        """Creates the namespaces that ``objects`` are in. They stay: a namespace is slow to go."""
+        """Creates the namespaces of ``objects``. They are kept, since namespaces are slow to delete."""
         for name in sorted({item["metadata"]["namespace"] for item in objects if "namespace" in item["metadata"]}):
             if self.kubectl("get", "namespace", name).returncode:
                 self.must("create", "namespace", name)
@@ -63,14 +63,14 @@ class Kubectl:
 
 @dataclass
 class Server(Kubectl):
-    """A cluster of which the tests may change everything, the CRDs too."""
+    """A cluster in which tests may change everything, including the CRDs."""
 
     kai_crds: Path
-    """A folder with KAI's CRDs, in a folder for each release."""
+    """A folder with KAI's CRDs, in a subfolder for each release."""
     grove_crds: Path
-    """The same of Grove's."""
+    """A folder with Grove's CRDs, in a subfolder for each release."""
     crds: dict[Path, str] = field(default_factory=dict, init=False)
-    """Of each folder with a folder of CRDs for each release, the release that the cluster has."""
+    """The release that the cluster has now, by folder of CRDs."""
 
     def define(self, folder: Path) -> None:
         """Creates the CRDs of a folder, and waits until the server knows their kinds."""
@@ -78,11 +78,11 @@ class Server(Kubectl):
         self.must("wait", "--for=condition=Established", f"--timeout={PATIENCE}", files=[folder])
 
     def have_kai(self, version: str) -> None:
-        """Defines the kinds of a KAI release, and no other's. Skips the test where its CRDs are not at hand."""
+        """Defines only the kinds of this KAI release. Skips the test if its CRDs are missing."""
         self._have(self.kai_crds, folder_of(version))
 
     def have_grove(self, version: str) -> None:
-        """Defines the kinds of a Grove release, and no other's. Skips the test where its CRDs are not at hand."""
+        """Defines only the kinds of this Grove release. Skips the test if its CRDs are missing."""
         release = grove.release(version)
         assert release is not None, f"not in the version table: {version}"
         self._have(self.grove_crds, GROVE_FOLDERS[release.since])

@@ -1,4 +1,4 @@
-"""Sites as a reader of HTML has them: links, ids and headings of each page."""
+"""Parses the HTML of sites: the links, ids and headings of each page."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _EMPTY = {"meta", "link", "input", "br", "hr", "img", "path", "rect"}
 
 @dataclass
 class Html(HTMLParser):
-    """What a page refers to, and what it consists of."""
+    """The references, elements and text of a page."""
 
     text: str
     links: list[str] = field(default_factory=list)
@@ -84,7 +84,7 @@ _CELLS = {"td": " | ", "th": " | ", "dt": ": ", "a": " ", "span": " ", "option":
 
 
 def text_of(page: str) -> str:
-    """What a reader reads of a page, a line each block, row or item; no blank ones."""
+    """Returns the visible text of a page: a line for each block, row or item, without blank lines."""
     page = re.sub(r"<(style|script)\b.*?</\1>", "", page.replace("\n", " "), flags=re.DOTALL)
     page = re.sub(r"</(\w+)>", lambda end: "\n" if end[1] in _LINES else _CELLS.get(end[1], ""), page)
     lines = (" ".join(unescape(re.sub(r"<[^>]*>", "", line)).split()) for line in page.splitlines())
@@ -92,14 +92,14 @@ def text_of(page: str) -> str:
 
 
 _SEEN = {"aria-current", "class", "data-up", "href", "id", "src", "width"}
-"""Attributes that say where something leads, or how it looks."""
+"""Attributes that affect links or looks."""
 
 
 @dataclass
 class _Marks(Html):
     lines: list[str] = field(default_factory=lambda: [""])
     drawing: int = 0
-    """How many elements are open where a drawing begins; 0: none has begun."""
+    """Number of open elements at the beginning of a drawing; 0 outside of drawings."""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         shown = "".join(f" {name}={value}" for name, value in attrs if name in _SEEN)
@@ -116,17 +116,17 @@ class _Marks(Html):
 
 
 def marks_of(page: str) -> str:
-    """Where the elements of a page lead and how they look, a line each row or item; pictures have their own tests."""
+    """Returns the links and looks of a page's elements, a line for each row or item. Pictures have their own tests."""
     return "".join(f"{line}\n" for line in _Marks(page).lines if line)
 
 
 def pages(site: Path) -> dict[str, Html]:
-    """All pages, by their paths."""
+    """Returns all pages by path."""
     return {path.relative_to(site).as_posix(): Html(path.read_text()) for path in sorted(site.rglob("*.html"))}
 
 
 def dead_links(site: Path) -> list[str]:
-    """Links that lead to no file, or to no place in it."""
+    """Returns links whose file or anchor does not exist."""
     known = pages(site)
     found = []
     for name, page in known.items():
@@ -142,7 +142,7 @@ def dead_links(site: Path) -> list[str]:
 
 
 def company(root: Path, *, is_broken: bool = True) -> Path:
-    """A repository with much of everything: two clusters, departments, each kind of work; and two that are wrong."""
+    """Copies a repository with two clusters, departments and each kind of work. ``is_broken`` adds two wrong files."""
     shutil.copytree(EXAMPLES / "company", root)
     if is_broken:
         write(root, {"workflows/never.yaml": NEVER_RUNS, "workflows/slip.yaml": SLIP})
@@ -156,16 +156,16 @@ resources: {{default: {{gpu: {gpus}}}}}
 
 
 def flow(name: str, gpus: int, to: str = "team", priority: str = "NORMAL") -> dict[str, str]:
-    """The file of a workflow of one task."""
+    """Returns the file of a workflow with one task."""
     return {f"workflows/{name}.yaml": FLOW.format(name=name, pool=to, gpus=gpus, priority=priority)}
 
 
 def content(root: Path, **more: Any) -> Content:
-    """What the site of a repository tells of, with no cluster known; ``more`` are fields that differ from that."""
+    """Returns the content of a repository's site without a cluster. ``more`` are fields with other values."""
     session = check_source(root, FolderSource(root))
     return replace(Content("GPU pools", session.fleet, session.shown, session.waived, None, "declared"), **more)
 
 
 def report(root: Path, site: Path, *more: str) -> int:
-    """Writes the site of a repository; the exit code."""
+    """Writes the site of a repository, and returns the exit code."""
     return kubectl_tas("-C", root, "report", "--to", site, *more).code

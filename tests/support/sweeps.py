@@ -1,6 +1,6 @@
-"""How much of what tests try by the hundred: CI tries all of it, a developer's machine an eighth.
+"""Selects how many generated cases tests try: all in CI, an eighth on a developer's machine.
 
-The eighth has every kind, field and value, but fewer pairs of a field and a value, fewer seeds and random examples.
+The eighth has every kind, field and value, but fewer pairs of a field and a value, and fewer seeds and random examples.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ _SHARE = 1 if IN_CI else 8
 
 
 def examples(count: int) -> int:
-    """The number of random examples to try, of ``count`` in CI."""
+    """Returns the number of random examples to try, of ``count`` in CI."""
     return -(-count // _SHARE)
 
 
 def some(items: Sequence[T], first: int = 0) -> Sequence[T]:
-    """The ``items`` to try: all in CI, elsewhere each eighth from number ``first`` on, counted around."""
+    """Returns the ``items`` to try: all in CI, elsewhere every eighth, starting at ``first`` modulo 8."""
     return items[first % _SHARE :: _SHARE]

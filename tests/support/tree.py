@@ -1,4 +1,4 @@
-"""The gang of a workflow's group as plain tuples: levels by their index, tasks by the SubGroup that they are in."""
+"""Represents the gang of a workflow's group as plain tuples, with levels by index and tasks by SubGroup."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Node:
     parent: str | None
     constraint: Constraint
     members: int | None
-    """Number of tasks on a leaf; None above leaves."""
+    """Number of tasks in a leaf; None above leaves."""
 
 
 @dataclass(frozen=True)
@@ -38,19 +38,19 @@ class Tree:
 
     constraint: Constraint | None
     members: int | None
-    """Number of tasks; None where SubGroups count them."""
+    """Number of tasks; None if SubGroups count them."""
     nodes: tuple[Node, ...]
     placed: tuple[str | None, ...]
-    """The SubGroup of each task, in the order of the tasks."""
+    """The SubGroup of each task, in the order of tasks."""
 
 
 def requirement(level: int, group: str, written: str, required: bool, path: tuple[str | int, ...]) -> Requirement:
-    """A requirement at the level with that index."""
+    """Returns a requirement at the level with this index."""
     return Requirement(Level(LEVELS[level], LEVELS[level]), level, group, written, required, path)
 
 
 def build(tasks: Sequence[Sequence[Requirement]]) -> Tree:
-    """The tree of tasks, each given by its requirements."""
+    """Builds the tree of tasks, each given by its requirements."""
     members = [gangs.Member(str(number), 1) for number in range(len(tasks))]
     gang = workflow_gang.build(list(zip(members, tasks, strict=True)), "topology")
     assert gang.pods == gang.gpus == gang.minimum == len(tasks)

@@ -1,7 +1,7 @@
-"""The tool in a process of its own that need not start: one that has imported all of it forks another for each command.
+"""Runs the tool without its start: a process that has imported all of it forks another process for each command.
 
-For tests that call the tool as other programs do, many times. What a start does is tried where the tests start the real
-one: its imports (``test_startup``), the installed scripts (``test_wheel``, ``support/process``), signals and kills.
+It is for tests that call the tool often, as other programs do. Tests of the start run the real tool: its imports
+(``test_startup``), the installed scripts (``test_wheel``, ``support/process``), signals and kills.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RELAY = Path(__file__).with_name("relay.py")
 
 @cache
 def tool() -> tuple[str, ...]:
-    """The words that run the tool, as ``python -m kubectl_tas`` does; its arguments follow."""
+    """Returns the words that run the tool like ``python -m kubectl_tas``; its arguments follow."""
     if not hasattr(os, "pidfd_open"):  # no Linux
         return sys.executable, "-m", "kubectl_tas"
     place = f"{tempfile.mkdtemp()}/socket"
@@ -42,12 +42,12 @@ def tool() -> tuple[str, ...]:
 
 
 def script() -> str:
-    """A line of a shell that becomes the tool, with the arguments that the shell was given."""
+    """Returns a line of shell that replaces the shell by the tool, with the shell's arguments."""
     return f'exec {shlex.join(tool())} "$@"'
 
 
 def _serve(place: str) -> None:
-    """Forks a process for each command until nobody holds the other end of standard input."""
+    """Forks a process for each command, until the other end of standard input is closed."""
     for found in pkgutil.walk_packages([str(ROOT / "kubectl_tas")], "kubectl_tas."):
         if not found.name.endswith("__main__"):
             importlib.import_module(found.name)
@@ -70,7 +70,7 @@ def _serve(place: str) -> None:
 
 
 def _command(link: socket.socket) -> None:
-    """Runs one command for a relay; it ends with the relay."""
+    """Runs one command for a relay. The command ends with the relay."""
     size, streams, *_ = socket.recv_fds(link, 16, 3)
     told = b""
     while len(told) < int(size):

@@ -1,4 +1,4 @@
-"""What KAI's webhooks and its scheduler demand of objects that belong together, beyond their schemas."""
+"""Checks demands of KAI's webhooks and scheduler on related objects, beyond their schemas."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Object = dict[str, Any]
 
 
 def refusals(objects: Sequence[Object], version: str) -> list[str]:
-    """Why a cluster with KAI ``version`` would refuse these objects, each as ``kind/name: reason``."""
+    """Returns why a cluster with KAI ``version`` refuses these objects, each as ``kind/name: reason``."""
     release = kai.release(version)
     assert release is not None
     return [
@@ -28,7 +28,7 @@ def _none(_item: Object, _objects: Sequence[Object], _release: kai.Release) -> I
 
 
 def _queue(queue: Object, objects: Sequence[Object], release: kai.Release) -> Iterator[str]:
-    """Every parent exists, none is its own ancestor, and before 0.13 there are two levels."""
+    """Every parent must exist, no queue may be its own ancestor, and before 0.13 there are at most two levels."""
     parents = {item["metadata"]["name"]: item["spec"].get("parentQueue") for item in objects if item["kind"] == "Queue"}
     line = [queue["metadata"]["name"]]
     while (parent := parents[line[-1]]) is not None:
@@ -44,7 +44,7 @@ def _queue(queue: Object, objects: Sequence[Object], release: kai.Release) -> It
 
 
 def _topology(topology: Object, _objects: Sequence[Object], _release: kai.Release) -> Iterator[str]:
-    """An alias is unique, and no node label of the same Topology."""
+    """An alias must be unique, and must not be a node label of the same Topology."""
     levels = topology["spec"]["levels"]
     labels = {level["nodeLabel"] for level in levels}
     for alias, uses in Counter(level["alias"] for level in levels if "alias" in level).items():
@@ -55,7 +55,7 @@ def _topology(topology: Object, _objects: Sequence[Object], _release: kai.Releas
 
 
 def _pod_group(group: Object, _objects: Sequence[Object], release: kai.Release) -> Iterator[str]:
-    """SubGroups are a tree, and from 0.15 minMember stands on every leaf and nowhere above."""
+    """SubGroups must form a tree. From 0.15 on, every leaf must have minMember, and no other SubGroup may."""
     sub_groups = group["spec"].get("subGroups", [])
     names = [sub_group["name"] for sub_group in sub_groups]
     parents = {sub_group["name"]: sub_group.get("parent") for sub_group in sub_groups}
@@ -93,7 +93,7 @@ def _is_cyclic(name: str, parents: dict[str, str | None]) -> bool:
 
 
 def _pod(pod: Object, objects: Sequence[Object], release: kai.Release) -> Iterator[str]:
-    """The pod's gang, its SubGroup and its queue are there; the annotation stands where KAI reads it."""
+    """The pod's gang, SubGroup and queue must exist. The skip annotation must be present exactly if KAI reads it."""
     metadata = pod["metadata"]
     name = metadata.get("annotations", {}).get("pod-group-name")
     groups = {item["metadata"]["name"]: item for item in objects if item["kind"] == "PodGroup"}

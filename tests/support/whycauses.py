@@ -1,8 +1,8 @@
-"""A repository whose work waits for one cause at a time, and the states of its cluster, with what ``why`` must say.
+"""Defines a repository whose work is pending for one cause at a time, its cluster states, and the expected ``why``.
 
-States are in ``tests/place/causes_of_why.json``: what all have in common (queues, Topologies, nodes), and of each cause
-what is added, or is there instead, and what is left out. ``recorded`` says of which release of KAI it was recorded;
-empty: written by hand after the source that the cause names.
+``tests/place/causes_of_why.json`` has the states: the common objects (queues, Topologies, nodes), and for each cause
+the added, replaced and omitted ones. ``recorded`` is the KAI release that was recorded. If it is empty, the state was
+written by hand from the source that the cause names.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ POD = f"containers: [{{name: main, image: trainer, {GPUS}}}]"
 
 
 def job(name: str, target: str, pods: int = 2, *, priority: str = "NORMAL", spec: str = "", pod: str = "") -> str:
-    """A Job of pods with 8 GPUs each, which start together; ``spec`` and ``pod`` are further lines of YAML."""
+    """Returns a Job of pods with 8 GPUs each that start together. ``spec`` and ``pod`` are further lines of YAML."""
     return f"""\
 apiVersion: batch/v1
 kind: Job
@@ -47,7 +47,7 @@ spec:
 
 
 def workflow(name: str, resource: str = "node", target: str = "team") -> str:
-    """A workflow of two tasks with 8 GPUs each."""
+    """Returns a workflow of two tasks with 8 GPUs each."""
     return f"""\
 workflow:
   name: {name}
@@ -154,7 +154,7 @@ FILES = {
     "workflows/ray.yaml": RAY_CLUSTER,
     "workflows/torch.yaml": PYTORCH_JOB,
 }
-"""The nodes are four of 8 GPUs in two racks, and two of the shard blue."""
+"""The repository. Its cluster has four nodes of 8 GPUs in two racks, and two nodes of the shard blue."""
 
 
 @dataclass(frozen=True)
@@ -163,23 +163,23 @@ class Recorded:
 
     name: str
     work: str
-    """What ``why`` is asked about."""
+    """The work that ``why`` is asked about."""
     first: str
-    """The one right first line; empty: nothing waits."""
+    """The expected first line; empty if the work is not pending."""
     place: str
-    """Where the repository says that."""
+    """The expected place in the repository."""
     recorded: str
     items: list[Item]
 
 
 def key(item: Item) -> str:
-    """KIND NAMESPACE/NAME."""
+    """Returns KIND NAMESPACE/NAME."""
     metadata = item["metadata"]
     return f"{item['kind']} {metadata.get('namespace', '')}/{metadata['name']}"
 
 
 def recorded_causes() -> list[Recorded]:
-    """All of them."""
+    """Returns all states."""
     data = json.loads(FILE.read_text())
     return [_cause(data["base"], cause) for cause in data["causes"]]
 
@@ -194,10 +194,10 @@ def _cause(base: list[Item], cause: Item) -> Recorded:
 
 
 KINDS = ("Queue", "PodGroup", "Pod", "Node", "Topology", "Event", "Job", "CronJob", "Deployment", "ReplicaSet")
-"""The kinds of which a state has all objects; others are known where it has one."""
+"""Kinds whose objects a state contains completely. Other kinds are known only if the state contains one."""
 
 
 def saved(path: Path, items: list[Item]) -> Path:
-    """The file with the objects of a state."""
+    """Writes the objects of a state to a file, and returns its path."""
     path.write_text(json.dumps({"items": items}))
     return path

@@ -1,4 +1,4 @@
-"""Kubernetes workloads as data, of the pool ``team``."""
+"""Makes Kubernetes workloads of the pool ``team`` as data."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ LEVELS = """\
   - key: rack
     label: topology.kubernetes.io/rack
 """
-"""Fields of a pool: its levels."""
+"""Field of a pool with its levels."""
 ZONE = {"kai.scheduler/topology-required-placement": "zone"}
-"""Annotations of pods that run in one zone."""
+"""Annotations of pods that must run in one zone."""
 
 
 def declare(root: Path, *workloads: Object, version: str = "0.17") -> Path:
-    """Writes a repository of the pool ``team`` with these workloads, for one cluster with that KAI release."""
+    """Writes a repository of the pool ``team`` with these workloads, for one cluster with this KAI release."""
     config = {"backends": [{"name": "prod", "scheduler": {"version": version}}]}
     document = {"apiVersion": "tas/v1alpha1", "kind": "Config", "spec": config}
     files = {"tas.yaml": yaml.safe_dump(document), "pools/p.yaml": pool(spec=LEVELS)}
@@ -33,7 +33,7 @@ def declare(root: Path, *workloads: Object, version: str = "0.17") -> Path:
 
 
 def problems(root: Path, *workloads: Object, version: str = "0.17") -> dict[str, str]:
-    """What ``validate`` finds in such a repository: messages by rule."""
+    """Returns the findings of ``validate`` in such a repository: messages by rule."""
     result = kubectl_tas("validate", "-o", "json", "-C", declare(root, *workloads, version=version))
     return {item["rule"]: item["message"] for item in json.loads(result.out)["diagnostics"]}
 
@@ -47,15 +47,15 @@ def segments(size: int) -> dict[str, str]:
 
 
 def template(gpus: int = 1, annotations: dict[str, str] | None = None) -> Object:
-    """A pod template with one container."""
+    """Returns a pod template with one container."""
     container = {"name": "main", "image": "i", "resources": {"limits": {"nvidia.com/gpu": gpus}}}
     metadata = {"metadata": {"annotations": annotations}} if annotations else {}
     return {**metadata, "spec": {"containers": [container]}}
 
 
 def accepted(kind: str, spec: Object) -> Object:
-    """The spec of a workload with what an API server demands beside the pods: the restart policy of a Job, the selector
-    of a Deployment or StatefulSet and the label that it selects, the name of a container that an operator looks for.
+    """Completes the spec of a workload with fields that an API server requires: the restart policy of a Job, the
+    selector of a Deployment or StatefulSet with its label, or the container name that an operator expects.
     """
     if kind == "CronJob":
         job = spec["jobTemplate"]
@@ -77,7 +77,7 @@ def accepted(kind: str, spec: Object) -> Object:
 
 
 def _called(name: str, data: Any) -> Any:
-    """Data in which the first container of each pod is called so."""
+    """Renames the first container of each pod."""
     if isinstance(data, list):
         return [_called(name, item) for item in data]
     if not isinstance(data, dict):
@@ -89,7 +89,7 @@ def _called(name: str, data: Any) -> Any:
 
 
 def named(data: Any) -> Any:
-    """Data in which each container has a name and an image."""
+    """Gives each container a name and an image."""
     if isinstance(data, list):
         return [named(item) for item in data]
     if not isinstance(data, dict):
@@ -101,7 +101,7 @@ def named(data: Any) -> Any:
 
 
 def workload(api: str, kind: str, name: str, labels: dict[str, str] | None, spec: Object) -> Object:
-    """Any workload, with what an API server demands of it."""
+    """Returns any workload, with the fields that an API server requires."""
     metadata = {"name": name, "labels": {"kubectl-tas/pool": "team", **(labels or {})}}
     return {"apiVersion": api, "kind": kind, "metadata": metadata, "spec": accepted(kind, spec)}
 
@@ -115,7 +115,7 @@ def pytorch_job(
     minimum: int | None = None,
     annotations: dict[str, str] | None = None,
 ) -> Object:
-    """A master and its workers, which have the annotations; ``minimum`` is minReplicas."""
+    """Returns a PyTorchJob with a master and workers. The workers have the annotations. ``minimum`` is minReplicas."""
     types = {
         "Master": {"replicas": 1, "template": template(gpus)},
         "Worker": {"replicas": workers, "template": template(gpus, annotations)},
@@ -125,25 +125,24 @@ def pytorch_job(
 
 
 def deployment(name: str, labels: dict[str, str] | None = None, *, replicas: int = 2, gpus: int = 1) -> Object:
-    """A Deployment."""
     return workload("apps/v1", "Deployment", name, labels, {"replicas": replicas, "template": template(gpus)})
 
 
 def ray_job(name: str, labels: dict[str, str] | None, groups: list[str]) -> Object:
-    """A head and groups of two workers."""
+    """Returns a RayJob with a head and groups of two workers."""
     workers = [{"groupName": group, "replicas": 2, "minReplicas": 2, "template": template()} for group in groups]
     cluster = {"headGroupSpec": {"template": template()}, "workerGroupSpecs": workers}
     return workload("ray.io/v1", "RayJob", name, labels, {"entrypoint": "python train.py", "rayClusterSpec": cluster})
 
 
 def stateful_set(name: str, *, replicas: int, annotations: dict[str, str] | None = None) -> Object:
-    """A StatefulSet whose pods have the annotations."""
+    """Returns a StatefulSet whose pods have the annotations."""
     pods = template(annotations=annotations)
     return workload("apps/v1", "StatefulSet", name, None, {"replicas": replicas, "template": pods})
 
 
 def tf_job(name: str, *, annotations: dict[str, str] | None = None) -> Object:
-    """A chief and four workers, which have the annotations."""
+    """Returns a TFJob with a chief and four workers. The workers have the annotations."""
     types = {
         "Chief": {"replicas": 1, "template": template()},
         "Worker": {"replicas": 4, "template": template(annotations=annotations)},
@@ -152,7 +151,7 @@ def tf_job(name: str, *, annotations: dict[str, str] | None = None) -> Object:
 
 
 def leader_worker_set(name: str, *, size: int, annotations: dict[str, str], policy: str = "LeaderWorker") -> Object:
-    """Groups of a leader and its workers, which have the annotations."""
+    """Returns a LeaderWorkerSet with two groups of a leader and workers. The workers have the annotations."""
     group = {
         "size": size,
         "leaderTemplate": template(),

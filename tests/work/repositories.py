@@ -1,4 +1,4 @@
-"""Random repositories, and random changes of them: what one edits, and slips."""
+"""Generates random repositories, and random changes of them: intended edits and slips."""
 
 from __future__ import annotations
 

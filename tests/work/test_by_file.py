@@ -1,4 +1,4 @@
-"""Each file by itself gives what all files together give: findings, and every byte of the manifests."""
+"""Tests that judging each file alone gives the same findings and manifests as judging all files together."""
 
 from __future__ import annotations
 

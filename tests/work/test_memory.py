@@ -1,4 +1,4 @@
-"""What a run holds: of work that was judged by itself, no documents and no manifests. It counts objects, not bytes."""
+"""Tests that a run keeps no documents and manifests of work that was judged alone. It counts objects, not bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several processes: none is left behind, whatever ends one of them, and what fails there fails here."""
+"""Tests several processes: none remains, however one of them ends, and their errors are raised here."""
 
 from __future__ import annotations
 

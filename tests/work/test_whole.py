@@ -1,4 +1,4 @@
-"""What comes of the same bytes is not computed again; whatever else is on the disk is seen."""
+"""Tests that results of unchanged bytes are not computed again, and that every change on disk is noticed."""
 
 from __future__ import annotations
 
