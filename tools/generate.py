@@ -112,12 +112,15 @@ def _records(context: click.Context) -> Iterator[tuple[click.Option, tuple[str, 
 
 
 def _section(context: click.Context, shared: Container[tuple[str, str]]) -> str:
-    """The help of a command without the options that are shared, and their names."""
+    """The help of a command without the options that are shared, and their names; without a usage that only repeats
+    the heading.
+    """
     left = [parameter for parameter, record in _records(context) if record in shared]
     for parameter in left:
         parameter.hidden = True
     try:
         text = _LISTS.sub("\n\n", _ABOUT_WORK.sub("", context.get_help()))
+        text = text.removeprefix(f"Usage: {context.command_path} [OPTIONS]\n\n")
     finally:
         for parameter in left:
             parameter.hidden = False
