@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.cli import kubectl_tas
 from tests.support.golden import ROOT
-from tools.generate import commands
+from tools.generate import CLUSTER, commands
 
 COMMANDS = {context.command_path: context for context in commands()}
 
@@ -72,6 +72,7 @@ def test_the_page_names_and_explains_every_option(name: str) -> None:
     page = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
     (section,) = re.findall(rf"^## {name}\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE)
     own, _, also = section.partition("Shared options: ")
+    also = also.replace("the cluster options", ", ".join(f"`{option}`" for option in CLUSTER))
     shared = page.partition("## kubectl tas\n")[0]
     for option in COMMANDS[name].command.params:
         if isinstance(option, click.Option) and not option.hidden:

@@ -48,8 +48,13 @@ Several commands have these; each names its own below.
 {shared}
 ```
 
+The cluster options are {cluster}
+([which cluster a command asks](clusters.md#which-cluster-a-command-asks)).
+
 {work}
 """
+CLUSTER = ("--backend", "--context", "--kubeconfig", "--namespace", "--cluster-state")
+"""Options that many commands share."""
 _ABOUT_WORK = re.compile(r"  WORK is a FILE, .*? KIND/NAME\.\n\n", re.DOTALL)
 _LISTS = re.compile(r"\n\nWrite:\n.*\n\n(?=  Example: )", re.DOTALL)
 """Lists of commands in a group's help. Each command has a section that begins with the same sentence."""
@@ -101,7 +106,8 @@ def _command_page() -> str:
     formatter.write_dl(sorted(shared))
     sections = (_section(item, shared) for item in contexts)
     options = textwrap.dedent(formatter.getvalue()).rstrip()
-    return _COMMANDS.format(shared=options, work=ABOUT_WORK) + "".join(sections)
+    cluster = f"{', '.join(f'`{name}`' for name in CLUSTER[:-1])} and `{CLUSTER[-1]}`"
+    return _COMMANDS.format(shared=options, cluster=cluster, work=ABOUT_WORK) + "".join(sections)
 
 
 def _records(context: click.Context) -> Iterator[tuple[click.Option, tuple[str, str]]]:
@@ -112,18 +118,27 @@ def _records(context: click.Context) -> Iterator[tuple[click.Option, tuple[str, 
 
 
 def _section(context: click.Context, shared: Container[tuple[str, str]]) -> str:
-    """Returns the help of a command without shared options, and then the names of these options."""
+    """Returns the help of a command without shared options, then their names. Omits a usage that repeats the heading."""
     left = [parameter for parameter, record in _records(context) if record in shared]
     for parameter in left:
         parameter.hidden = True
     try:
         text = _LISTS.sub("\n\n", _ABOUT_WORK.sub("", context.get_help()))
+        text = text.removeprefix(f"Usage: {context.command_path} [OPTIONS]\n\n")
     finally:
         for parameter in left:
             parameter.hidden = False
-    names = ", ".join(f"`{max(parameter.opts, key=len)}`" for parameter in left if "--help" not in parameter.opts)
-    also = f"\nShared options: {names}.\n" if names else ""
+    names = [max(parameter.opts, key=len) for parameter in left if "--help" not in parameter.opts]
+    also = f"\nShared options: {_listed(names)}.\n" if names else ""
     return f"\n## {context.command_path}\n\n```text\n{text}\n```\n{also}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Returns the names of options, with CLUSTER as one name if it is complete."""
+    if not set(CLUSTER) <= set(names):
+        return ", ".join(f"`{name}`" for name in names)
+    others = (f"`{name}`" for name in names if name not in CLUSTER)
+    return ", ".join(("the cluster options", *others))
 
 
 def _admission_page() -> str:
