@@ -47,8 +47,6 @@ _WELL = {
     **dict.fromkeys(("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"), "False"),
 }
 """Conditions of a node that KAI checks, with the status on a node that KAI uses."""
-_DIGITS = 30
-"""Most digits of a whole number: more than any API server accepts."""
 
 
 @dataclass(frozen=True, slots=True)
