@@ -1,4 +1,4 @@
-"""The labels and annotations that KAI, Grove or this tool reads: where each stands, and what it does."""
+"""Lists the labels and annotations that KAI, Grove or this tool reads, with their places and their effects."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from kubectl_tas.records import dataclass
 
 
 class Reader(Flag):
-    """On what a key is read."""
+    """The objects on which a key is read."""
 
     NOBODY = 0
-    """Nobody is to write it: KAI, Grove or this tool does."""
+    """KAI, Grove or this tool writes the key; users must not."""
     WORK = auto()
-    """On a workload itself, and on a Pod that nothing else makes."""
+    """The workload itself, or a Pod without an owner."""
     PODS = auto()
-    """On pod templates, and on such a Pod."""
+    """Pod templates, or a Pod without an owner."""
     BOTH = WORK | PODS
 
 
@@ -29,10 +29,10 @@ class Key:
     where: str
     """labels, annotations, or both."""
     about: str = ""
-    """What it does, for who writes it; empty where nobody is to."""
+    """The effect of the key, for its author. Empty if users must not write the key."""
     reader: Reader = Reader.NOBODY
     choices: tuple[str, ...] = ()
-    """What it may be, where that is known."""
+    """The possible values, if known."""
 
 
 _A, _L = "annotations", "labels"
@@ -128,6 +128,6 @@ KEYS: tuple[Key, ...] = (
         )
     ),
 )
-"""Where each key is read: KAI 0.17.0 (pkg/common/constants, pkg/podgrouper/podgrouper/plugins/constants,
-pkg/scheduler/constants/labels) and Grove (operator/api/common); with those that they write themselves.
+"""All keys that KAI 0.17.0 (pkg/common/constants, pkg/podgrouper/podgrouper/plugins/constants,
+pkg/scheduler/constants/labels) and Grove (operator/api/common) read, including keys that they write themselves.
 """
