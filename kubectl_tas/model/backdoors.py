@@ -15,7 +15,7 @@ from kubectl_tas.records import dataclass
 
 
 class Place(Enum):
-    """The kind of place of a key."""
+    """The part of an object in which a key is written."""
 
     LABEL = "label"
     ANNOTATION = "annotation"

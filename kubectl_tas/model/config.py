@@ -94,8 +94,8 @@ class Backend(Model):
         ]
         | None
     ) = None
-    """The Kubernetes release in this cluster, in quotes, such as "1.33". The tool checks the fields of workloads
-    against it. The default is the newest known release.
+    """The Kubernetes release in this cluster, in quotes, such as "1.33". The tool checks workloads against the fields
+    of this release. The default is the newest known release.
     """
 
 
@@ -137,7 +137,7 @@ class LabelPolicy(Model):
     allow_list: Many[LabelValue] = ()
     """The values that the label may have. Without any: every value."""
     enforcement: Literal["off", "warn", "enforce"] = "off"
-    """Whether a workflow without a valid value is an error (enforce), a warning (warn) or neither (off)."""
+    """Severity if the label is absent or has another value: error (enforce), warning (warn) or none (off)."""
     assert_message: AnyText = ""
     """Text that the finding adds, such as where to find the list of values."""
 
@@ -209,7 +209,7 @@ class ConfigSpec(Model):
     output: Folder = "manifests"
     """The folder, relative to the repository root, that `render` writes."""
     outputKeeps: Many[Folder] = ()
-    """Files in or above the output folder that `render` keeps although it did not write them, as paths from the
+    """Files that may be in or above the output folder although kubectl-tas did not write them, as paths from the
     repository root. In a name, * means any characters. Write the names of files that GitOps tools read in full.
     """
     layout: Literal["flat", "sharded"] = "flat"
@@ -245,7 +245,7 @@ class ConfigSpec(Model):
     needs this right. `render` then writes a ClusterRole and its binding.
     """
     createNamespaces: bool = False
-    """Whether to render the namespaces of the pools too. `kubectl` applies them before all other objects."""
+    """Whether to render the namespaces of the pools too. Namespaces are applied before all other objects."""
     drainInterval: Time = "15m"
     """The interval at which a drain checks whether a DELETING subpool is empty: a number and s, m or h."""
     maxGracePeriod: Time = "10m"
@@ -285,12 +285,12 @@ class ConfigSpec(Model):
 
     @property
     def drain_seconds(self) -> int:
-        """Returns ``drainInterval`` in seconds."""
+        """``drainInterval`` in seconds."""
         return _seconds(self.drainInterval)
 
     @property
     def grace_seconds(self) -> int:
-        """Returns ``maxGracePeriod`` in seconds."""
+        """``maxGracePeriod`` in seconds."""
         return _seconds(self.maxGracePeriod)
 
 

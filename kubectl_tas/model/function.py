@@ -28,7 +28,7 @@ class FunctionSpec(Model):
     documents among the items.
     """
     backend: Text | None = None
-    """The cluster to render for, if there are several."""
+    """The cluster to render for, if the Config has several."""
 
 
 class Function(Model):

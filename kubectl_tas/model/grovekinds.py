@@ -29,7 +29,7 @@ class PackConstraint(Model):
     """Topology constraint for the pods of each replica."""
 
     packDomain: Domain | None = None
-    """The level in one domain of which each replica must run: pack.required in Grove up to 0.1.0-alpha.9."""
+    """The required level of each replica, up to Grove 0.1.0-alpha.9. Later releases call it pack.required."""
     topologyName: Text | None = None
     """The cluster topology, from Grove 0.1.0-alpha.9. Children inherit it."""
     pack: Pack | None = None

@@ -230,10 +230,10 @@ def is_harmless(api_version: str, kind: str) -> bool:
 class Phase(IntEnum):
     """The order in which objects are applied. They are pruned in the reverse order.
 
-    KAI's webhook refuses a queue without its parent, and the removal of a queue with children. The container of a pool
-    with child pools comes before POOL_QUEUE, one step for each level of pools below it, and the root comes first. A
-    queue without children keeps its place, and pools that swap places form no cycle meanwhile. A changed admission
-    policy needs about a second to take effect, so policies come as early as possible. Roles follow in the same phase.
+    KAI's webhook refuses a queue without its parent, and the removal of a queue with children. So the container queue
+    of a pool with child pools comes before POOL_QUEUE, one step for each level of pools below it, and the root comes
+    first. A pool without child pools keeps its place, and pools that swap places form no cycle meanwhile. A changed
+    policy needs about a second to take effect, so policies come as early as possible, with Roles in the same phase.
     """
 
     NAMESPACE = -1

@@ -34,7 +34,7 @@ RECREATE: dict[str, dict[str, str]] = {
     "none": {},
 }
 """Annotations that make each GitOps tool replace an object with immutable fields. Argo CD deletes and recreates the
-object in each sync of it. Flux does so only if the API server refuses the change.
+object in each sync that includes it. Flux does so only if the API server refuses the change.
 """
 FLUX_SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute"
 """The value disabled excludes an object from Flux's post-build substitution (SubstituteVariables in
@@ -97,10 +97,10 @@ SEGMENT_ANNOTATIONS = (SEGMENT_SIZE, SEGMENT_REQUIRED, SEGMENT_PREFERRED, POD_IN
 """Annotations of a pod template that define its segments."""
 
 NOTEBOOK_STOPPED = "kubeflow-resource-stopped"
-"""An annotation of a Notebook for which Kubeflow's controller runs no pod."""
+"""An annotation that stops a Notebook: Kubeflow's controller then runs no pod."""
 JOB_INDEX = "batch.kubernetes.io/job-completion-index"
 KUBEFLOW_INDEX = "training.kubeflow.org/replica-index"
 LEADER_WORKER_INDEX = "leaderworkerset.sigs.k8s.io/worker-index"
-"""Index of a pod within its group. The leader has 0, and the workers follow."""
+"""The label with the index of a pod in its group. The leader has 0, and the workers follow."""
 MIRROR = "kubernetes.io/config.mirror"
 """An annotation of a mirror pod, which stands for a static pod that its node runs by itself."""

@@ -238,7 +238,7 @@ class Task(Model):
     resource: Text = "default"
     """The name of the resource, in resources of the workflow, that the task requests."""
     lead: bool | None = None
-    """Whether the end of this task ends its group; OSMO's runtime only. Under KAI, other tasks end by themselves."""
+    """Whether the end of this task ends the group; OSMO's runtime only. KAI does not end the other tasks."""
     inputs: Many[Input] = ()
     """Data to fetch before the task starts, including outputs of tasks to wait for; OSMO's runtime only."""
     outputs: Many[Output] = ()
@@ -275,8 +275,8 @@ class Group(Model):
     tasks: Annotated[Many[Task], Field(min_length=1)]
     """Tasks of the group."""
     barrier: bool | None = None
-    """Whether commands wait for each other at the start; OSMO's runtime only. KAI starts the pods of a group together
-    with or without it.
+    """Whether commands wait for each other at the start; OSMO's runtime only. KAI places the pods of a group together
+    even without a barrier.
     """
     ignoreNonleadStatus: bool | None = None
     """Whether only the exit of the lead counts; OSMO's runtime only. If a pod of the gang fails, KAI evicts the others

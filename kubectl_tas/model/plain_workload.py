@@ -34,15 +34,15 @@ class PlainWorkload(Workload):
         return getattr(self, "x_spec", None)
 
     def _pod_sets(self) -> Iterator[PodSet]:
-        """The pods of each part of the row, in the order of the file."""
+        """Yields the pods of each part of the row, in the order of the file."""
         for part in self.row.pods:
             for path, found in _found(self, path_steps(part.path)):
                 yield from self._pods(part, path, found)
 
     @property
     def absent(self) -> Iterator[KeyPath]:
-        """The paths at which a pod template of the row is missing. If the object has no pods at all, the first path of
-        the row. A field of the spec itself may be absent.
+        """The paths at which a pod template of the row is missing, or the first path of the row if the object has no
+        pods. A field of the spec itself may be absent.
         """
         is_found = bool(self.pod_sets)
         for part in self.row.pods:
@@ -80,7 +80,7 @@ class PlainWorkload(Workload):
         return found
 
     def number(self, wanted: str, path: KeyPath = (), otherwise: int = 1) -> int:
-        """The number at a path of the row, for the list or mapping item at ``path``."""
+        """Returns the number at a path of the row, for the list or mapping item at ``path``."""
         found: Any = self
         for index, step in enumerate(path_steps(wanted)):
             found = _below(found, path[index] if step in (LIST, MAPPING) else step)

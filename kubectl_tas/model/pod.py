@@ -289,7 +289,7 @@ class JobSpec(Model):
     completions: Literal[1] = 1
     """Pods that must succeed."""
     backoffLimit: Count
-    """Counted failures after which the Job fails."""
+    """Counted failures that the Job tolerates."""
     podFailurePolicy: FailurePolicy
     """Rules for which failed pods count."""
     template: Template

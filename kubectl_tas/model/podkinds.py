@@ -1,5 +1,4 @@
-"""Describes in rows of data where kinds have their pods: kinds that KAI groups by default, and kinds that the Config
-declares.
+"""Holds a row for each kind that KAI groups by default, with the place of its pods, and makes rows for declared kinds.
 
 Sources for the pods of each operator: SparkApplication, spark-operator 2.3 (``SparkPodSpec``); InferenceService, KServe
 0.16 (``PredictorSpec``); Argo's Workflow, 3.7 (``workflowpod.go``); DynamoGraphDeployment, Dynamo 1.2 (``v1alpha1`` and
@@ -78,7 +77,7 @@ class PodKind:
     sub_groups: bool = False
     """Whether each part is a SubGroup."""
     group_name: str = ""
-    """The suffix of the PodGroup's name after the UID. With a suffix, the name has no prefix."""
+    """The suffix of the PodGroup's name after the UID. Such a name does not contain the object's name."""
     unpredicted: str = ""
     """The reason why the tool cannot predict the PodGroup from the file. Empty if it can."""
     plural: str = ""
@@ -240,7 +239,7 @@ _TAKEN = frozenset(
         *(row.kind for row in PLAIN),
     }
 )
-"""Kinds that have the unqualified name."""
+"""Names of kinds that are in use. A declared kind with one of these names gets its group as a suffix."""
 KINDS = frozenset((version, row.kind) for row in PLAIN for version in row.versions)
 """The apiVersion and the name of each kind in ``PLAIN``."""
 

@@ -59,8 +59,8 @@ class MatchConstraints(Model):
     """The requests that a policy checks."""
 
     namespaceSelector: LabelSelector | None = None
-    """Namespaces; None: all. The selector is here and not in a binding, because a policy with a ``paramKind`` that the
-    cluster lacks refuses all requests that reach it, whatever its bindings say.
+    """Namespaces; None: all. The selector is not in a binding: if the cluster lacks the kind in ``paramKind``, the
+    policy refuses all requests that reach it, whatever its bindings say.
     """
     objectSelector: LabelSelector | None = None
     """Labels that the object has now or had before the change; None: all objects."""

@@ -243,7 +243,7 @@ class PoolSpec(Model):
     description: AnyText = ""
     """Text for people."""
     backend: Text | None = None
-    """The cluster of the pool. You may omit it if there is only one cluster, or if the pool has a parent."""
+    """The cluster of the pool. Required if the Config has several backends and the pool has no parent."""
     parent: Text | None = None
     """The pool that this pool is part of, on the same backend. The guarantee of this pool comes out of the parent's,
     and the maximum of the parent limits this pool too.

@@ -79,7 +79,7 @@ class RayWorkload(Workload):
 
     @property
     def implied_counts(self) -> Iterator[tuple[KeyPath, int]]:
-        """The minimum of each group that omits replicas. 0 for a suspended group, because KAI looks for suspension in a
+        """The minimum of each group that omits replicas, and 0 for a suspended group. KAI looks for the suspension in a
         field of another name.
         """
         for index, group in enumerate(self.cluster.workerGroupSpecs):
@@ -151,7 +151,7 @@ class RayJob(RayWorkload):
 
     @property
     def cluster(self) -> RayClusterSpec:
-        """The cluster that the job creates. None with a selector, which KubeRay reads first: ``NO_CLUSTER``."""
+        """The cluster that the job creates, or ``NO_CLUSTER`` with a selector, which KubeRay reads first."""
         return NO_CLUSTER if self.spec.clusterSelector else self.spec.rayClusterSpec or NO_CLUSTER
 
     def _pod_sets(self) -> Iterator[PodSet]:

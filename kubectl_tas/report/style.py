@@ -47,7 +47,7 @@ def printable_lines(text: str, *, colour: bool = False) -> str:
 
 
 def unlinked(text: str) -> str:
-    """Returns ``text`` without Markdown links, some of which make an editor run commands."""
+    """Returns ``text`` without Markdown links, since some links make an editor run commands."""
     return text.replace("](", "] (")
 
 

@@ -81,7 +81,7 @@ class FleetBackend:
 
     @property
     def queue_labels(self) -> tuple[str, ...]:
-        """The labels for the queue of work. Before KAI 0.6 there are two, without KAI none."""
+        """The labels for the queue of work: two before KAI 0.6, one later, none without KAI."""
         if not self.is_kai:
             return ()
         is_old = self.release is not None and not self.has(kai.Feature.QUEUE_LABEL)
