@@ -386,9 +386,7 @@ class SubpoolSpec(Model):
     parent: Text
     """The pool that this subpool is part of."""
     quota: GpuShare | QuotaAmounts
-    """The guarantee of the subpool: whole GPUs; a share of the parent's guarantee of every resource, such as "33%",
-    rounded down; or each resource by name.
-    """
+    """Guarantee: whole GPUs; a share of the parent's, such as "33%", rounded down; or each resource by name."""
     maximum: GpuLimit | MaximumAmounts | None = None
     """The most that the subpool may hold, borrowed resources included: whole GPUs, or each resource by name; -1: no
     limit. The maximum of the pool always limits the subpool too, and is the default.
@@ -430,4 +428,4 @@ class Subpool(Model):
     metadata: Named
     """Name of the subpool, unique within the parent."""
     spec: SubpoolSpec
-    """Settings of the subpool."""
+    """Settings of the subpool, such as its parent and quota."""
