@@ -55,7 +55,7 @@ _SPEAKS = {
 }
 """Types whose checks apply only to mappings with one of these fields. Skipping the many others saves time."""
 _SET = ("apiVersion", "kind", "metadata", "spec", "status")
-"""Fields of a PodCliqueSet. Its model checks the fields below, some of which are translated for Grove's release."""
+"""Fields of a PodCliqueSet. Its model checks the fields below, and some fields are translated for Grove's release."""
 
 
 def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:

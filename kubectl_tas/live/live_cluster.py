@@ -51,7 +51,7 @@ _WELL = {
 
 @dataclass(frozen=True, slots=True)
 class QueueUsage:
-    """What one queue holds."""
+    """The usage of one queue."""
 
     allocated: Amounts
     """All held resources; GPUs are rounded up."""

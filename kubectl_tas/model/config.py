@@ -205,7 +205,7 @@ class ConfigSpec(Model):
     queuePrefix: Text = "osmo"
     """First part of every queue name."""
     gitops: Literal["argocd", "flux", "none"] = "none"
-    """Which tool applies the manifests: decides the annotations they carry."""
+    """The tool that applies the manifests. It decides their annotations."""
     output: Folder = "manifests"
     """The folder, relative to the repository root, that `render` writes."""
     outputKeeps: Many[Folder] = ()
