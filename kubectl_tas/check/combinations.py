@@ -135,7 +135,7 @@ def _node_selector(of: Fields) -> Found:
         yield of.refuse("nodeSelectorTerms", "has no term", "Write one, or remove the selector.")
     conditions = ("matchExpressions", "matchFields")
     for term, said in zip(of.each("nodeSelectorTerms"), listed(of.get("nodeSelectorTerms")), strict=True):
-        if isinstance(said, dict) and not any(map(term.has, conditions)) and not term.is_slip(conditions):
+        if isinstance(said, dict) and not any(map(term.has, conditions)):
             hint = "Write matchExpressions, or remove the term."
             yield term.wrong("has no condition, and so selects no node", hint)
 

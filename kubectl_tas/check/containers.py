@@ -165,7 +165,7 @@ def profile(of: Fields) -> Found:
     if is_local and not has_name:
         hint = "Write localhostProfile, or type: RuntimeDefault."
         yield of.wrong("has type Localhost and no localhostProfile", hint)
-    elif has_name and not is_local and of.get("type") is not None:
+    elif has_name and not is_local:
         what = "has localhostProfile, which only type Localhost takes"
         yield of.wrong(what, "Remove it, or write type: Localhost.", "localhostProfile")
 
@@ -185,7 +185,7 @@ def mount(of: Fields) -> Found:
 def command(of: Fields) -> Found:
     """What is run in a container."""
     if of.get("command") is None:
-        yield of.missing("command", ("command",))
+        yield of.missing("command")
     elif of.get("command") == []:
         yield of.invalid(NOT_EMPTY, [], "Write the program and its arguments.", "command")
 
