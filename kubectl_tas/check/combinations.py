@@ -25,7 +25,8 @@ RESOURCE_AMOUNT = Rule(
     Severity.ERROR,
     "A request is above its limit, or asks for a part of what only comes whole.",
     "An API server refuses a request above its limit, parts of a device, and huge pages that are no whole number of "
-    "pages. In memory, 512m is half a byte, which no container starts with: 512M or 512Mi is meant.",
+    "pages, or not as many as their limit. In memory, 512m is half a byte, which no container starts with: 512M or "
+    "512Mi is meant.",
 )
 GPU_LIMIT = Rule(
     "gpu-limit",
@@ -165,6 +166,7 @@ def _resources(of: Fields) -> Found:
                 hint = f"Write {name}: {asked} in limits; the request may be left out."
                 yield Diagnostic(GPU_LIMIT, message, of.origin.locate((*requests.path, name)), hint=hint)
         elif request is not None and limit is not None and name.startswith(_HUGE) and request != limit:
+    is_pod = of.origin.value((*of.path[:-1], "containers")) is not None  # its limit is that of its containers
             yield _amount(requests, name, f"{message}, which must be the same", f"Write {given}.")
         elif request is not None and limit is not None and request > limit:
             yield _amount(requests, name, message, f"Lower it to {given}, or raise the limit.")
@@ -174,6 +176,9 @@ def _amount(of: Fields, name: str, message: str, hint: str) -> Diagnostic:
     return Diagnostic(RESOURCE_AMOUNT, message, of.origin.locate((*of.path, name)), hint=hint)
 
 
+        elif request is not None and given is None and name.startswith(_HUGE) and not is_pod:
+            message = f"the container requests {asked} of {name}, without a limit"
+            yield _amount(requests, name, message, f"Write {name}: {asked} in limits; the request may be left out.")
 def _whole_bytes(text: str) -> str:
     number = text.removesuffix("m")
     return f"Write {number}M or {number}Mi." if number != text else "Write whole bytes."

@@ -228,6 +228,21 @@ CONTAINERS: tuple[tuple[str, str, str, str], ...] = (
         'POD.terminationGracePeriodSeconds must be a whole number, not "a minute"',
         "",
     ),
+    (
+        "resources: {requests: {hugepages-2Mi: ^2Mi}}",
+        "resource-amount",
+        "the container requests 2Mi of hugepages-2Mi, without a limit",
+        "Write hugepages-2Mi: 2Mi in limits; the request may be left out.",
+    ),
+    *(
+        (
+            f"resources: {{limits: {{^{name}: 2Mi}}}}",
+            "resource-name",
+            f'"{name}" is no resource: huge pages have a size behind their name, such as hugepages-2Mi',
+            "Known are cpu, ephemeral-storage, memory and nvidia.com/gpu.",
+        )
+        for name in ("hugepages-", "hugepages-big", "hugepages-0", "hugepages-500m")
+    ),
     (f"{VARIABLE}resource: limits.cpu, containerName: ^5}}}}}}]", TYPE, f"{SOURCE}.containerName {NO_TEXT}", QUOTES),
     (
         f"{VARIABLE}resource: limits.cpu, containerName: ^sidecar}}}}}}]",
@@ -315,6 +330,11 @@ def test_finding_in_a_container(repository: Path, text: str, rule: str, message:
     said, place = marked(text, len(OF_CONTAINER))
     assert findings(repository, said, "") == [(place, rule, message, hint)]
 
+    "huge pages of the pod, whose limit is that of its container": (
+        "resources: {limits: {memory: 1Gi, hugepages-2Mi: 4Mi}}",
+        "resources: {requests: {hugepages-2Mi: 4Mi}}",
+    ),
+    "as long to sleep as to end": ("lifecycle: {preStop: {sleep: {seconds: 60}}}", "terminationGracePeriodSeconds: 60"),
 
 @pytest.mark.parametrize(("of_container", "of_pod"), TAKEN.values(), ids=TAKEN)
 def test_taken(repository: Path, of_container: str, of_pod: str) -> None:
