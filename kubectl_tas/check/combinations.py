@@ -260,7 +260,9 @@ def _name(item: Mapping[str, Any]) -> str:
 
 
 def _volume(of: Fields) -> Found:
-    """A volume is of one type; one that is written without a value is none to an API server."""
+    """A volume is of one type; one that is written without a value is none to an API server, which makes an emptyDir
+    of it (``SetDefaults_Volume`` of pkg/apis/core/v1).
+    """
     types = [key for key in of.value if key != "name"]
     found = [key for key in types if of.get(key) is not None]
     if len(found) > 1:

@@ -16,9 +16,9 @@ FIELDS_CONFLICT = Rule(
     Severity.ERROR,
     "Fields of an object contradict or lack each other.",
     "An API server refuses the object, or the pods that are made of it: an Indexed job without completions, a variable "
-    "with value and valueFrom, a volume of two types or of none, a budget with two bounds. A term of a node selector "
-    "without a condition selects no node at all, and a budget without a bound lets no pod go. Write what the message "
-    "says.",
+    "with value and valueFrom, a volume of two types, a budget with two bounds. A volume of no type is an empty "
+    "folder, whatever is in the one that was meant. A term of a node selector without a condition selects no node at "
+    "all, and a budget without a bound lets no pod go. Write what the message says.",
 )
 Found = Iterator[Diagnostic]
 NOT_EMPTY = "must not be empty"
