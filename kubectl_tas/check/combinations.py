@@ -126,6 +126,15 @@ def _label_in(field: str) -> Check:
     return check
 
 
+_label_condition = all_of(_requirement, containers.node_condition, _label_in("key"))
+"""A condition on a label of nodes."""
+
+
+def _node_requirement(of: Fields) -> Found:
+    is_name = of.path[-2:-1] == ("matchFields",)
+    return containers.node_name(of) if is_name else _label_condition(of)
+
+
 _over_nodes = all_of(containers.over_nodes, _label_in("topologyKey"))
 """Pods that stand together or apart by a label of their nodes."""
 
@@ -156,6 +165,7 @@ def _resources(of: Fields) -> Found:
                 what = f"is {amount}, which is no number of such pages"
                 hint = f"Write a multiple of {name[len(_HUGE) :]}."
                 yield _amount(amounts, name, f"{amounts.at(name)} {what}", hint)
+    is_pod = of.origin.value((*of.path[:-1], "containers")) is not None  # its limit is that of its containers
     for name, asked in requests.value.items():
         given = limits.get(name)
         request, limit = quantities.parse(asked), quantities.parse(given)
@@ -165,8 +175,10 @@ def _resources(of: Fields) -> Found:
                 message = f"the container requests {asked} of {name}, without a limit" if given is None else message
                 hint = f"Write {name}: {asked} in limits; the request may be left out."
                 yield Diagnostic(GPU_LIMIT, message, of.origin.locate((*requests.path, name)), hint=hint)
+        elif request is not None and given is None and name.startswith(_HUGE) and not is_pod:
+            message = f"the container requests {asked} of {name}, without a limit"
+            yield _amount(requests, name, message, f"Write {name}: {asked} in limits; the request may be left out.")
         elif request is not None and limit is not None and name.startswith(_HUGE) and request != limit:
-    is_pod = of.origin.value((*of.path[:-1], "containers")) is not None  # its limit is that of its containers
             yield _amount(requests, name, f"{message}, which must be the same", f"Write {given}.")
         elif request is not None and limit is not None and request > limit:
             yield _amount(requests, name, message, f"Lower it to {given}, or raise the limit.")
@@ -176,9 +188,6 @@ def _amount(of: Fields, name: str, message: str, hint: str) -> Diagnostic:
     return Diagnostic(RESOURCE_AMOUNT, message, of.origin.locate((*of.path, name)), hint=hint)
 
 
-        elif request is not None and given is None and name.startswith(_HUGE) and not is_pod:
-            message = f"the container requests {asked} of {name}, without a limit"
-            yield _amount(requests, name, message, f"Write {name}: {asked} in limits; the request may be left out.")
 def _whole_bytes(text: str) -> str:
     number = text.removesuffix("m")
     return f"Write {number}M or {number}Mi." if number != text else "Write whole bytes."
@@ -436,7 +445,7 @@ COMBINATIONS: Mapping[str, Check] = {
     "LabelSelectorRequirement": _requirement,
     "LifecycleHandler": one_of("nothing to do", "exec", "httpGet", "sleep", "tcpSocket"),
     "NodeSelector": _node_selector,
-    "NodeSelectorRequirement": all_of(_requirement, containers.node_condition, _label_in("key")),
+    "NodeSelectorRequirement": _node_requirement,
     "PodAffinityTerm": _over_nodes,
     "PodFailurePolicyOnExitCodesRequirement": jobs.exit_codes,
     "PodFailurePolicyRule": jobs.failure_rule,

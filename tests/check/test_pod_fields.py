@@ -93,7 +93,25 @@ PODS: tuple[tuple[str, str, str, str], ...] = (
             f"{TERM}.matchFields[0] needs operator In or NotIn and one value",
             "Write one value; other names go to terms of their own.",
         )
-        for said in ("operator: Exists", "operator: In, values: [a, b]", "operator: Gt, values: ['5']")
+        for said in (
+            "operator: Exists",
+            "operator: In",
+            "operator: In, values: [a, b]",
+            "operator: Gt, values: ['5']",
+            "operator: Lt, values: [a, b]",
+        )
+    ),
+    (
+        f"{FIELDS}{{key: metadata.name, operator: ^in, values: [a]}}]}}]}}}}}}",
+        VALUE,
+        f'{TERM}.matchFields[0].operator must be one of In, NotIn, Exists, DoesNotExist, Gt, Lt, not "in"',
+        'Did you mean "In"?',
+    ),
+    (
+        f"{FIELDS}{{key: metadata.name, operator: In, values: ^a}}]}}]}}}}}}",
+        TYPE,
+        f'{TERM}.matchFields[0].values must be a list, not "a"',
+        "Write a list: a '-' before each item.",
     ),
     (
         f"{LABELS}{{key: a, operator: Exists, ^values: [b]}}]}}]}}}}}}",
@@ -175,6 +193,12 @@ CONTAINERS: tuple[tuple[str, str, str, str], ...] = (
         "Write readOnly: true.",
     ),
     (
+        f"{MOUNT}readOnly: true, ^recursiveReadOnly: IfPossible, mountPropagation: HostToContainer}}]{DATA}",
+        CONFLICT,
+        f"{MAIN}.volumeMounts[0] has recursiveReadOnly and mountPropagation HostToContainer",
+        "Remove one of the two.",
+    ),
+    (
         f"{MOUNT}^mountPropagation: Bidirectional}}]{DATA}",
         CONFLICT,
         f"{MAIN}.volumeMounts[0].mountPropagation is Bidirectional, which only a privileged container may have",
@@ -205,6 +229,21 @@ CONTAINERS: tuple[tuple[str, str, str, str], ...] = (
         "Write 4Mi.",
     ),
     (
+        "resources: {requests: {hugepages-2Mi: ^2Mi}}",
+        "resource-amount",
+        "the container requests 2Mi of hugepages-2Mi, without a limit",
+        "Write hugepages-2Mi: 2Mi in limits; the request may be left out.",
+    ),
+    *(
+        (
+            f"resources: {{limits: {{^{name}: 2Mi}}}}",
+            "resource-name",
+            f'"{name}" is no resource: huge pages have a size behind their name, such as hugepages-2Mi',
+            "Known are cpu, ephemeral-storage, memory and nvidia.com/gpu.",
+        )
+        for name in ("hugepages-", "hugepages-big", "hugepages-0", "hugepages-500m")
+    ),
+    (
         "resources: {limits: {memory: ^0.5}}",
         "resource-amount",
         f"{MAIN}.resources.limits.memory is 0.5, which is 0.5 bytes",
@@ -223,25 +262,22 @@ CONTAINERS: tuple[tuple[str, str, str, str], ...] = (
         "Add name.",
     ),
     (
+        f"resources: {{claims: [{{name: ^5}}]}}\n{OF_POD}resourceClaims: [{{name: a, resourceClaimName: a}}]",
+        TYPE,
+        f"{MAIN}.resources.claims[0].name {NO_TEXT}",
+        QUOTES,
+    ),
+    (
+        f"lifecycle: {{preStop: {{sleep: {{^seconds: 60}}}}}}\n{OF_POD}terminationGracePeriodSeconds:",
+        CONFLICT,
+        f"{MAIN}.lifecycle.preStop.sleep.seconds is 60, more than terminationGracePeriodSeconds, 30",
+        "Write 30 or less, or raise terminationGracePeriodSeconds.",
+    ),
+    (
         f"lifecycle: {{preStop: {{sleep: {{seconds: 60}}}}}}\n{OF_POD}terminationGracePeriodSeconds: ^a minute",
         TYPE,
         'POD.terminationGracePeriodSeconds must be a whole number, not "a minute"',
         "",
-    ),
-    (
-        "resources: {requests: {hugepages-2Mi: ^2Mi}}",
-        "resource-amount",
-        "the container requests 2Mi of hugepages-2Mi, without a limit",
-        "Write hugepages-2Mi: 2Mi in limits; the request may be left out.",
-    ),
-    *(
-        (
-            f"resources: {{limits: {{^{name}: 2Mi}}}}",
-            "resource-name",
-            f'"{name}" is no resource: huge pages have a size behind their name, such as hugepages-2Mi',
-            "Known are cpu, ephemeral-storage, memory and nvidia.com/gpu.",
-        )
-        for name in ("hugepages-", "hugepages-big", "hugepages-0", "hugepages-500m")
     ),
     (f"{VARIABLE}resource: limits.cpu, containerName: ^5}}}}}}]", TYPE, f"{SOURCE}.containerName {NO_TEXT}", QUOTES),
     (
@@ -267,7 +303,10 @@ TAKEN = {
     "a signal of an operating system": ("lifecycle: {stopSignal: SIGUSR1}", "os: {name: linux}"),
     "the profile of the runtime": ("securityContext: {seccompProfile: {type: RuntimeDefault}}", ""),
     "a part of a volume by a variable": (f"{MOUNT}subPathExpr: $(POD), mountPropagation: None}}]", DATA.strip()),
-    "all of a volume for reading": (f"{MOUNT}readOnly: true, recursiveReadOnly: Enabled}}]", DATA.strip()),
+    "all of a volume for reading": (
+        f"{MOUNT}readOnly: true, recursiveReadOnly: Enabled, mountPropagation: None}}]",
+        DATA.strip(),
+    ),
     "the top of a volume for reading": (f"{MOUNT}recursiveReadOnly: Disabled}}]", DATA.strip()),
     "mounts that go both ways": (
         f"securityContext: {{privileged: true}}\n        {MOUNT}mountPropagation: Bidirectional}}]",
@@ -291,6 +330,11 @@ TAKEN = {
         "",
     ),
     "huge pages of the pod as a whole": ("", "resources: {limits: {memory: 1Gi, hugepages-2Mi: 4Mi}}"),
+    "huge pages of the pod, whose limit is that of its container": (
+        "resources: {limits: {memory: 1Gi, hugepages-2Mi: 4Mi}}",
+        "resources: {requests: {hugepages-2Mi: 4Mi}}",
+    ),
+    "as long to sleep as to end": ("lifecycle: {preStop: {sleep: {seconds: 60}}}", "terminationGracePeriodSeconds: 60"),
 }
 
 
@@ -330,11 +374,6 @@ def test_finding_in_a_container(repository: Path, text: str, rule: str, message:
     said, place = marked(text, len(OF_CONTAINER))
     assert findings(repository, said, "") == [(place, rule, message, hint)]
 
-    "huge pages of the pod, whose limit is that of its container": (
-        "resources: {limits: {memory: 1Gi, hugepages-2Mi: 4Mi}}",
-        "resources: {requests: {hugepages-2Mi: 4Mi}}",
-    ),
-    "as long to sleep as to end": ("lifecycle: {preStop: {sleep: {seconds: 60}}}", "terminationGracePeriodSeconds: 60"),
 
 @pytest.mark.parametrize(("of_container", "of_pod"), TAKEN.values(), ids=TAKEN)
 def test_taken(repository: Path, of_container: str, of_pod: str) -> None:
