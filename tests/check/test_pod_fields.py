@@ -6,13 +6,14 @@ POD stands for the path of the pod; and the help. What an API server takes has n
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from tests.support.cli import kubectl_tas, pool, write
+from tests.support.cli import pool, write
+from tests.support.marked import Found, findings, marked
 
+PATH = "workflows/w.yaml"
 JOB = """\
 apiVersion: batch/v1
 kind: Job
@@ -108,9 +109,9 @@ PODS: tuple[tuple[str, str, str, str], ...] = (
         'Did you mean "In"?',
     ),
     (
-        f"{FIELDS}{{key: metadata.name, operator: In, values: ^a}}]}}]}}}}}}",
+        f"{FIELDS}{{key: metadata.name, operator: In, values: ^ab}}]}}]}}}}}}",
         TYPE,
-        f'{TERM}.matchFields[0].values must be a list, not "a"',
+        f'{TERM}.matchFields[0].values must be a list, not "ab"',
         "Write a list: a '-' before each item.",
     ),
     (
@@ -334,47 +335,38 @@ TAKEN = {
         "resources: {limits: {memory: 1Gi, hugepages-2Mi: 4Mi}}",
         "resources: {requests: {hugepages-2Mi: 4Mi}}",
     ),
+    "memory without a limit": ("resources: {requests: {memory: 1Gi}}", ""),
     "as long to sleep as to end": ("lifecycle: {preStop: {sleep: {seconds: 60}}}", "terminationGracePeriodSeconds: 60"),
 }
 
 
-def findings(root: Path, of_container: str, of_pod: str) -> list[tuple[str, str, str, str]]:
-    """What ``validate`` finds in a Job, notes aside: the place of each finding, its rule, its message and its help."""
+def job(of_container: str, of_pod: str) -> str:
+    """A Job whose container and whose pods have these fields."""
     parts = [f"{OF_CONTAINER}{of_container}\n" if of_container else "", f"{OF_POD}{of_pod}\n" if of_pod else ""]
-    write(root, {"pools/p.yaml": pool(), "workflows/w.yaml": JOB + "".join(parts)})
-    result = kubectl_tas("validate", "-o", "json", "-C", root)
+    return JOB + "".join(parts)
+
+
+def found(root: Path, text: str) -> list[Found]:
+    """What is wrong with a file."""
+    write(root, {"pools/p.yaml": pool(), PATH: text})
     return [
-        (
-            "{path}:{line}:{column}".format_map(item["location"]),
-            item["rule"],
-            item["message"].replace("spec.template.spec", "POD"),
-            item["hint"],
-        )
-        for item in json.loads(result.out)["diagnostics"]
-        if item["severity"] != "info"
+        (place, rule, message.replace("spec.template.spec", "POD"), hint)
+        for place, rule, message, hint in findings(root)
     ]
-
-
-def marked(text: str, before: int) -> tuple[str, str]:
-    """The text without its mark, and the place of the mark, where it stands behind so many blanks."""
-    lines = text[: text.index("^")].split("\n")
-    line = JOB.count("\n") + len(lines)
-    column = len(lines[-1]) + 1 + (before if len(lines) == 1 else 0)
-    return text.replace("^", "", 1), f"workflows/w.yaml:{line}:{column}"
 
 
 @pytest.mark.parametrize(("text", "rule", "message", "hint"), PODS, ids=[row[0] for row in PODS])
 def test_finding_in_a_pod(repository: Path, text: str, rule: str, message: str, hint: str) -> None:
-    said, place = marked(text, len(OF_POD))
-    assert findings(repository, "", said) == [(place, rule, message, hint)]
+    said, place = marked(PATH, job("", text))
+    assert found(repository, said) == [(place, rule, message, hint)]
 
 
 @pytest.mark.parametrize(("text", "rule", "message", "hint"), CONTAINERS, ids=[row[0] for row in CONTAINERS])
 def test_finding_in_a_container(repository: Path, text: str, rule: str, message: str, hint: str) -> None:
-    said, place = marked(text, len(OF_CONTAINER))
-    assert findings(repository, said, "") == [(place, rule, message, hint)]
+    said, place = marked(PATH, job(text, ""))
+    assert found(repository, said) == [(place, rule, message, hint)]
 
 
 @pytest.mark.parametrize(("of_container", "of_pod"), TAKEN.values(), ids=TAKEN)
 def test_taken(repository: Path, of_container: str, of_pod: str) -> None:
-    assert findings(repository, of_container, of_pod) == []
+    assert found(repository, job(of_container, of_pod)) == []
