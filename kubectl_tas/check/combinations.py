@@ -331,7 +331,7 @@ def _elastic(of: Fields) -> Found:
     where it is absent (1.9: pkg/webhooks/pytorch, pkg/apis/kubeflow.org/v1/pytorch_defaults.go).
     """
     policy, types = of.below("elasticPolicy"), of.get("pytorchReplicaSpecs")
-    if not isinstance(of.get("elasticPolicy"), dict) or not isinstance(types, dict):
+    if not isinstance(of.get("elasticPolicy"), dict):
         return
     if types.get("Worker") is None:
         message = f"{policy.at()} needs replicas of the type Worker, and there are none"
@@ -418,10 +418,10 @@ def _as_yaml(of: Fields, field: str) -> Found:
         return
     documents, found = parse(of.origin.path, of.get(field))
     if found and found[0].rule is YAML_SYNTAX:
-        place = found[0].location
-        line = f", line {place.line} of the text" if place is not None else ""
-        message = f"{of.at(field)} is no YAML, so KubeRay refuses it{line}: {found[0].message}"
-        yield _operator(of, message, found[0].hint, field)
+        place, why = found[0].location, found[0].message.partition("\n")[0]
+        line = f", line {place.line} of the text" if place and place.line else ""  # none of a character unknown to YAML
+        message = f"{of.at(field)} is no YAML, so KubeRay refuses it{line}: {why}"
+        yield _operator(of, message, found[0].hint if line else "Remove it.", field)
     elif documents and not isinstance(documents[0].data, dict):
         yield _operator(of, f"{of.at(field)} must be a mapping in YAML", "Write it as 'key: value' lines.", field)
 
