@@ -84,8 +84,6 @@ TAS_DISABLED = Rule(
 def check_grove(fleet: Fleet) -> Iterator[Diagnostic]:
     """The placement of every set."""
     grove = fleet.grove
-    if grove is None:
-        return
     for item in fleet.pod_clique_sets:
         yield from _spelling(item)
         if grove.is_disabled:

@@ -60,9 +60,7 @@ _SET = ("apiVersion", "kind", "metadata", "spec", "status")
 
 def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every workload, by the release of its backend; without a pool by the newest that is known."""
-    releases = {
-        id(item.declared): item.pool.backend.spec.kubernetes for item in fleet.workloads if item.pool is not None
-    }
+    releases = {id(item.declared): item.pool.backend.spec.kubernetes for item in fleet.workloads}
     named = fleet.config.operators
     for declared in fleet.repository.workloads:
         api_version, kind = declared.spec.apiVersion, str(declared.origin.data["kind"])
