@@ -54,12 +54,10 @@ _SPEAKS = {
     "VolumeMount": frozenset({"mountPropagation", "recursiveReadOnly", "subPath"}),
 }
 """Types without anything to say of mappings that have none of these fields; there are many of them."""
-_SET = ("apiVersion", "kind", "metadata", "spec", "status")
-"""Fields of a PodCliqueSet; its model has all others, and those that are translated for Grove's release."""
 
 
 def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every workload, by the release of its backend; without a pool by the newest that is known."""
+    """Every workload, by the release of its backend. Of a PodCliqueSet its metadata and pods: see check.grove_api."""
     releases = {id(item.declared): item.pool.backend.spec.kubernetes for item in fleet.workloads}
     named = fleet.config.operators
     for declared in fleet.repository.workloads:
@@ -93,7 +91,6 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _below(
             item.origin, ("metadata",), item.origin.value(("metadata",)), of_grove.of("meta.v1.ObjectMeta")
         )
-        yield from (unknown_field(item.origin, (), key, _SET) for key in item.origin.data if key not in _SET)
         shape = of_grove.of("core.v1.PodSpec")
         for index in range(len(item.spec.spec.template.cliques)):
             path: KeyPath = ("spec", "template", "cliques", index, "spec", "podSpec")

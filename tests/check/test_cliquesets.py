@@ -517,3 +517,9 @@ class TestDefaultTopology:
     def test_a_set_that_asks_for_nothing_does_not_use_it(self, repository: Path) -> None:
         assert rules(declare(repository, clique_set(named="grove-topology"))) == ["set-topology-unused"]
         assert rules(declare(repository, clique_set())) == []
+
+
+def test_an_unknown_field_at_the_root_of_a_set(repository: Path) -> None:
+    text, place = marked(SET_PATH, clique_set() + "^specs: {}\n")
+    message = 'Grove has no field "specs" in a PodCliqueSet, and drops it'
+    assert in_places(declare(repository, text)) == [(place, "set-field", message, 'Did you mean "spec"?')]
