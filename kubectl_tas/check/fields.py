@@ -143,7 +143,7 @@ def _below(origin: Origin, path: KeyPath, value: Any, shape: Shape) -> Iterator[
                 found = unknown_field(origin, path, key, tuple(fields), otherwise=_elsewhere(key, path, fields))
                 found = replace(found, hint=shape.elsewhere(key) or found.hint)
                 yield replace(found, rule=OPERATOR_FIELD) if shape.is_foreign else found
-            elif type(part) in (dict, list) or (part is not None and field.accepts and type(part) not in field.accepts):
+            elif type(part) in (dict, list) or (part is not None and type(part) not in field.accepts):
                 yield from _below(origin, (*path, key), part, field)
             elif field.bound is not None and part is not None:
                 yield from _refused(origin, (*path, key), part, field.bound)
