@@ -168,16 +168,22 @@ def test_one_pod_claims_channels_of_several_nodes(repository: Path) -> None:
     assert found(repository, text) == [(place, "compute-domain", message, hint)]
 
 
-def test_a_pod_template_of_a_pool_claims(repository: Path) -> None:
-    template = (
-        f"apiVersion: tas/v1alpha1\nkind: PodTemplate\nmetadata: {{name: nvlink}}\ntemplate: {{spec: {{{CLAIMS}}}}}\n"
-    )
-    spec = f"{LEVELS}  common_pod_template: [nvlink]\n"
-    (alone,) = found(repository, DOMAIN)
-    assert alone[1:3] == ("compute-domain", "no pod claims a channel of this ComputeDomain")
-    assert [rule for _, rule, _, _ in found(repository, DOMAIN, spec, {"pools/nvlink.yaml": template})] == [
-        "gpus-unknown"
-    ]
+@pytest.mark.parametrize(
+    ("says", "expected"),
+    [(CLAIMS, ["gpus-unknown"]), ("volumes: [{name: a, secret: {secretName: channels}}]", ["compute-domain"])],
+    ids=["it claims a channel", "it names a Secret that is called likewise"],
+)
+def test_a_pod_template_of_a_pool(repository: Path, says: str, expected: list[str]) -> None:
+    template = f"apiVersion: tas/v1alpha1\nkind: PodTemplate\nmetadata: {{name: a}}\ntemplate: {{spec: {{{says}}}}}\n"
+    spec = f"{LEVELS}  common_pod_template: [a]\n"
+    assert [rule for _, rule, _, _ in found(repository, DOMAIN, spec, {"pools/a.yaml": template})] == expected
+
+
+def test_no_pod_claims_a_channel(repository: Path) -> None:
+    text, place = marked(PATH, DOMAIN.replace("channels", "^channels"))
+    hint = "Name channels as resourceClaimTemplateName in resourceClaims of the pods."
+    message = "no pod claims a channel of this ComputeDomain"
+    assert found(repository, text) == [(place, "compute-domain", message, hint)]
 
 
 @pytest.mark.parametrize(
