@@ -45,7 +45,7 @@ ROWS: tuple[tuple[str, str, str, str], ...] = (
     (
         pytorch('nprocPerNode: "8"\n  elasticPolicy: {maxReplicas: 2, nProcPerNode: ^8}'),
         "operator-refuses",
-        "spec.elasticPolicy.nProcPerNode must not stand beside spec.nprocPerNode",
+        "spec.elasticPolicy.nProcPerNode cannot go together with spec.nprocPerNode",
         "Remove it.",
     ),
     (

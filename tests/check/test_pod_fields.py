@@ -178,7 +178,7 @@ CONTAINERS: tuple[tuple[str, str, str, str], ...] = (
     (
         "lifecycle: {^stopSignal: SIGUSR1}",
         CONFLICT,
-        f"{MAIN}.lifecycle has a stopSignal, which needs a pod that says its os",
+        f"{MAIN}.lifecycle has a stopSignal, which needs a pod with os",
         "Write os: {name: linux} in the pod, or remove it.",
     ),
     (
