@@ -135,7 +135,7 @@ def _node_selector(of: Fields) -> Found:
         yield of.refuse("nodeSelectorTerms", "has no term", "Write one, or remove the selector.")
     conditions = ("matchExpressions", "matchFields")
     for term, said in zip(of.each("nodeSelectorTerms"), listed(of.get("nodeSelectorTerms")), strict=True):
-        if isinstance(said, dict) and not any(map(term.has, conditions)) and not term.is_slip(conditions):
+        if isinstance(said, dict) and not any(map(term.has, conditions)):
             hint = "Write matchExpressions, or remove the term."
             yield term.wrong("has no condition, and so selects no node", hint)
 
@@ -333,7 +333,7 @@ def _elastic(of: Fields) -> Found:
 
 def _job_set(of: Fields) -> Found:
     """What names a part of a JobSet, which its webhook looks for (0.12: pkg/webhooks/jobset_webhook.go)."""
-    if not of.get("replicatedJobs") and not of.is_slip(("replicatedJobs",)):
+    if not of.get("replicatedJobs"):
         message = f"{of.at()} has no replicatedJobs: this JobSet makes no pods"
         place = of.origin.locate(of.path, key=True)
         yield Diagnostic(OPERATOR_REFUSES, message, place, hint="Add replicatedJobs.")
@@ -373,7 +373,7 @@ def _ray_job(of: Fields) -> Found:
     own = (*of.path, "submitterPodTemplate", "spec", "containers", 0, "command")
     if mode == "InteractiveMode" or (mode == "K8sJobMode" and of.origin.value(own)):
         return
-    if not str(of.get("entrypoint") or "").strip() and not of.is_slip(("entrypoint",)):
+    if not str(of.get("entrypoint") or "").strip():
         message = f"{of.at()} has no entrypoint: KubeRay has nothing to submit"
         hint = "Add entrypoint, the command of the job; or write submissionMode: InteractiveMode to submit it yourself."
         yield Diagnostic(OPERATOR_REFUSES, message, of.origin.locate(of.path, key=True), hint=hint)
