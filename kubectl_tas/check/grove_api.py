@@ -206,7 +206,7 @@ def check_grove_fields(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every PodCliqueSet, and the one configuration that counts."""
     for item in fleet.pod_clique_sets:
         yield from _unknown(item.declared.origin, _of_sets(), "a PodCliqueSet")
-    if fleet.grove is not None and fleet.grove.operator is not None:
+    if fleet.grove.operator is not None:
         yield from _unknown(fleet.grove.operator.origin, _of_operators(), "an OperatorConfiguration")
 
 

@@ -219,7 +219,7 @@ def check_drift(fleet: Fleet, backend: str, state: GroveState) -> Iterator[Diagn
     """The sets of the cluster of a backend whose levels are unavailable there, and topologies that are not the same."""
     if state.sets is not None and state.topologies is not None:
         yield from _unavailable(fleet, backend, state.sets, domains(state.topologies))
-    has_operator = fleet.grove is not None and fleet.grove.operator is not None
+    has_operator = fleet.grove.operator is not None
     for drift in drifts(fleet, state):
         if drift.declared is not None or drift.name != DEFAULT_TOPOLOGY or has_operator:
             yield _difference(drift, the_cluster(fleet, backend))
