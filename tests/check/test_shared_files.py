@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.cli import pool
+from tests.support.cli import subpool as subpool_of
 from tests.support.judged import told
 
 CONFIG = "apiVersion: tas/v1alpha1\nkind: Config\nspec:\n"
@@ -40,6 +41,24 @@ def cluster_level(label: str) -> dict[str, str]:
     head = "apiVersion: grove.io/v1alpha1\nkind: ClusterTopology\nmetadata: {name: t}\n"
     levels = f"spec: {{levels: [{{domain: zone, key: {label}}}]}}\n"
     return {"pools/team.yaml": pool(spec="  topology: t\n"), "topologies/t.yaml": f"{head}{levels}"}
+
+
+def submitters(group: str) -> dict[str, str]:
+    return config("guard: warn", team=pool(spec=f"  access: {{submit: ['{group}']}}\n"))
+
+
+def below(release: str) -> dict[str, str]:
+    """A pool below another one."""
+    return config(
+        f'backends: [{{name: prod, scheduler: {{version: "{release}"}}}}]',
+        b=pool("b", guarantee=1, spec="  parent: team\n"),
+    )
+
+
+def quotas(**of: int) -> dict[str, str]:
+    """Subpools of a pool of 8 GPUs."""
+    parts = {f"subpools/{name}.yaml": subpool_of(name, quota) for name, quota in of.items()}
+    return {"pools/team.yaml": pool(guarantee=8), **parts}
 
 
 def subpool(name: str) -> dict[str, str]:
@@ -129,6 +148,50 @@ ROWS = {
         [
             'topologies/t.yaml:4:37 level-label-invalid: KAI refuses the node label "Ex_ample.com/zone": the '
             "part before the '/' must be a DNS name in lower case (Write a label that nodes can carry.)"
+        ],
+    ),
+    "a service account": (
+        submitters("system:serviceaccount:ml:bot"),
+        [
+            'pools/team.yaml:9:21 access-nobody: "system:serviceaccount:ml:bot" is a user, not a group (Name the '
+            "group system:serviceaccounts:ml.)"
+        ],
+    ),
+    "no service account": (
+        submitters("system:serviceaccount:"),
+        [
+            'pools/team.yaml:9:21 access-nobody: "system:serviceaccount:" is a user, not a group (Name the group '
+            "system:serviceaccounts.)"
+        ],
+    ),
+    "service accounts of a namespace": (submitters("system:serviceaccounts:ml"), []),
+    "a pool below another": (below("0.17"), []),
+    "a pool below another, in an older KAI": (
+        below("0.6"),
+        [
+            "pools/b.yaml:9:11 version-unsupported: a pool with a parent needs KAI 0.13 or later; backend prod "
+            "runs 0.6 (Update KAI there to 0.13 or later, or leave it out.)"
+        ],
+    ),
+    "a pool below another, in an unknown KAI": (
+        below("0.1"),
+        [
+            "tas.yaml:4:48 version-unknown: KAI 0.1 is not in the version table, which has 0.2 to 0.17 (Name the "
+            "release that runs there.)"
+        ],
+    ),
+    "quotas of which one can be lowered": (
+        quotas(a=4, b=6),
+        [
+            "subpools/b.yaml:7:10 quota-exceeds-pool: the subpools of pool team add up to 10 GPUs, but the pool "
+            "is guaranteed 8; b has 6 (Lower this quota to 4 or less, or raise the guarantee of pool team to 10.)"
+        ],
+    ),
+    "quotas of which none alone can be lowered": (
+        quotas(a=4, b=6, c=9),
+        [
+            "subpools/b.yaml:7:10 quota-exceeds-pool: the subpools of pool team add up to 19 GPUs, but the pool "
+            "is guaranteed 8; b has 6 (Raise the guarantee of pool team to 19, or lower quotas.)"
         ],
     ),
     "a pool in upper case with two dashes": (
