@@ -74,7 +74,7 @@ def check_work_names(fleet: Fleet) -> Iterator[Diagnostic]:
     for workload in fleet.repository.workloads:
         kind, name, place = workload.spec.kind, workload.spec.metadata.name, workload.at("metadata", "name")
         if len(name) > names.MAX_NAME:
-            yield _long(kind, name, place)
+            yield _long(f"{kind} name", name, place)
         elif not names.is_object_name(name):
             yield _invalid(kind, name, place)
 

@@ -370,4 +370,4 @@ def test_growth(text: str, expected: list[str]) -> None:
 def test_a_clique_of_a_number_that_nothing_counts_to() -> None:
     (found,) = told(of_grove("PodClique", f"a-{'9' * 5000}-main"))
     assert "w.yaml:11:74 growth-uncounted: this HorizontalPodAutoscaler scales PodClique a-9999" in found
-    assert "which this repository does not declare" in found
+    assert found.endswith("... (Declare it in this repository, or correct the name.)")

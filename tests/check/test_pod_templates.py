@@ -63,7 +63,7 @@ ROWS = {
     "a name that no object can have": (
         stateful_set("a" * 254),
         [
-            "w.yaml:3:18 name-invalid: the StatefulSet has 254 characters, more than the 253 of a Kubernetes "
+            "w.yaml:3:18 name-invalid: the StatefulSet name has 254 characters, more than the 253 of a Kubernetes "
             "name (Shorten it.)"
         ],
     ),
