@@ -294,6 +294,31 @@ ROWS = {
             "in this repository, or correct the name.)"
         ],
     ),
+    "the second scaling group": (
+        of_grove("PodCliqueScalingGroup", "a-0-g").replace(
+            "Groups: [", "Groups: [{name: h, cliqueNames: [main], replicas: 4}, "
+        ),
+        [
+            "w.yaml:12:16 growth-uncounted: this HorizontalPodAutoscaler may take PodCliqueScalingGroup a-0-g "
+            "from 2 to 9 replicas: 28 GPUs of PodCliqueSet a are counted, and they may grow to 49 (Lower "
+            "maxReplicas, or write as many replicas in the PodCliqueSet.)"
+        ],
+    ),
+    "a clique of a scaling group without its name": (
+        of_grove("PodClique", "a-0-1-w"),
+        [
+            "w.yaml:11:74 growth-uncounted: this HorizontalPodAutoscaler scales PodClique a-0-1-w, which this "
+            "repository does not declare: no quota is compared with the GPUs that it adds (Declare it in this "
+            "repository, or correct the name.)"
+        ],
+    ),
+    "workers of Ray beyond all numbers": (
+        ray("maxReplicas: 99999999999, "),
+        [
+            "w.yaml:4:249 invalid-value: spec.workerGroupSpecs[0].maxReplicas must be at most 2147483647, not "
+            "99999999999 (Use 2147483647 or less.)"
+        ],
+    ),
     "a surge in percent": (
         surging("'10%'"),
         [
