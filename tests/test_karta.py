@@ -184,6 +184,12 @@ def test_before_kai_reads_it(tmp_path: Path) -> None:
     assert "0.16" in found[1]
 
 
+def test_what_kai_cannot_find_is_said_before_what_it_cannot_read(tmp_path: Path) -> None:
+    unlabeled = {**karta(), "metadata": {"name": "training"}}
+    (found,) = findings(tmp_path, unlabeled, release="0.16")
+    assert found == ("missing-field", "KAI finds a Karta by its labels, and this one lacks them")
+
+
 def test_the_older_form_has_no_preview(tmp_path: Path) -> None:
     members = [{"componentName": "worker", "groupByKeyPaths": [".metadata.labels.x"]}]
     old = karta(gang={"podGroups": [{"name": "x", "members": members}]})
@@ -227,6 +233,7 @@ CHILD = "structureDefinition/childComponents/1/"
         (karta(gang={"podGroup": {"name": "x", "subGroups": [{"componentName": "b"}]}}), "invalid-value", '"b"'),
         (karta(kind="Job", group="batch"), "karta-unread", "plugin of its own"),
         (karta(kind="TaskRun", group="tekton.dev"), "karta-unread", "plugin of its own"),
+        (karta(kind="SeldonDeployment", group="machinelearning.seldon.io"), "karta-unread", "plugin of its own"),
         (karta(kind="InferenceService", group="serving.kserve.io"), "name-duplicate", "group them by this Karta"),
         (karta(kind="Role", group="rbac.authorization.k8s.io"), "kind-elsewhere", "quotas or rights"),
         ({**karta(), "metadata": {"name": "training"}}, "missing-field", "by its labels"),

@@ -349,7 +349,7 @@ def _elastic(of: Fields) -> Found:
 
 def _job_set(of: Fields) -> Found:
     """Checks references to replicated jobs of a JobSet, as its webhook does (0.12: pkg/webhooks/jobset_webhook.go)."""
-    if not of.get("replicatedJobs") and not of.is_slip(("replicatedJobs",)):
+    if not of.get("replicatedJobs"):
         message = f"{of.at()} has no replicatedJobs: this JobSet makes no pods"
         place = of.origin.locate(of.path, key=True)
         yield Diagnostic(OPERATOR_REFUSES, message, place, hint="Add replicatedJobs.")
@@ -389,7 +389,7 @@ def _ray_job(of: Fields) -> Found:
     own = (*of.path, "submitterPodTemplate", "spec", "containers", 0, "command")
     if mode == "InteractiveMode" or (mode == "K8sJobMode" and of.origin.value(own)):
         return
-    if not str(of.get("entrypoint") or "").strip() and not of.is_slip(("entrypoint",)):
+    if not str(of.get("entrypoint") or "").strip():
         message = f"{of.at()} has no entrypoint: KubeRay has nothing to submit"
         hint = "Add entrypoint, the command of the job; or write submissionMode: InteractiveMode to submit it yourself."
         yield Diagnostic(OPERATOR_REFUSES, message, of.origin.locate(of.path, key=True), hint=hint)

@@ -207,7 +207,7 @@ def check_grove_fields(fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the fields of every PodCliqueSet, and of the OperatorConfiguration that applies."""
     for item in fleet.pod_clique_sets:
         yield from _unknown(item.declared.origin, _of_sets(), "a PodCliqueSet")
-    if fleet.grove is not None and fleet.grove.operator is not None:
+    if fleet.grove.operator is not None:
         yield from _unknown(fleet.grove.operator.origin, _of_operators(), "an OperatorConfiguration")
 
 

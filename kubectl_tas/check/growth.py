@@ -234,12 +234,13 @@ def _containers(companion: FleetCompanion, item: FleetWorkload | SubmittedSet) -
 def _most(companion: FleetCompanion) -> tuple[str, int | None]:
     """Returns the field for the maximum, and its value; None: no limit. KEDA 2: ``maxReplicaCount``, default 100."""
     origin, is_keda = companion.declared.origin, companion.kind == "ScaledObject"
+    is_own = companion.kind == "HorizontalPodAutoscaler"
     spec = Fields(origin, ("spec",), origin.value(("spec",)))
-    field = "maxReplicaCount" if is_keda or "maxReplicaCount" in spec.value else "maxReplicas"
+    field = "maxReplicaCount" if is_keda or ("maxReplicaCount" in spec.value and not is_own) else "maxReplicas"
     most = spec.get(field)
     if most is None and is_keda:
         return field, _OF_KEDA
-    if companion.kind == "HorizontalPodAutoscaler" and type(most) is not int:  # an API server refuses it
+    if is_own and type(most) is not int:  # an API server refuses it
         return field, 0
     return field, most if type(most) is int else None
 
@@ -329,9 +330,11 @@ def _of_ray(workload: FleetWorkload, spec: RayWorkload) -> Iterator[_Growth]:
     for index, group in enumerate(spec.cluster.workerGroupSpecs):
         path = (*spec.cluster_path, "workerGroupSpecs", index, "maxReplicas")
         gpus = group.template.spec.gpus_with(group.template.metadata.annotations) * group.numOfHosts
-        if not group.suspend:
+        most = _number(workload, path)
+        is_refused = most is None and workload.declared.origin.value(path) is not None
+        if not group.suspend and not is_refused:
             start = group.pods // group.numOfHosts
-            yield _Growth(path, start, _number(workload, path), gpus, f"the workers of {group.groupName}")
+            yield _Growth(path, start, most, gpus, f"the workers of {group.groupName}")
 
 
 def _of_set(sent: SubmittedSet) -> Iterator[_Growth]:

@@ -15,15 +15,20 @@ _PROGRESS = 600
 
 
 def job(of: Fields) -> Found:
-    """Checks a JobSpec. A JobSet makes its jobs Indexed (v0.12.0: pkg/webhooks/jobset_webhook.go)."""
-    kind = of.origin.value(("kind",))
+    """Checks a JobSpec. A JobSet makes its jobs Indexed (v0.12.0: pkg/webhooks/jobset_webhook.go). A Job without
+    completions and parallelism has one of each (``SetDefaults_Job`` of pkg/apis/batch/v1/defaults.go); a CronJob gets
+    no defaults.
+    """
+    kind, completions, parallelism = of.origin.value(("kind",)), of.get("completions"), of.get("parallelism")
     is_set = kind == "JobSet"
     mode = of.get("completionMode") or ("Indexed" if is_set else "NonIndexed")
     if mode == "Indexed":
-        if of.get("completions") is None and (of.get("parallelism") is not None or not is_set):
+        if completions is None and parallelism is None and kind != "CronJob":
+            completions = 1
+        if completions is None:
             why = ", as jobs of a JobSet are" if is_set and not of.get("completionMode") else ""
             place = [name for name in ("completionMode", "parallelism") if name in of.value]
-            hint = f"Write completions: {of.get('parallelism') or 1}, as many as there are indices."
+            hint = f"Write completions: {parallelism or 1}, as many as there are indices."
             yield of.wrong(f"has no completions, which an Indexed job needs{why}", hint, *place[:1])
     else:
         for name in ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"):
@@ -43,13 +48,14 @@ def job(of: Fields) -> Found:
         if of.get(name) is not None and restarts is not None and restarts != "Never":
             what = f"needs pods with restartPolicy Never, not {restarts}"
             yield of.refuse(name, what, "Write restartPolicy: Never in template.spec.")
-    if of.exceeds("maxFailedIndexes", "completions"):
-        what = f"is {of.get('maxFailedIndexes')}, more than completions, {of.get('completions')}"
-        yield of.refuse("maxFailedIndexes", what, f"Write {of.get('completions')} or less.")
+    most = of.get("maxFailedIndexes")
+    if type(most) is int and completions is not None and most > completions:
+        what = f"is {most}, more than completions, {completions}"
+        yield of.refuse("maxFailedIndexes", what, f"Write {completions} or less.")
     if isinstance(of.get("podFailurePolicy"), dict):
         yield from _failures(of)
     if mode == "Indexed" and isinstance(of.get("successPolicy"), dict):
-        yield from _successes(of.below("successPolicy"), of.get("completions"))
+        yield from _successes(of.below("successPolicy"), completions)
 
 
 def _failures(of: Fields) -> Found:
@@ -88,14 +94,14 @@ def exit_codes(of: Fields) -> Found:
         yield of.refuse("values", "must be in order, each code once", f"Write {sorted(set(codes))}.")
 
 
-def _successes(of: Fields, completions: object) -> Found:
+def _successes(of: Fields, completions: int | None) -> Found:
     if of.get("rules") == []:
         yield of.invalid(NOT_EMPTY, [], "Write one, or remove the policy.", "rules")
     for rule in of.each("rules"):
         indexes, count = rule.get("succeededIndexes"), rule.get("succeededCount")
         if indexes is None and count is None:
             yield rule.wrong("has no condition", "Write one of succeededCount, succeededIndexes.")
-        most = completions if type(completions) is int else None
+        most = completions
         if isinstance(indexes, str):
             number = _counted(indexes, most)
             if number is None:

@@ -72,9 +72,11 @@ def check_work_names(fleet: Fleet) -> Iterator[Diagnostic]:
     for workflow in fleet.repository.workflows:
         yield from _workflow(workflow)
     for workload in fleet.repository.workloads:
-        name = workload.spec.metadata.name
-        if not names.is_object_name(name):
-            yield _invalid(workload.spec.kind, name, workload.at("metadata", "name"))
+        kind, name, place = workload.spec.kind, workload.spec.metadata.name, workload.at("metadata", "name")
+        if len(name) > names.MAX_NAME:
+            yield _long(f"{kind} name", name, place)
+        elif not names.is_object_name(name):
+            yield _invalid(kind, name, place)
 
 
 def _backends(fleet: Fleet) -> Iterator[Diagnostic]:

@@ -289,7 +289,7 @@ def _aims_at(*fields: str, alone: bool = True) -> Check:
     def check(of: Fields) -> Found:
         target = of.below("target")
         found = [name for name in fields if target.get(name) is not None]
-        if isinstance(of.get("target"), dict) and not found and not target.is_slip(fields):
+        if isinstance(of.get("target"), dict) and not found:
             yield target.wrong(f"has no {' or '.join(fields)}", f"Write {fields[0]}.")
         elif len(found) > 1 and alone:
             yield target.wrong(f"has both {' and '.join(found)}", "Keep one of them.", found[1])
@@ -337,7 +337,7 @@ def _claimed(of: Fields) -> Found:
 
 def _ingress(of: Fields) -> Found:
     fields = ("defaultBackend", "rules")
-    if not any(map(of.has, fields)) and not of.is_slip(fields):
+    if not any(map(of.has, fields)):
         yield of.wrong("has neither rules nor defaultBackend", "Write one of them.")
 
 
@@ -345,9 +345,8 @@ def _ingress_path(of: Fields) -> Found:
     kind, text = of.get("pathType"), str(of.get("path") or "")
     is_strict = kind in ("Exact", "Prefix")
     if (is_strict or (kind == "ImplementationSpecific" and text)) and not text.startswith("/"):
-        if not of.is_slip(("path",)):
-            what = f"has pathType {kind}, which needs a path that begins with /"
-            yield of.wrong(what, "Write one, such as path: /.", *(("path",) if text else ()))
+        what = f"has pathType {kind}, which needs a path that begins with /"
+        yield of.wrong(what, "Write one, such as path: /.", "path")
         return
     bad = [part for part in _BAD_IN_PATH if part in text] + [end for end in _BAD_AT_END if text.endswith(end)]
     if is_strict and bad:
@@ -361,7 +360,7 @@ def _budget(of: Fields) -> Found:
     found = [name for name in fields if of.get(name) is not None]
     if len(found) > 1:
         yield of.wrong("has both minAvailable and maxUnavailable", "Keep one of them.", "maxUnavailable")
-    elif not found and not of.is_slip(fields):
+    elif not found:
         what = "has neither minAvailable nor maxUnavailable: Kubernetes evicts none of its pods"
         yield of.wrong(what, "Write one, such as maxUnavailable: 1.")
 
@@ -380,7 +379,7 @@ def _policy_port(of: Fields) -> Found:
 def _peer(of: Fields) -> Found:
     fields = ("ipBlock", "namespaceSelector", "podSelector")
     found = [name for name in fields if of.get(name) is not None]
-    if not found and not of.is_slip(fields):
+    if not found:
         hint = "Write one; podSelector: {} selects all pods of the namespace."
         yield of.wrong(f"has none of {', '.join(fields)}", hint)
     elif len(found) > 1 and found[0] == "ipBlock":
@@ -409,7 +408,7 @@ def _service(of: Fields) -> Found:
     kind = spec.get("type") or "ClusterIP"
     is_headless = NO_ADDRESS in (spec.get("clusterIP"), *listed(spec.get("clusterIPs")))
     needs_ports = kind != "ExternalName" and not is_headless
-    if needs_ports and not (spec.has("ports") or spec.is_slip(("ports",)) or of.is_slip(("spec",))):
+    if needs_ports and not spec.has("ports"):
         message = "a Service needs ports, unless it has clusterIP None or type ExternalName"
         yield of.conflict(message, "Write spec.ports.", *(("spec",) if spec.value else ()))
     yield from _labels(spec.below("selector"))

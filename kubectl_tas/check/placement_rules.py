@@ -219,9 +219,11 @@ def _unread(workload: FleetWorkload) -> Iterator[Diagnostic]:
 
 
 def _nowhere(workload: FleetWorkload, placement: Placement | None, why: str, hint: str) -> Iterator[Diagnostic]:
-    for asked in placement.asked if placement else ():
+    if placement is None:
+        return
+    for asked in placement.asked:
         place = workload.declared.origin.locate(asked.path, key=True)
-        if placement is not None and asked is placement.required:
+        if asked is placement.required:
             message = f'{why}, so nothing keeps its pods within one "{asked.written}"'
             yield Diagnostic(PLACEMENT_UNSUPPORTED, message, place, hint=hint)
         else:

@@ -201,7 +201,7 @@ def _selector(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
     kind, carried = workload.kind, workload.spec.template.metadata.labels
     wanted = selector.get("matchLabels") or {}
     expressions = [part for part in listed(selector.get("matchExpressions")) if isinstance(part, dict)]
-    if not wanted and not expressions:
+    if not wanted and not selector.get("matchExpressions"):
         message = f"the selector of this {kind} is empty, so it matches no pods of its own"
         place = declared.origin.locate(path, key=True)
         yield Diagnostic(SELECTOR_MISMATCH, message, place, hint="Write matchLabels with labels of the template.")

@@ -317,9 +317,9 @@ def _no_group(name: str) -> tuple[str, str] | None:
     """Returns why a name cannot be a group, and what to write instead; None if it may be a group."""
     if name == "*":
         return "no group, and no pattern either", "Name the groups; or leave the list out where all may."
-    prefix, _, account = name.partition("system:serviceaccount:")
-    if not prefix and account:
-        return "a user, not a group", f"Name the group system:serviceaccounts:{account.partition(':')[0]}."
+    if name.startswith("system:serviceaccount:"):
+        group = f"system:serviceaccounts:{name.split(':')[2]}".rstrip(":")
+        return "a user, not a group", f"Name the group {group}."
     return None
 
 

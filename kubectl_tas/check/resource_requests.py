@@ -156,7 +156,7 @@ def _meant(name: str) -> str:
         vendor = whole.partition(".")[0]
         if bare.removesuffix("s") in (f"{vendor}gpu", f"{vendor}comgpu", f"gpu{vendor}", f"{vendor}iogpu"):
             return whole
-    if not slash and closest(last, ("gpu", "gpus", "nvidia-gpu"), most=1, folds=True) and bare != "cpu":
+    if not slash and closest(last, ("gpu", "gpus", "nvidia-gpu"), most=1, folds=True) and bare not in ("cpu", "cpus"):
         return gpus.GPU
     if _refused(name) and "gpu" in bare:
         return gpus.WHOLE[1] if "amd" in bare else gpus.GPU

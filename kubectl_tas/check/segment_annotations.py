@@ -10,6 +10,7 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.podgrouper import makes_segments, never_runs, row
 from kubectl_tas.gangs.segment_cuts import waited_for
+from kubectl_tas.gangs.workload_gang import part_placement, whole_placement
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import QUALIFIED_NAME
@@ -352,8 +353,8 @@ def _unsupported(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnos
 
 def _levels(workload: FleetWorkload, item: ReplicaType, segments: Placement) -> Iterator[Diagnostic]:
     """Checks levels of segments against the level that their replica type or the workload requires."""
-    own = item.placement if podgrouper.has_sub_group(workload, item) else None
-    above = own if own and own.required else workload.placement
+    own = part_placement(workload, item) if podgrouper.has_sub_group(workload, item) else None
+    above = own if own and own.required else whole_placement(workload)[0]
     if above is None or above.required is None or above.known is None or above.topology != segments.topology:
         return
     levels = above.known.levels

@@ -203,7 +203,7 @@ def _ports(locate: Finder, item: Selection, found: Sequence[Pods]) -> Iterator[D
     """Reports named ports of a Service that none of the selected pods has."""
     known = sorted({port for pods in found for port in pods.ports})
     is_known = all(pods.kind in _PLAIN for pods in found)
-    for index, port in item.ports if found else ():
+    for index, port in item.ports:
         hint = did_you_mean(port, known)
         if port not in known and (hint or is_known):
             message = f'targetPort "{port}" is no port of the pods that this Service selects'

@@ -161,7 +161,7 @@ def newer(what: str, version: str, newest: str, place: Location) -> Diagnostic:
 def check_operator(fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the OperatorConfiguration that applies."""
     grove = fleet.grove
-    if grove is None or grove.operator is None or grove.is_disabled:
+    if grove.operator is None or grove.is_disabled:
         return
     levels = grove.operator.spec.topologyAwareScheduling.levels
     block = "topologyAwareScheduling"

@@ -141,8 +141,8 @@ def _placements(workload: FleetWorkload) -> Iterator[Diagnostic]:
     is_read = _lacks(workload.pool.backend, needed) or not podgrouper.is_made_by_kai(workload)
     is_read = is_read or is_placed_as_a_whole(workload)
     found = [workload.placement, *(item.placement for item in workload.templates if is_read)]
-    for placement in found:
-        for asked in placement.asked if placement else ():
+    for placement in filter(None, found):
+        for asked in placement.asked:
             yield from _placement(workload, placement, asked, needed)
 
 
@@ -157,12 +157,12 @@ def _waits(workload: FleetWorkload) -> Iterator[Diagnostic]:
 
 
 def _placement(
-    workload: FleetWorkload, placement: Placement | None, asked: LevelAnnotation, feature: Feature
+    workload: FleetWorkload, placement: Placement, asked: LevelAnnotation, feature: Feature
 ) -> Iterator[Diagnostic]:
     backend, place = workload.pool.backend, workload.declared.origin.locate(asked.path, key=True)
     if not backend.is_kai:
         yield _needs_kai(backend, "a placement", place)
-    elif not _lacks(backend, feature) or placement is None:
+    elif not _lacks(backend, feature):
         return
     elif feature is not Feature.TOPOLOGY or placement.known is None or placement.known != workload.pool.topology:
         yield unsupported(backend, feature, f"{asked.annotation} here", place)  # else the pool says it

@@ -148,16 +148,15 @@ def _labels(declared: Declared[Workflow], settings: LabelsConfig) -> Iterator[Di
         value = written.get(policy.key)
         if policy.enforcement == "off" or (value is not None and value in (policy.allow_list or (value,))):
             continue
-        is_there = value is not None
-        place = declared.at("workflow", "labels", policy.key) if is_there else declared.at("workflow", "name")
+        place = declared.at(*(("workflow", "name") if value is None else ("workflow", "labels", policy.key)))
         message = f'the label "{policy.key}" is missing'
-        if is_there:
+        if value is not None:
             message = f'the value "{value}" of the label "{policy.key}" is not one that the Config allows'
         message += f": {policy.assert_message}" if policy.assert_message else ""
         allowed = f"Values: {shortened(policy.allow_list)}." if policy.allow_list else ""
         hint = f"Add it to labels. {allowed}".rstrip()
-        if is_there:
-            hint = did_you_mean(value or "", policy.allow_list, allowed)
+        if value is not None:
+            hint = did_you_mean(value, policy.allow_list, allowed)
         rule = LABEL_POLICY if policy.enforcement == "enforce" else LABEL_POLICY_WARNING
         yield Diagnostic(rule, message, place, hint=hint)
 

@@ -216,7 +216,7 @@ def check_drift(fleet: Fleet, backend: str, state: GroveState) -> Iterator[Diagn
     """Reports sets of a cluster with unavailable levels, and topologies that differ from the repository."""
     if state.sets is not None and state.topologies is not None:
         yield from _unavailable(fleet, backend, state.sets, domains(state.topologies))
-    has_operator = fleet.grove is not None and fleet.grove.operator is not None
+    has_operator = fleet.grove.operator is not None
     for drift in drifts(fleet, state):
         if drift.declared is not None or drift.name != DEFAULT_TOPOLOGY or has_operator:
             yield _difference(drift, the_cluster(fleet, backend))

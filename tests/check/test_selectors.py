@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import kubectl_tas, pool, write
+from tests.support.judged import told_of
 
 KINDS = {
     "PodDisruptionBudget": ("policy/v1", "selector", "maxUnavailable: 0"),
@@ -76,3 +77,30 @@ def test_pods_of_a_runtime_may_have_any_label(repository: Path) -> None:
     assert "selects no pods" in said(repository, "PodDisruptionBudget", selector, {"a": ""})
     write(repository, {"workflows/sft.yaml": TRAIN_JOB})
     assert "selects no pods" not in said(repository, "PodDisruptionBudget", selector, {"a": ""})
+
+
+def service(port: str, ports: str) -> str:
+    """A Deployment with these ports, and in the lines 7 to 11 a Service of one that it names."""
+    own = "{name: a, labels: {kubectl-tas/pool: team}}"
+    pods = f"metadata: {{labels: {{app: x}}}}, spec: {{containers: [{{name: m, image: i, ports: {ports}}}]}}"
+    spec = f"strategy: {{type: Recreate}}, selector: {{matchLabels: {{app: x}}}}, template: {{{pods}}}"
+    work = f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {own}\nspec: {{{spec}}}\n"
+    beside = f"spec:\n  selector: {{app: x}}\n  ports: [{{port: 80, targetPort: {port}}}]\n"
+    return f"{work}---\napiVersion: v1\nkind: Service\nmetadata: {own}\n{beside}"
+
+
+HTTP = "[{name: http, containerPort: 80}]"
+SAID = 'w.yaml:11:34 reference-unknown: targetPort "{}" is no port of the pods that this Service selects ({})'
+
+
+@pytest.mark.parametrize(
+    ("port", "ports", "hint"),
+    [
+        ("http", HTTP, ""),
+        ("htp", HTTP, 'Did you mean "http"?'),
+        ("metrics", HTTP, "Their ports are http."),
+        ("http", "[]", "Write its number, or give a port of a container this name."),
+    ],
+)
+def test_ports_by_name(port: str, ports: str, hint: str) -> None:
+    assert told_of(service(port, ports)) == ([SAID.format(port, hint)] if hint else [])

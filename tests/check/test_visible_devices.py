@@ -10,6 +10,7 @@ import yaml
 
 from tests.check.test_backdoors import JOB, MARK, SET, TORCH, assert_found, put, validated
 from tests.support.cli import kubectl_tas, pool, write
+from tests.support.judged import told_of
 from tests.support.pyyaml import safe_load
 from tests.support.workloads import Object, deployment, template, workload
 
@@ -156,3 +157,29 @@ template:
     result = kubectl_tas("validate", "-C", repository)
     assert "pools/t.yaml:10:" in result.out, result.out
     assert "[gpu-bypass]" in result.out, result.out
+
+
+@pytest.mark.parametrize(
+    ("key", "prefix", "value", "is_seen"),
+    [
+        (NAME, "", "all", True),
+        (NAME, "", "none", False),
+        ("VISIBLE_DEVICES", "NVIDIA_", "all", True),
+        ("VISIBLE_DEVICES", "", "all", False),
+        ("VISIBLE_DEVICES", "AMDGPU_", "all", False),
+        (NAME, "NVIDIA_", "all", False),
+    ],
+)
+def test_a_variable_of_a_config_map_behind_a_prefix(key: str, prefix: str, value: str, is_seen: bool) -> None:
+    source = f"{{configMapRef: {{name: c}}, prefix: '{prefix}'}}"
+    pods = f"{{restartPolicy: Never, containers: [{{name: m, image: i, envFrom: [{source}]}}]}}"
+    labels = "labels: {kubectl-tas/pool: team}"
+    text = (
+        f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: a, {labels}}}\nspec: {{template: {{spec: {pods}}}}}\n"
+        f"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c, {labels}}}\ndata: {{{key}: {value}}}\n"
+    )
+    seen = (
+        'w.yaml:4:91 gpu-bypass: NVIDIA_VISIBLE_DEVICES is "all": the container sees GPUs that no queue is charged for '
+        "(Remove it; a container that needs GPUs asks for them in its resources. To hide all GPUs, write void.)"
+    )
+    assert told_of(text) == ([seen] if is_seen else [])

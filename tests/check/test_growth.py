@@ -1,0 +1,398 @@
+"""Work that may grow beyond what is counted, word by word."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.judged import told_of
+
+PODS = "containers: [{name: m, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]"
+
+
+def made(api: str, kind: str, spec: str) -> str:
+    """A workload called a, whose spec stands in line 4."""
+    metadata = "metadata: {name: a, labels: {kubectl-tas/pool: team}}"
+    return f"apiVersion: {api}\nkind: {kind}\n{metadata}\nspec: {{{spec}}}\n"
+
+
+def deployment(strategy: str = "type: Recreate") -> str:
+    template = (
+        f"selector: {{matchLabels: {{app: x}}}}, template: {{metadata: {{labels: {{app: x}}}}, spec: {{{PODS}}}}}"
+    )
+    return made("apps/v1", "Deployment", f"replicas: 2, strategy: {{{strategy}}}, {template}")
+
+
+def surging(surge: str) -> str:
+    return deployment(f"rollingUpdate: {{maxSurge: {surge}, maxUnavailable: 1}}")
+
+
+def scaler(work: str, target: str, fields: str = "maxReplicas: 4", *, kind: str = "HorizontalPodAutoscaler") -> str:
+    """Work, and behind it an autoscaler whose target and fields are in the lines 11 and 12 of the file."""
+    group = {"ScaledObject": "keda.sh/v1alpha1", "Scaler": "example.com/v1"}.get(kind, "autoscaling/v2")
+    metadata = "metadata: {name: s, labels: {kubectl-tas/pool: team}}"
+    assert work.count("\n") == 4
+    spec = f"spec:\n\n  scaleTargetRef: {{{target}}}\n  {fields}\n"
+    return f"{work}---\napiVersion: {group}\nkind: {kind}\n{metadata}\n{spec}"
+
+
+OF_DEPLOYMENT = "apiVersion: apps/v1, kind: Deployment, name: a"
+
+
+def scaled(fields: str, kind: str = "HorizontalPodAutoscaler") -> str:
+    return scaler(deployment(), OF_DEPLOYMENT, fields, kind=kind)
+
+
+def measured(container: str) -> str:
+    target = "target: {type: Utilization, averageUtilization: 60}"
+    metric = f"{{type: ContainerResource, containerResource: {{name: cpu, container: {container}, {target}}}}}"
+    return scaled(f"maxReplicas: 2\n  metrics: [{metric}]")
+
+
+def clique(name: str, replicas: int) -> str:
+    return f"{{name: {name}, spec: {{roleName: {name}, replicas: {replicas}, podSpec: {{{PODS}}}}}}}"
+
+
+GROUP = "podCliqueScalingGroups: [{name: g, cliqueNames: [w], replicas: 2}]"
+SET = made(
+    "grove.io/v1alpha1",
+    "PodCliqueSet",
+    f"replicas: 2, template: {{cliques: [{clique('main', 2)}, {clique('w', 3)}], {GROUP}}}",
+)
+
+
+def of_grove(kind: str, name: str) -> str:
+    return scaler(SET, f"apiVersion: grove.io/v1alpha1, kind: {kind}, name: {name}", "maxReplicas: 9")
+
+
+def torch(**replicas: int) -> str:
+    pods = PODS.replace("name: m", "name: pytorch")
+    types = ", ".join(
+        f"{role}: {{replicas: {count}, template: {{spec: {{{pods}}}}}}}" for role, count in replicas.items()
+    )
+    return made("kubeflow.org/v1", "PyTorchJob", f"pytorchReplicaSpecs: {{{types}}}")
+
+
+def ray(group: str) -> str:
+    template = f"rayStartParams: {{}}, template: {{spec: {{{PODS}}}}}"
+    workers = f"workerGroupSpecs: [{{groupName: w, replicas: 2, minReplicas: 2, {group}{template}}}]"
+    return made("ray.io/v1", "RayCluster", f"enableInTreeAutoscaling: true, headGroupSpec: {{{template}}}, {workers}")
+
+
+OF_TORCH = "apiVersion: kubeflow.org/v1, kind: PyTorchJob, name: a"
+ROWS = {
+    "a Deployment": (
+        scaled("maxReplicas: 4"),
+        [
+            "w.yaml:12:16 growth-uncounted: this HorizontalPodAutoscaler may take Deployment a from 2 to 4 "
+            "replicas: 2 GPUs are counted, and they may grow to 4 (Lower maxReplicas, or write as many replicas "
+            "in the Deployment.)"
+        ],
+    ),
+    "a Deployment that is there in full": (scaled("maxReplicas: 2"), []),
+    "a target without a name": (
+        scaler(deployment(), "apiVersion: apps/v1, kind: Deployment"),
+        ['w.yaml:11:3 missing-field: the field "name" is missing in spec.scaleTargetRef (Add name.)'],
+    ),
+    "a target whose name is a number": (
+        scaler(deployment(), "apiVersion: apps/v1, kind: Deployment, name: 7"),
+        ['w.yaml:11:65 wrong-type: spec.scaleTargetRef.name must be text, not 7 (Put it in quotes: "7".)'],
+    ),
+    "the workers of a PyTorchJob": (
+        scaler(torch(Master=1, Worker=2), OF_TORCH),
+        [
+            "w.yaml:12:16 growth-uncounted: this HorizontalPodAutoscaler may take PyTorchJob a from 2 to 4 "
+            "replicas: 3 GPUs are counted, and they may grow to 5 (Lower maxReplicas, or write as many replicas "
+            "in the PyTorchJob.)"
+        ],
+    ),
+    "a PyTorchJob of a master": (
+        scaler(torch(Master=1), OF_TORCH),
+        [
+            "w.yaml:12:16 growth-uncounted: this HorizontalPodAutoscaler may take PyTorchJob a from 1 to 4 "
+            "replicas: 1 GPUs are counted, and they may grow to 4 (Lower maxReplicas, or write as many replicas "
+            "in the PyTorchJob.)"
+        ],
+    ),
+    "a graph of no pods": (
+        scaler(
+            made("nvidia.com/v1alpha1", "DynamoGraphDeployment", "components: []"),
+            "apiVersion: nvidia.com/v1alpha1, kind: DynamoGraphDeployment, name: a",
+        ),
+        [],
+    ),
+    "KEDA's field in Kubernetes' own": (
+        scaled("maxReplicaCount: 4"),
+        [
+            'w.yaml:9:1 missing-field: the field "maxReplicas" is missing in spec (Add maxReplicas.)',
+            (
+                'w.yaml:12:3 unknown-field: unknown field "maxReplicaCount" in spec (Fields here: behavior, '
+                "maxReplicas, metrics, minReplicas, scaleTargetRef.)"
+            ),
+        ],
+    ),
+    "no number in Kubernetes' own": (
+        scaled("maxReplicas: x"),
+        ['w.yaml:12:16 wrong-type: spec.maxReplicas must be a whole number, not "x" ()'],
+    ),
+    "nothing in Kubernetes' own": (
+        scaled("minReplicas: 1"),
+        ['w.yaml:9:1 missing-field: the field "maxReplicas" is missing in spec (Add maxReplicas.)'],
+    ),
+    "KEDA's": (
+        scaled("maxReplicaCount: 4", "ScaledObject"),
+        [
+            "w.yaml:12:20 growth-uncounted: this ScaledObject may take Deployment a from 2 to 4 replicas: 2 GPUs "
+            "are counted, and they may grow to 4 (Lower maxReplicaCount, or write as many replicas in the "
+            "Deployment.)"
+        ],
+    ),
+    "nothing in KEDA's": (
+        scaled("minReplicaCount: 1", "ScaledObject"),
+        [
+            "w.yaml:9:1 growth-uncounted: this ScaledObject may take Deployment a from 2 to 100 replicas: 2 GPUs "
+            "are counted, and they may grow to 100 (Write maxReplicaCount, or write as many replicas in the "
+            "Deployment.)"
+        ],
+    ),
+    "no number in KEDA's": (
+        scaled("maxReplicaCount: x", "ScaledObject"),
+        [
+            "w.yaml:12:20 growth-uncounted: this ScaledObject may take Deployment a from 2 replicas to any "
+            "number: 2 GPUs are counted, and they may grow without limit (Lower maxReplicaCount, or write as "
+            "many replicas in the Deployment.)"
+        ],
+    ),
+    "another autoscaler": (
+        scaled("maxReplicas: 4", "Scaler"),
+        [
+            "w.yaml:12:16 growth-uncounted: this Scaler may take Deployment a from 2 to 4 replicas: 2 GPUs are "
+            "counted, and they may grow to 4 (Lower maxReplicas, or write as many replicas in the Deployment.)"
+        ],
+    ),
+    "another autoscaler with KEDA's field": (
+        scaled("maxReplicaCount: 4", "Scaler"),
+        [
+            "w.yaml:12:20 growth-uncounted: this Scaler may take Deployment a from 2 to 4 replicas: 2 GPUs are "
+            "counted, and they may grow to 4 (Lower maxReplicaCount, or write as many replicas in the "
+            "Deployment.)"
+        ],
+    ),
+    "another autoscaler without a bound": (
+        scaled("minReplicas: 1", "Scaler"),
+        [
+            "w.yaml:9:1 growth-uncounted: this Scaler may take Deployment a from 2 replicas to any number: 2 "
+            "GPUs are counted, and they may grow without limit (Write maxReplicas, or write as many replicas in "
+            "the Deployment.)"
+        ],
+    ),
+    "the container of a metric": (measured("m"), []),
+    "an unknown container of a metric": (
+        measured("n"),
+        ['w.yaml:13:81 reference-unknown: Deployment a has no container "n" (Name m.)'],
+    ),
+    "a set": (
+        of_grove("PodCliqueSet", "a"),
+        [
+            "w.yaml:12:16 growth-uncounted: this HorizontalPodAutoscaler may take PodCliqueSet a from 2 to 9 "
+            "replicas: 16 GPUs are counted, and they may grow to 72 (Lower maxReplicas, or write as many "
+            "replicas in the PodCliqueSet.)"
+        ],
+    ),
+    "a clique": (
+        of_grove("PodClique", "a-1-main"),
+        [
+            "w.yaml:12:16 growth-uncounted: this HorizontalPodAutoscaler may take PodClique a-1-main from 2 to 9 "
+            "replicas: 16 GPUs of PodCliqueSet a are counted, and they may grow to 23 (Lower maxReplicas, or "
+            "write as many replicas in the PodCliqueSet.)"
+        ],
+    ),
+    "a clique of a replica that is not there": (
+        of_grove("PodClique", "a-2-main"),
+        [
+            "w.yaml:11:74 growth-uncounted: this HorizontalPodAutoscaler scales PodClique a-2-main, which this "
+            "repository does not declare: no quota is compared with the GPUs that it adds (Declare it in this "
+            "repository, or correct the name.)"
+        ],
+    ),
+    "a clique of a set that is not there": (
+        of_grove("PodClique", "b-0-main"),
+        [
+            "w.yaml:11:74 growth-uncounted: this HorizontalPodAutoscaler scales PodClique b-0-main, which this "
+            "repository does not declare: no quota is compared with the GPUs that it adds (Declare it in this "
+            "repository, or correct the name.)"
+        ],
+    ),
+    "a clique that is not there": (
+        of_grove("PodClique", "a-0-other"),
+        [
+            "w.yaml:11:74 growth-uncounted: this HorizontalPodAutoscaler scales PodClique a-0-other, which this "
+            "repository does not declare: no quota is compared with the GPUs that it adds (Declare it in this "
+            "repository, or correct the name.)"
+        ],
+    ),
+    "a clique of a scaling group": (
+        of_grove("PodClique", "a-0-g-1-w"),
+        [
+            "w.yaml:12:16 growth-uncounted: this HorizontalPodAutoscaler may take PodClique a-0-g-1-w from 3 to "
+            "9 replicas: 16 GPUs of PodCliqueSet a are counted, and they may grow to 22 (Lower maxReplicas, or "
+            "write as many replicas in the PodCliqueSet.)"
+        ],
+    ),
+    "a clique of a scaling group without its index": (
+        of_grove("PodClique", "a-0-w"),
+        [
+            "w.yaml:11:74 growth-uncounted: this HorizontalPodAutoscaler scales PodClique a-0-w, which this "
+            "repository does not declare: no quota is compared with the GPUs that it adds (Declare it in this "
+            "repository, or correct the name.)"
+        ],
+    ),
+    "a clique of a scaling group that is not there": (
+        of_grove("PodClique", "a-0-g-2-w"),
+        [
+            "w.yaml:11:74 growth-uncounted: this HorizontalPodAutoscaler scales PodClique a-0-g-2-w, which this "
+            "repository does not declare: no quota is compared with the GPUs that it adds (Declare it in this "
+            "repository, or correct the name.)"
+        ],
+    ),
+    "a clique of a scaling group that has no number": (
+        of_grove("PodClique", "a-0-g-x-w"),
+        [
+            "w.yaml:11:74 growth-uncounted: this HorizontalPodAutoscaler scales PodClique a-0-g-x-w, which this "
+            "repository does not declare: no quota is compared with the GPUs that it adds (Declare it in this "
+            "repository, or correct the name.)"
+        ],
+    ),
+    "a clique of another digit": (
+        of_grove("PodClique", "a-٠-main"),
+        [
+            "w.yaml:11:74 growth-uncounted: this HorizontalPodAutoscaler scales PodClique a-٠-main, which this "
+            "repository does not declare: no quota is compared with the GPUs that it adds (Declare it in this "
+            "repository, or correct the name.)"
+        ],
+    ),
+    "a scaling group": (
+        of_grove("PodCliqueScalingGroup", "a-0-g"),
+        [
+            "w.yaml:12:16 growth-uncounted: this HorizontalPodAutoscaler may take PodCliqueScalingGroup a-0-g "
+            "from 2 to 9 replicas: 16 GPUs of PodCliqueSet a are counted, and they may grow to 37 (Lower "
+            "maxReplicas, or write as many replicas in the PodCliqueSet.)"
+        ],
+    ),
+    "a scaling group that is not there": (
+        of_grove("PodCliqueScalingGroup", "a-0-h"),
+        [
+            "w.yaml:11:86 growth-uncounted: this HorizontalPodAutoscaler scales PodCliqueScalingGroup a-0-h, "
+            "which this repository does not declare: no quota is compared with the GPUs that it adds (Declare it "
+            "in this repository, or correct the name.)"
+        ],
+    ),
+    "a clique as a scaling group": (
+        of_grove("PodCliqueScalingGroup", "a-0-main"),
+        [
+            "w.yaml:11:86 growth-uncounted: this HorizontalPodAutoscaler scales PodCliqueScalingGroup a-0-main, "
+            "which this repository does not declare: no quota is compared with the GPUs that it adds (Declare it "
+            "in this repository, or correct the name.)"
+        ],
+    ),
+    "the second scaling group": (
+        of_grove("PodCliqueScalingGroup", "a-0-g").replace(
+            "Groups: [", "Groups: [{name: h, cliqueNames: [main], replicas: 4}, "
+        ),
+        [
+            "w.yaml:12:16 growth-uncounted: this HorizontalPodAutoscaler may take PodCliqueScalingGroup a-0-g "
+            "from 2 to 9 replicas: 28 GPUs of PodCliqueSet a are counted, and they may grow to 49 (Lower "
+            "maxReplicas, or write as many replicas in the PodCliqueSet.)"
+        ],
+    ),
+    "a clique of a scaling group without its name": (
+        of_grove("PodClique", "a-0-1-w"),
+        [
+            "w.yaml:11:74 growth-uncounted: this HorizontalPodAutoscaler scales PodClique a-0-1-w, which this "
+            "repository does not declare: no quota is compared with the GPUs that it adds (Declare it in this "
+            "repository, or correct the name.)"
+        ],
+    ),
+    "workers of Ray beyond all numbers": (
+        ray("maxReplicas: 99999999999, "),
+        [
+            "w.yaml:4:249 invalid-value: spec.workerGroupSpecs[0].maxReplicas must be at most 2147483647, not "
+            "99999999999 (Use 2147483647 or less.)"
+        ],
+    ),
+    "a surge in percent": (
+        surging("'10%'"),
+        [
+            "w.yaml:4:58 growth-uncounted: the pods may grow from 2 to 3 during an update: 2 GPUs of this "
+            "Deployment are counted, and they may grow to 3 (Write maxSurge: 0 and maxUnavailable: 1 in "
+            "spec.strategy.rollingUpdate.)"
+        ],
+    ),
+    "a surge of text": (
+        surging("x"),
+        [
+            "w.yaml:4:58 invalid-value: spec.strategy.rollingUpdate.maxSurge must be a number, or a share such "
+            'as 25%, not "x" (Write a number such as 1, or a share: 25%.)'
+        ],
+    ),
+    "a surge below 0": (
+        surging("-1"),
+        ["w.yaml:4:58 invalid-value: spec.strategy.rollingUpdate.maxSurge must be at least 0, not -1 (Use 0 or more.)"],
+    ),
+    "a surge of a part": (
+        surging("0.5"),
+        [
+            "w.yaml:4:58 wrong-type: spec.strategy.rollingUpdate.maxSurge must be text or a whole number, not "
+            '0.5 (Put it in quotes: "0.5".)'
+        ],
+    ),
+    "no surge": (surging("0"), []),
+    "workers of Ray": (
+        ray("maxReplicas: 9, "),
+        [
+            "w.yaml:4:249 growth-uncounted: the workers of w may grow from 2 to 9: 3 GPUs of this RayCluster are "
+            "counted, and they may grow to 10 (Lower it, or write as many replicas.)"
+        ],
+    ),
+    "workers of Ray without a bound": (
+        ray(""),
+        [
+            "w.yaml:4:192 growth-uncounted: the workers of w may grow from 2 to any number: 3 GPUs of this "
+            "RayCluster are counted, and they may grow without limit (Lower it, or write as many replicas.)"
+        ],
+    ),
+    "workers of Ray that are suspended": (ray("maxReplicas: 9, suspend: true, "), []),
+    "workers of Ray with less than none": (
+        ray("maxReplicas: -1, "),
+        [
+            (
+                "w.yaml:4:233 operator-refuses: spec.workerGroupSpecs[0].minReplicas is 2, more than maxReplicas, -1 "
+                "(Write -1 or less, or raise maxReplicas.)"
+            ),
+            (
+                "w.yaml:4:249 invalid-value: spec.workerGroupSpecs[0].maxReplicas must be at least 0, not -1 (Use 0 "
+                "or more.)"
+            ),
+        ],
+    ),
+    "workers of Ray with no number": (
+        ray("maxReplicas: x, "),
+        ['w.yaml:4:249 wrong-type: spec.workerGroupSpecs[0].maxReplicas must be a whole number, not "x" ()'],
+    ),
+}
+
+
+def told(text: str) -> list[str]:
+    kinds = [("example.com/v1", "Scaler"), ("keda.sh/v1alpha1", "ScaledObject")]
+    companions = ", ".join(f"{{apiVersion: {version}, kind: {kind}}}" for version, kind in kinds)
+    return told_of(text, rules="{companion-kind: off}", companions=f"[{companions}]")
+
+
+@pytest.mark.parametrize(("text", "expected"), ROWS.values(), ids=ROWS)
+def test_growth(text: str, expected: list[str]) -> None:
+    assert told(text) == expected
+
+
+def test_a_clique_of_a_number_that_nothing_counts_to() -> None:
+    (found,) = told(of_grove("PodClique", f"a-{'9' * 5000}-main"))
+    assert "w.yaml:11:74 growth-uncounted: this HorizontalPodAutoscaler scales PodClique a-9999" in found
+    assert found.endswith("... (Declare it in this repository, or correct the name.)")

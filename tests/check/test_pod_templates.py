@@ -1,0 +1,97 @@
+"""Pod templates: ports, names and selectors of their own, word by word."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.judged import told_of
+
+
+def container(name: str, port: str) -> str:
+    return f"{{name: {name}, image: i, ports: [{{{port}}}]}}"
+
+
+def job(spec: str) -> str:
+    """A Job whose pods have this spec, in line 4."""
+    metadata = "{name: a, labels: {kubectl-tas/pool: team}}"
+    template = f"{{spec: {{restartPolicy: Never, {spec}}}}}"
+    return f"apiVersion: batch/v1\nkind: Job\nmetadata: {metadata}\nspec: {{template: {template}}}\n"
+
+
+def two(first: str, second: str, more: str = "") -> str:
+    return job(f"{more}containers: [{container('a', first)}, {container('b', second)}]")
+
+
+def stateful_set(name: str = "a", selector: str = "matchLabels: {app: x}") -> str:
+    metadata = f"{{name: {name}, labels: {{kubectl-tas/pool: team}}}}"
+    template = "{metadata: {labels: {app: x}}, spec: {containers: [{name: m, image: i}]}}"
+    spec = f"{{selector: {{{selector}}}, template: {template}}}"
+    return f"apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {metadata}\nspec: {spec}\n"
+
+
+ON_NODE = "containerPort: 80, hostPort: 90"
+ROWS = {
+    "a port of two containers": (two("containerPort: 80", "containerPort: 80"), []),
+    "a port of two containers on the node's network": (
+        two("containerPort: 80", "containerPort: 80", "hostNetwork: true, "),
+        ['w.yaml:4:175 item-duplicate: the containerPort "80/TCP" appears twice (Rename or remove one.)'],
+    ),
+    "a port of the node for two containers": (
+        two(ON_NODE, "containerPort: 81, hostPort: 90"),
+        ['w.yaml:4:184 item-duplicate: the hostPort "90/TCP" appears twice (Rename or remove one.)'],
+    ),
+    "a port of two addresses of the node": (
+        two(f"{ON_NODE}, hostIP: 10.0.0.1", "containerPort: 81, hostPort: 90, hostIP: 10.0.0.2"),
+        [],
+    ),
+    "a port of one address of the node": (
+        two(f"{ON_NODE}, hostIP: 10.0.0.1", "containerPort: 81, hostPort: 90, hostIP: 10.0.0.1"),
+        ['w.yaml:4:202 item-duplicate: the hostPort "10.0.0.1:90/TCP" appears twice (Rename or remove one.)'],
+    ),
+    "a port of a container that has ended": (
+        job(f"initContainers: [{container('a', ON_NODE)}], containers: [{container('b', ON_NODE)}]"),
+        [],
+    ),
+    "a name that just fits": (stateful_set("a" * 63), []),
+    "a name that no label can be": (
+        stateful_set("a" * 64),
+        [
+            "w.yaml:3:18 invalid-value: the name of a StatefulSet may have 63 characters here, not 64: its pods "
+            "bear it as a label (Cut 1 from it.)"
+        ],
+    ),
+    "a name that no object can have": (
+        stateful_set("a" * 254),
+        [
+            "w.yaml:3:18 name-invalid: the StatefulSet name has 254 characters, more than the 253 of a Kubernetes "
+            "name (Shorten it.)"
+        ],
+    ),
+    "labels that are no mapping": (
+        stateful_set(selector="matchLabels: app"),
+        [
+            'w.yaml:4:32 wrong-type: spec.selector.matchLabels must be a mapping, not "app" (Write a mapping: '
+            "'key: value' lines.)"
+        ],
+    ),
+    "conditions that are no mappings": (
+        stateful_set(selector="matchExpressions: [x]"),
+        [
+            'w.yaml:4:38 wrong-type: spec.selector.matchExpressions[0] must be a mapping, not "x" (Write a '
+            "mapping: 'key: value' lines.)"
+        ],
+    ),
+    "no label and no condition": (
+        stateful_set(selector="matchLabels: {}"),
+        [
+            "w.yaml:4:8 selector-mismatch: the selector of this StatefulSet is empty, so it matches no pods of "
+            "its own (Write matchLabels with labels of the template.)"
+        ],
+    ),
+    "a condition that holds": (stateful_set(selector="matchExpressions: [{key: app, operator: Exists}]"), []),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), ROWS.values(), ids=ROWS)
+def test_pod_templates(text: str, expected: list[str]) -> None:
+    assert told_of(text) == expected

@@ -1,0 +1,106 @@
+"""Secrets and tokens of tasks, and what only OSMO's runtime honours, word by word."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.cli import pool
+from tests.support.judged import told
+
+TOKEN = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cF0iL3oR6"
+
+
+def task(*fields: str) -> str:
+    """A workflow of one task, whose fields begin in line 5."""
+    own = "".join(f"    {field}\n" for field in fields)
+    head = f"workflow:\n  name: w\n  pool: team\n  tasks:\n{own.replace('    ', '  - ', 1)}"
+    return f"{head}    name: t\n    image: i\n    resource: r\nresources: {{r: {{gpu: 1}}}}\n"
+
+
+def group(field: str) -> str:
+    """A workflow of a group of two tasks with this field."""
+    tasks = ", ".join(f"{{name: {name}, image: i, command: [c], resource: r}}" for name in "ab")
+    groups = f"  groups:\n  - name: g\n    {field}\n    tasks: [{tasks}]\n"
+    return f"workflow:\n  name: w\n  pool: team\n{groups}resources: {{r: {{gpu: 1}}}}\n"
+
+
+ROWS = {
+    "a secret of a client": (
+        task("command: [c]", "environment: {CLIENT_SECRET: Zx81kd92}"),
+        [
+            "w.yaml:6:34 secret-in-clear: the variable CLIENT_SECRET holds a secret in clear (Put it into a "
+            "Secret, and name that in credentials of the task: SECRET: {CLIENT_SECRET: KEY}.)"
+        ],
+    ),
+    "no secret": (task("command: [c]", "environment: {CLIENT_NAME: Zx81kd92}"), []),
+    "a token on the command line": (
+        task(f"command: [c, {TOKEN}]"),
+        [
+            "w.yaml:5:18 secret-in-clear: command[1] holds a token of GitHub in clear (Put it into a Secret, and "
+            "name that in credentials of the task: SECRET: {VARIABLE: KEY}.)"
+        ],
+    ),
+    "a token among arguments": (
+        task("command: [c]", f"args: [--token, {TOKEN}]"),
+        [
+            "w.yaml:6:21 secret-in-clear: args[1] holds a token of GitHub in clear (Put it into a Secret, and "
+            "name that in credentials of the task: SECRET: {VARIABLE: KEY}.)"
+        ],
+    ),
+    "a token in a file": (
+        task("command: [c]", f"files: [{{path: /a, contents: 'x {TOKEN}'}}]"),
+        [
+            "w.yaml:6:34 secret-in-clear: the file /a holds a token of GitHub in clear (Put it into a Secret, "
+            "and name that in credentials of the task: SECRET: /folder.)"
+        ],
+    ),
+    "a secret beside plain words and files": (
+        task("command: [c]", "environment: {CLIENT_SECRET: Zx81kd92}", "files: [{path: /a, contents: x}]"),
+        [
+            "w.yaml:6:34 secret-in-clear: the variable CLIENT_SECRET holds a secret in clear (Put it into a "
+            "Secret, and name that in credentials of the task: SECRET: {CLIENT_SECRET: KEY}.)"
+        ],
+    ),
+    "an input that is not there": (
+        task("command: ['{{input:5}}']", "inputs: [{url: s3://a}]"),
+        [
+            (
+                "w.yaml:2:9 osmo-only: only OSMO's own runtime honours inputs (nothing is fetched, and no task waits "
+                "for the one whose output it takes) (Instead, inputs: fetch them in the command or mount a volume, "
+                "and commit what comes later when the first is done.)"
+            ),
+            'w.yaml:5:15 token-unknown: the task "t" has no input {{input:5}} (It has {{input:0}}.)',
+        ],
+    ),
+    "an input of none": (
+        task("command: ['{{input:0}}']", "inputs: []"),
+        ['w.yaml:5:15 token-unknown: the task "t" has no input {{input:0}} (It has none; remove it.)'],
+    ),
+    "nothing of its own that others must not end": (
+        group("ignoreNonleadStatus: false"),
+        [
+            "w.yaml:2:9 osmo-only: only OSMO's own runtime honours ignoreNonleadStatus (of a gang in which a pod "
+            "failed KAI evicts the rest after a minute, unless one has succeeded) (Instead, ignoreNonleadStatus: "
+            "let tasks end with 0 whose failure is not to count.)"
+        ],
+    ),
+    "no barrier": (group("barrier: false"), []),
+    "a barrier": (
+        group("barrier: true"),
+        [
+            "w.yaml:2:9 osmo-only: only OSMO's own runtime honours barrier (pods are placed together, but each "
+            "command starts when its own container does) (Instead, barrier: let commands try until they reach "
+            "each other.)"
+        ],
+    ),
+}
+
+
+def judged(text: str) -> list[str]:
+    found = told({"pools/team.yaml": pool(), "workflows/w.yaml": text})
+    return [line.removeprefix("workflows/") for line in found]
+
+
+@pytest.mark.parametrize(("text", "expected"), ROWS.values(), ids=ROWS)
+def test_tasks(text: str, expected: list[str]) -> None:
+    assert judged(text) == expected
