@@ -118,8 +118,6 @@ class Document:
 
     def source_text(self, path: KeyPath) -> str | None:
         """Returns the scalar at ``path`` as written, without quotes; None if ``path`` has no scalar."""
-        if path in self._given:
-            return str(self.value(path))
         node = self._node
         for step in path:
             found = self._child(node, step)
@@ -310,7 +308,7 @@ def _child(node: Any, step: str | int) -> tuple[Any, Any] | None:
             return key, value
         if str(key.value).casefold() == folded:
             near = (key, value)
-        elif key.value == MERGE_KEY and near is None:
+        elif key.value == MERGE_KEY:
             for source in value.value if type(value) is SequenceNode else (value,):
                 near = near or _child(source, step)
     return near
@@ -373,9 +371,9 @@ class Lines:
         text = "".join((*comments, *(line.removeprefix(indent) for line in lines)))
         return text if text.endswith(("\n", "\r")) else f"{text}\n"
 
-    def location(self, start: Any, end: Any = None) -> Location:
+    def location(self, start: Any, end: Any) -> Location:
         """Returns the place of a parser's marks, limited to the text."""
-        return self.at(start.index, None if end is None else end.index)
+        return self.at(start.index, end.index)
 
     def at(self, start: int, end: int | None = None) -> Location:
         """Returns the place from one character to another, from 0; if on two lines, only to the end of the first.
