@@ -149,6 +149,21 @@ def test_place_behind_an_alias_or_a_merge_key_is_where_it_is_written() -> None:
     assert str(read.locate(("other", "gpu"))) == "f.yaml:2:8"
 
 
+def test_place_of_a_key_that_several_mappings_have_is_that_of_the_one_that_counts() -> None:
+    read = document("a: &a {x: 1}\nb: &b {x: 2}\nc: {X: 3, <<: *a}\nd: {<<: [*a, *b]}\n")
+    assert str(read.locate(("c", "x"))) == "f.yaml:3:8"
+    assert str(read.locate(("d", "x"))) == "f.yaml:1:11"
+
+
+def test_place_on_several_lines_ends_before_the_blanks_of_the_first() -> None:
+    found = document("a:   \n  b: 1\n").locate(())
+    assert (str(found), found.length) == ("f.yaml:1:1", 2)
+
+
+def test_an_item_beyond_the_end_of_a_list_has_no_value() -> None:
+    assert document("a: [1]\n").value(("a", 1)) is None
+
+
 def test_source_text_is_what_was_written() -> None:
     read = document("a: 0.10\nb: [0o17]\nc: 'x'\n")
     assert read.source_text(("a",)) == "0.10"
