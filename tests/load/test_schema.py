@@ -69,6 +69,12 @@ def only(text: str) -> tuple[str, str, str, str]:
             'unknown field "clusterTopologyName" in spec.topology_keys[0]',
             "Fields here: key, label.",
         ),
+        (
+            GANG + "spec: {queue: q, minMember: 1, subgroups: [], subGroups: []}\n",
+            "4:32",
+            'unknown field "subgroups" in spec',
+            'Did you mean "subGroups"?',
+        ),
         (POOL + "spec: {zzzz: 1}\n", "4:8", 'unknown field "zzzz" in spec', ""),
     ],
 )
