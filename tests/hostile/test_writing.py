@@ -339,7 +339,7 @@ class TestNewFiles:
     @pytest.mark.parametrize("text", ["[]", "{}", '{"$comment": "mine"}', "no JSON"])
     def test_a_schema_of_others_stays(self, tmp_path: Path, text: str) -> None:
         write(tmp_path, {"pool.json": text, "old.json": json.dumps({"$comment": WRITTEN})})
-        with pytest.raises(TasError, match="pool.json in .* was not written by kubectl-tas"):
+        with pytest.raises(TasError, match=r"^pool\.json in .* was not written by kubectl-tas"):
             write_schemas(tmp_path, {"pool.json": "{ }", "old.json": "{ }"})
         assert write_schemas(tmp_path, {"old.json": "{ }"}) == ["old.json"]
 

@@ -301,7 +301,7 @@ def test_a_site_below_the_folder_is_one_that_was_written(tmp_path: Path, text: s
     if not is_site:
         assert plan_pages({"style.css": MARK}, tmp_path / "site", tmp_path / "root", [])[1] == tmp_path
         return
-    with pytest.raises(TasError, match="holds another site: .*site/css/old"):
+    with pytest.raises(TasError, match=r"holds another site: .*site/css/old"):
         plan_pages({"style.css": MARK}, tmp_path / "site", tmp_path / "root", [])
 
 
