@@ -10,6 +10,7 @@ from ruamel.yaml.nodes import Node
 
 from kubectl_tas.load.compose import MAX_DEPTH
 from kubectl_tas.load.document import MANY_KEYS, RECENT, Document, parse
+from kubectl_tas.load.portable_yaml import reads_alike
 from kubectl_tas.load.reader import MAX_VALUES
 from kubectl_tas.load.source import decode
 from kubectl_tas.model.base import KeyPath
@@ -69,6 +70,8 @@ def problem(text: str) -> tuple[str, int, str]:
         (".inf", ".inf"),
         ("1e999", "1e999"),
         ("9" * 30, LargeNumber("9" * 30)),
+        ("0." + "1" * 38, 0.1111111111111111),
+        ("0." + "1" * 39, LargeNumber("0." + "1" * 39)),
         ("2026-11-21", "2026-11-21"),
         ("12:30", "12:30"),
         ("0.17.2", "0.17.2"),
@@ -244,6 +247,29 @@ def test_depth_is_bounded(before: str) -> None:
         assert place.endswith(f":{MAX_DEPTH + 2}")
 
 
+@pytest.mark.parametrize("before", ["", COLON], ids=["composed", "from events"])
+def test_an_alias_may_stand_as_deep_as_any_value(before: str) -> None:
+    brackets = MAX_DEPTH - 1
+    assert document(f"{before}b: &b 1\na: {'[' * brackets}*b{']' * brackets}\n").data
+
+
+@pytest.mark.parametrize(
+    ("text", "alike"),
+    [
+        ("a: |\n  x\ty\n", True),
+        ("a: |\n  x\n   \n  y\n", True),
+        ("a: |\n  x\n\t\n  y\n", False),
+        ("a: |\t\n  x\n", False),
+        ("a: >-\t# c\n  x\n", False),
+        ("a: 'x\t'\n", True),
+        ("a: 'x\n \t\n  y'\n", True),
+        ("a:\tx\n", False),
+    ],
+)
+def test_a_tab_that_readers_disagree_on(text: str, alike: bool) -> None:
+    assert reads_alike(text) is alike
+
+
 def test_what_aliases_multiply_is_bounded() -> None:
     """The same text is harmless where the values stand but once."""
     row = f"[{', '.join(['x'] * 1000)}]"
@@ -284,6 +310,7 @@ UNFIT = "this line does not fit the mapping it stands in"
         ("a: &a [*a]\n", "1:4", 7, "this part contains itself, by an alias of its own anchor"),
         ("a: {<<: b}\n", "1:9", 1, "a merge key must name a mapping"),
         ("? [a]\n: b\n", "1:3", 3, "a key must be a name, not a list"),
+        ("a: &a\n  x: 1\nb: {*a : c}\n", "1:4", 2, "a key must be a name, not a mapping"),
         ("a: {{ b }}\n", "1:4", 7, "'{{' begins a mapping within a mapping; a placeholder needs quotes"),
     ],
 )
