@@ -358,7 +358,7 @@ class Lines:
 
     def part(self, start: Any, end: Any) -> str:
         """Returns the text of a list item between a parser's marks, without the item's indentation. Includes the
-        comments above the item, and excludes the comments of the next item.
+        comments above the item, and excludes the comments of the items before and behind.
         """
         indent, margin = " " * start.column, start.index - start.column
         lines = self.text[start.index : end.index].splitlines(keepends=True)
@@ -366,7 +366,7 @@ class Lines:
             lines.pop()
         above = self.text[:margin].splitlines(keepends=True)
         comments: list[str] = []
-        while above and above[-1].lstrip().startswith("#"):
+        while above and _is_comment(above[-1], outside=indent):
             comments.insert(0, above.pop().lstrip())
         text = "".join((*comments, *(line.removeprefix(indent) for line in lines)))
         return text if text.endswith(("\n", "\r")) else f"{text}\n"
