@@ -187,6 +187,11 @@ def test_documents_of_a_file_are_told_apart() -> None:
     assert str(documents[1].locate(("b",), key=True)) == "f.yaml:7:1"
 
 
+def test_the_text_of_a_document_has_its_comments_and_no_directives() -> None:
+    documents, _ = parse("f.yaml", "%YAML 1.2\n# the first\n---\na: 1\n---\n# the second\nb: 1")
+    assert [read.text for read in documents] == ["# the first\na: 1\n", "# the second\nb: 1\n"]
+
+
 def read_others() -> None:
     """Reads so many texts that the nodes of all before them are let go."""
     for number in range(RECENT):
@@ -297,6 +302,7 @@ UNFIT = "this line does not fit the mapping it stands in"
         ("a: 1\nb\nc: 1\n", "2:1", 1, "a key without ':'"),
         ("a: [1, 2\nb: 1\n", "2:2", 1, "a ',' or the closing ']' is missing before this"),
         ("a: {b: 1\nc: 1\n", "2:2", 1, "a ',' or the closing '}' is missing before this"),
+        ("a:\n  b: [1\n      ...\n  c: 2\n", "4:4", 1, "a ',' or the closing ']' is missing before this"),
         ("a: [1, , 2]\n", "1:8", 1, "a value is missing"),
         ('a: 1\nb: "c\n', "2:4", 1, "a quote is not closed"),
         ("a: *b\n", "1:4", 1, "an alias without an anchor"),
