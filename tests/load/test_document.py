@@ -302,7 +302,7 @@ UNFIT = "this line does not fit the mapping it stands in"
         ("a: 1\nb\nc: 1\n", "2:1", 1, "a key without ':'"),
         ("a: [1, 2\nb: 1\n", "2:2", 1, "a ',' or the closing ']' is missing before this"),
         ("a: {b: 1\nc: 1\n", "2:2", 1, "a ',' or the closing '}' is missing before this"),
-        ("a:\n  b: [1\n      ...\n  c: 2\n", "4:4", 1, "a ',' or the closing ']' is missing before this"),
+        ("a:\n  b: [1\n      ...\n  number: 2\n", "4:9", 1, "a ',' or the closing ']' is missing before this"),
         ("a: [1, , 2]\n", "1:8", 1, "a value is missing"),
         ('a: 1\nb: "c\n', "2:4", 1, "a quote is not closed"),
         ("a: *b\n", "1:4", 1, "an alias without an anchor"),

@@ -336,3 +336,12 @@ def test_names_of_contents_are_those_of_git() -> None:
 def test_a_file_that_names_a_place_and_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(TasError, match=r"^cannot read .*/HEAD: "):
         pointer(tmp_path / "HEAD")
+
+
+def test_a_clone_that_is_shallow_no_more_is_told_nothing_of_it(repository: Path) -> None:
+    """git leaves an empty file when it has fetched the rest."""
+    commit(repository)
+    (repository / ".git/shallow").write_text("")
+    with pytest.raises(TasError) as caught:
+        paths_at(repository, "nothing")
+    assert caught.value.hint.startswith("Name a commit, a branch or a tag.")
