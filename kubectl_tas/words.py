@@ -121,8 +121,8 @@ def shortened(listed: Sequence[str], most: int = MAX_LISTED) -> str:
 
 
 def within(value: int | None, most: int) -> str:
-    """Returns a hint for a number outside 1 to ``most``; ``value`` is None if not a number. A ``most`` of 0 means that
-    there are no pods, and so no limit.
+    """Returns a hint for a number outside 1 to ``most``; ``value`` is None if not a number. If ``most`` is 0, no pods
+    exist, so there is no limit.
     """
     if most < 2:
         return "Use 1." if most else "Use a number from 1."

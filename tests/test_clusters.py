@@ -116,7 +116,7 @@ class TestFiles:
     def test_one_file_of_which_nobody_knows_the_cluster(self, two: Path, tmp_path: Path) -> None:
         file = state(tmp_path, queue(LAB))
         for arguments, said in (
-            ([f"--cluster-state={file}"], "whose is it? Write BACKEND=FILE; backends are prod, lab"),
+            ([f"--cluster-state={file}"], "of which cluster? Write BACKEND=FILE; backends are prod, lab"),
             ([f"--cluster-state=lab={file}"] * 2, "--cluster-state is given twice for the backend lab"),
         ):
             result = kubectl_tas("pool", "list", "-C", two, *arguments)
@@ -208,7 +208,7 @@ class TestRender:
         assert "removed" not in result.out
         assert (two / f"manifests/lab/queues/{LAB}.yaml").read_text() == before
         assert "quota: 32" in (two / f"manifests/prod/queues/{PROD}.yaml").read_text()
-        assert "Left as they are: 5 files of other backends that are not up to date." in result.err
+        assert "Left unchanged: 5 files of other backends that are not up to date." in result.err
         assert kubectl_tas("check", "-C", two, "--backend", "prod").code == 0
         lab = kubectl_tas("check", "-C", two, "--backend", "lab")
         assert (lab.code, "Run: kubectl tas render --backend lab\n" in lab.err) == (1, True)

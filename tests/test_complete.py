@@ -115,7 +115,10 @@ class TestDescriptions:
 
     def test_of_options_and_commands(self) -> None:
         assert complete("render", "--strict") == ["--strict\tWarnings fail the run too.", NO_FILES]
-        assert complete("check") == ["check\tCompare the committed manifests with what would be rendered.", IN_ORDER]
+        assert complete("check") == [
+            "check\tCheck that the committed manifests are up to date.",
+            IN_ORDER,
+        ]
 
     def test_hold_nothing_that_a_shell_may_take_for_more(self, small: Path) -> None:
         write(small, {"pools/plain.yaml": pool("plain", spec="  description: a\x1b(31m `id` $(id) \\ \t | é\n")})

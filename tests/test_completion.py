@@ -152,7 +152,7 @@ def test_what_is_written(text: str, word: str, expected: str, fleet: Fleet) -> N
         (
             f"{JOB}metadata: {{labels: {{kubectl-tas/priority: |}}}}",
             "LOW",
-            "HIGH and NORMAL work has its quota for sure; LOW work may have more, until somebody else claims it.",
+            "HIGH and NORMAL work stays within the quota. LOW work may exceed it until other queues need the GPUs.",
         ),
     ],
 )

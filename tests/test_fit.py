@@ -71,7 +71,7 @@ def test_racks_that_nothing_can_use_are_not_added(tmp_path: Path) -> None:
     assert result.code == 1
     lacks = "no node has what a pod asks for: 8 GPUs, and the most that is free on one is 0"
     assert result.out.endswith(
-        f"Needs:     not known: what waits can use no rack that is there\n  placed:  waits: {lacks}\n"
+        f"Needs:     not known: pending work can use no existing rack\n  placed:  waits: {lacks}\n"
     )
 
 
@@ -107,7 +107,7 @@ def test_what_no_node_has_is_said_instead_of_racks(tmp_path: Path) -> None:
     result = fit("--grow", f"--nodes={root}/nodes.json", root=root)
     lacks = "no node has what a pod asks for: 16 GPUs, and the most that is free on one is 8"
     assert result.out.endswith(
-        f"Needs:    not known: what waits can use no node that is there\n  much:   waits: {lacks}\n"
+        f"Needs:    not known: pending work can use no existing node\n  much:   waits: {lacks}\n"
     )
 
 

@@ -97,7 +97,7 @@ def test_each_shard_divides_its_own_nodes(repository: Path) -> None:
     found = {item["shard"]: item for item in json.loads(result.out)["clusters"]}
     assert {shard: item["capacity"]["gpu"] for shard, item in found.items()} == {None: 8, "h100": 8}
     assert {shard: item["queues"][0]["gpu"]["share"] for shard, item in found.items()} == {None: 8, "h100": 8}
-    assert "several shards" in share("--gpus", "8", root=repository).err
+    assert "name pools of one shard" in share("--gpus", "8", root=repository).err
     assert gpus("other", "--gpus", "8", *demands, root=repository) == {"other": 8}
 
 
@@ -151,8 +151,8 @@ def test_a_subpool_that_drains_is_guaranteed_nothing(repository: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "say what there is to divide"),
-        (["--gpus", "8", "--nodes", "nodes.json"], "--gpus and --nodes both say"),
+        ([], "name the GPUs to divide"),
+        (["--gpus", "8", "--nodes", "nodes.json"], "--gpus and --nodes both name"),
         (["--gpus", "-1"], "-1"),
         (["--gpus", "8", "--demand", "team"], "write NAME=N"),
         (["--gpus", "8", "--demand", "team=many"], "write NAME=N"),
@@ -173,7 +173,7 @@ def test_what_cannot_be_answered_is_said(arguments: list[str], words: str) -> No
 
 def test_without_pools_there_is_nothing_to_divide(repository: Path) -> None:
     write(repository, {"tas.yaml": ""})
-    assert "there are no pools" in share("--gpus", "8", root=repository).err
+    assert "the repository has no pools" in share("--gpus", "8", root=repository).err
     listed = kubectl_tas("-C", repository, "pool", "list")
     assert (listed.code, listed.out, listed.err) == (0, "", "There are no pools.\n")
 

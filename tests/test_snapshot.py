@@ -107,7 +107,7 @@ def test_what_is_not_known_is_said(case: str, line: str, tmp_path: Path) -> None
     [
         ("commands/fit", ("mende",), 'PodCliqueSet or PodGroup "mende"; did you mean "mended"?'),
         ("commands/fit", (*FILES, "--live"), "--nodes is given instead of a cluster"),
-        ("commands/fit", ("--live", "-n", "x"), "-n is of no use here"),
+        ("commands/fit", ("--live", "-n", "x"), "-n has no effect here"),
         ("manifests/node-pools", (), "a snapshot is of one shard of the scheduler; name work of one: "),
         ("manifests/two-clusters", ("--backend", "nowhere"), 'no backend "nowhere"'),
     ],

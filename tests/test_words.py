@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -131,13 +133,37 @@ def overlong(text: str) -> list[str]:
     return [" ".join(piece.split()) for piece in pieces if len(piece.split()) > LONGEST]
 
 
-def test_pages_and_help_have_plain_words() -> None:
+@pytest.fixture(scope="module")
+def phrases() -> re.Pattern[str]:
     lines = (ROOT / "tests" / "phrases.txt").read_text(encoding="utf-8").splitlines()
-    phrases = re.compile("|".join(line for line in lines if not line.startswith("#")), re.IGNORECASE)
+    return re.compile("|".join(line for line in lines if not line.startswith("#")), re.IGNORECASE)
+
+
+def test_pages_and_help_have_plain_words(phrases: re.Pattern[str]) -> None:
     found = [
         f"{page.relative_to(ROOT)}: {match[0]}"
         for page in PAGES
         for match in phrases.finditer(" ".join(prose(page).split()))
+    ]
+    assert found == []
+
+
+HEADLESS = re.compile(r"(What|How|Where|Who|Whose|Which|Why|When|That)\b|.* in[,;:] .* out[.,;]")
+"""Openings of docstrings that name nothing: "What it holds", or "A file in, its text out"."""
+
+
+def docstrings(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield " ".join(node.value.value.split())
+
+
+def test_docstrings_have_plain_words(phrases: re.Pattern[str]) -> None:
+    found = [
+        f"{path.relative_to(ROOT)}: {text}"
+        for path in sorted((ROOT / "kubectl_tas").rglob("*.py"))
+        for text in docstrings(path)
+        if HEADLESS.match(text) or phrases.search(text.replace("None", "null"))
     ]
     assert found == []
 

@@ -126,7 +126,7 @@ def test_a_gang_beyond_what_a_podgroup_counts(limited: Path, workload: str, vers
 
 def test_a_jobset_beyond_what_a_podgroup_counts(limited: Path) -> None:
     write(limited, {"workflows/w.yaml": jobset(MOST, MOST)})
-    assert "a PodGroup counts to 2147483647 [workload-minimum]" in measured(limited, "validate").stdout
+    assert "a PodGroup counts at most 2147483647 [workload-minimum]" in measured(limited, "validate").stdout
 
 
 def test_the_largest_preview(limited: Path) -> None:

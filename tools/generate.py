@@ -118,7 +118,7 @@ def _records(context: click.Context) -> Iterator[tuple[click.Option, tuple[str, 
 
 
 def _section(context: click.Context, shared: Container[tuple[str, str]]) -> str:
-    """Returns the help of a command without shared options, then their names. Omits a usage that repeats the heading."""
+    """Returns the help of a command without shared options, then their names, and no usage that repeats the heading."""
     left = [parameter for parameter, record in _records(context) if record in shared]
     for parameter in left:
         parameter.hidden = True

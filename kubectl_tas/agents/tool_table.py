@@ -189,7 +189,7 @@ TOOLS: dict[str, Tool] = {
     ),
     "diff": Tool(
         "Explain a change",
-        "Say what the changes since a git revision mean: quotas, work that is admitted or refused, gangs that restart.",
+        "Show what changes since a git revision mean: quotas, work that is admitted or refused, gangs that restart.",
         "diff",
         _diff,
         {"base": _word("The git revision to compare with, such as main.")},

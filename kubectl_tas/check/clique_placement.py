@@ -85,8 +85,6 @@ TAS_DISABLED = Rule(
 def check_grove(fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the placement of every PodCliqueSet."""
     grove = fleet.grove
-    if grove is None:
-        return
     for item in fleet.pod_clique_sets:
         yield from _spelling(item)
         if grove.is_disabled:

@@ -24,8 +24,9 @@ RESOURCE_AMOUNT = Rule(
     "resource-amount",
     Severity.ERROR,
     "A request is above its limit, or asks for a part of what only comes whole.",
-    "The API server refuses a request above its limit, parts of a device, and amounts of huge pages that are no whole "
-    "number of pages. In memory, 512m is half a byte, and no container starts with it: write 512M or 512Mi.",
+    "The API server refuses a request above its limit, parts of a device, and amounts of huge pages that differ from "
+    "their limit or are no whole number of pages. In memory, 512m is half a byte, and no container starts with it: "
+    "write 512M or 512Mi.",
 )
 GPU_LIMIT = Rule(
     "gpu-limit",
@@ -125,6 +126,15 @@ def _label_in(field: str) -> Check:
     return check
 
 
+_label_condition = all_of(_requirement, containers.node_condition, _label_in("key"))
+"""A condition on a label of nodes."""
+
+
+def _node_requirement(of: Fields) -> Found:
+    is_name = of.path[-2:-1] == ("matchFields",)
+    return containers.node_name(of) if is_name else _label_condition(of)
+
+
 _over_nodes = all_of(containers.over_nodes, _label_in("topologyKey"))
 """Checks pods that must run together or apart, by a node label."""
 
@@ -135,7 +145,7 @@ def _node_selector(of: Fields) -> Found:
         yield of.refuse("nodeSelectorTerms", "has no term", "Write one, or remove the selector.")
     conditions = ("matchExpressions", "matchFields")
     for term, said in zip(of.each("nodeSelectorTerms"), listed(of.get("nodeSelectorTerms")), strict=True):
-        if isinstance(said, dict) and not any(map(term.has, conditions)) and not term.is_slip(conditions):
+        if isinstance(said, dict) and not any(map(term.has, conditions)):
             hint = "Write matchExpressions, or remove the term."
             yield term.wrong("has no condition, and so selects no node", hint)
 
@@ -155,6 +165,7 @@ def _resources(of: Fields) -> Found:
                 what = f"is {amount}, which is no number of such pages"
                 hint = f"Write a multiple of {name[len(_HUGE) :]}."
                 yield _amount(amounts, name, f"{amounts.at(name)} {what}", hint)
+    is_pod = of.origin.value((*of.path[:-1], "containers")) is not None  # its limit is that of its containers
     for name, asked in requests.value.items():
         given = limits.get(name)
         request, limit = quantities.parse(asked), quantities.parse(given)
@@ -164,6 +175,9 @@ def _resources(of: Fields) -> Found:
                 message = f"the container requests {asked} of {name}, without a limit" if given is None else message
                 hint = f"Write {name}: {asked} in limits; the request may be left out."
                 yield Diagnostic(GPU_LIMIT, message, of.origin.locate((*requests.path, name)), hint=hint)
+        elif request is not None and given is None and name.startswith(_HUGE) and not is_pod:
+            message = f"the container requests {asked} of {name}, without a limit"
+            yield _amount(requests, name, message, f"Write {name}: {asked} in limits; the request may be left out.")
         elif request is not None and limit is not None and name.startswith(_HUGE) and request != limit:
             yield _amount(requests, name, f"{message}, which must be the same", f"Write {given}.")
         elif request is not None and limit is not None and request > limit:
@@ -255,7 +269,9 @@ def _name(item: Mapping[str, Any]) -> str:
 
 
 def _volume(of: Fields) -> Found:
-    """Checks that a volume has exactly one type. The API server ignores a type without a value."""
+    """Checks that a volume has exactly one type. The API server ignores a type without a value and makes an emptyDir of
+    the volume (``SetDefaults_Volume`` of pkg/apis/core/v1).
+    """
     types = [key for key in of.value if key != "name"]
     found = [key for key in types if of.get(key) is not None]
     if len(found) > 1:
@@ -315,7 +331,7 @@ def _elastic(of: Fields) -> Found:
     maxReplicas is absent (1.9: pkg/webhooks/pytorch, pkg/apis/kubeflow.org/v1/pytorch_defaults.go).
     """
     policy, types = of.below("elasticPolicy"), of.get("pytorchReplicaSpecs")
-    if not isinstance(of.get("elasticPolicy"), dict) or not isinstance(types, dict):
+    if not isinstance(of.get("elasticPolicy"), dict):
         return
     if types.get("Worker") is None:
         message = f"{policy.at()} needs replicas of the type Worker, and there are none"
@@ -402,10 +418,10 @@ def _as_yaml(of: Fields, field: str) -> Found:
         return
     documents, found = parse(of.origin.path, of.get(field))
     if found and found[0].rule is YAML_SYNTAX:
-        place = found[0].location
-        line = f", line {place.line} of the text" if place is not None else ""
-        message = f"{of.at(field)} is no YAML, so KubeRay refuses it{line}: {found[0].message}"
-        yield _operator(of, message, found[0].hint, field)
+        place, why = found[0].location, found[0].message.partition("\n")[0]
+        line = f", line {place.line} of the text" if place and place.line else ""  # none of a character unknown to YAML
+        message = f"{of.at(field)} is no YAML, so KubeRay refuses it{line}: {why}"
+        yield _operator(of, message, found[0].hint if line else "Remove it.", field)
     elif documents and not isinstance(documents[0].data, dict):
         yield _operator(of, f"{of.at(field)} must be a mapping in YAML", "Write it as 'key: value' lines.", field)
 
@@ -429,7 +445,7 @@ COMBINATIONS: Mapping[str, Check] = {
     "LabelSelectorRequirement": _requirement,
     "LifecycleHandler": one_of("nothing to do", "exec", "httpGet", "sleep", "tcpSocket"),
     "NodeSelector": _node_selector,
-    "NodeSelectorRequirement": all_of(_requirement, containers.node_condition, _label_in("key")),
+    "NodeSelectorRequirement": _node_requirement,
     "PodAffinityTerm": _over_nodes,
     "PodFailurePolicyOnExitCodesRequirement": jobs.exit_codes,
     "PodFailurePolicyRule": jobs.failure_rule,

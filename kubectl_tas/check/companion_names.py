@@ -209,22 +209,24 @@ def _elsewhere(item: FleetCompanion) -> Diagnostic:
 
 def _kinds(fleet: Fleet) -> Iterator[Diagnostic]:
     config = fleet.repository.config
-    for index, item in enumerate(fleet.config.companions if config else ()):
+    if config is None:
+        return
+    for index, item in enumerate(fleet.config.companions):
         reason = _reason(item)
-        if config is not None and reason is not None:
+        if reason is not None:
             message = f"{item.kind} of {item.apiVersion} cannot be a companion of workloads: {reason[0]}"
             yield Diagnostic(KIND_ELSEWHERE, message, config.at("spec", "companions", index), hint=reason[1])
-        elif config is not None and not is_harmless(item.apiVersion, item.kind):
+        elif not is_harmless(item.apiVersion, item.kind):
             message = f"kubectl-tas does not know what controllers make of {item.kind} of {item.apiVersion}"
             off = f"set {COMPANION_KIND.code}: off in spec.rules"
             hint = f"Remove it. If controllers make no pods and no other objects of it, {off}."
             yield Diagnostic(COMPANION_KIND, message, config.at("spec", "companions", index), hint=hint)
-    for index, declared in enumerate(config.spec.spec.kinds if config else ()):
+    for index, declared in enumerate(config.spec.spec.kinds):
         reason = _declared_reason(declared)
-        if config is not None and reason is not None:
+        if reason is not None:
             message = f"{declared.kind} of {declared.apiVersion} cannot be declared in spec.kinds: {reason[0]}"
             yield Diagnostic(KIND_ELSEWHERE, message, config.at("spec", "kinds", index), hint=reason[1])
-        elif config is not None:
+        else:
             yield from _contradictions(config, index)
 
 

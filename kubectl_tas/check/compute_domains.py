@@ -164,7 +164,7 @@ def _unused_claims(users: Iterable[_User]) -> Iterator[Diagnostic]:
             for index, _ in enumerate(getattr(user.pod.spec, part))
         )
         used = [item.get("name") for found in lists if isinstance(found, list) for item in found if type(item) is dict]
-        if name and not used:  # check.containers says of claims that are named wrongly
+        if not used:  # check.containers says of claims that are named wrongly
             message = f'no container uses the claim "{name}", so none gets a channel'
             place = user.pod.origin.locate((*user.path, "name"))
             hint = f"Write claims: [{{name: {name}}}] below resources of the container."
@@ -229,8 +229,8 @@ def _is_covered(fleet: Fleet, gang: Gang, users: Sequence[_User]) -> bool:
     by_name: dict[str, Part] = {part.name: part for part in gang.parts}
     for leaf in leaves if sum(leaf.pods for leaf in leaves) > 1 else ():
         parts = [gang, *(by_name[name] for name in _chain(leaf.name, above) if name in by_name)]
-        required = [part.constraint for part in parts if part.constraint and part.constraint.required]
-        if not any(item.required and _is_fine(fleet, item.topology, item.required) for item in required):
+        asked = [part.constraint for part in parts if part.constraint is not None]
+        if not any(item.required and _is_fine(fleet, item.topology, item.required) for item in asked):
             return False
     return True
 

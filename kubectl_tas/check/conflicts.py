@@ -16,8 +16,9 @@ FIELDS_CONFLICT = Rule(
     Severity.ERROR,
     "Fields of an object contradict or lack each other.",
     "The API server refuses the object or its pods. Examples: an Indexed job without completions, a variable with "
-    "value and valueFrom, a volume with two types or none, a budget with two bounds. A term of a node selector without "
-    "a condition selects no node at all. A budget without a bound lets no pod go. Write what the message says.",
+    "value and valueFrom, a volume with two types, a budget with two bounds. A volume without a type is an empty "
+    "folder. A term of a node selector without a condition selects no node at all. A budget without a bound lets no "
+    "pod go. Write what the message says.",
 )
 Found = Iterator[Diagnostic]
 NOT_EMPTY = "must not be empty"

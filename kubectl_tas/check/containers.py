@@ -106,9 +106,9 @@ def _in_pod(of: Fields, pod: Fields) -> Found:
     claims = named(mappings(pod.get("resourceClaims")))
     for claim in of.below("resources").each("claims"):
         wanted = claim.get("name")
-        if wanted is not None and wanted not in claims:
+        if isinstance(wanted, str) and wanted not in claims:
             known = f"Its claims are {', '.join(claims)}." if claims else "Add it to resourceClaims."
-            hint = did_you_mean(str(wanted), claims, known)
+            hint = did_you_mean(wanted, claims, known)
             yield claim.conflict(f'the pod has no resource claim "{wanted}"', hint, "name")
     for port in of.each("ports") if pod.get("hostNetwork") else ():
         own, host = port.get("containerPort"), port.get("hostPort")
@@ -122,7 +122,8 @@ def _in_pod(of: Fields, pod: Fields) -> Found:
     if cycle.get("stopSignal") and not pod.get("os"):
         what, hint = "has a stopSignal, which needs a pod with os", "Write os: {name: linux} in the pod"
         yield cycle.wrong(what, f"{hint}, or remove it.", "stopSignal")
-    grace = pod.get("terminationGracePeriodSeconds", _GRACE)
+    grace = pod.get("terminationGracePeriodSeconds")
+    grace = _GRACE if grace is None else grace
     for sleep in (cycle.below(field, "sleep") for field in ("preStop", "postStart")):
         seconds = sleep.get("seconds")
         if type(seconds) is int and type(grace) is int and seconds > grace:
@@ -165,7 +166,7 @@ def profile(of: Fields) -> Found:
     if is_local and not has_name:
         hint = "Write localhostProfile, or type: RuntimeDefault."
         yield of.wrong("has type Localhost and no localhostProfile", hint)
-    elif has_name and not is_local and of.get("type") is not None:
+    elif has_name and not is_local:
         what = "has localhostProfile, which only type Localhost takes"
         yield of.wrong(what, "Remove it, or write type: Localhost.", "localhostProfile")
 
@@ -174,8 +175,12 @@ def mount(of: Fields) -> Found:
     """Checks a volume mount."""
     if of.has("subPath") and of.has("subPathExpr"):
         yield of.wrong("has both subPath and subPathExpr", "Keep one of them.", "subPathExpr")
-    if of.get("recursiveReadOnly") not in (None, "Disabled") and not of.get("readOnly"):
+    is_recursive = of.get("recursiveReadOnly") not in (None, "Disabled")
+    if is_recursive and not of.get("readOnly"):
         yield of.wrong("has recursiveReadOnly without readOnly", "Write readOnly: true.", "recursiveReadOnly")
+    elif is_recursive and of.get("mountPropagation") not in (None, "None"):
+        what = f"has recursiveReadOnly and mountPropagation {of.get('mountPropagation')}"
+        yield of.wrong(what, "Remove one of the two.", "recursiveReadOnly")
     privileged = (*of.path[:-2], "securityContext", "privileged")
     if of.get("mountPropagation") == "Bidirectional" and of.origin.value(privileged) is not True:
         hint = "Write HostToContainer, or securityContext.privileged: true."
@@ -185,7 +190,7 @@ def mount(of: Fields) -> Found:
 def command(of: Fields) -> Found:
     """Checks the command of an exec action."""
     if of.get("command") is None:
-        yield of.missing("command", ("command",))
+        yield of.missing("command")
     elif of.get("command") == []:
         yield of.invalid(NOT_EMPTY, [], "Write the program and its arguments.", "command")
 
@@ -209,19 +214,22 @@ def over_nodes(of: Fields) -> Found:
             yield of.wrong(f"has {name} without a labelSelector", "Write labelSelector too.", name)
 
 
+def node_name(of: Fields) -> Found:
+    """Checks a condition on the name of a node."""
+    key, operator, values = of.get("key"), of.get("operator"), of.get("values") or []
+    if key not in (None, "metadata.name"):
+        yield of.invalid("must be metadata.name", key, "Labels go to matchExpressions.", "key")
+    elif isinstance(values, list) and (operator in ("Exists", "DoesNotExist", "Gt", "Lt") or len(values) != 1):
+        hint = "Write one value; other names go to terms of their own."
+        yield of.wrong("needs operator In or NotIn and one value", hint)
+
+
 def node_condition(of: Fields) -> Found:
-    """Checks a condition on a label of nodes, or in ``matchFields`` on the name of a node."""
-    key, operator, values = of.get("key"), of.get("operator"), listed(of.get("values"))
-    if of.path[-2:-1] == ("matchFields",):
-        if key != "metadata.name" and key is not None:
-            yield of.invalid("must be metadata.name", key, "Labels go to matchExpressions.", "key")
-        elif operator not in ("In", "NotIn") or len(values) != 1:
-            hint = "Write one value; other names go to terms of their own."
-            yield of.wrong("needs operator In or NotIn and one value", hint)
-        return
+    """Checks a condition on a label of nodes."""
+    key, operator = of.get("key"), of.get("operator")
     if isinstance(key, str) and (refusal := spellings.label_key(key)) is not None:
         yield of.invalid(refusal[0], key, refusal[1], "key")
-    for index, text in enumerate(values):
+    for index, text in enumerate(listed(of.get("values"))):
         if operator in ("Gt", "Lt") and re.fullmatch(r"[-+]?[0-9]+", str(text)) is None:
             yield of.invalid(f"must be a whole number with operator {operator}", text, "Write one.", "values", index)
         elif isinstance(text, str) and (refusal := spellings.label_value(text)) is not None:

@@ -117,7 +117,7 @@ def gathered(found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
 
 def _cause(item: Diagnostic) -> Hashable:
     """Returns a key that is equal for findings with one cause."""
-    if item.waiver is not None or item.rule in RULES:  # of names that are unknown there is one for each already
+    if item.rule in RULES:  # of names that are unknown there is one for each already
         return item.sort_key
     if item.cause is not None:
         return item.severity, item.cause

@@ -54,15 +54,13 @@ _SPEAKS = {
     "VolumeMount": frozenset({"mountPropagation", "recursiveReadOnly", "subPath"}),
 }
 """Types whose checks apply only to mappings with one of these fields. Skipping the many others saves time."""
-_SET = ("apiVersion", "kind", "metadata", "spec", "status")
-"""Fields of a PodCliqueSet. Its model checks the fields below, some of which are translated for Grove's release."""
 
 
 def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks every workload against the release of its backend, or the newest known release if it has no pool."""
-    releases = {
-        id(item.declared): item.pool.backend.spec.kubernetes for item in fleet.workloads if item.pool is not None
-    }
+    """Checks every workload against the release of its backend. Of a PodCliqueSet, checks only its metadata and pods:
+    ``check.grove_api`` checks the rest.
+    """
+    releases = {id(item.declared): item.pool.backend.spec.kubernetes for item in fleet.workloads}
     named = fleet.config.operators
     for declared in fleet.repository.workloads:
         api_version, kind = declared.spec.apiVersion, str(declared.origin.data["kind"])
@@ -95,7 +93,6 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _below(
             item.origin, ("metadata",), item.origin.value(("metadata",)), of_grove.of("meta.v1.ObjectMeta")
         )
-        yield from (unknown_field(item.origin, (), key, _SET) for key in item.origin.data if key not in _SET)
         shape = of_grove.of("core.v1.PodSpec")
         for index in range(len(item.spec.spec.template.cliques)):
             path: KeyPath = ("spec", "template", "cliques", index, "spec", "podSpec")
@@ -148,7 +145,7 @@ def _below(origin: Origin, path: KeyPath, value: Any, shape: Shape) -> Iterator[
                 found = unknown_field(origin, path, key, tuple(fields), otherwise=_elsewhere(key, path, fields))
                 found = replace(found, hint=shape.elsewhere(key) or found.hint)
                 yield replace(found, rule=OPERATOR_FIELD) if shape.is_foreign else found
-            elif type(part) in (dict, list) or (part is not None and field.accepts and type(part) not in field.accepts):
+            elif type(part) in (dict, list) or (part is not None and type(part) not in field.accepts):
                 yield from _below(origin, (*path, key), part, field)
             elif field.bound is not None and part is not None:
                 yield from _refused(origin, (*path, key), part, field.bound)

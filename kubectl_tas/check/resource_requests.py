@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kubectl_tas import gpus
+from kubectl_tas import gpus, quantities
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
 from kubectl_tas.late import late_pattern
 from kubectl_tas.load.kinds import without_nulls
@@ -125,7 +125,11 @@ def _refused(name: str) -> str:
     """Returns why an API server refuses a name; empty if the name is valid. Follows ``ValidateContainerResourceName``
     of Kubernetes 1.35 (pkg/apis/core/validation).
     """
-    if name.startswith((_HUGE_PAGES, _CLAIMED)):
+    if name.startswith(_HUGE_PAGES):
+        size = quantities.parse(name.removeprefix(_HUGE_PAGES))
+        is_size = size is not None and size > 0 and size == int(size)
+        return "" if is_size else "huge pages have a size behind their name, such as hugepages-2Mi"
+    if name.startswith(_CLAIMED):
         return ""
     domain, slash, _ = name.rpartition("/")
     if not slash:

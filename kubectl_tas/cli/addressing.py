@@ -47,7 +47,9 @@ def work_arguments(*, many: bool = False, required: bool = True) -> Callable[[F]
         call.__doc__ = "\n\n".join((first, ABOUT_WORK, *others))
         metavar = "[WORK]..." if many else "WORK"
         option = "-f", "--filename", "filenames"
-        found = click.option(*option, metavar="FILE", type=FILE, multiple=True, help="A FILE, as WORK names it.")(call)
+        found = click.option(*option, metavar="FILE", type=FILE, multiple=True, help="The same as WORK, for a FILE.")(
+            call
+        )
         return click.argument("work", metavar=metavar, nargs=-1, type=SUBMISSION)(found)  # type: ignore[return-value]
 
     return add

@@ -51,7 +51,7 @@ def admit(
     directory: str | None,
     **cluster: Any,
 ) -> int:
-    """Say whether WORK would be admitted to its queue.
+    """Check whether the queue of WORK would admit it.
 
     By default, the usage of the queue is what other HIGH and NORMAL work of the repository declares. --used, --live or
     --cluster-state give another usage; then other members of the gang count as running. A workload replaces the

@@ -58,7 +58,7 @@ cluster_options = together(
         metavar="[BACKEND=]FILE",
         type=FILE,
         multiple=True,
-        help="A file of `kubectl tas cluster state` instead of a cluster; - reads standard input. Once per backend.",
+        help="Read this file of `kubectl tas cluster state`, not a cluster; - is standard input. Once per backend.",
     ),
     click.option("-n", "--namespace", metavar="NAME", help="Read only this namespace."),
     kubectl_options("The context for kubectl, instead of the backend's."),

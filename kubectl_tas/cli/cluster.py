@@ -18,7 +18,7 @@ from kubectl_tas.load.source import CONFIG_FILE
 
 @click.group(cls=Group, epilog="Example: kubectl tas cluster state --to prod.json")
 def cluster() -> None:
-    """Record what a cluster has."""
+    """Save the state of a cluster."""
 
 
 @cluster.command(epilog="Example: kubectl tas cluster state --backend prod --to prod.json")
@@ -33,7 +33,7 @@ def cluster() -> None:
 )
 @repository_option
 def state(to: str, directory: str | None, **cluster: Any) -> int:
-    """Write what commands read of a cluster to a file, for --cluster-state.
+    """Save the state of a cluster to a file, for --cluster-state.
 
     The file holds queues, topologies, priority classes, nodes and pods, without the environment and arguments of pods.
     Outside of a repository, the cluster is that of --context, or of kubectl's current context.

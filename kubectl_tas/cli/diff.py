@@ -39,7 +39,7 @@ FORMATS = {
 @run_options
 @repository_option
 def diff(output: str, base: str, directory: str | None) -> int:
-    """Say what the changes since a git revision mean.
+    """Show what the changes since a git revision mean.
 
     The report lists settings, quotas, subpools, queues, topologies, work that is admitted, refused or waits, gangs that
     restart, and changes that a cluster refuses. The last line names the risk. Markdown suits a comment on a pull

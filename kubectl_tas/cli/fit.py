@@ -51,7 +51,7 @@ MAX_LISTED = 3
     is_flag=False,
     flag_value="",
     type=POOL,
-    help="Say how many more racks a pool, or all WORK, needs.",
+    help="Say how many more racks the pool, or all WORK, needs.",
 )
 @output_option(TEXT, *PICTURES, "json")
 @nodes_options
@@ -67,7 +67,7 @@ def fit_command(
     directory: str | None,
     **cluster: Any,
 ) -> int:
-    """Say whether the nodes have a placement for WORK, and whether KAI finds it.
+    """Check whether the nodes have a placement for WORK, and whether KAI finds it.
 
     fit places each gang alone, on what the pods of the cluster leave free; for quotas use `admit`. Without --nodes, fit
     asks the clusters of the backends. It shows the first constraint that fails, and changes that help. Exits 1 if KAI

@@ -48,14 +48,14 @@ folder_option = to_option("DIR", FOLDER, "The folder to write; by default the wo
 
 @click.group("import", cls=Group, epilog="Example: kubectl tas import cluster --to gpu-pools")
 def import_group() -> None:
-    """Make files of what is elsewhere already."""
+    """Import pools from a cluster, from Kueue or from OSMO."""
 
 
 @import_group.command(epilog="Example: kubectl tas import cluster --context prod --to gpu-pools")
 @folder_option
 @kubectl_options("The context for kubectl.")
 @click.option(
-    "--cluster-state", metavar="FILE", type=FILE, help="What `kubectl tas cluster state` wrote, instead of a cluster."
+    "--cluster-state", metavar="FILE", type=FILE, help="Read this file of `kubectl tas cluster state`, not a cluster."
 )
 @click.option("--sums", is_flag=True, help="Guarantee a pool at least the sum of its subpools.")
 @click.option("--backend", metavar="NAME", help="Give the cluster this name, and add it to the repository in DIR.")

@@ -20,29 +20,29 @@ from kubectl_tas.late import imported
 
 COMMANDS = {
     "init": ("kubectl_tas.cli.init:init", "Write a small working repository to DIR, by default the working folder."),
-    "import": ("kubectl_tas.cli.importing:import_group", "Make files of what is elsewhere already."),
+    "import": ("kubectl_tas.cli.importing:import_group", "Import pools from a cluster, from Kueue or from OSMO."),
     "subpool": ("kubectl_tas.cli.subpool:subpool", "Create, change, retire and list subpools."),
     "render": ("kubectl_tas.cli.render:render", "Write the manifests of the whole repository."),
     "validate": (
         "kubectl_tas.cli.validate:validate",
         "Check every document of the repository, and all of them against each other.",
     ),
-    "check": ("kubectl_tas.cli.render:check", "Compare the committed manifests with what would be rendered."),
-    "diff": ("kubectl_tas.cli.diff:diff", "Say what the changes since a git revision mean."),
+    "check": ("kubectl_tas.cli.render:check", "Check that the committed manifests are up to date."),
+    "diff": ("kubectl_tas.cli.diff:diff", "Show what the changes since a git revision mean."),
     "report": ("kubectl_tas.cli.report:report", "Write a static site of the repository."),
     "pool": ("kubectl_tas.cli.pool:pool", "Show, rename and remove pools."),
     "topology": ("kubectl_tas.cli.topology:topology", "Show topologies, and who uses them."),
     "workflow": ("kubectl_tas.cli.workflow:workflow", "List and explain work, and say why it waits."),
-    "admit": ("kubectl_tas.cli.admit:admit", "Say whether WORK would be admitted to its queue."),
+    "admit": ("kubectl_tas.cli.admit:admit", "Check whether the queue of WORK would admit it."),
     "fit": (
         "kubectl_tas.cli.fit:fit_command",
-        "Say whether the nodes have a placement for WORK, and whether KAI finds it.",
+        "Check whether the nodes have a placement for WORK, and whether KAI finds it.",
     ),
-    "cluster": ("kubectl_tas.cli.cluster:cluster", "Record what a cluster has."),
-    "nodes": ("kubectl_tas.cli.nodes:nodes", "Make nodes to plan with."),
+    "cluster": ("kubectl_tas.cli.cluster:cluster", "Save the state of a cluster."),
+    "nodes": ("kubectl_tas.cli.nodes:nodes", "Generate nodes to plan with."),
     "snapshot": (
         "kubectl_tas.cli.snapshot:snapshot_command",
-        "Write what KAI's scheduler would see, for KAI's own tool.",
+        "Write a snapshot for KAI's own snapshot tool.",
     ),
     "rule": ("kubectl_tas.cli.manual:rule", "Explain the rule CODE; without CODE, list all rules."),
     "schema": (
@@ -131,8 +131,8 @@ def load(name: str) -> click.Command:
 
     Exit codes: 0 clean, 1 problems or differences found, 2 wrong usage, 3 could not work.
 
-    Environment: options that name a variable take their value from it where they are not given. NO_COLOR turns
-    colours off. KUBECTL_PATH is the kubectl that reads clusters. With KUBECTL_TAS_DEBUG a bug shows its traceback.
+    Environment: an option that you do not give takes its value from the variable in its help. NO_COLOR turns colours
+    off. KUBECTL_PATH is the kubectl that reads clusters. With KUBECTL_TAS_DEBUG a bug shows its traceback.
     """,
 )
 @click.option(
@@ -149,7 +149,7 @@ def load(name: str) -> click.Command:
     type=click.Choice(COLOURS),
     envvar="KUBECTL_TAS_COLOR",
     show_envvar=True,
-    help="Colours in what is printed for people; by default on a terminal.",
+    help="Colour the output for people; by default on a terminal.",
 )
 @click.version_option(__version__, message="kubectl-tas %(version)s")
 def cli(directory: str | None, color: str | None) -> None:

@@ -21,12 +21,14 @@ _FEW = click.IntRange(min=0, max=1_000_000)
 
 @click.group(cls=Group, epilog="Example: kubectl tas nodes generate --pool team --nodes 18")
 def nodes() -> None:
-    """Make nodes to plan with."""
+    """Generate nodes to plan with."""
 
 
 @nodes.command("generate", epilog="Example: kubectl tas nodes generate --pool team --domains zone=2")
-@click.option("--pool", metavar="POOL", type=POOL, help="The pool that sets their topology and labels.")
-@click.option("--like", type=click.Choice(sorted(LIKE)), help="Who sets their labels, instead of a pool.")
+@click.option("--pool", metavar="POOL", type=POOL, help="Take the topology and labels of this pool.")
+@click.option(
+    "--like", type=click.Choice(sorted(LIKE)), help="Take the labels of this cloud or component, not of a pool."
+)
 @click.option(
     "--domains",
     metavar="KEY=N",

@@ -27,7 +27,7 @@ nodes_options = together(
         metavar="FILE",
         type=FILE,
         multiple=True,
-        help="What `kubectl get nodes -o json` or `kubectl get pods -A -o json` printed; - is standard input. "
+        help="Read this output of `kubectl get nodes -o json` or `kubectl get pods -A -o json`; - is standard input. "
         "Repeatable.",
     ),
 )

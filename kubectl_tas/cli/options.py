@@ -242,7 +242,7 @@ def _setting_option(name: str, about: str) -> Callable[[F], F]:
 
 template_options = together(
     _setting_option("--set-string", "The same, as text"),
-    _setting_option("--set", "Sets a template value; overrides the values files"),
+    _setting_option("--set", "Set a template value; it overrides the values files"),
 )
 """The options for values of templates, which ``settings`` returns."""
 

@@ -119,7 +119,7 @@ def render(
 @run_options
 @repository_option
 def check(output: str, backend: str | None, guard: bool, directory: str | None) -> int:
-    """Compare the committed manifests with what would be rendered.
+    """Check that the committed manifests are up to date.
 
     Prints a unified diff and exits 1 if they differ, or if other files in or above the output folder change what a
     GitOps tool applies. In the other formats, each manifest that differs is a finding, and the diff goes to standard

@@ -42,7 +42,7 @@ MAX_LISTED = 3
 def snapshot_command(
     work: Sequence[str], to: str, files: Sequence[str], live: bool, directory: str | None, **cluster: Any
 ) -> int:
-    """Write what KAI's scheduler would see, for KAI's own tool.
+    """Write a snapshot for KAI's own snapshot tool.
 
     KAI's snapshot tool runs the real scheduler on the file. It says what happens to WORK, by default to all work, after
     you apply it.

@@ -83,7 +83,7 @@ class _Seen:
     """Whether work runs in each queue, if known."""
     nodes: Sequence[Node] | None
     hidden: str = ""
-    """Why the nodes could not be read."""
+    """The reason why kubectl-tas could not read the nodes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ class LiveSet:
 
 @dataclass(frozen=True, slots=True)
 class GroveState:
-    """What is known of Grove in one cluster; None stands for objects that are unknown."""
+    """The state of Grove in one cluster. None stands for unknown objects."""
 
     sets: Mapping[SetKey, LiveSet] | None
     """Sets, sorted by namespace and name."""

@@ -174,7 +174,7 @@ ASKED = (
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What was read of a cluster."""
+    """The objects that were read from a cluster."""
 
     objects: tuple[dict[str, Any], ...]
     """Objects, sorted by kind, namespace and name."""

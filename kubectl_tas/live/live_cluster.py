@@ -47,13 +47,11 @@ _WELL = {
     **dict.fromkeys(("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"), "False"),
 }
 """Conditions of a node that KAI checks, with the status on a node that KAI uses."""
-_DIGITS = 30
-"""Most digits of a whole number: more than any API server accepts."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueUsage:
-    """What one queue holds."""
+    """The usage of one queue."""
 
     allocated: Amounts
     """All held resources; GPUs are rounded up."""

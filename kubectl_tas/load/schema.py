@@ -237,7 +237,7 @@ def missing_field(
             return unknown_field(document, path, other, tuple(known) or (key,))
     where = written(path)
     message = f'the field "{key}" is missing' + (f" in {where}" if where else "")
-    meaning = schema.get("properties", {}).get(key, {}).get("description")
+    meaning = " ".join(schema.get("properties", {}).get(key, {}).get("description", "").split())
     hint = f"Add {key}: {meaning}" if meaning else f"Add {key}."
     return Diagnostic(MISSING_FIELD, message, document.locate(path, key=True), hint=hint)
 

@@ -1,1 +1,1 @@
-"""Frozen data: what a repository can declare, and the manifests that come out of it."""
+"""Defines frozen models of what a repository can declare, and of the manifests that `render` writes."""

@@ -1,4 +1,4 @@
-"""A manifest on its way out: where it is written, when it is applied, and what it came from."""
+"""Describes a manifest before `render` writes it: its file, its place in the order of application, and its source."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ from kubectl_tas.records import dataclass
 
 
 class PassThrough(Model):
-    """An object in the words of its author, with lines added."""
+    """An object as its author wrote it, with added lines."""
 
     apiVersion: Text
-    """As it was written."""
+    """apiVersion as written."""
     kind: Text
-    """As it was written."""
+    """Kind as written."""
     metadata: Metadata
-    """Its name and namespace; labels and annotations are in the text alone."""
+    """Name and namespace of the object. Only the text has its labels and annotations."""
     target: Text | None
-    """The pool or pool--subpool that it is of; None where it is of no one pool."""
+    """The pool or pool--subpool of the object. None if the object belongs to no single pool."""
     text: Text
-    """YAML, without the mark of a document's start."""
+    """YAML of the object, without the marker of a document start."""
 
 
 _Scheduling = PriorityClass | Topology | ClusterTopology | Queue | PodGroup | PodGang
@@ -53,19 +53,19 @@ _Rights = (
     ValidatingAdmissionPolicy | ValidatingAdmissionPolicyBinding | Role | RoleBinding | ClusterRole | ClusterRoleBinding
 )
 Manifest = Namespace | ConfigMap | Service | Pod | Job | _Scheduling | _Rights | PassThrough
-"""Anything that is emitted."""
+"""Any object that `render` writes."""
 
 
 class Placed(Protocol):
-    """An object, or what is kept of one, of which it is known where it is written and when it is applied."""
+    """An object, or a record of one, with its file and its place in the order of application."""
 
     @property
     def backend(self) -> str:
-        """The cluster it is for."""
+        """The cluster of the object."""
 
     @property
     def folder(self) -> str:
-        """Folder below the backend's output."""
+        """Folder below the output of the backend."""
 
     @property
     def file(self) -> str:
@@ -73,7 +73,7 @@ class Placed(Protocol):
 
     @property
     def api_version(self) -> str:
-        """Of the object."""
+        """apiVersion of the object."""
 
     @property
     def apply(self) -> bool:
@@ -81,63 +81,63 @@ class Placed(Protocol):
 
     @property
     def pool(self) -> str | None:
-        """The pool that it is of, or whose subpool it is of; None where it belongs to no one pool."""
+        """The pool of the object, also if it belongs to a subpool. None if it belongs to no single pool."""
 
     @property
     def is_work(self) -> bool:
-        """Whether it is work of a pool, and not what work needs to be there."""
+        """Whether the object is work of a pool, and not something that work needs."""
 
     @property
     def order(self) -> tuple[int, str, str, str]:
-        """Its place in the total order of application."""
+        """Sort key for the order in which objects are applied."""
 
     def in_file(self, file: str) -> Self:
-        """The same in another file of its folder."""
+        """Returns the same object in another file of its folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """One object."""
+    """An object to write, with its file and its source."""
 
     backend: str
-    """The cluster it is for."""
+    """The cluster of the object."""
     phase: int
-    """A Phase, or less for a queue above others."""
+    """A Phase, or a lower number for a queue above other queues."""
     folder: str
-    """Folder below the backend's output."""
+    """Folder below the output of the backend."""
     file: str
     """File name in that folder."""
     manifest: Manifest
     source: str
-    """The file that it was compiled from, relative to the repository root."""
+    """The file that declares the object, relative to the repository root."""
     apply: bool = True
-    """False for a preview, which people read: it is written, and nothing else."""
+    """False for a preview, which `render` writes for people and nobody applies."""
     comments: Mapping[str, str] = field(default_factory=dict)
-    """What stands behind a value, by the name of what the value is about."""
+    """Comments to write after a value, by the name that the value refers to."""
 
     @property
     def api_version(self) -> str:
-        """Of the object."""
+        """apiVersion of the object."""
         return self.manifest.apiVersion
 
     def in_file(self, file: str) -> Artifact:
-        """The same in another file of its folder."""
+        """Returns the same object in another file of its folder."""
         return replace(self, file=file)
 
     @property
     def pool(self) -> str | None:
-        """The pool that it is of, or whose subpool it is of; None where it belongs to no one pool."""
+        """The pool of the object, also if it belongs to a subpool. None if it belongs to no single pool."""
         manifest = self.manifest
         target = manifest.target if isinstance(manifest, PassThrough) else manifest.metadata.labels.get(labels.POOL)
         return target.partition(labels.TARGET_SEPARATOR)[0] if target is not None else None
 
     @property
     def is_work(self) -> bool:
-        """Whether it is work of a pool, and not what work needs to be there."""
+        """Whether the object is work of a pool, and not something that work needs."""
         return self.phase >= Phase.COMPANION and self.pool is not None
 
     @property
     def order(self) -> tuple[int, str, str, str]:
-        """Its place in the total order of application."""
+        """Sort key for the order in which objects are applied."""
         metadata = self.manifest.metadata
         return (self.phase, metadata.namespace or "", metadata.name, self.manifest.kind)

@@ -1,6 +1,5 @@
-"""Labels, annotations and fields by which an object gets more than its pool gives, or gets past whoever would see it:
-one table, which rules, guard and docs share. The names are KAI's, Kubernetes' and those of GitOps tools.
-A walk over a document finds those of its parts that rules look at by their names, at any depth.
+"""Lists labels, annotations and fields that let an object bypass its pool or the checks. Rules, guard and docs share
+this table. The names are those of KAI, Kubernetes and GitOps tools. ``parts`` finds them in a document at any depth.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from kubectl_tas.records import dataclass
 
 
 class Place(Enum):
-    """Where a key stands."""
+    """The part of an object in which a key is written."""
 
     LABEL = "label"
     ANNOTATION = "annotation"
@@ -24,7 +23,7 @@ class Place(Enum):
 
 
 class Decides(Enum):
-    """What a key decides. Of those that a pool says the value is to be the pool's; the others are not to be there."""
+    """The effect of a key. Some keys must have the value of the pool; all others must be absent."""
 
     QUEUE = "queue"
     PRIORITY = "priority"
@@ -39,23 +38,23 @@ class Decides(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Backdoor:
-    """One such key."""
+    """A key that bypasses a limit or a check."""
 
     key: str
     place: Place
     decides: Decides
     kinds: str
-    """The kinds that it is read in, and where."""
+    """The kinds with the key, and its place in them."""
     reader: str
-    """Who reads it, and the place in its source."""
+    """The program that reads the key, and the place in its source."""
     effect: str = ""
-    """What comes of one that is not to be there."""
+    """The consequence of a key that must be absent."""
     parent: str = ""
-    """Of a field: the key that it stands below; empty: any."""
+    """For a field: the key directly above the field. Empty: any key."""
     values: str = ""
-    """Regular expression of the values that count, of a mapping as KEY=VALUE; empty: all."""
+    """Regular expression of the values that matter, with KEY=VALUE for a mapping. Empty: all values."""
     on_pods: bool = False
-    """Whether a pod that has this label is judged by it."""
+    """Whether the guard checks a pod by this label."""
 
 
 _DEFAULT = "KAI 0.17: pkg/podgrouper/podgrouper/plugins/defaultgrouper/default_grouper.go"
@@ -105,7 +104,7 @@ _GITOPS = (
         r"(?i)^(ignore|ifnotpresent)$",
     ),
 )
-"""Annotations by which an object is not kept as its file has it: key, reader, effect, and the values that count."""
+"""Annotations that let an object differ from its file: key, reader, effect, and the values that matter."""
 
 BACKDOORS: tuple[Backdoor, ...] = (
     Backdoor(
@@ -240,34 +239,33 @@ BACKDOORS: tuple[Backdoor, ...] = (
         for key, reader, effect, values in _GITOPS
     ),
 )
-"""All of them."""
+"""All keys."""
 
 
 LABELS, ANNOTATIONS, FIELDS = ({item.key: item for item in BACKDOORS if item.place is place} for place in Place)
-"""By their keys, which are unique in each place."""
+"""The keys of each place by name, which is unique in its place."""
 UNSEEN = frozenset(key for key, item in FIELDS.items() if item.decides is Decides.UNSEEN)
-"""Fields that may hold mappings."""
+"""Fields whose value may be a mapping."""
 
 
 Part = tuple[str, KeyPath, Any]
-"""What a part is, its path, and its value: a mapping of ``labels``, ``annotations`` or ``amounts`` (of resources), a
-``container`` (a mapping that has variables, or is in a list of containers), or a ``field`` of the table of back doors,
-with any value.
+"""Type, path and value of a part: a mapping of ``labels``, ``annotations`` or ``amounts`` (of resources), a
+``container`` (a mapping with variables, or in a list of containers), or a ``field`` of the table above, with any value.
 """
 _LEFT = frozenset({"matchLabels", "nodeSelector", "env"})
-"""Keys below which there is nothing of that, but names that users choose."""
+"""Keys that contain no such parts below them, but names that users choose."""
 _METADATA = frozenset(
     {"metadata", "extraPodMetadata", "podMetadata", "driver", "executor", "predictor", "transformer", "explainer"}
 )
-"""Keys that hold the labels and annotations of an object or of pods."""
+"""Keys that contain the labels and annotations of an object or of pods."""
 _OWN_WORDS = ("spec", "services")
-"""Where Dynamo has words of its own for amounts of resources."""
+"""Path at which Dynamo uses its own names for amounts of resources."""
 _RESOURCES = ("resources", "resourcesPerNode")
 _CONTAINERS = ("containers", "initContainers")
 
 
 def parts(origin: Origin) -> Iterator[Part]:
-    """Those of a document and of all templates in it."""
+    """Yields the parts of a document and of all templates in it."""
     waiting: list[tuple[KeyPath, Any]] = [((), origin.data)]
     while waiting:
         path, value = waiting.pop()

@@ -1,4 +1,4 @@
-"""What every declared model shares: frozen, strict, no unknown field."""
+"""Defines the base class and the types of all declared models: frozen, strict, without unknown fields."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from pydantic.config import JsonDict
 _PLUGINS = ModuleType("pydantic.plugin._loader")
 vars(_PLUGINS)["get_plugins"] = tuple
 sys.modules[_PLUGINS.__name__] = _PLUGINS
-"""Where pydantic would look for plugins. What else is installed must not change what is valid; to look takes longer
-than to read a small repository.
+"""Replaces pydantic's search for plugins. Installed plugins must not change what is valid, and the search takes longer
+than reading a small repository.
 """
 
 T = TypeVar("T")
 KeyPath = tuple[str | int, ...]
-"""Where in a document: keys and indices from its root."""
+"""The path of a value in a document: keys and indices from the root."""
 OWN_METADATA: KeyPath = ("metadata",)
-"""The metadata of an object itself, which some kinds give to their pods."""
+"""The path of an object's own metadata, which some kinds copy to their pods."""
 
 API_VERSION = "tas/v1alpha1"
 """apiVersion of the tool's own kinds."""
@@ -28,29 +28,28 @@ API_VERSION = "tas/v1alpha1"
 NAME_PREFIX = r"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
 NAME_PART = r"(([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9])"
 QUALIFIED_NAME = rf"^{NAME_PREFIX}{NAME_PART}$"
-"""A label key: an optional DNS prefix and a name. The pattern of KAI's Topology CRD, and of the name no more
-characters than Kubernetes accepts."""
+"""The pattern of a label key, from KAI's Topology CRD: an optional DNS prefix, and a name of at most 63 characters."""
 
 Many = Annotated[tuple[T, ...], Strict(strict=False)]
 """A YAML sequence."""
 WITHOUT_NUL = r"^[^\x00]*$"
-"""The pattern of text without the one character that no container can be given."""
+"""The pattern of text without NUL, the one character that a container cannot receive."""
 AnyText = Annotated[str, StringConstraints(pattern=WITHOUT_NUL)]
 """A string, which may be empty."""
 Text = Annotated[str, StringConstraints(min_length=1, pattern=WITHOUT_NUL)]
-"""A string that says something."""
+"""A string that is not empty."""
 
 
 MAX_COUNT = 2**31 - 1
-"""What Kubernetes counts to: its counts are int32."""
+"""The largest count in Kubernetes, whose counts are int32."""
 Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
-"""A whole number that is not negative."""
+"""A whole number from 0."""
 Positive = Annotated[int, Field(ge=1, le=MAX_COUNT)]
 """A whole number from 1."""
 
 
 def digits_up_to(most: int) -> str:
-    """A pattern of whole numbers up to ``most`` that are written as text."""
+    """Returns a pattern for whole numbers up to ``most`` that are written as text."""
     text = str(most)
     less = [
         f"{text[:place]}[{int(place == 0)}-{int(digit) - 1}][0-9]{{{len(text) - place - 1}}}"
@@ -61,8 +60,8 @@ def digits_up_to(most: int) -> str:
 
 
 def said(message: str, *examples: str, hint: str = "") -> Any:
-    """What the JSON Schema says where a pattern does not match; editors show it, and so do we. ``examples`` are
-    values for a field in which a bare number is most likely a slip, ``hint`` says how to mend what does not match.
+    """Adds the message for a value that does not match the pattern to the JSON Schema, for editors and for this tool.
+    ``examples`` suit a field in which a bare number is probably a mistake. ``hint`` says how to fix the value.
     """
     shown: JsonDict = {"examples": list(examples)} if examples else {}
     help_: JsonDict = {"patternErrorHint": hint} if hint else {}
@@ -82,7 +81,7 @@ Image = Annotated[
 ]
 """A container image."""
 MAX_PREFIX = 253
-"""Characters of a label's key before its '/'."""
+"""The most characters of a label key before its '/'."""
 
 
 def _with_short_prefix(key: str) -> str:
@@ -121,12 +120,12 @@ Quantity = Annotated[
 
 
 def nothing() -> Any:
-    """The default of a mapping. One that is written as ``{}`` is copied in depth for each model, by Python."""
+    """Returns an empty mapping as the default of a field. Python would deep-copy a literal ``{}`` for each model."""
     return Field(default_factory=dict, json_schema_extra={"default": {}})
 
 
 class Model(BaseModel):
-    """A frozen mapping that refuses unknown fields and never converts a scalar's type."""
+    """A frozen mapping that refuses unknown fields and never converts the type of a scalar."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
@@ -135,4 +134,4 @@ class Named(Model):
     """The metadata of one of the tool's own kinds."""
 
     name: Text
-    """Unique within its kind."""
+    """The name of the document, unique within its kind."""

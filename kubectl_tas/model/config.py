@@ -1,4 +1,4 @@
-"""The repository's own settings: the Config document in ``tas.yaml``, and the values of templates."""
+"""Defines the settings of a repository, in the Config document of ``tas.yaml``, and the values of templates."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from kubectl_tas.model.pool_kinds import Group, QueueMeta
 from kubectl_tas.records import dataclass
 
 DEFAULT_SOURCES = ("pools", "subpools", "topologies", "workflows")
-"""The folders that are read where the Config names none."""
+"""The folders that the tool reads if the Config names none."""
 DEFAULT_ADMIN_SOURCES = ("pools", "subpools", "topologies", "platforms")
-"""The folders for what decides for others, where the Config names none."""
+"""The folders that may hold documents that decide for others, if the Config names none."""
 VALUES_FOLDER = "values"
-"""The folder of the repository that holds values files; nothing else is read from it."""
+"""The folder of the repository that holds values files. The tool reads no other files in this folder."""
 PRIORITY_VALUES = {"HIGH": 125, "NORMAL": 100, "LOW": 50}
-"""The value of the PriorityClass of each of OSMO's priorities."""
+"""The value of the PriorityClass for each OSMO priority."""
 
 
 Time = Annotated[
@@ -38,7 +38,7 @@ OperatorRelease = Annotated[
     said('must be a release such as "1.5"', hint='Write its first two numbers, in quotes, such as "1.5".'),
 ]
 Folder = Annotated[Text, AfterValidator(normal)]
-"""A folder relative to the repository root, in its one spelling: ``./manifests/`` is ``manifests``."""
+"""A folder relative to the repository root, in normal form: ``./manifests/`` becomes ``manifests``."""
 
 
 class Scheduler(Model):
@@ -47,13 +47,13 @@ class Scheduler(Model):
     type: Literal["kai", "default"] = "kai"
     """kai, or default for a cluster without KAI Scheduler: no queues, no gangs, no topology."""
     name: Text | None = None
-    """schedulerName of the pods. Without it: kai-scheduler, or default-scheduler for type default."""
+    """The schedulerName of the pods. The default is kai-scheduler, or default-scheduler for type default."""
     version: Annotated[
         str,
         StringConstraints(pattern=kai.PATTERN),
         said('must be a release such as "0.17"', hint='Write its numbers alone, such as "0.17" or "0.16.5".'),
     ] = "0.17"
-    """The KAI release that runs there, in quotes: "0.16" for its newest patch release, "0.16.5" for another one."""
+    """The KAI release in this cluster, in quotes: "0.16" for its newest patch release, or exactly "0.16.5"."""
 
 
 class GroveVersion(Model):
@@ -64,28 +64,28 @@ class GroveVersion(Model):
         StringConstraints(pattern=grove.PATTERN),
         said('must be a release such as "0.1.0-alpha.11"', hint='Write all of it: "0.1.0-alpha.11".'),
     ] = grove.NEWEST
-    """The Grove release that runs there, as "0.1.0-alpha.11"."""
+    """The Grove release in this cluster, such as "0.1.0-alpha.11"."""
 
 
 class Backend(Model):
     """One Kubernetes cluster."""
 
     name: Text
-    """What pools call it, and its folder below the output where there are several."""
+    """The name that pools give the cluster. With several backends, also the name of its folder in the output."""
     namespace: Text = "default"
-    """Where the work of pools runs that name no namespaces; part of every queue name."""
+    """The namespace for the work of pools that name no namespaces. The name of every queue contains it."""
     scheduler: Scheduler = Scheduler.model_construct()
-    """Who places its pods."""
+    """The scheduler that places the pods of this cluster."""
     grove: GroveVersion = GroveVersion.model_construct()
-    """Who makes gangs of its PodCliqueSets, where it has any."""
+    """The Grove that makes gangs of the PodCliqueSets in this cluster, if you use any."""
     context: Text | None = None
-    """The context of the kubeconfig by which kubectl reaches it. With one backend, by default kubectl's own."""
+    """The kubeconfig context of the cluster. With one backend, the default is kubectl's own context."""
     rootQueue: Literal["none"] | QueueMeta | None = None
-    """The queue above all pools: its name where it does not follow the scheme, labels and annotations; none: the pools
-    are at the top. Before KAI 0.13 there is none.
+    """The queue above all pools: its labels, annotations, and name if not the default. With none, the pools are at the
+    top. Before KAI 0.13 pools are always at the top.
     """
     levelAliases: bool = True
-    """Whether the levels of Topologies carry their keys as aliases; from KAI 0.17."""
+    """Whether each level of a Topology has its key as an alias. From KAI 0.17."""
     kubernetes: (
         Annotated[
             str,
@@ -94,12 +94,13 @@ class Backend(Model):
         ]
         | None
     ) = None
-    """The Kubernetes release that runs there, as "1.33" (in quotes), by whose fields workloads are checked. Without
-    it: the newest that is known."""
+    """The Kubernetes release in this cluster, in quotes, such as "1.33". The tool checks workloads against the fields
+    of this release. The default is the newest known release.
+    """
 
 
 class Given(Model):
-    """Objects that no file declares, since others make them."""
+    """Objects that others make, so that no file in the repository declares these objects."""
 
     kind: Literal[
         "ConfigMap",
@@ -110,78 +111,78 @@ class Given(Model):
         "Service",
         "ServiceAccount",
     ]
-    """Their kind."""
+    """The kind of the objects."""
     namespace: Text | None = None
-    """Where they are; without it in every namespace."""
+    """The namespace of the objects. Without it: every namespace."""
     names: Annotated[Many[Text], Field(min_length=1)]
-    """Their names, in which * means any characters."""
+    """The names of the objects, in which * means any characters."""
 
 
 class PriorityClasses(Model):
-    """The PriorityClass object of each OSMO priority."""
+    """The name of the PriorityClass object for each OSMO priority."""
 
     HIGH: Text = "osmo-high"
-    """Not preemptible, value 125."""
+    """The PriorityClass for HIGH: not preemptible, value 125."""
     NORMAL: Text = "osmo-normal"
-    """Not preemptible, value 100."""
+    """The PriorityClass for NORMAL: not preemptible, value 100."""
     LOW: Text = "osmo-low"
-    """Preemptible, value 50."""
+    """The PriorityClass for LOW: preemptible, value 50."""
 
 
 class LabelPolicy(Model):
-    """What workflows must say in one label."""
+    """A rule for one label of workflows."""
 
     key: LabelKey
-    """Its key, without ``pod_label_prefix``."""
+    """The key of the label, without ``pod_label_prefix``."""
     allow_list: Many[LabelValue] = ()
-    """The values that it may have; without any: every value."""
+    """The values that the label may have. Without any: every value."""
     enforcement: Literal["off", "warn", "enforce"] = "off"
-    """Whether a workflow without it, or with another value, is an error (enforce), a warning (warn) or neither."""
+    """Severity if the label is absent or has another value: error (enforce), warning (warn) or none (off)."""
     assert_message: AnyText = ""
-    """What the finding says too, such as where the values are listed."""
+    """Text that the finding adds, such as where to find the list of values."""
 
 
 class LabelsConfig(Model):
-    """What holds for the labels of all workflows."""
+    """Settings for the labels of all workflows."""
 
     policy: Many[LabelPolicy] = ()
-    """What they must say."""
+    """One rule for each label that workflows must have."""
     pod_label_prefix: Annotated[str, StringConstraints(max_length=MAX_PREFIX, pattern=r"^[^ \t\r\n\x00]*$")] = ""
-    """What is put before the key of each label of a workflow, such as example.com/."""
+    """A prefix for the key of each label of a workflow, such as example.com/."""
 
 
 class Instance(BaseModel):
-    """One workflow of a template: its name, and values that count for it alone."""
+    """One workflow that a template makes: the name of the workflow, and the values for this workflow alone."""
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True, defer_build=True)
 
     name: Text
-    """The name of the workflow, in place of the template's own; also the value "name" of the template."""
+    """The name of the workflow, which replaces the template's own. The template also gets it as the value "name"."""
 
 
 class Values(BaseModel):
-    """Values of a template by their names. They count before those of its default-values; a mapping or a list counts as
-    a whole.
+    """Values for a template, by name. These values override the template's default-values. A mapping or a list replaces
+    the whole default.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True, defer_build=True)
 
     instances: Many[Instance] = ()
-    """Makes a workflow of each entry. Without it the template makes one."""
+    """One workflow for each entry. Without it the template makes one workflow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A value of the command line, which counts before all others."""
+    """A value from the command line, which overrides all other values."""
 
     name: str
     value: str | int | float
     written: str
-    """As it was given."""
+    """The value as the user wrote it."""
 
 
 def read_setting(text: str, *, is_text: bool) -> Setting | None:
-    """``NAME=VALUE``: a whole number, a number, or else text, as OSMO reads it; None where there is no ``=``."""
+    """Reads ``NAME=VALUE`` as OSMO does, with a number or text as the value. Returns None without ``=``."""
     name, equals, written = text.partition("=")
     if not equals or not name:
         return None
@@ -197,89 +198,90 @@ def read_setting(text: str, *, is_text: bool) -> Setting | None:
 
 
 class ConfigSpec(Model):
-    """The settings; each has a default."""
+    """The settings of the repository. Each has a default."""
 
     backends: Many[Backend] = (Backend.model_construct(name="default"),)
     """The clusters that this repository is for."""
     queuePrefix: Text = "osmo"
     """First part of every queue name."""
     gitops: Literal["argocd", "flux", "none"] = "none"
-    """Which tool applies the manifests: decides the annotations they carry."""
+    """The tool that applies the manifests. It decides their annotations."""
     output: Folder = "manifests"
-    """Folder, relative to the repository root, that render writes."""
+    """The folder, relative to the repository root, that `render` writes."""
     outputKeeps: Many[Folder] = ()
-    """Files that stay in the output folder, or above it, although kubectl-tas did not write them: paths relative to
-    the repository root. In a name, * means any characters; write the names of files that GitOps tools read in full.
+    """Files that may be in or above the output folder although kubectl-tas did not write them, as paths from the
+    repository root. In a name, * means any characters. Write the names of files that GitOps tools read in full.
     """
     layout: Literal["flat", "sharded"] = "flat"
-    """flat: one kustomization.yaml a backend. sharded: one for what all pools share, in platform, and one for the work
-    of each pool, in pools/POOL, which are built, applied and fail each by itself.
+    """flat: one kustomization.yaml for each backend. sharded: one in platform/ for what all pools share, and one in
+    pools/POOL/ for the work of each pool. Each of them is built, applied and fails by itself.
     """
     priorityClasses: PriorityClasses = PriorityClasses.model_construct()
     """Names of the PriorityClass objects."""
     workflowsAs: Literal["pods", "jobs", "jobs-if-preemptible"] = "pods"
-    """What tasks of workflows become. pods: a Pod each, as in OSMO. jobs: a Job each, which runs its task again where
-    that is to be, and stays finished when its pod is deleted; from KAI 0.15. jobs-if-preemptible: a Job for each task
-    of LOW work, which runs again up to maxRetries times after KAI has preempted its pod, and a Pod for any other.
+    """The objects that `render` makes of tasks. pods: a Pod for each task, as in OSMO. jobs: a Job for each task, from
+    KAI 0.15. It can repeat the task, and stays finished when its pod is deleted. jobs-if-preemptible: a Job for each
+    task of LOW work, else a Pod. The Job repeats the task up to maxRetries times after KAI preempts its pod.
     """
     maxRetries: Annotated[int, Field(ge=0, le=100)] = 3
-    """With Jobs: how often a task runs again that ends with a code of which the exit action is RESCHEDULE, and with
-    workflowsAs jobs-if-preemptible one that is killed (137 or 143).
-    OSMO calls it max_retry_per_task.
+    """The number of times that a Job repeats a task whose exit code has the exit action RESCHEDULE. With workflowsAs
+    jobs-if-preemptible, this also applies to a task that was killed (exit code 137 or 143). OSMO calls this setting
+    max_retry_per_task.
     """
     guard: bool | Literal["warn", "enforce"] = False
-    """Whether to emit admission policies against work that bypasses this repository. warn: it is let in, with a
-    warning to whoever asks and an entry in the audit log; enforce, or true: it is refused.
+    """Whether to render admission policies against work that bypasses this repository. warn: the API server admits the
+    work, warns the client and writes an entry to the audit log. enforce, or true: the API server refuses the work.
     """
     guardMembers: bool = True
-    """Whether the guard compares pods with the PodGroups that they join. The API server then looks at every PodGroup of
-    the namespace, each time that a pod with a queue is created or changed; docs/guard.md has the cost.
+    """Whether the guard compares pods with their PodGroups. The API server then looks at every PodGroup of the
+    namespace each time a pod with a queue is created or changed. docs/guard.md describes the cost.
     """
     trusted: Many[Group] = ()
-    """Where the guard keeps the queues of pools for the groups of their ``access``: users and groups that may name any
-    queue nevertheless, besides Kubernetes' own controllers, KAI, the operators, and whoever may change the policy.
+    """Users and groups that may name any queue, although the guard reserves the queues of a pool for the groups in its
+    ``access``. Kubernetes' own controllers, KAI, the operators, and users who may change the policy need no entry.
     """
     accessReadsQueues: bool = False
-    """Whether the groups of pools' ``access`` may read the Queues of the cluster, which `kubectl tas pool list --live`
-    asks for: a ClusterRole, and its binding.
+    """Whether the groups in the ``access`` of pools may read the Queues of the cluster. `kubectl tas pool list --live`
+    needs this right. `render` then writes a ClusterRole and its binding.
     """
     createNamespaces: bool = False
-    """Whether to emit the namespaces of the pools too, before all else."""
+    """Whether to render the namespaces of the pools too. Namespaces are applied before all other objects."""
     drainInterval: Time = "15m"
-    """How often a drain looks whether a DELETING subpool is empty: a number and s, m or h."""
+    """The interval at which a drain checks whether a DELETING subpool is empty: a number and s, m or h."""
     maxGracePeriod: Time = "10m"
-    """How long pods of LOW work may take to end once they are evicted: the most that their
-    terminationGracePeriodSeconds may be, as a number and s, m or h.
+    """The longest terminationGracePeriodSeconds of pods of LOW work, as a number and s, m or h. It limits how long
+    these pods may take to end after an eviction.
     """
     rules: dict[RuleCode, Literal["off", "info", "warning", "error"]] = nothing()
-    """What findings of a rule count for, by its code; `kubectl tas rule CODE` says whether it may be changed."""
+    """The severity of the findings of a rule, by its code. `kubectl tas rule CODE` says if you may change it."""
     labels_config: LabelsConfig = LabelsConfig.model_construct()
     """Labels that workflows must have, as in OSMO's workflow configuration."""
     companions: Many[CompanionKind] = ()
-    """Further kinds that may stand beside workloads, such as ServiceMonitor; they must make no pods. Service,
-    ConfigMap, PersistentVolumeClaim, ServiceAccount, HorizontalPodAutoscaler, PodDisruptionBudget, Ingress,
-    NetworkPolicy and ComputeDomain always may.
+    """Further kinds that you may put next to workloads, such as ServiceMonitor. These kinds must make no pods. Always
+    allowed are Service, ConfigMap, PersistentVolumeClaim, ServiceAccount, HorizontalPodAutoscaler, PodDisruptionBudget,
+    Ingress, NetworkPolicy and ComputeDomain.
     """
     kinds: Many[DeclaredKind] = ()
-    """Kinds of this platform that make pods: all that holds for workloads holds for them."""
+    """Kinds of your platform that make pods. The tool treats their objects like all other workloads."""
     operators: dict[Text, OperatorRelease] = nothing()
-    """The releases of operators that the clusters have, such as kuberay: "1.5" (in quotes), by whose fields their kinds
-    are checked. Of an operator that is not named, the fields of all known releases pass.
+    """The releases of operators in the clusters, in quotes, such as kuberay: "1.5". The tool checks the fields of an
+    operator's kinds against its release, or against all known releases if you do not name the operator.
     """
     given: Many[Given] = ()
-    """Objects that work names and others make: an administrator, another repository, an operator."""
+    """Objects that work refers to and that others make: an administrator, another repository, or an operator."""
     sources: Many[Folder] = DEFAULT_SOURCES
-    """Folders, relative to the repository root, that are read."""
+    """The folders, relative to the repository root, that the tool reads."""
     adminSources: Many[Folder] = DEFAULT_ADMIN_SOURCES
-    """Folders in which documents count that decide for others: Pool, Subpool, PodTemplate, ResourceValidation,
-    ClusterTopology, ClusterTopologyBinding, OperatorConfiguration and Karta. In another folder each is an error, so
-    that the owners of these folders (CODEOWNERS) review all of them. ".": any folder. They are read only if sources
-    has them too.
+    """Folders for documents that decide for others: Pool, Subpool, PodTemplate, ResourceValidation, ClusterTopology,
+    ClusterTopologyBinding, OperatorConfiguration and Karta. In any other folder such a document is an error, so the
+    owners of these folders (CODEOWNERS) review all of them. ".": any folder. The tool reads these folders only if
+    sources has them too.
     """
 
     values: dict[Text, Values] = nothing()
-    """Values of templates, by the path of each below the folder that is read, without its ending; instead of a file
-    values/NAME.yaml."""
+    """Values of templates, instead of a file values/NAME.yaml. The key is the template's path in its source folder,
+    without the extension.
+    """
 
     @property
     def drain_seconds(self) -> int:
@@ -301,11 +303,11 @@ DEFAULTS: Final = ConfigSpec.model_construct()
 
 
 class Config(Model):
-    """The repository's settings. Only in tas.yaml, and only once."""
+    """The settings of the repository. Allowed only in tas.yaml, and only once."""
 
     apiVersion: Literal["tas/v1alpha1"]
     kind: Literal["Config"]
     metadata: Named | None = None
-    """Not used; allowed because Kubernetes tools expect it."""
+    """Not used. Allowed because Kubernetes tools expect it."""
     spec: ConfigSpec = DEFAULTS
     """The settings."""

@@ -1,4 +1,4 @@
-"""What a pipeline of KRM functions, kustomize's above all, asks of ``kubectl tas fn``."""
+"""Defines the functionConfig with which a pipeline of KRM functions, usually kustomize, calls ``kubectl tas fn``."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from kubectl_tas.model.base import Model, Text
 from kubectl_tas.model.topology_kinds import ObjectMeta
 
 PLACES = ("internal.config.kubernetes.io/", "config.kubernetes.io/")
-"""Prefixes of ``path`` and ``index``, the annotations that say where an item comes from, the one of today first."""
+"""Prefixes of the annotations ``path`` and ``index``, which name the source of an item. The current prefix is first."""
 _TRACKING = re.compile(
     r"internal\.config\.kubernetes\.io/.*|config\.kubernetes\.io/(path|index)|(kustomize\.)?config\.k8s\.io/id"
 )
 
 
 def is_tracking(annotation: str) -> bool:
-    """Whether an annotation is one by which whoever runs a function knows an item again: no part of the object."""
+    """Whether the annotation only lets the caller of a function recognize an item, and is no part of the object."""
     return _TRACKING.fullmatch(annotation) is not None
 
 
 class FunctionSpec(Model):
-    """What is rendered or checked."""
+    """The repository and the cluster of a function call."""
 
     directory: Text | None = None
-    """The repository: a folder below the one in which the function runs, which is that of the kustomization. Without
-    it: the documents among the items.
+    """The repository: a folder below the kustomization, in which the function runs. Without it, the function uses the
+    documents among the items.
     """
     backend: Text | None = None
-    """The cluster to render for, where there are several."""
+    """The cluster to render for, if the Config has several."""
 
 
 class Function(Model):
-    """The functionConfig of the KRM function. Only in a ResourceList, never in a repository."""
+    """The functionConfig of the KRM function. Allowed only in a ResourceList, never in a repository."""
 
     apiVersion: Literal["tas/v1alpha1"]
     kind: Literal["Render", "Validate"]
-    """Render adds the manifests to the items, in place of the documents among them. Validate changes no item."""
+    """Render replaces the documents among the items by the manifests. Validate changes no item."""
     metadata: ObjectMeta
-    """Its name, and the annotation by which kustomize finds the program."""
+    """Name of the function, and the annotation by which kustomize finds the program."""
     spec: FunctionSpec = FunctionSpec.model_construct()
-    """What is rendered or checked."""
+    """The repository and the cluster."""

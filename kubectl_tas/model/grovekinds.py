@@ -1,7 +1,7 @@
-"""Grove: PodCliqueSets and the operator's own configuration.
+"""Defines Grove's PodCliqueSets and the configuration of its operator.
 
-Grove's kinds have many more fields than placement depends on, so most of these models ignore fields that they
-do not have; only the vocabulary of topologies is closed.
+Most of these models ignore unknown fields, because Grove's kinds have many fields that do not affect placement. Only
+topology fields must be known.
 """
 
 from __future__ import annotations
@@ -17,128 +17,128 @@ from kubectl_tas.model.topology_kinds import Domain, DomainLevel
 
 
 class Pack(Model):
-    """How close pods must run, as two levels."""
+    """Two topology levels for pods."""
 
     required: Domain | None = None
-    """Within one domain of this level, or none runs."""
+    """The required level. All pods run in one domain of this level, or none starts."""
     preferred: Domain | None = None
-    """Within one domain of this level if possible."""
+    """The preferred level. All pods run in one domain of this level if possible."""
 
 
 class PackConstraint(Model):
-    """How close the pods of each replica must run."""
+    """Topology constraint for the pods of each replica."""
 
     packDomain: Domain | None = None
-    """Each replica runs within one domain of this level. Grove's spelling of pack.required up to 0.1.0-alpha.9."""
+    """The required level of each replica, up to Grove 0.1.0-alpha.9. Later releases call it pack.required."""
     topologyName: Text | None = None
-    """The cluster topology, from Grove 0.1.0-alpha.9; children inherit it."""
+    """The cluster topology, from Grove 0.1.0-alpha.9. Children inherit it."""
     pack: Pack | None = None
     """A required and a preferred level, from Grove 0.1.0-alpha.10."""
 
     @property
     def required(self) -> Domain | None:
-        """The level that must hold, in whichever spelling."""
+        """The required level, in either spelling."""
         return self.packDomain or (self.pack.required if self.pack else None)
 
     @property
     def required_at(self) -> tuple[str, ...]:
-        """Where the required level stands below the constraint."""
+        """The path of the required level below the constraint."""
         return ("packDomain",) if self.packDomain is not None else ("pack", "required")
 
     @property
     def preferred(self) -> Domain | None:
-        """The level that should hold."""
+        """The preferred level."""
         return self.pack.preferred if self.pack else None
 
     @property
     def asks(self) -> bool:
-        """Whether it names any level."""
+        """Whether the constraint names any level."""
         return self.required is not None or self.preferred is not None
 
 
 class CliqueSpec(Open):
-    """What a clique consists of."""
+    """Settings of a clique."""
 
     roleName: Text | None = None
-    """What its pods do, another thing than those of other cliques; its name where it is left out."""
+    """The role of the pods, different from the roles of other cliques. The default is the clique's name."""
     replicas: Count = 1
-    """Pods."""
+    """Number of pods."""
     minAvailable: Count | None = None
-    """Pods needed before any starts; without it all of them."""
+    """Pods that must start together. The default is all pods."""
     podSpec: PodSpec
-    """The pods."""
+    """Settings of the pods."""
 
 
 class Clique(Open):
-    """Pods of one role."""
+    """Pods with the same role."""
 
     name: Text
-    """Its name within the set."""
+    """Name of the clique, unique within the set."""
     labels: dict[LabelKey, LabelValue] = nothing()
-    """Labels of its pods."""
+    """Labels of the pods."""
     annotations: dict[LabelKey, AnyText] = nothing()
-    """Annotations of its pods."""
+    """Annotations of the pods."""
     topologyConstraint: PackConstraint | None = None
-    """How close its pods must run; equal to or narrower than what the set and its scaling group ask for."""
+    """Topology constraint of the pods, at most as wide as those of the set and of the scaling group."""
     spec: CliqueSpec
-    """What it consists of."""
+    """Settings of the clique."""
 
 
 class ScalingGroup(Open):
-    """Cliques that are scaled together."""
+    """Cliques that scale together."""
 
     name: Text
-    """Its name within the set."""
+    """Name of the scaling group, unique within the set."""
     cliqueNames: Annotated[Many[Text], Field(min_length=1)]
-    """The cliques."""
+    """Names of the cliques."""
     replicas: Count = 1
-    """How many times the cliques are there."""
+    """Number of copies of the cliques."""
     minAvailable: Count = 1
-    """Replicas that belong to the base gang; each one above is a gang of its own."""
+    """Replicas in the base gang. Each further replica is a gang of its own."""
     topologyConstraint: PackConstraint | None = None
-    """How close each replica must run; equal to or narrower than what the set asks for."""
+    """Topology constraint of each replica, at most as wide as that of the set."""
 
 
 class SetTemplate(Open):
-    """One replica of a set."""
+    """Template for one replica of a set."""
 
     cliques: Annotated[Many[Clique], Field(min_length=1)]
-    """Its cliques."""
+    """The cliques."""
     podCliqueScalingGroups: Many[ScalingGroup] = ()
-    """Which of them are scaled together."""
+    """Groups of cliques that scale together."""
     clusterTopologyName: Text | None = None
-    """The cluster topology whose domains are named below; without it grove-topology. Written as topologyName."""
+    """The cluster topology of the domains below. The default is grove-topology. `render` writes it as topologyName."""
     topologyConstraint: PackConstraint | None = None
-    """How close each replica of the set must run."""
+    """Topology constraint of each replica of the set."""
     priorityClassName: Text | None = None
-    """How important the set is; set from the priority."""
+    """Name of a PriorityClass. `render` sets it from the priority."""
 
 
 class SetSpec(Open):
-    """What a set consists of."""
+    """Settings of a set."""
 
     replicas: Count = 0
-    """How many times the template is there; Grove takes an absent number for 0."""
+    """Number of copies of the template. Grove's default is 0."""
     template: SetTemplate
-    """One replica."""
+    """Template for one replica."""
 
 
 def _depth(path: KeyPath) -> int:
-    """0 for the set itself, 1 for its scaling groups, 2 for its cliques."""
+    """Returns 0 for the path of the set itself, 1 for its scaling groups, 2 for its cliques."""
     return 1 if "podCliqueScalingGroups" in path else 2 if "cliques" in path else 0
 
 
 class PodCliqueSet(Workload):
-    """Grove's PodCliqueSet: pods of several roles that make up one service."""
+    """Grove's PodCliqueSet: pods with several roles that together form one service."""
 
     apiVersion: Literal["grove.io/v1alpha1"]
     kind: Literal["PodCliqueSet"]
     spec: SetSpec
-    """What it consists of."""
+    """Settings of the set."""
 
     @property
     def constraints(self) -> tuple[tuple[PackConstraint, KeyPath], ...]:
-        """Every constraint with its place: the set's, then those of scaling groups, then those of cliques."""
+        """All constraints with their paths: first the set's, then those of scaling groups, then those of cliques."""
         template = self.spec.template
         found = [(template.topologyConstraint, TEMPLATE)]
         for index, group in enumerate(template.podCliqueScalingGroups):
@@ -149,12 +149,12 @@ class PodCliqueSet(Workload):
 
     @property
     def asks(self) -> bool:
-        """Whether it asks for any placement."""
+        """Whether the set requests any placement."""
         return any(constraint.asks for constraint, _ in self.constraints)
 
     @property
     def named(self) -> tuple[tuple[str, KeyPath], ...]:
-        """Cluster topologies that it names, in either spelling, with the places."""
+        """The cluster topologies that the set names, in either spelling, with their paths."""
         named = self.spec.template.clusterTopologyName
         first = [] if named is None else [(named, (*TEMPLATE, "clusterTopologyName"))]
         later = ((item.topologyName, (*path, "topologyName")) for item, path in self.constraints)
@@ -162,9 +162,10 @@ class PodCliqueSet(Workload):
 
     @property
     def references(self) -> tuple[tuple[str, KeyPath], ...]:
-        """The cluster topologies that it refers to; two of different names are an error.
+        """The cluster topologies that the set refers to, with the path of each name. Two different names are an error.
 
-        With the place of each name, or of a constraint that neither has nor inherits one: it means the default.
+        A constraint without its own or an inherited name refers to the default topology. Its path then replaces that of
+        a name.
         """
         template = self.spec.template
         top = template.topologyConstraint.topologyName if template.topologyConstraint else None
@@ -185,56 +186,56 @@ class PodCliqueSet(Workload):
 
     @property
     def topology_name(self) -> str | None:
-        """The cluster topology that it uses, declared or not; None: no topology applies."""
+        """The cluster topology that the set uses, declared or not. None if no topology applies."""
         return self.references[0][0] if self.references else None
 
     @property
     def domains(self) -> tuple[str, ...]:
-        """The domains that it asks for, each once."""
+        """The domains that the set requests, without duplicates."""
         asked = (domain for item, _ in self.constraints for domain in (item.required, item.preferred))
         return tuple(dict.fromkeys(domain for domain in asked if domain is not None))
 
 
 class TopologyAwareScheduling(Model):
-    """Whether Grove places by topology, and the default topology."""
+    """Settings for placement by topology, with the default topology."""
 
     enabled: bool = False
-    """Whether PodCliqueSets may ask for placement at all."""
+    """Whether PodCliqueSets may request placement by topology."""
     levels: Many[DomainLevel] = ()
-    """The levels of grove-topology, from the largest network distance to the smallest. Grove itself reads them up to
-    0.1.0-alpha.8.
+    """The levels of grove-topology, from the largest network distance to the smallest. Grove itself reads these levels
+    up to 0.1.0-alpha.8.
     """
 
 
 class ProfileConfig(Open):
-    """What one scheduler needs from Grove."""
+    """Settings of Grove for one scheduler."""
 
     createTopologyResources: bool | None = None
-    """Whether a Topology is created for each cluster topology; true where it is left out."""
+    """Whether Grove creates a Topology for each cluster topology. The default is true."""
 
 
 class SchedulerProfile(Open):
-    """A scheduler that Grove works with."""
+    """A scheduler that Grove supports."""
 
     name: Text
-    """Its name, such as kai-scheduler."""
+    """Name of the scheduler, such as kai-scheduler."""
     config: ProfileConfig = ProfileConfig.model_construct()
-    """What it needs."""
+    """Settings for the scheduler."""
 
 
 class OperatorScheduler(Open):
-    """The schedulers that Grove works with."""
+    """The schedulers that Grove supports."""
 
     profiles: Many[SchedulerProfile] = ()
-    """One for each."""
+    """One profile for each scheduler."""
 
 
 class OperatorConfiguration(Open):
-    """The configuration of Grove's operator; only its topologies are read."""
+    """The configuration of Grove's operator. The tool reads only its topologies."""
 
     apiVersion: Literal["operator.config.grove.io/v1alpha1"]
     kind: Literal["OperatorConfiguration"]
     topologyAwareScheduling: TopologyAwareScheduling = TopologyAwareScheduling.model_construct()
-    """Whether Grove places by topology, and the default topology."""
+    """Settings for placement by topology, with the default topology."""
     scheduler: OperatorScheduler = OperatorScheduler.model_construct()
-    """The schedulers that Grove works with."""
+    """The schedulers that Grove supports."""

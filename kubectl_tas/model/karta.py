@@ -1,4 +1,4 @@
-"""Karta definitions: where the pods of a kind are, and how KAI groups them from 0.17 on.
+"""Defines Kartas, which describe where a kind has its pods and how KAI groups them, from KAI 0.17.
 
 Follows pkg/api/runai/v1alpha1 of github.com/run-ai/karta, and pkg/podgrouper/podgrouper/plugins/karta of KAI 0.17.
 """
@@ -33,7 +33,7 @@ PLUGINS = frozenset(
         ("workspace.devfile.io", "DevWorkspace"),
     }
 )
-"""Kinds besides those that are read for which KAI 0.17 has a plugin (hub.go), by group and name."""
+"""Kinds that the tool does not read but KAI 0.17 has a plugin for (hub.go), by group and name."""
 WITHOUT_PLUGIN = frozenset(
     {
         "CronWorkflow",
@@ -44,141 +44,141 @@ WITHOUT_PLUGIN = frozenset(
         "SparkApplication",
     }
 )
-"""Kinds that are read and for which KAI has none: it would group them by a Karta."""
+"""Kinds that the tool reads but KAI has no plugin for. KAI would group their pods by a Karta."""
 
 _PLAIN = re.compile(r"\.([A-Za-z_][\w-]*(?:\[\]|\.[A-Za-z_][\w-]*)*)")
 _NUMBER = re.compile(rf"{_PLAIN.pattern}(?:( // 1)?| \| {_PLAIN.pattern} // 1)|1")
 
 
 class KindName(Model):
-    """A kind of Kubernetes."""
+    """A Kubernetes kind."""
 
     group: AnyText = ""
-    """Its API group."""
+    """API group of the kind."""
     version: Text
-    """Its version."""
+    """API version of the kind."""
     kind: Text
-    """Its name."""
+    """Name of the kind."""
 
     @property
     def apiVersion(self) -> str:  # noqa: N802
-        """As documents write it."""
+        """The apiVersion as documents write it."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
 
 class SpecDefinition(Model):
-    """Where the pods of a component are described."""
+    """Paths of the pod description of a component."""
 
     podTemplateSpecPath: Text | None = None
-    """The path of a pod template."""
+    """Path of a pod template."""
     podSpecPath: Text | None = None
-    """The path of a pod without metadata."""
+    """Path of a PodSpec without metadata."""
     metadataPath: Text | None = None
-    """The path of that metadata."""
+    """Path of the metadata for that PodSpec."""
     fragmentedPodSpecDefinition: dict[AnyText, Any] | None = None
     """Paths of single fields of pods."""
 
 
 class ScaleDefinition(Model):
-    """Where the numbers of a component stand."""
+    """Paths of the numbers of a component."""
 
     replicasPath: Text | None = None
-    """Pods."""
+    """Path of the number of pods."""
     minReplicasPath: Text | None = None
-    """Pods that start together."""
+    """Path of the number of pods that must start together."""
     maxReplicasPath: Text | None = None
-    """The most pods that a controller makes."""
+    """Path of the largest number of pods that a controller creates."""
 
 
 class PodSelector(Model):
-    """How KAI finds the pods of a component."""
+    """The rules by which KAI finds the pods of a component."""
 
     componentTypeSelector: dict[AnyText, Any] | None = None
-    """By a key of the pod."""
+    """Selection by a key of the pod."""
     componentInstanceSelector: dict[AnyText, Any] | None = None
-    """By the name of one of several equal parts."""
+    """Selection by the name of one of several identical parts."""
     replicaSelector: dict[AnyText, Any] | None = None
-    """By a number."""
+    """Selection by a number."""
 
 
 class Root(Model):
-    """What a Karta describes."""
+    """The kind that a Karta describes."""
 
     name: Text
-    """Its name in the Karta."""
+    """Name of the component in the Karta."""
     kind: KindName
-    """Its kind."""
+    """Kubernetes kind of the component."""
     statusDefinition: dict[AnyText, Any]
-    """What its status means; KAI skips a Karta without it."""
+    """Meaning of the status. KAI skips a Karta without this field."""
     specDefinition: SpecDefinition | None = None
-    """Its pods."""
+    """Paths of the pods."""
     scaleDefinition: ScaleDefinition | None = None
-    """Their number."""
+    """Paths of the number of pods."""
     podSelector: PodSelector | None = None
-    """How KAI finds them."""
+    """The rules by which KAI finds the pods."""
     instanceIdPath: Text | None = None
-    """Where the names of several equal parts stand."""
+    """Path of the names of several identical parts."""
     suspendDefinition: dict[AnyText, Any] | None = None
-    """How it is suspended."""
+    """Definition of the suspended state."""
 
 
 class Child(Model):
-    """A part of what a Karta describes."""
+    """A part of the kind that a Karta describes."""
 
     name: Text
-    """Its name in the Karta."""
+    """Name of the component in the Karta."""
     ownerRef: Text
-    """The component that it is a part of."""
+    """The component that this part belongs to."""
     kind: KindName | None = None
-    """What its pods are owned by."""
+    """The kind that owns the pods of the component."""
     statusDefinition: dict[AnyText, Any] | None = None
-    """What its status means."""
+    """Meaning of the status."""
     specDefinition: SpecDefinition | None = None
-    """Its pods."""
+    """Paths of the pods."""
     scaleDefinition: ScaleDefinition | None = None
-    """Their number."""
+    """Paths of the number of pods."""
     podSelector: PodSelector | None = None
-    """How KAI finds them."""
+    """The rules by which KAI finds the pods."""
     instanceIdPath: Text | None = None
-    """Where the names of several equal parts stand."""
+    """Path of the names of several identical parts."""
     suspendDefinition: dict[AnyText, Any] | None = None
-    """How it is suspended."""
+    """Definition of the suspended state."""
 
 
 class SubGroupMapping(Model):
-    """A component that is a SubGroup."""
+    """A component that becomes a SubGroup."""
 
     componentName: Text
-    """Its name."""
+    """Name of the component."""
     topology: dict[AnyText, Any] | None = None
-    """Where its pods run."""
+    """Topology constraint of the pods."""
 
 
 class PodGroupMapping(Model):
-    """One PodGroup for an object."""
+    """One PodGroup for each object."""
 
     name: Text
-    """The end of its name."""
+    """Suffix of the PodGroup's name."""
     subGroups: Many[SubGroupMapping] = ()
-    """Its SubGroups, which all have to start."""
+    """SubGroups, which must all start."""
     topology: dict[AnyText, Any] | None = None
-    """Where its pods run."""
+    """Topology constraint of the pods."""
 
 
 class GangScheduling(Model):
-    """How KAI groups the pods."""
+    """The rules by which KAI groups the pods."""
 
     podGroup: PodGroupMapping | None = None
-    """One PodGroup."""
+    """A single PodGroup."""
     podGroups: Many[dict[AnyText, Any]] = ()
     """The older form: PodGroups by labels of pods."""
 
 
 class Instructions(Model):
-    """What schedulers make of the structure."""
+    """Instructions to schedulers."""
 
     gangScheduling: GangScheduling | None = None
-    """What KAI makes of it."""
+    """The rules by which KAI groups the pods."""
 
 
 class Structure(Model):
@@ -187,31 +187,31 @@ class Structure(Model):
     rootComponent: Root
     """The kind itself."""
     childComponents: Many[Child] = ()
-    """Its parts."""
+    """The parts of the kind."""
     additionalChildKinds: Many[KindName] = ()
-    """Other kinds that its controller makes."""
+    """Other kinds that the kind's controller creates."""
 
 
 class KartaSpec(Model):
-    """What a Karta says."""
+    """Settings of a Karta."""
 
     structureDefinition: Structure
-    """Where the pods are."""
+    """The components and the paths of their pods."""
     optimizationInstructions: Instructions = Instructions.model_construct()
-    """How they are grouped."""
+    """Instructions for grouping the pods."""
 
 
 class KartaMeta(Open):
-    """Name and labels."""
+    """Name and labels of a Karta."""
 
     name: Text
-    """Its name."""
+    """Name of the Karta."""
     labels: dict[LabelKey, LabelValue] = nothing()
-    """KAI finds a Karta by three of them."""
+    """Labels. KAI finds a Karta by three of them."""
 
 
 Fault = tuple[KeyPath, str, str]
-"""Where a Karta says what is not read, what it is, and what to do."""
+"""Path, problem and hint for a part of a Karta that the tool does not support."""
 _STRUCTURE: KeyPath = ("spec", "structureDefinition")
 _GROUPS: KeyPath = ("spec", "optimizationInstructions", "gangScheduling", "podGroup", "subGroups")
 _OTHERWISE = "describe the kind in spec.kinds of the Config, and move the Karta out of the folders that are read."
@@ -220,56 +220,56 @@ _PATHS = f"Write a path such as .spec.template or .spec.roles[].template. If non
 
 
 class Karta(Open):
-    """How the pods of a kind are found and grouped. `render` does not write it: apply it where KAI is installed."""
+    """A rule by which KAI finds and groups the pods of a kind. `render` does not write it: apply it where KAI runs."""
 
     apiVersion: Literal["run.ai/v1alpha1"]
-    """Its API."""
+    """API of the Karta."""
     kind: Literal["Karta"]
-    """Its kind."""
+    """Kind of the object."""
     metadata: KartaMeta
-    """Its name, and the labels by which KAI finds it."""
+    """Name of the Karta, and the labels by which KAI finds it."""
     spec: KartaSpec
-    """What it says."""
+    """Settings of the Karta."""
 
     @property
     def root(self) -> Root:
-        """The kind that it describes."""
+        """The kind that the Karta describes."""
         return self.spec.structureDefinition.rootComponent
 
     @property
     def gang(self) -> GangScheduling:
-        """How KAI groups the pods."""
+        """The rules by which KAI groups the pods."""
         return self.spec.optimizationInstructions.gangScheduling or GangScheduling.model_construct()
 
     @property
     def labels(self) -> dict[str, str]:
-        """The labels by which KAI finds it."""
+        """The labels by which KAI finds the Karta."""
         kind = self.root.kind
         parts = {"group": kind.group, "version": kind.version, "kind": kind.kind}
         return {f"run.ai/karta-{part}": value for part, value in parts.items()}
 
     @property
     def is_found(self) -> bool:
-        """Whether KAI finds it, and instructions in it."""
+        """Whether KAI finds the Karta and grouping rules in it."""
         has_groups = self.gang.podGroup is not None or bool(self.gang.podGroups)
         return has_groups and self.labels.items() <= self.metadata.labels.items()
 
     @cached_property
     def read(self) -> _Read:
-        """What is read of it."""
+        """The row and the faults of the Karta."""
         return _Read(self)
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A component and its place."""
+    """A component and its path."""
 
     component: Root | Child
     path: KeyPath
 
 
 class _Read:
-    """What a Karta comes to: ``row``, and the ``faults`` for which there is none."""
+    """Converts a Karta to a ``row``, and lists the ``faults`` that make the conversion impossible."""
 
     def __init__(self, karta: Karta) -> None:
         structure = karta.spec.structureDefinition
@@ -310,7 +310,7 @@ class _Read:
         self.faults.append((path, message, hint))
 
     def _structure(self) -> Iterator[Fault]:
-        """What KAI's validation refuses (validation.go of Karta), and chains of owners that are not read."""
+        """Yields faults that KAI refuses (validation.go of Karta), and nested owners, which the tool does not read."""
         seen: set[str] = set()
         for item in self._parts:
             name, path = item.component.name, item.path
@@ -328,7 +328,7 @@ class _Read:
             yield (*self._parts[0].path, "specDefinition"), what, "Make its pods a component of their own."
 
     def _pods(self, item: _Part) -> PodPart:
-        """The pods of a component."""
+        """Converts the pods of a component."""
         component, at = item.component, (*item.path, "specDefinition")
         assert component.specDefinition is not None
         written = component.specDefinition.podTemplateSpecPath
@@ -364,7 +364,7 @@ class _Read:
         return any(item.component.scaleDefinition is not None for item in self._parts)
 
     def _scale(self, item: _Part, template: str) -> tuple[str, str, str, bool]:
-        """The paths of replicas, minimum and maximum of a component, and whether KAI counts what is left out as 1."""
+        """Returns the paths of replicas, minimum and maximum of a component, and whether KAI assumes 1 if absent."""
         scale = item.component.scaleDefinition
         found, is_counted = [], False
         for key in ("replicasPath", "minReplicasPath", "maxReplicasPath"):
@@ -387,7 +387,7 @@ class _Read:
         return found[0], found[1], found[2], is_counted
 
     def _sub_groups(self) -> Iterator[Fault]:
-        """SubGroups that KAI refuses (constructSubgroup of grouper.go), or puts no pod in (component_matching.go)."""
+        """Yields SubGroups that KAI refuses (constructSubgroup, grouper.go) or leaves empty (component_matching.go)."""
         gang = self._karta.gang.podGroup
         for index, item in enumerate(gang.subGroups if gang else ()):
             at = (*_GROUPS, index, "componentName")
@@ -407,7 +407,7 @@ class _Read:
         return [self._known[name].component, *children]
 
     def _unpredicted(self, pods: list[PodPart]) -> str:
-        """Why the file does not say what KAI makes of it."""
+        """Returns the reason why the tool cannot predict the PodGroup from the file."""
         gang = self._karta.gang.podGroup
         if gang is None:
             return "its Karta groups pods by labels that their controller sets"
@@ -423,16 +423,16 @@ class KartaKind(DeclaredKind):
     """A kind that a Karta declares."""
 
     karta: Karta
-    """The definition."""
+    """The Karta."""
 
     @property
     def row(self) -> PodKind:
-        """Its row."""
+        """The row that describes the kind."""
         return self.karta.read.row
 
 
 def with_kartas(config: ConfigSpec, found: Iterable[Karta]) -> ConfigSpec:
-    """The settings with the kinds that Kartas declare, after its own."""
+    """Returns the settings with the kinds that Kartas declare after the Config's own kinds."""
     known = {(version, kind) for kind, (_, versions) in WORKLOADS.items() for version in versions}
     known |= (
         KINDS | {(version, kind) for kind, version, _ in OWN} | {(item.apiVersion, item.kind) for item in config.kinds}

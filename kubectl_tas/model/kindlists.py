@@ -1,5 +1,5 @@
-"""All kinds by name: those that are read, those that may stand beside workloads, and those that never may. Whoever asks
-only of which kind something is imports none of their models. The phases say when objects are applied, and pruned.
+"""Lists the names of kinds: workloads, companions, and kinds that do not belong in a repository. Code that needs only
+names imports no model. ``Phase`` is the order in which objects are applied and pruned.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ OWN: tuple[tuple[str, str, str], ...] = (
     ("PodCliqueSet", GROVE, "grovekinds:PodCliqueSet"),
     ("OperatorConfiguration", "operator.config.grove.io/v1alpha1", "grovekinds:OperatorConfiguration"),
 )
-"""The kinds besides workloads: each with its apiVersion and where its model is, ``module:class``."""
+"""The kinds that are no workloads, each with its apiVersion and its model as ``module:class``."""
 _BATCH, _APPS, _RAY, _KUBEFLOW = ("batch/v1",), ("apps/v1",), ("ray.io/v1",), ("kubeflow.org/v1",)
 
 WORKLOADS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -44,34 +44,34 @@ WORKLOADS: dict[str, tuple[str, tuple[str, ...]]] = {
     "MPIJob": ("kubeflow:MPIJob", ("kubeflow.org/v2beta1", "kubeflow.org/v1")),
     "LeaderWorkerSet": ("workload_kinds:LeaderWorkerSet", ("leaderworkerset.x-k8s.io/v1",)),
 }
-"""Where the model of each is, and its apiVersions, in the order in which messages list the kinds."""
+"""The model of each kind and its apiVersions, in the order in which messages list the kinds."""
 SEGMENTED = ("PyTorchJob", "LeaderWorkerSet")
-"""The kinds that KAI's podgrouper divides into segments: those whose model says which pod set is ``divided``."""
+"""The kinds that KAI's podgrouper divides into segments. Their models name the pod set in ``divided``."""
 REPLICA_TYPE = "replica type"
-"""What Kubeflow's kinds call equal pods."""
+"""Kubeflow's word for identical pods."""
 
 KUBEFLOW, RAY = (
     frozenset(kind for kind, (place, _) in WORKLOADS.items() if place.startswith(f"{module}:"))
     for module in ("kubeflow", "ray")
 )
-"""The kinds of Kubeflow's training operator, and those of KubeRay."""
+"""The kinds of Kubeflow's training operator, and the kinds of KubeRay."""
 LEADERS = {"MPIJob": "Launcher", "PyTorchJob": "Master", "XGBoostJob": "Master"}
-"""The replica type of a kind of Kubeflow's that has one pod, neither more nor fewer."""
+"""The replica type of a kind of Kubeflow that must have exactly one pod."""
 CONTAINER_NAMES = {"PyTorchJob": "pytorch", "TFJob": "tensorflow", "XGBoostJob": "xgboost", "JAXJob": "jax"}
-"""How the container is called that a kind of Kubeflow's training operator looks for in each pod."""
+"""The container name that Kubeflow's training operator looks for in each pod of a kind."""
 
 
 class CompanionKind(Model):
-    """A kind of which objects may stand beside workloads."""
+    """A kind of objects that you may put next to workloads."""
 
     apiVersion: Text
-    """Its API, such as monitoring.coreos.com/v1."""
+    """API of the kind, such as monitoring.coreos.com/v1."""
     kind: Text
-    """Its name, such as ServiceMonitor."""
+    """Name of the kind, such as ServiceMonitor."""
 
 
 def group_of(api_version: str) -> str:
-    """The group of an apiVersion; empty for the core one."""
+    """Returns the group of an apiVersion. Empty for the core group."""
     return api_version.rpartition("/")[0]
 
 
@@ -90,7 +90,7 @@ COMPANIONS = tuple(
         ("resource.nvidia.com/v1beta1", "ComputeDomain"),
     )
 )
-"""The kinds that may stand beside workloads in every repository."""
+"""The kinds that every repository may put next to workloads."""
 
 HARMLESS: frozenset[tuple[str, str]] = frozenset(
     {
@@ -115,10 +115,10 @@ HARMLESS: frozenset[tuple[str, str]] = frozenset(
         ("snapshot.storage.k8s.io", "VolumeSnapshot"),
     }
 )
-"""Kinds, by group and name, that become no pods and no objects of a kind that their author chooses, and that change
-what nobody else has. Not here are, for example: KEDA's ScaledObject (it makes an autoscaler that nobody counts), a
-Gateway and an Issuer (their controllers run pods for them), an ExternalSecret (``target.manifest`` makes any kind), a
-VerticalPodAutoscaler (it changes what pods ask for), and a NetworkAttachmentDefinition (nodes run what it says).
+"""Kinds, by group and name, that make no pods and no objects of a freely chosen kind, and change nothing that others
+own. Excluded are for example KEDA's ScaledObject (makes an uncounted autoscaler), Gateway and Issuer (their controllers
+run pods), ExternalSecret (``target.manifest`` makes any kind), VerticalPodAutoscaler (changes the requests of pods),
+and NetworkAttachmentDefinition (nodes execute its content).
 """
 
 _PLATFORM = "Move it to the files that set up the cluster: authors of work must not change it."
@@ -170,7 +170,7 @@ DECIDING: dict[tuple[str, str], str] = {
     ("", "LimitRange"): _QUOTAS,
     ("", "Binding"): "KAI decides on which node a pod runs.",
 }
-"""What could change who may use how much, by group and kind (empty: all of the group), and where it belongs."""
+"""The right place for kinds that could change how much others may use, by group and kind (empty: the whole group)."""
 
 POD_MAKERS: frozenset[tuple[str, str]] = frozenset(
     {
@@ -202,39 +202,38 @@ POD_MAKERS: frozenset[tuple[str, str]] = frozenset(
         ("helm.toolkit.fluxcd.io", ""),
     }
 )
-"""Kinds that become pods, or other objects that do, by group and kind (empty: all of the group)."""
+"""Kinds that make pods, or objects that make pods, by group and kind (empty: the whole group)."""
 
 
 def written(kind: str) -> str:
-    """A kind as its objects have it, of ``Job.batch.volcano.sh``."""
+    """Returns a kind as objects write it: Job for ``Job.batch.volcano.sh``."""
     return kind.partition(".")[0]
 
 
 def belongs_elsewhere(api_version: str, kind: str) -> str | None:
-    """Where a kind belongs that could change who may use how much; None for any other."""
+    """Returns the right place for a kind that could change how much others may use. None for any other kind."""
     group = group_of(api_version)
     return DECIDING.get((group, kind)) or DECIDING.get((group, ""))
 
 
 def makes_pods(api_version: str, kind: str) -> bool:
-    """Whether a kind is known to become pods."""
+    """Whether a kind is known to make pods."""
     group = group_of(api_version)
     return (group, kind) in POD_MAKERS or (group, "") in POD_MAKERS
 
 
 def is_harmless(api_version: str, kind: str) -> bool:
-    """Whether objects of a kind are known to bring about nothing that would have to be judged."""
+    """Whether objects of a kind are known to have no effect that needs a check."""
     return (group_of(api_version), kind) in HARMLESS
 
 
 class Phase(IntEnum):
-    """The order in which objects are applied; the reverse is the order in which they are pruned.
+    """The order in which objects are applied. They are pruned in the reverse order.
 
-    KAI's webhook refuses a queue whose parent is missing, and the removal of one that has children. The container of
-    a pool with child pools is applied before POOL_QUEUE, one step for each level of pools below it, and the root before
-    all of them: what has none keeps its place, and pools that change places form no circle meanwhile. A changed
-    admission policy takes about a second to count, so policies stand as far before the work as they can; Roles follow
-    them in the same phase.
+    KAI's webhook refuses a queue without its parent, and the removal of a queue with children. So the container queue
+    of a pool with child pools comes before POOL_QUEUE, one step for each level of pools below it, and the root comes
+    first. A pool without child pools keeps its place, and pools that swap places form no cycle meanwhile. A changed
+    policy needs about a second to take effect, so policies come as early as possible, with Roles in the same phase.
     """
 
     NAMESPACE = -1

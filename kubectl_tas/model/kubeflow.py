@@ -1,4 +1,4 @@
-"""Kubeflow's training jobs: pods by replica type, and how many of them are needed."""
+"""Defines Kubeflow's training jobs, with the pods of each replica type and the minimum number of pods."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from kubectl_tas.model.podtemplate import Name, Open, PodSet, ReplicatedSpec, Wo
 
 
 class SchedulingPolicy(Open):
-    """How a Kubeflow job is scheduled."""
+    """Scheduling settings of a Kubeflow job."""
 
     minAvailable: int | None = None
-    """Pods needed before any starts."""
+    """Pods that must start together."""
 
 
 class RunPolicy(Open):
-    """How a Kubeflow job runs."""
+    """Run settings of a Kubeflow job."""
 
     schedulingPolicy: SchedulingPolicy = SchedulingPolicy.model_construct()
-    """How it is scheduled."""
+    """Scheduling settings of the job."""
 
 
 class KubeflowSpec(Open):
-    """What the specs of Kubeflow's jobs share."""
+    """The base class for the specs of Kubeflow's jobs."""
 
     runPolicy: RunPolicy = RunPolicy.model_construct()
-    """How the job runs."""
+    """Run settings of the job."""
 
 
 ReplicaSpecs = Annotated[dict[AnyText, ReplicatedSpec], Field(min_length=1)]
@@ -40,17 +40,17 @@ ReplicaSpecs = Annotated[dict[AnyText, ReplicatedSpec], Field(min_length=1)]
 
 
 class KubeflowJob(Workload):
-    """What Kubeflow's jobs share: pods by replica type, and a minimum of them."""
+    """The base class of Kubeflow's jobs: pods by replica type, with a minimum number of pods."""
 
     replica_specs: ClassVar[str]  # the field of the spec that has the replica types
 
     @property
     def _job(self) -> KubeflowSpec:
-        """The spec, which each kind declares as its own."""
+        """The spec, which each kind declares with its own type."""
         return cast(KubeflowSpec, getattr(self, "spec"))  # noqa: B009
 
     def _pod_sets(self) -> Iterator[PodSet]:
-        """The pods of each replica type."""
+        """Yields the pods of each replica type."""
         specs: dict[str, ReplicatedSpec] = getattr(self._job, self.replica_specs)
         for name, spec in specs.items():
             path = ("spec", self.replica_specs, name)
@@ -60,7 +60,7 @@ class KubeflowJob(Workload):
 
     @property
     def implied_counts(self) -> Iterator[tuple[KeyPath, int]]:
-        """One pod of a replica type."""
+        """One pod for each replica type that omits replicas."""
         specs: dict[str, ReplicatedSpec] = getattr(self._job, self.replica_specs)
         for name, spec in specs.items():
             if "replicas" not in spec.model_fields_set:
@@ -68,36 +68,36 @@ class KubeflowJob(Workload):
 
     @property
     def replica_types(self) -> dict[str, int]:
-        """The pods of each replica type."""
+        """The number of pods of each replica type."""
         specs: dict[str, ReplicatedSpec] = getattr(self._job, self.replica_specs)
         return {name: spec.replicas for name, spec in specs.items()}
 
     @property
     def min_available(self) -> int | None:
-        """How many pods its scheduling policy says it needs."""
+        """The minimum number of pods in the scheduling policy."""
         return self._job.runPolicy.schedulingPolicy.minAvailable
 
     @property
     def minimum(self) -> tuple[int | None, KeyPath | None]:
-        """How many pods the job says it needs, and where."""
+        """The minimum number of pods that the job states, and its path."""
         asked, path = self.min_available, ("spec", "runPolicy", "schedulingPolicy", "minAvailable")
         return (None, None) if asked is None else (asked, path)
 
 
 class ElasticPolicy(Open):
-    """How far a PyTorchJob may shrink and grow."""
+    """Limits for the size of a PyTorchJob."""
 
     minReplicas: int | None = None
-    """Pods that it can run with."""
+    """The least number of pods with which the job can run."""
 
 
 class PyTorchJobSpec(KubeflowSpec):
-    """A training with PyTorch."""
+    """Settings of a PyTorchJob."""
 
     pytorchReplicaSpecs: ReplicaSpecs
     """Master and Worker."""
     elasticPolicy: ElasticPolicy = ElasticPolicy.model_construct()
-    """How far it may shrink and grow."""
+    """Limits for the size of the job."""
 
 
 class PyTorchJob(KubeflowJob):
@@ -108,11 +108,11 @@ class PyTorchJob(KubeflowJob):
     apiVersion: Literal["kubeflow.org/v1"]
     kind: Literal["PyTorchJob"]
     spec: PyTorchJobSpec
-    """The training."""
+    """Settings of the training."""
 
     @property
     def minimum(self) -> tuple[int | None, KeyPath | None]:
-        """As for all, else what an elastic job can run with."""
+        """The minimum of the scheduling policy, else that of the elastic policy, and its path."""
         asked, path = super().minimum
         if asked is None and self.spec.elasticPolicy.minReplicas is not None:
             return self.spec.elasticPolicy.minReplicas, ("spec", "elasticPolicy", "minReplicas")
@@ -120,7 +120,7 @@ class PyTorchJob(KubeflowJob):
 
 
 class TFJobSpec(KubeflowSpec):
-    """A training with TensorFlow."""
+    """Settings of a TFJob."""
 
     tfReplicaSpecs: ReplicaSpecs
     """Chief, Master, PS, Worker and Evaluator."""
@@ -133,11 +133,11 @@ class TFJob(KubeflowJob):
     apiVersion: Literal["kubeflow.org/v1"]
     kind: Literal["TFJob"]
     spec: TFJobSpec
-    """The training."""
+    """Settings of the training."""
 
 
 class XGBoostJobSpec(KubeflowSpec):
-    """A training with XGBoost."""
+    """Settings of an XGBoostJob."""
 
     xgbReplicaSpecs: ReplicaSpecs
     """Master and Worker."""
@@ -150,11 +150,11 @@ class XGBoostJob(KubeflowJob):
     apiVersion: Literal["kubeflow.org/v1"]
     kind: Literal["XGBoostJob"]
     spec: XGBoostJobSpec
-    """The training."""
+    """Settings of the training."""
 
 
 class JAXJobSpec(KubeflowSpec):
-    """A training with JAX."""
+    """Settings of a JAXJob."""
 
     jaxReplicaSpecs: ReplicaSpecs
     """Worker."""
@@ -167,16 +167,16 @@ class JAXJob(KubeflowJob):
     apiVersion: Literal["kubeflow.org/v1"]
     kind: Literal["JAXJob"]
     spec: JAXJobSpec
-    """The training."""
+    """Settings of the training."""
 
 
 class MPIJobSpec(KubeflowSpec):
-    """A job of MPI ranks."""
+    """Settings of a job with MPI ranks."""
 
     mpiReplicaSpecs: ReplicaSpecs
     """Launcher and Worker."""
     launcherCreationPolicy: Literal["AtStartup", "WaitForWorkersReady"] = "AtStartup"
-    """When the launcher is made: at once, or when all workers are ready. Of v2beta1 only."""
+    """The time at which the controller creates the launcher: at once, or when all workers are ready. v2beta1 only."""
 
 
 class MPIJob(KubeflowJob):
@@ -186,7 +186,7 @@ class MPIJob(KubeflowJob):
     apiVersion: Literal["kubeflow.org/v2beta1", "kubeflow.org/v1"]
     kind: Literal["MPIJob"]
     spec: MPIJobSpec
-    """The job."""
+    """Settings of the job."""
 
 
 AnyTrainingJob = PyTorchJob | TFJob | XGBoostJob | JAXJob | MPIJob

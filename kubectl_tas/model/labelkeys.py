@@ -1,4 +1,4 @@
-"""The labels and annotations that KAI, Grove or this tool reads: where each stands, and what it does."""
+"""Lists the labels and annotations that KAI, Grove or this tool reads, with their places and their effects."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from kubectl_tas.records import dataclass
 
 
 class Reader(Flag):
-    """On what a key is read."""
+    """The objects on which a key is read."""
 
     NOBODY = 0
-    """Nobody is to write it: KAI, Grove or this tool does."""
+    """KAI, Grove or this tool writes the key; users must not."""
     WORK = auto()
-    """On a workload itself, and on a Pod that nothing else makes."""
+    """The workload itself, or a Pod without an owner."""
     PODS = auto()
-    """On pod templates, and on such a Pod."""
+    """Pod templates, or a Pod without an owner."""
     BOTH = WORK | PODS
 
 
@@ -29,10 +29,10 @@ class Key:
     where: str
     """labels, annotations, or both."""
     about: str = ""
-    """What it does, for who writes it; empty where nobody is to."""
+    """The effect of the key, for its author. Empty if users must not write the key."""
     reader: Reader = Reader.NOBODY
     choices: tuple[str, ...] = ()
-    """What it may be, where that is known."""
+    """The possible values, if known."""
 
 
 _A, _L = "annotations", "labels"
@@ -41,16 +41,23 @@ KEYS: tuple[Key, ...] = (
     Key(
         labels.PRIORITY,
         _L,
-        "HIGH and NORMAL work has its quota for sure; LOW work may have more, until somebody else claims it.",
+        "HIGH and NORMAL work stays within the quota. LOW work may exceed it until other queues need the GPUs.",
         Reader.WORK,
         ("HIGH", "NORMAL", "LOW"),
     ),
-    Key(labels.OWNED, _L, "With owned, the tool writes the PodGroup, not KAI's PodGrouper.", Reader.WORK, ("owned",)),
-    Key(labels.GANG, _L, "Work with one value starts together, as one gang in a PodGroup of that name.", Reader.WORK),
+    Key(
+        labels.OWNED, _L, "With owned, kubectl-tas writes the PodGroup, not KAI's PodGrouper.", Reader.WORK, ("owned",)
+    ),
+    Key(
+        labels.GANG,
+        _L,
+        "Work with the same value starts together, as one gang in a PodGroup of that name.",
+        Reader.WORK,
+    ),
     Key(
         labels.REPLACE,
         _L,
-        "With true, Argo CD or Flux deletes it and makes it anew where it cannot be changed in place.",
+        "With true, Argo CD or Flux deletes and recreates the object if it cannot change in place.",
         Reader.WORK,
         ("true",),
     ),
@@ -58,7 +65,7 @@ KEYS: tuple[Key, ...] = (
     Key(labels.GROUP, _L),
     Key(labels.TASK, _L),
     Key(labels.QUEUE, _L),
-    Key(labels.SUBGROUP, _L, "The SubGroup of its PodGroup that a Pod belongs to.", Reader.PODS),
+    Key(labels.SUBGROUP, _L, "The SubGroup that a Pod belongs to.", Reader.PODS),
     Key(labels.PRIORITY_CLASS, _L),
     Key(labels.PREEMPTIBILITY, _L),
     Key("kai.scheduler/accounting", _L),
@@ -71,35 +78,42 @@ KEYS: tuple[Key, ...] = (
     Key(
         labels.PLACEMENT_REQUIRED,
         _A,
-        "The level, by its node label, within one domain of which all pods run.",
+        "The level, by its node label. All pods run within one domain of it.",
         Reader.BOTH,
     ),
     Key(
         labels.PLACEMENT_PREFERRED,
         _A,
-        "The level within one domain of which pods run where there is room.",
+        "The level, by its node label. Pods run within one domain of it if it has room.",
         Reader.BOTH,
     ),
-    Key(labels.SEGMENT_SIZE, _A, "The pods of a segment: so many neighbours are placed together.", Reader.PODS),
-    Key(labels.SEGMENT_REQUIRED, _A, "The level within one domain of which each segment runs.", Reader.PODS),
+    Key(
+        labels.SEGMENT_SIZE, _A, "The number of pods in a segment. KAI places neighbouring pods together.", Reader.PODS
+    ),
+    Key(
+        labels.SEGMENT_REQUIRED,
+        _A,
+        "The level, by its node label. Each segment runs within one domain of it.",
+        Reader.PODS,
+    ),
     Key(
         labels.SEGMENT_PREFERRED,
         _A,
-        "The level within one domain of which a segment runs where there is room.",
+        "The level, by its node label. A segment runs within one domain of it if it has room.",
         Reader.PODS,
     ),
     Key(
         labels.POD_INDEX_LABEL,
         _A,
-        "The label in which pods have the index by which they are cut in segments.",
+        "The label with the index of a pod. KAI divides pods into segments by index.",
         Reader.PODS,
     ),
-    Key(labels.BATCH_MIN_MEMBER, _A, "The pods that must start together.", Reader.WORK),
-    Key(labels.PREEMPTION_DELAY, _A, "How long work runs before it may be preempted.", Reader.WORK),
-    Key(labels.STALENESS_GRACE, _A, "How long a gang may lack pods before all of it is evicted.", Reader.WORK),
+    Key(labels.BATCH_MIN_MEMBER, _A, "The number of pods that must start together.", Reader.WORK),
+    Key(labels.PREEMPTION_DELAY, _A, "How long work must be pending before KAI evicts other work for it.", Reader.WORK),
+    Key(labels.STALENESS_GRACE, _A, "How long a gang may lack pods before KAI evicts all of it.", Reader.WORK),
     Key(gpus.FRACTION, _A, "The part of one GPU that a pod gets, such as 0.5.", Reader.PODS),
     Key(gpus.MEMORY, _A, "The MiB of one GPU's memory that a pod gets.", Reader.PODS),
-    Key(gpus.DEVICES, _A, "The GPUs of each of which a pod gets that part.", Reader.PODS),
+    Key(gpus.DEVICES, _A, "The number of GPUs that a pod gets such a part of.", Reader.PODS),
     Key("gpu-fraction-container-name", _A, "The container that gets the part of a GPU.", Reader.PODS),
     Key("kai.scheduler/last-start-timestamp", _A),
     Key("kai.scheduler/stale-podgroup-timestamp", _A),
@@ -128,6 +142,6 @@ KEYS: tuple[Key, ...] = (
         )
     ),
 )
-"""Where each key is read: KAI 0.17.0 (pkg/common/constants, pkg/podgrouper/podgrouper/plugins/constants,
-pkg/scheduler/constants/labels) and Grove (operator/api/common); with those that they write themselves.
+"""All keys that KAI 0.17.0 (pkg/common/constants, pkg/podgrouper/podgrouper/plugins/constants,
+pkg/scheduler/constants/labels) and Grove (operator/api/common) read, including keys that they write themselves.
 """

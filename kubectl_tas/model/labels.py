@@ -1,46 +1,45 @@
-"""Labels and annotations by name: the tool's own, Kubernetes', KAI's and Argo CD's."""
+"""Holds the names of labels and annotations of this tool, Kubernetes, KAI and Argo CD."""
 
 from __future__ import annotations
 
 POOL = "kubectl-tas/pool"
-"""The pool or pool--subpool; on workloads written by the user."""
+"""The pool or pool--subpool of an object. On workloads the user writes it."""
 TARGET_SEPARATOR = "--"
-"""Stands between a pool and its subpool, and so in no other name."""
+"""The separator between a pool and its subpool. No other name contains it."""
 WORKFLOW = "kubectl-tas/workflow"
-"""The workflow that an object was made from."""
+"""The workflow from which `render` made an object."""
 HOSTS = "kubectl-tas/hosts"
-"""The Service below which the pods of a workflow's group have DNS names."""
+"""The Service that gives DNS names to the pods of a workflow's group."""
 GROUP = "kubectl-tas/group"
-"""The group of a workflow that an object was made from."""
+"""The group of a workflow from which `render` made an object."""
 TASK = "kubectl-tas/task"
 """The task of a workflow that a pod runs."""
 PRIORITY = "kubectl-tas/priority"
-"""HIGH, NORMAL or LOW; on workloads, NORMAL where it is left out."""
+"""HIGH, NORMAL or LOW. On workloads, the default is NORMAL."""
 OWNED = "kubectl-tas/podgroup"
-"""On a workload, with the value owned: the tool writes the PodGroup, not KAI's PodGrouper."""
+"""The value owned on a workload: the tool writes the PodGroup, not KAI's podgrouper."""
 GANG = "kubectl-tas/gang"
-"""On workloads: those with one value are one gang, in a PodGroup of that name."""
+"""The gang of a workload. Workloads with the same value form one gang, in a PodGroup of that name."""
 REPLACE = "kubectl-tas/replace"
-"""On a workload or a companion, with the value true: the GitOps tool deletes it and makes it anew, where it cannot be
-changed in place."""
+"""The value true on a workload or a companion: the GitOps tool recreates an object that it cannot change in place."""
 OWN_PREFIX = "kubectl-tas/"
 
 MANAGED_BY = "app.kubernetes.io/managed-by"
 SYNC_WAVE = "argocd.argoproj.io/sync-wave"
 SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
-"""Options of Argo CD for one object, with commas between."""
+"""Argo CD's options for one object, separated by commas."""
 RECREATE: dict[str, dict[str, str]] = {
     "argocd": {SYNC_OPTIONS: "Force=true,Replace=true"},
     "flux": {"kustomize.toolkit.fluxcd.io/force": "enabled"},
     "none": {},
 }
-"""Annotations that make each GitOps tool replace an object whose fields are immutable. Argo CD deletes it and makes it
-anew in each sync that it takes part in; Flux where the change is refused.
+"""Annotations that make each GitOps tool replace an object with immutable fields. Argo CD deletes and recreates the
+object in each sync that includes it. Flux does so only if the API server refuses the change.
 """
 FLUX_SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute"
-"""With the value disabled, post-build substitution of Flux leaves an object as it is (SubstituteVariables in
-fluxcd/pkg/kustomize): what looks like a variable is the author's, and what is applied is what was judged. Where a
-Kustomization substitutes nothing it changes nothing, as an escaped text would.
+"""The value disabled excludes an object from Flux's post-build substitution (SubstituteVariables in
+fluxcd/pkg/kustomize). So Flux applies exactly the text that the tool checked, even if it looks like a variable. Unlike
+escaped text, this also works for a Kustomization without substitution.
 """
 APPLIERS: dict[str, tuple[str, ...]] = {
     "kubectl": ("kubectl.kubernetes.io/",),
@@ -53,13 +52,13 @@ APPLIERS: dict[str, tuple[str, ...]] = {
     ),
     "Helm": ("meta.helm.sh/", "helm.sh/"),
 }
-"""Labels and annotations by which tools know what they have applied, and prefixes of such. Sources: Argo CD 3,
+"""Labels and annotations, or prefixes of them, by which tools recognize what they applied. Sources: Argo CD 3,
 common/common.go; Flux 2, ownerRef of fluxcd/pkg/ssa; Helm 3, pkg/action/validate.go.
 """
 
 
 def setter(key: str) -> str | None:
-    """Who sets a label or an annotation of a Queue, so that no file does; None: people."""
+    """Names the tool that sets a label or annotation of a Queue, which no file may then set. None: people set it."""
     if key in (MANAGED_BY, NODE_POOL, SYNC_WAVE, FLUX_SUBSTITUTE) or key.startswith(OWN_PREFIX):
         return "kubectl-tas"
     return next((tool for tool, keys in APPLIERS.items() if key in keys or f"{key.split('/')[0]}/" in keys), None)
@@ -74,11 +73,11 @@ RAY_PRIORITY_CLASS = "ray.io/priority-class-name"
 
 QUEUE = "kai.scheduler/queue"
 RUNAI_QUEUE = "runai/queue"
-"""Where KAI before 0.6 reads the queue."""
+"""The label for the queue in KAI before 0.6."""
 PREEMPTIBILITY = "kai.scheduler/preemptibility"
-"""A label with the value preemptible or non-preemptible, which KAI reads before any class."""
+"""A label with the value preemptible or non-preemptible, which KAI reads before any PriorityClass."""
 NODE_POOL = "kai.scheduler/node-pool"
-"""The shard of a scheduler, where a cluster has several."""
+"""The shard of KAI's scheduler, if a cluster has several."""
 SUBGROUP = "kai.scheduler/subgroup-name"
 SKIP_PODGROUPER = "kai.scheduler/skip-podgrouper"
 POD_GROUP = "pod-group-name"
@@ -95,13 +94,13 @@ PREEMPTION_DELAY = "kai.scheduler/preemption-delay"
 STALENESS_GRACE = "kai.scheduler/staleness-grace-period"
 
 SEGMENT_ANNOTATIONS = (SEGMENT_SIZE, SEGMENT_REQUIRED, SEGMENT_PREFERRED, POD_INDEX_LABEL)
-"""What a pod template may say about its segments."""
+"""Annotations of a pod template that define its segments."""
 
 NOTEBOOK_STOPPED = "kubeflow-resource-stopped"
-"""An annotation with which Kubeflow's controller keeps no pod of a Notebook."""
+"""An annotation that stops a Notebook: Kubeflow's controller then runs no pod."""
 JOB_INDEX = "batch.kubernetes.io/job-completion-index"
 KUBEFLOW_INDEX = "training.kubeflow.org/replica-index"
 LEADER_WORKER_INDEX = "leaderworkerset.sigs.k8s.io/worker-index"
-"""The leader has 0, workers follow."""
+"""The label with the index of a pod in its group. The leader has 0, and the workers follow."""
 MIRROR = "kubernetes.io/config.mirror"
-"""An annotation of a pod that its node runs by itself."""
+"""An annotation of a mirror pod, which stands for a static pod that its node runs by itself."""

@@ -1,4 +1,4 @@
-"""What is emitted: KAI's Queue, Topology and PodGroup, and the Kubernetes objects beside them.
+"""Defines the objects that `render` writes: KAI's Queue, Topology and PodGroup, and some Kubernetes objects.
 
 The field names and bounds are those of KAI's CustomResourceDefinitions. None means that a field is absent.
 """
@@ -22,20 +22,20 @@ SubGroupName = Annotated[
 """An RFC 1123 label."""
 
 Int32 = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
-"""What the CRDs declare as format int32."""
+"""A number with format int32 in the CRDs."""
 
 
 class Metadata(Model):
-    """Metadata of an emitted object."""
+    """Metadata of an object that `render` writes."""
 
     name: ObjectName
     """Name of the object."""
     namespace: ObjectName | None = None
-    """Namespace, for the kinds that have one."""
+    """Namespace of the object, for namespaced kinds."""
     labels: dict[LabelKey, LabelValue] = nothing()
-    """Labels."""
+    """Labels of the object."""
     annotations: dict[LabelKey, AnyText] = nothing()
-    """Annotations."""
+    """Annotations of the object."""
 
 
 class Namespace(Model):
@@ -44,7 +44,7 @@ class Namespace(Model):
     apiVersion: Literal["v1"] = "v1"
     kind: Literal["Namespace"] = "Namespace"
     metadata: Metadata
-    """Its name."""
+    """Name of the Namespace."""
 
 
 class ConfigMap(Model):
@@ -53,22 +53,22 @@ class ConfigMap(Model):
     apiVersion: Literal["v1"] = "v1"
     kind: Literal["ConfigMap"] = "ConfigMap"
     metadata: Metadata
-    """Its name and namespace."""
+    """Name and namespace of the ConfigMap."""
     immutable: bool = True
-    """What is in it never changes."""
+    """Whether Kubernetes refuses changes of the content."""
     data: dict[Text, AnyText] = nothing()
-    """Files that are text."""
+    """Text files."""
     binaryData: dict[Text, Text] = nothing()
     """Other files, in base64."""
 
 
 class ServiceSpec(Model):
-    """A Service that makes the names of pods known, and nothing else."""
+    """A Service whose only purpose is to give DNS names to pods."""
 
     clusterIP: Literal["None"] = "None"
-    """None: headless."""
+    """None: a headless Service."""
     publishNotReadyAddresses: bool = True
-    """Names are known before their pods are ready: tasks of a gang look for each other as they start."""
+    """Whether pods have names before they are ready. Tasks of a gang look for each other while they start."""
     selector: dict[LabelKey, LabelValue]
     """Labels of the pods."""
 
@@ -79,9 +79,9 @@ class Service(Model):
     apiVersion: Literal["v1"] = "v1"
     kind: Literal["Service"] = "Service"
     metadata: Metadata
-    """Its name and namespace."""
+    """Name and namespace of the Service."""
     spec: ServiceSpec
-    """Whose names it makes known."""
+    """The pods that get DNS names."""
 
 
 KaiNumber = Annotated[int, Field(ge=-1)] | Annotated[float, Field(ge=-1, allow_inf_nan=False)]
@@ -94,9 +94,9 @@ class Share(Model):
     quota: KaiNumber
     """Guaranteed amount."""
     limit: KaiNumber
-    """The most that the queue may hold. KAI reads an absent limit as nothing allowed."""
+    """The most that the queue may hold. For KAI, an absent limit means that the queue may hold nothing."""
     overQuotaWeight: Annotated[int, Field(ge=0)]
-    """Share of what nobody claims."""
+    """Weight of the queue when KAI divides unused resources among its siblings."""
 
 
 class QueueResources(Model):
@@ -105,26 +105,26 @@ class QueueResources(Model):
     gpu: Share
     """GPUs."""
     cpu: Share
-    """Thousandths of a core."""
+    """Cpu, in thousandths of a core."""
     memory: Share
-    """Megabytes."""
+    """Memory, in megabytes."""
 
 
 class QueueSpec(Model):
-    """What a queue is guaranteed."""
+    """Settings of a queue."""
 
     displayName: Text | None = None
-    """What users see, where it is not the name."""
+    """The name that users see, if not the name of the object."""
     parentQueue: ObjectName | None = None
-    """The queue above; none at the top."""
+    """The parent queue. None at the top."""
     priority: Int32 | None = None
-    """Among the queues beside it; KAI takes 100 where it is absent."""
+    """Priority of the queue among its siblings. The default of KAI is 100."""
     preemptMinRuntime: Text | None = None
-    """How long work runs before it may be preempted; from KAI 0.6."""
+    """Time that work runs before KAI may preempt it; from KAI 0.6."""
     reclaimMinRuntime: Text | None = None
-    """How long work runs before it may be reclaimed; from KAI 0.6."""
+    """Time that work runs before KAI may reclaim its resources; from KAI 0.6."""
     resources: QueueResources
-    """Its resources."""
+    """Resources of the queue."""
 
 
 class Queue(Model):
@@ -133,96 +133,96 @@ class Queue(Model):
     apiVersion: Literal["scheduling.run.ai/v2"] = "scheduling.run.ai/v2"
     kind: Literal["Queue"] = "Queue"
     metadata: Metadata
-    """Its name."""
+    """Name of the queue."""
     spec: QueueSpec
-    """What it is guaranteed."""
+    """Settings of the queue."""
 
 
 class TopologyLevel(Model):
     """One level of a Topology."""
 
     nodeLabel: LabelKey
-    """The node label that tells its domains apart."""
+    """The node label whose values name the domains of this level."""
     alias: LabelKey | None = None
-    """What workloads may call it; from KAI 0.17."""
+    """Another name of the level, for workloads; from KAI 0.17."""
 
 
 class TopologySpec(Model):
-    """The hierarchy."""
+    """The levels of a Topology."""
 
     levels: Annotated[Many[TopologyLevel], Field(min_length=1, max_length=16)]
-    """From the coarsest to the finest."""
+    """The levels from the coarsest to the finest."""
 
 
 class Topology(Model):
-    """KAI's Topology: cluster-scoped. Until KAI 0.11 it is Kueue's."""
+    """KAI's Topology: cluster-scoped. Until KAI 0.11 the kind is Kueue's."""
 
     apiVersion: Literal["kai.scheduler/v1alpha1", "kueue.x-k8s.io/v1alpha1"]
     """kai.scheduler/v1alpha1; kueue.x-k8s.io/v1alpha1 before KAI 0.12."""
     kind: Literal["Topology"] = "Topology"
     metadata: Metadata
-    """Its name."""
+    """Name of the Topology."""
     spec: TopologySpec
-    """The hierarchy."""
+    """The levels."""
 
 
 class TopologyConstraint(Model):
-    """How close the pods below must run."""
+    """The topology levels within whose domains pods must or should run."""
 
     topology: Text | None = None
     """Name of the Topology."""
     requiredTopologyLevel: Text | None = None
-    """All pods within one domain of this level, or none runs."""
+    """The required level. All pods run in one domain of this level, or none starts."""
     preferredTopologyLevel: Text | None = None
-    """Within one domain of this level if possible."""
+    """The preferred level. All pods run in one domain of this level if possible."""
 
 
 class SubGroup(Model):
     """A part of a gang."""
 
     name: Text
-    """Unique within the PodGroup; a lower-case RFC 1123 label."""
+    """Name of the SubGroup, unique within the PodGroup; a lower-case RFC 1123 label."""
     parent: Text | None = None
-    """The SubGroup that it is a part of."""
+    """The parent SubGroup."""
     minMember: Annotated[Int32, Field(ge=0)] | None = None
-    """Pods needed before any starts; only on leaves."""
+    """Pods that must start together; only in SubGroups without children."""
     minSubGroup: Annotated[Int32, Field(ge=0)] | None = None
-    """Direct children needed before any starts; only above leaves."""
+    """Direct children that must start together; only in SubGroups with children."""
     topologyConstraint: TopologyConstraint | None = None
-    """How close its pods must run."""
+    """Topology levels for the pods of the SubGroup."""
 
 
 class PodGroupSpec(Model):
-    """A gang."""
+    """Settings of a gang."""
 
     queue: Annotated[LabelValue, Field(min_length=1)]
-    """Name of a leaf queue. It becomes the value of a label."""
+    """Name of a leaf queue. The name becomes the value of a label."""
     priorityClassName: Text | None = None
     """Name of a PriorityClass."""
     preemptibility: Literal["preemptible", "non-preemptible"] | None = None
-    """Whether more important work may evict it."""
+    """Whether work of a higher priority may evict the gang."""
     minMember: Annotated[Int32, Field(ge=1)] | None = None
-    """Pods needed before any starts; absent where there are SubGroups."""
+    """Pods that must start together; absent with SubGroups."""
     minSubGroup: Annotated[Int32, Field(ge=1)] | None = None
-    """Top SubGroups needed before any starts."""
+    """SubGroups at the top that must start together."""
     topologyConstraint: TopologyConstraint | None = None
-    """How close all its pods must run."""
+    """Topology levels for all pods of the gang."""
     subGroups: Many[SubGroup] = ()
-    """Its parts, parents before children."""
+    """SubGroups, parents before children."""
     markUnschedulable: bool | None = None
-    """Whether pods are told that they cannot be scheduled."""
+    """Whether KAI marks pods that it cannot schedule."""
     schedulingBackoff: Int32 | None = None
     """Scheduling cycles to try: -1 or 1."""
     preemptionDelay: Text | None = None
-    """How long it must wait before it evicts others."""
+    """Time that the gang waits before it evicts other work."""
     stalenessGracePeriod: Text | None = None
-    """How long it may run below its minimum."""
+    """Time that the gang may run with fewer pods than its minimum."""
     backoffLimit: Int32 | None = None
-    """Failed pods before the gang fails; gone from KAI 0.15."""
+    """Failed pods before the gang fails; removed in KAI 0.15."""
     completions: Int32 | None = None
-    """Successful pods before the gang succeeds; gone from KAI 0.15."""
+    """Successful pods before the gang succeeds; removed in KAI 0.15."""
     parallelism: Int32 | None = None
-    """Pods that run at once; gone from KAI 0.15."""
+    """Pods that run at once; removed in KAI 0.15."""
 
 
 class PodGroup(Model):
@@ -231,9 +231,9 @@ class PodGroup(Model):
     apiVersion: Literal["scheduling.run.ai/v2alpha2"] = "scheduling.run.ai/v2alpha2"
     kind: Literal["PodGroup"] = "PodGroup"
     metadata: Metadata
-    """Its name and namespace."""
+    """Name and namespace of the PodGroup."""
     spec: PodGroupSpec
-    """The gang."""
+    """Settings of the gang."""
 
 
 class PriorityClass(Model):
@@ -242,24 +242,24 @@ class PriorityClass(Model):
     apiVersion: Literal["scheduling.k8s.io/v1"] = "scheduling.k8s.io/v1"
     kind: Literal["PriorityClass"] = "PriorityClass"
     metadata: Metadata
-    """Its name."""
+    """Name of the PriorityClass."""
     value: int
-    """KAI takes pods below 100 for preemptible."""
+    """Priority of the pods. For KAI, pods below 100 are preemptible."""
     description: Text
-    """For people."""
+    """Text for people."""
 
 
 class GangPack(Model):
-    """Levels by their node labels."""
+    """Topology levels, by node label."""
 
     required: Text | None = None
-    """All pods within one domain of this node label, or none runs."""
+    """The required node label. All pods run in one domain of this label, or none starts."""
     preferred: Text | None = None
-    """Within one domain of this node label if possible."""
+    """The preferred node label. All pods run in one domain of this label if possible."""
 
 
 class GangConstraint(Model):
-    """How close pods must run."""
+    """Topology constraint of pods."""
 
     packConstraint: GangPack
     """The levels."""
@@ -271,33 +271,33 @@ class GangMember(Model):
     name: Text
     """Name of the PodClique."""
     minReplicas: Annotated[int, Field(ge=0)]
-    """Pods needed before any starts."""
+    """Pods that must start together."""
     topologyConstraint: GangConstraint | None = None
-    """How close they must run."""
+    """Topology constraint of these pods."""
 
 
 class GangPart(Model):
-    """PodCliques that share a constraint: one replica of a scaling group."""
+    """PodCliques with a common topology constraint: one replica of a scaling group."""
 
     name: Text
     """Name of the replica."""
     podGroupNames: Annotated[Many[Text], Field(min_length=1)]
-    """Its PodCliques."""
+    """PodCliques of the replica."""
     topologyConstraint: GangConstraint
-    """How close they must run."""
+    """Topology constraint of these PodCliques."""
 
 
 class PodGangSpec(Model):
-    """A gang."""
+    """Settings of a PodGang."""
 
     podgroups: Annotated[Many[GangMember], Field(min_length=1)]
-    """Its PodCliques."""
+    """PodCliques of the gang."""
     topologyConstraint: GangConstraint | None = None
-    """How close all its pods must run."""
+    """Topology constraint of all pods."""
     topologyConstraintGroupConfigs: Many[GangPart] = ()
-    """Replicas of scaling groups within the gang; only a base gang has them."""
+    """Replicas of scaling groups in the gang. Only a base gang has them."""
     priorityClassName: Text | None = None
-    """How important it is."""
+    """Name of a PriorityClass."""
 
 
 class PodGang(Model):
@@ -306,6 +306,6 @@ class PodGang(Model):
     apiVersion: Literal["scheduler.grove.io/v1alpha1"] = "scheduler.grove.io/v1alpha1"
     kind: Literal["PodGang"] = "PodGang"
     metadata: Metadata
-    """Its name, namespace and topology."""
+    """Name, namespace and topology of the gang."""
     spec: PodGangSpec
-    """The gang."""
+    """Settings of the gang."""

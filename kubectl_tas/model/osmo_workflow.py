@@ -1,4 +1,4 @@
-"""OSMO workflows: groups of tasks, the resources they ask for, and how close they must run."""
+"""Defines OSMO workflows: groups of tasks, the resources that they request, and their topology requirements."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ Priority = Literal["HIGH", "NORMAL", "LOW"]
 PRIORITIES: tuple[Priority, ...] = get_args(Priority)
 RequirementType = Literal["required", "preferred"]
 Argument = AnyText | int
-"""A command-line word or a value of the environment; a whole number needs no quotes."""
+"""A command-line argument, or the value of an environment variable. A whole number needs no quotes."""
 Scalar = AnyText | bool | int | float
-"""A value that OSMO takes as text, quoted or not."""
+"""A value that OSMO reads as text, with or without quotes."""
 _NUMBER = "[0-9]{1,9}"
 _SECONDS = rf"{_NUMBER}(\.[0-9]{{1,9}})?S"
 _HOURS = rf"({_NUMBER}H({_NUMBER}M)?({_SECONDS})?|{_NUMBER}M({_SECONDS})?|{_SECONDS})"
@@ -48,7 +48,7 @@ Duration = (
     | Annotated[int, Field(ge=0, le=10**9)]
     | Annotated[float, Field(ge=0, le=10**9)]
 )
-"""A whole number and its unit, seconds, or a duration of ISO 8601: what OSMO reads."""
+"""A time in a form that OSMO reads: a whole number with a unit, seconds, or a duration of ISO 8601."""
 ExitAction = Annotated[
     str,
     StringConstraints(
@@ -56,7 +56,7 @@ ExitAction = Annotated[
     ),
     said("must be COMPLETE, FAIL or RESCHEDULE"),
 ]
-"""What becomes of a task, in capitals or not."""
+"""The effect of an exit code on a task. Case does not matter."""
 ExitCodes = (
     Annotated[
         str,
@@ -65,9 +65,9 @@ ExitCodes = (
     ]
     | Annotated[int, Field(ge=0, le=10**9)]
 )
-"""Exit codes and ranges of them."""
+"""Exit codes and ranges of exit codes."""
 _STEP = r"/(\.{0,2}[^/:.\x00][^/:\x00]*|\.{3,}[^/:\x00]*|\.)?"
-"""One step of a path, which is not '..'."""
+"""One step of a path, except '..'."""
 HostMount = Annotated[
     str,
     Field(pattern=rf"^({_STEP})+(:/[^:\x00]*)?$"),
@@ -88,22 +88,22 @@ WrittenCount = (
         said("must be a whole number", hint="Write the number alone, without a unit or a fraction."),
     ]
 )
-"""A whole number, quoted or not: OSMO takes both (``ResourceSpec`` of src/utils/connectors/postgres.py)."""
+"""A whole number, quoted or not. OSMO accepts both (``ResourceSpec`` of src/utils/connectors/postgres.py)."""
 
 
 class TopologyRequirement(Model):
-    """The tasks that name one group at one level run in one domain of that level."""
+    """A placement rule: tasks that name the same group at the same level run in one domain of that level."""
 
     key: Text
     """A key of the pool's topology, such as rack."""
     group: Text = "default"
-    """Tasks with the same group are placed together."""
+    """Name of the group. Tasks with the same group run in the same domain."""
     requirementType: RequirementType = "required"
-    """required: otherwise not scheduled at all; preferred: best effort."""
+    """required: KAI does not start the tasks elsewhere. preferred: best effort."""
 
 
 class Resource(Model):
-    """What one task asks for."""
+    """The resource request of one task."""
 
     cpu: Annotated[int, Field(ge=0, le=10**27)] | Annotated[float, Field(ge=0, le=10**27)] | Quantity | None = None
     """CPU cores."""
@@ -114,151 +114,151 @@ class Resource(Model):
     gpu: WrittenCount = 0
     """Whole GPUs."""
     platform: Text | None = None
-    """Which of the pool's platforms it is for; the pool's default_platform where it names none."""
+    """The platform of the pool for the task. The default is the pool's default_platform."""
     nodesExcluded: Many[HostName] = ()
-    """Host names that the task must not run on."""
+    """Host names of nodes on which the task must not run."""
     topology: Many[TopologyRequirement] = ()
-    """How close the tasks with this resource must run."""
+    """Topology requirements of the tasks with this resource."""
 
     @cached_property
     def asks(self) -> Amounts:
-        """What a task with it asks for."""
+        """The request of a task with this resource."""
         return Amounts(int(self.gpu), millicores(self.cpu or 0), in_bytes(self.memory or 0))
 
     @cached_property
     def amounts(self) -> dict[str, str]:
-        """The same as a container asks for it: Kubernetes quantities."""
+        """The request as Kubernetes quantities of a container."""
         cpu = f"{Decimal(str(self.cpu)):f}" if isinstance(self.cpu, float) else self.cpu  # never 1e-05
         asked = {"cpu": cpu, "ephemeral-storage": self.storage, "memory": self.memory, GPU: self.asks.gpu or None}
         return {name: str(amount) for name, amount in asked.items() if amount is not None}
 
 
 class Dataset(Model):
-    """A dataset, as OSMO's releases up to August 2026 have it."""
+    """A dataset, as in OSMO's releases up to August 2026."""
 
     name: Text
-    """Its name, with its bucket and its tag."""
+    """Name of the dataset, with bucket and tag."""
     path: AnyText = ""
-    """Where its files are."""
+    """Path of the dataset's files."""
     paths: Many[Text] = ()
-    """What is added to it."""
+    """Paths of files to add to the dataset."""
     metadata: Many[Text] = ()
-    """Files with what is known of it."""
+    """Files with metadata of the dataset."""
     labels: Many[Text] = ()
-    """Files with labels for it."""
+    """Files with labels for the dataset."""
     regex: AnyText = ""
-    """Which of its files."""
+    """Pattern that selects files of the dataset."""
     localpath: Text | None = None
-    """A path of whoever submits the workflow."""
+    """A path on the machine that submits the workflow."""
 
 
 class Input(Model):
-    """Data that a task begins with: what another left, a place, or a dataset."""
+    """Input data of a task: the output of another task, a URL, or a dataset."""
 
     task: Text | None = None
-    """The task whose output it is, of this workflow or as WORKFLOW:TASK."""
+    """The task that produces the data: a task of this workflow, or WORKFLOW:TASK."""
     url: Text | None = None
-    """Where the data is, such as s3://bucket/path."""
+    """The location of the data, such as s3://bucket/path."""
     dataset: Dataset | None = None
-    """The dataset that it is."""
+    """The dataset to read."""
     regex: AnyText = ""
-    """Which files of it; without one all."""
+    """Pattern that selects files of the input. Without it: all files."""
 
 
 class Output(Model):
-    """Data that a task leaves: at a place, or in a dataset."""
+    """Output data of a task, for a URL or a dataset."""
 
     url: Text | None = None
-    """Where the data goes, such as s3://bucket/path."""
+    """The destination of the data, such as s3://bucket/path."""
     dataset: Dataset | None = None
-    """The dataset that it becomes a version of."""
+    """The dataset that gets a new version with this data."""
     update_dataset: Dataset | None = None
-    """The dataset that it is added to."""
+    """The dataset that this data is added to."""
     regex: AnyText = ""
-    """Which files; without one all."""
+    """Pattern that selects files of the output. Without it: all files."""
 
 
 class File(Model):
-    """A file that a task finds in its container."""
+    """A file in the container of a task."""
 
     path: Text
-    """Where it is in the container."""
+    """Path of the file in the container."""
     contents: AnyText | int | float | None = None
-    """What is in it."""
+    """Content of the file."""
     localpath: Text | None = None
-    """Instead of contents: the file of the repository that it is, from the folder of the workflow's file."""
+    """Path of a file in the repository, instead of contents, relative to the folder of the workflow's file."""
     base64: bool = False
-    """Whether the contents are written in base64."""
+    """Whether the contents are in base64."""
 
 
 class Kpi(Model):
-    """An indicator."""
+    """A key performance indicator of a task."""
 
     index: Scalar
-    """What it is called."""
+    """Name of the indicator."""
     path: Text
-    """The file of the output that holds it."""
+    """The file of the output that contains the indicator."""
 
 
 class Checkpoint(Model):
-    """Files that are saved while a task runs."""
+    """Files to save while a task runs."""
 
     path: Text
-    """Where they are in the container."""
+    """Path of the files in the container."""
     url: Text
-    """Where they are saved."""
+    """The destination of the files."""
     frequency: Duration
-    """How often."""
+    """The interval between saves."""
     regex: AnyText = ""
-    """Which files; without one all."""
+    """Pattern that selects files. Without it: all files."""
 
 
 class Timeout(Model):
-    """How long a workflow may take."""
+    """Time limits of a workflow."""
 
     exec_timeout: Duration | None = None
-    """How long each pod may run, from when its node has accepted it; without it as the pool has it."""
+    """Time that each pod may run once its node has accepted the pod. The default is the pool's."""
     queue_timeout: Duration | None = None
-    """How long it may wait; OSMO's runtime only."""
+    """Time that the workflow may wait; OSMO's runtime only."""
 
 
 class Task(Model):
     """One container, which becomes one pod."""
 
     name: Text
-    """Unique within the workflow."""
+    """Name of the task, unique within the workflow."""
     image: Image
     """Container image."""
     command: Many[Argument] = ()
-    """Entry point."""
+    """Entry point of the container."""
     args: Many[Argument] = ()
-    """Arguments."""
+    """Arguments of the container."""
     environment: dict[VariableName, Argument] = nothing()
     """Environment variables."""
     resource: Text = "default"
-    """Which of the workflow's resources it asks for."""
+    """The name of the resource, in resources of the workflow, that the task requests."""
     lead: bool | None = None
-    """Whether its end ends the group; OSMO's runtime only, others of the group must end by themselves."""
+    """Whether the end of this task ends the group; OSMO's runtime only. KAI does not end the other tasks."""
     inputs: Many[Input] = ()
-    """Data to fetch before the start, of tasks to wait for among others; OSMO's runtime only."""
+    """Data to fetch before the task starts, including outputs of tasks to wait for; OSMO's runtime only."""
     outputs: Many[Output] = ()
-    """Data to store after the end; OSMO's runtime only."""
+    """Data to store after the task ends; OSMO's runtime only."""
     files: Many[File] = ()
     """Files to put into the container."""
     credentials: dict[Text, Text | dict[VariableName, Scalar]] = nothing()
-    """Secrets of the namespace by name: a folder to mount one at, or variables and the keys that they are."""
+    """Secrets of the namespace, by name: a folder to mount the Secret at, or variables with keys of the Secret."""
     kpis: Many[Kpi] = ()
     """Indicators to read from the outputs; OSMO's runtime only."""
     checkpoint: Many[Checkpoint] = ()
-    """Paths to save while it runs; OSMO's runtime only."""
+    """Paths to save while the task runs; OSMO's runtime only."""
     exitActions: dict[ExitAction, ExitCodes] = nothing()
-    """What to do on which exit code. RESCHEDULE runs a task again where spec.workflowsAs of the Config is jobs; that a
-    code other than 0 is a success (COMPLETE) only OSMO's runtime can say.
+    """Actions, each with the exit codes that cause it. RESCHEDULE repeats the task if spec.workflowsAs of the Config is
+    jobs. Only OSMO's runtime can treat a code other than 0 as success (COMPLETE).
     """
     downloadType: Text | None = None
-    """How inputs are fetched; OSMO's runtime only."""
+    """Method of fetching inputs; OSMO's runtime only."""
     cacheSize: Quantity | None = None
-    """Room for cached inputs; OSMO's runtime only."""
+    """Space for cached inputs; OSMO's runtime only."""
     privileged: bool = False
     """Whether the container runs privileged."""
     hostNetwork: bool = False
@@ -268,58 +268,58 @@ class Task(Model):
 
 
 class Group(Model):
-    """Tasks that start together: one gang."""
+    """Tasks that start together as one gang."""
 
     name: Text
-    """Unique within the workflow."""
+    """Name of the group, unique within the workflow."""
     tasks: Annotated[Many[Task], Field(min_length=1)]
-    """Its tasks."""
+    """Tasks of the group."""
     barrier: bool | None = None
-    """Whether commands wait for each other at the start; OSMO's runtime only. KAI places their pods together in any
-    case.
+    """Whether commands wait for each other at the start; OSMO's runtime only. KAI places the pods of a group together
+    even without a barrier.
     """
     ignoreNonleadStatus: bool | None = None
-    """Whether only the lead's exit counts; OSMO's runtime only. Of a gang in which a pod failed KAI evicts the rest
-    after a minute, unless one has succeeded.
+    """Whether only the exit of the lead counts; OSMO's runtime only. If a pod of the gang fails, KAI evicts the others
+    after a minute, unless one pod has succeeded.
     """
 
 
 class WorkflowSpec(Model):
-    """A workflow: either groups, or tasks with a group each."""
+    """A workflow, with either groups, or tasks that each form a group."""
 
     name: Text
-    """Unique within the repository."""
+    """Name of the workflow, unique within the repository."""
     pool: Text
-    """The pool, or pool--subpool, that it is submitted to."""
+    """The pool, or pool--subpool, for the workflow."""
     priority: Priority = "NORMAL"
-    """HIGH and NORMAL stay within the quota; LOW may borrow and be preempted."""
+    """HIGH and NORMAL work stays within the quota. LOW work may borrow, and KAI may preempt it."""
     labels: dict[LabelKey, LabelValue] = nothing()
-    """Labels that its pods carry."""
+    """Labels of the workflow's pods."""
     timeout: Timeout = Timeout.model_construct()
-    """How long its pods may run; how long it may wait only OSMO's runtime counts."""
+    """Time limits. Only OSMO's runtime limits the time that the workflow waits."""
     backend: Text | None = None
-    """The cluster; must be the pool's own."""
+    """The cluster. It must be the cluster of the pool."""
     groups: Many[Group] = ()
     """Gangs."""
     tasks: Many[Task] = ()
-    """Instead of groups: tasks that need not start together."""
+    """Tasks that need not start together, instead of groups."""
     resources: dict[AnyText, Resource] = nothing()
-    """The resources that tasks name; may also stand beside workflow."""
+    """The resources that tasks name. You may also write this field next to workflow."""
 
 
 class Workflow(Model):
-    """An OSMO workflow file."""
+    """A file with an OSMO workflow."""
 
     version: int | None = None
     """Version of OSMO's format."""
     workflow: WorkflowSpec
     """The workflow."""
     resources: dict[AnyText, Resource] = nothing()
-    """The resources that tasks name, by name; default is the one a task gets that names none."""
+    """The resources that tasks name, by name. A task that names none gets default."""
 
     @cached_property
     def all_groups(self) -> tuple[tuple[Group, KeyPath, tuple[KeyPath, ...]], ...]:
-        """Its groups, each with its path and those of its tasks; tasks without groups are a group each."""
+        """The groups, each with its path and the paths of its tasks. A task outside a group counts as a group."""
         spec, found = self.workflow, list[tuple[Group, KeyPath, tuple[KeyPath, ...]]]()
         for index, group in enumerate(spec.groups):
             path: KeyPath = ("workflow", "groups", index)
@@ -331,13 +331,13 @@ class Workflow(Model):
 
     @cached_property
     def all_tasks(self) -> tuple[tuple[Group, Task, KeyPath], ...]:
-        """The tasks of these groups, each with its path."""
+        """All tasks of the groups, each with its path."""
         every = self.all_groups
         return tuple([(group, *item) for group, _, paths in every for item in zip(group.tasks, paths, strict=True)])
 
     @cached_property
     def all_resources(self) -> tuple[tuple[str, Resource, KeyPath], ...]:
-        """Its resources, each with its path: those under ``workflow``, then those beside it."""
+        """All resources, each with its path: first those under ``workflow``, then those next to ``workflow``."""
         within, path = self.workflow.resources.items(), ("workflow", "resources")
         own = [(name, resource, (*path, name)) for name, resource in within]
         return (*own, *((name, resource, ("resources", name)) for name, resource in self.resources.items()))
@@ -348,4 +348,4 @@ ONE_OF = {
     "outputs": ("url", "dataset", "update_dataset"),
     "files": ("contents", "localpath"),
 }
-"""Fields of which each item of a task's field has exactly one."""
+"""The alternative fields in an item of some task fields. Each item has exactly one of them."""

@@ -1,4 +1,4 @@
-"""The models of the kinds that a row of model/podkinds.py describes."""
+"""Builds the models of the kinds that a row of model/podkinds.py describes."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from kubectl_tas.model.podtemplate import Name, Open, PodSet, PodTemplate, Workl
 
 
 class PlainWorkload(Workload):
-    """A workload of which a row says where its pods are."""
+    """A workload whose pods a row of model/podkinds.py locates."""
 
     row: ClassVar[PodKind]
     apiVersion: str
-    """Its API."""
+    """API of the workload."""
 
     @property
     def kind(self) -> Literal["of a row"]:
-        """What its kind is called among all that are read: never like one that has a model of its own."""
+        """The name of the kind, which differs from that of every kind with a model of its own."""
         return cast(Literal["of a row"], self.row.name)
 
     @property
     def spec(self) -> Any:
-        """What is read of its spec."""
+        """The part of the spec that the tool reads."""
         return getattr(self, "x_spec", None)
 
     def _pod_sets(self) -> Iterator[PodSet]:
-        """The pods of each part of the row, in the order of the file."""
+        """Yields the pods of each part of the row, in the order of the file."""
         for part in self.row.pods:
             for path, found in _found(self, path_steps(part.path)):
                 yield from self._pods(part, path, found)
 
     @property
     def absent(self) -> Iterator[KeyPath]:
-        """Where a pod template of the row is to stand and nothing does; the first place where there is none at all. A
-        field of the spec itself may be left out.
+        """The paths at which a pod template of the row is missing, or the first path of the row if the object has no
+        pods. A field of the spec itself may be absent.
         """
         is_found = bool(self.pod_sets)
         for part in self.row.pods:
@@ -70,7 +70,7 @@ class PlainWorkload(Workload):
 
     @property
     def least(self) -> list[int]:
-        """How many pods of each part start together."""
+        """The number of pods of each part that must start together."""
         found = []
         for part in self.row.pods:
             for path, pods in _found(self, path_steps(part.path)):
@@ -80,14 +80,14 @@ class PlainWorkload(Workload):
         return found
 
     def number(self, wanted: str, path: KeyPath = (), otherwise: int = 1) -> int:
-        """The number at a path of the row, for the item that ``path`` is in."""
+        """Returns the number at a path of the row, for the list or mapping item at ``path``."""
         found: Any = self
         for index, step in enumerate(path_steps(wanted)):
             found = _below(found, path[index] if step in (LIST, MAPPING) else step)
         return found if wanted and isinstance(found, int) else otherwise
 
     def _name(self, path: KeyPath) -> tuple[str, Name | None]:
-        """What pods are called: by the item of a list or a mapping that they are in, else by the key above their
+        """Names the pods at ``path`` after the list or mapping item that contains them, else after the key above their
         template.
         """
         found: Any = self
@@ -122,7 +122,7 @@ def _below(found: Any, step: str | int) -> Any:
 
 
 def _found(value: Any, steps: tuple[str, ...], path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
-    """All that stands at a path of a row, each with its own path."""
+    """Yields all values at a path of a row, each with its own path."""
     if value is None:
         return
     if not steps:
@@ -136,19 +136,19 @@ def _found(value: Any, steps: tuple[str, ...], path: KeyPath = ()) -> Iterator[t
 
 
 def _field(key: str) -> str:
-    """The attribute of a key: not every key can be a name, and some are pydantic's own."""
+    """Returns the attribute for a key. Not every key is a valid name, and some names belong to pydantic."""
     return "x_" + key.replace("-", "_")
 
 
 class _Node:
-    """A place in an object on the way to what is read, and the type of what is read there."""
+    """A node in the tree of the fields that a row reads from an object, with the type of the value there."""
 
     def __init__(self) -> None:
         self.parts: dict[str, _Node] = {}
         self.type: Any = None
 
     def at(self, path: str) -> _Node:
-        """The place at a path; each item of a list may have a name."""
+        """Returns the node at a path, and adds it if missing. Each item of a list may have a name."""
         node = self
         for step in path_steps(path):
             if step == LIST:
@@ -157,7 +157,7 @@ class _Node:
         return node
 
     def made(self, name: str) -> Any:
-        """The type of what is there, whose class is called ``name`` where it has fields of its own."""
+        """Returns the type of the value at this node. A class for a node with fields is called ``name``."""
         if LIST in self.parts:
             return Many[self.parts[LIST].made(name)]  # type: ignore[misc]
         if MAPPING in self.parts:
@@ -168,9 +168,9 @@ class _Node:
         return create_model(name, __base__=self.type or Open, __module__=__name__, **fields)
 
     def field(self, key: str, owner: str) -> Any:
-        """The same as a field, which an object may leave out."""
-        about = {"name": "Its name.", "spec": "What is wanted."}.get(
-            key, "How many." if self.type is Count else "Read for its pods."
+        """Returns the type and the settings of an optional field for this node."""
+        about = {"name": "The name.", "spec": "The specification."}.get(
+            key, "The number." if self.type is Count else "kubectl-tas reads the pods from it."
         )
         return self.made(f"{owner}{key[:1].upper()}{key[1:]}") | None, Field(None, alias=key, description=about)
 
@@ -181,7 +181,7 @@ _NAME.type = Text
 
 @cache
 def model_of(row: PodKind) -> type[PlainWorkload]:
-    """The model of a kind."""
+    """Returns the model of the kind that a row describes."""
     root = _Node()
     for part in row.pods:
         root.at(part.path).type = imported(f"kubectl_tas.model.{part.form}")
@@ -191,8 +191,8 @@ def model_of(row: PodKind) -> type[PlainWorkload]:
         root.at(row.minimum).type = Count
     fields = {_field(key): part.field(key, row.model_name) for key, part in root.parts.items()}
     fields |= {
-        "apiVersion": (Literal[row.versions], Field(description="Its API.")),
-        "x_kind": (Literal[row.kind], Field(alias="kind", description="Its kind.")),
+        "apiVersion": (Literal[row.versions], Field(description="The API version.")),
+        "x_kind": (Literal[row.kind], Field(alias="kind", description="The kind.")),
     }
     found: type[PlainWorkload] = create_model(row.model_name, __base__=PlainWorkload, __module__=__name__, **fields)
     found.row = row
@@ -200,7 +200,7 @@ def model_of(row: PodKind) -> type[PlainWorkload]:
 
 
 def __getattr__(name: str) -> type[PlainWorkload]:
-    """The model that is called so."""
+    """Returns the model whose class has this name."""
     row = next((item for item in PLAIN if item.model_name == name), None)
     if row is None:
         raise AttributeError(name)

@@ -1,6 +1,7 @@
-"""Platforms of a pool, pod templates and resource validations; the field names are those of OSMO's configuration.
+"""Defines platforms, pod templates and resource validations, with the field names of OSMO's configuration.
 
-Values of a pod template may hold tokens such as ``{{USER_CPU}}``, so what they are is known once a task fills them in.
+Values of a pod template may contain tokens such as ``{{USER_CPU}}``. Their type is known only once a task fills them
+in.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pydantic import Field, JsonValue, StringConstraints
 from kubectl_tas.model.base import AnyText, LabelKey, LabelValue, Many, Model, Named, Text, nothing, said
 
 Operator = Literal["GT", "GE", "LT", "LE", "EQ"]
-"""Greater, greater or equal, less, less or equal, equal."""
+"""Comparison: greater, greater or equal, less, less or equal, equal."""
 Operand = AnyText | int | float
 """An amount, or text with tokens."""
 Token = Annotated[
@@ -20,7 +21,7 @@ Token = Annotated[
     StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$"),
     said("must be the name of a token: letters, digits and '_', no digit first"),
 ]
-"""What stands between {{ and }}."""
+"""The name of a token, without {{ and }}."""
 Variables = dict[Token, AnyText | bool | int | float]
 """Values of tokens, by name."""
 NodePath = Annotated[
@@ -28,37 +29,37 @@ NodePath = Annotated[
     StringConstraints(pattern=r"^/[^:\x00]*$"),
     said("must be an absolute path"),
 ]
-"""A path of a node."""
+"""A path on a node."""
 PlatformName = Annotated[LabelValue, StringConstraints(min_length=1)]
-"""What resources of workflows call a platform."""
+"""The name by which resources of workflows pick a platform."""
 
 
 class Toleration(Model):
-    """A taint of nodes that a pod may run on all the same, as Kubernetes has it."""
+    """A taint of nodes that a pod tolerates, as in Kubernetes."""
 
     key: LabelKey | None = None
-    """Key of the taint; none, with operator Exists: every taint."""
+    """Key of the taint. Without it, and with operator Exists: every taint."""
     operator: Literal["Exists", "Equal"] | None = None
-    """Equal, which is the default, compares the value; Exists does not, and has none."""
+    """Equal (the default) compares the value. Exists compares no value."""
     value: LabelValue | None = None
     """Value of the taint."""
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
-    """Effect of the taint; none: every effect."""
+    """Effect of the taint. Without it: every effect."""
     tolerationSeconds: Annotated[int, Field(ge=-(2**63), le=2**63 - 1)] | None = None
-    """With effect NoExecute: seconds for which a pod that runs is left alone; none: for ever."""
+    """Seconds before the node evicts a running pod, with effect NoExecute. Without it: never."""
 
     @property
     def data(self) -> dict[str, str | int]:
-        """Its fields as an API server keeps them."""
+        """The fields of the toleration as the API server stores them."""
         fields: dict[str, str | int | None] = self.model_dump()
         return {name: value for name, value in fields.items() if value is not None and value != ""}
 
 
 class Nodes(Model):
-    """What pods need of a node. What a workload says itself stays."""
+    """Node labels and tolerations for pods. They do not replace what a workload itself sets."""
 
     selector: dict[LabelKey, LabelValue] = nothing()
-    """Labels of the nodes, which become nodeSelector."""
+    """Labels of the nodes. They become nodeSelector."""
     tolerations: Many[Toleration] = ()
     """Taints of the nodes that the pods tolerate."""
 
@@ -67,16 +68,16 @@ class TemplateMeta(Model):
     """Labels and annotations that a pod template adds."""
 
     labels: dict[LabelKey, AnyText] = nothing()
-    """Labels."""
+    """Labels to add."""
     annotations: dict[LabelKey, AnyText] = nothing()
-    """Annotations."""
+    """Annotations to add."""
 
 
 class PodTemplateBody(Model):
-    """What is put over the pod of a task: a mapping over a mapping, items of lists by their name, all else replaced."""
+    """A patch for the pod of a task. It merges mappings, merges list items by name, and replaces all other values."""
 
     metadata: TemplateMeta = TemplateMeta.model_construct()
-    """Labels and annotations."""
+    """Labels and annotations to add."""
     spec: dict[AnyText, JsonValue] = nothing()
     """Fields of Kubernetes' PodSpec. The container of the task is called "{{USER_CONTAINER_NAME}}"."""
 
@@ -87,22 +88,22 @@ class PodTemplate(Model):
     apiVersion: Literal["tas/v1alpha1"]
     kind: Literal["PodTemplate"]
     metadata: Named
-    """Its name."""
+    """Name of the pod template."""
     template: PodTemplateBody
-    """What is put over the pod of a task."""
+    """The patch for the pod of a task."""
 
 
 class ResourceAssertion(Model):
-    """What must be true of what a task asks for: left_operand compared with right_operand."""
+    """A condition on the resource requests of a task: a comparison of left_operand with right_operand."""
 
     operator: Operator
     """GT, GE, LT, LE or EQ."""
     left_operand: Operand
-    """Such as "{{USER_MEMORY}}"."""
+    """Left side of the comparison, such as "{{USER_MEMORY}}"."""
     right_operand: Operand
-    """Such as 64Gi or "{{K8_MEMORY}}", which is what a node has."""
+    """Right side of the comparison, such as 64Gi, or "{{K8_MEMORY}}" for the memory of a node."""
     assert_message: AnyText
-    """What whoever sent the work is told where it is not true; may hold tokens."""
+    """Message to the author of the work if the condition is false. It may contain tokens."""
 
 
 class ResourceValidation(Model):
@@ -111,9 +112,9 @@ class ResourceValidation(Model):
     apiVersion: Literal["tas/v1alpha1"]
     kind: Literal["ResourceValidation"]
     metadata: Named
-    """Its name."""
+    """Name of the resource validation."""
     rules: Annotated[Many[ResourceAssertion], Field(min_length=1)]
-    """What must be true, all of it."""
+    """Conditions that must all be true."""
 
 
 PodTemplates = Many[Text | PodTemplateBody]
@@ -123,10 +124,10 @@ ResourceValidations = Many[Text | ResourceAssertion]
 
 
 class Platform(Model):
-    """A kind of nodes of a pool, which a resource of a workflow picks by its name."""
+    """A kind of nodes in a pool. A resource of a workflow picks a platform by name."""
 
     description: AnyText = ""
-    """For people."""
+    """Text for people."""
     host_network_allowed: bool = False
     """Whether tasks may share the network of their node."""
     privileged_allowed: bool = False
@@ -134,14 +135,13 @@ class Platform(Model):
     allowed_mounts: Many[NodePath] = ()
     """Paths of the node that tasks may mount."""
     default_mounts: Many[NodePath] = ()
-    """Paths of the node that are mounted into every task, at the same path, unless a pod template mounts something
-    there.
+    """Paths of the node that every task mounts at the same path, unless a pod template mounts something at that path.
     """
     default_variables: Variables = nothing()
-    """Values of tokens that a resource does not set; they count before common_default_variables."""
+    """Values of tokens that a resource does not set. These values override common_default_variables."""
     resource_validations: ResourceValidations = ()
-    """What must be true of what tasks ask for, besides common_resource_validations."""
+    """Conditions on the resource requests of tasks, in addition to common_resource_validations."""
     override_pod_template: PodTemplates = ()
-    """Pod templates that are put over common_pod_template, one after the other."""
+    """Pod templates merged over common_pod_template, in this order."""
     nodes: Nodes = Nodes.model_construct()
-    """What its pods need of a node, besides what the pool says: a short form of a pod template."""
+    """Node labels and tolerations in addition to the pool's: a short form of a pod template."""

@@ -1,4 +1,4 @@
-"""The Pods and Jobs that are emitted; their field names are those of Kubernetes. None means that a field is absent."""
+"""Defines the Pods and Jobs that `render` writes, with Kubernetes' field names. None means that a field is absent."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from kubectl_tas.model.platform import Toleration
 
 
 class SecretKeyRef(Model):
-    """A value that a Secret of the pod's namespace holds."""
+    """A value from a Secret in the pod's namespace."""
 
     name: ObjectName
-    """The Secret."""
+    """Name of the Secret."""
     key: Text
-    """Its key."""
+    """Key in the Secret."""
 
 
 class EnvVarSource(Model):
-    """Where a value comes from."""
+    """The source of a value."""
 
     secretKeyRef: SecretKeyRef
     """A Secret."""
@@ -43,175 +43,175 @@ class EnvVar(Model):
     """An environment variable."""
 
     name: VariableName
-    """Its name."""
+    """Name of the variable."""
     value: Annotated[AnyText | None, AfterValidator(lambda text: text or None)] = None
-    """Its value; None where it is empty, since an API server leaves that out, and kubectl would add it for ever."""
+    """Value of the variable. None if empty, since the API server drops it and kubectl would always find a change."""
     valueFrom: EnvVarSource | None = None
-    """Where it comes from instead."""
+    """Source of the value, instead of the value itself."""
 
 
 class ResourceList(Model):
     """Amounts of resources, as Kubernetes quantities."""
 
     limits: dict[AnyText, AnyText]
-    """The most that is given."""
+    """The most that the container may use."""
     requests: dict[AnyText, AnyText]
-    """What is set aside."""
+    """The amounts that Kubernetes reserves."""
 
 
 class VolumeMount(Model):
-    """Where a volume appears in a container."""
+    """A volume in a container."""
 
     name: Text
-    """The volume."""
+    """Name of the volume."""
     mountPath: Text
     """Path in the container."""
     subPath: Text | None = None
-    """The one file of the volume that appears there."""
+    """The single file of the volume to mount."""
     readOnly: bool | None = None
-    """Whether nothing can be written to it."""
+    """Whether the volume is read-only in the container."""
 
 
 class SecurityContext(Model):
-    """What a container may do to its node."""
+    """Rights of a container on its node."""
 
     privileged: bool
-    """Everything."""
+    """Whether the container has all rights."""
 
 
 class Container(Model):
-    """The one container of a pod."""
+    """The only container of a pod."""
 
     name: SubGroupName
     """Name of the task."""
     image: Image
-    """Image."""
+    """Container image."""
     command: Many[AnyText] = ()
     """Entry point."""
     args: Many[AnyText] = ()
     """Arguments."""
     env: Many[EnvVar] = ()
-    """Environment."""
+    """Environment variables."""
     resources: ResourceList | None = None
-    """What it asks for."""
+    """Resource requests and limits."""
     securityContext: SecurityContext | None = None
-    """What it may do."""
+    """Rights of the container."""
     volumeMounts: Many[VolumeMount] = ()
     """Mounted volumes."""
 
 
 class HostPath(Model):
-    """A path of the node."""
+    """A path on the node."""
 
     path: Text
-    """Absolute."""
+    """Absolute path."""
 
 
 class ConfigMapFiles(Model):
     """The files of a ConfigMap."""
 
     name: ObjectName
-    """The ConfigMap."""
+    """Name of the ConfigMap."""
     defaultMode: int
-    """Mode of its files."""
+    """Mode of the files."""
 
 
 class SecretFiles(Model):
     """The files of a Secret."""
 
     secretName: ObjectName
-    """The Secret."""
+    """Name of the Secret."""
     defaultMode: int
-    """Mode of its files."""
+    """Mode of the files."""
 
 
 class EmptyDir(Model):
-    """An empty folder that lives as long as its pod."""
+    """An empty folder that exists as long as its pod."""
 
 
 class Volume(Model):
-    """A volume of a pod: one of its sources."""
+    """A volume of a pod, with one source."""
 
     name: Text
-    """What mounts call it."""
+    """Name of the volume."""
     hostPath: HostPath | None = None
-    """A path of the node."""
+    """A path on the node."""
     configMap: ConfigMapFiles | None = None
     """A ConfigMap."""
     secret: SecretFiles | None = None
     """A Secret."""
     emptyDir: EmptyDir | None = None
-    """Nothing at first."""
+    """A folder that is empty at first."""
 
 
 class NodeSelectorRequirement(Model):
-    """A condition on a node's label."""
+    """A condition on a label of a node."""
 
     key: LabelKey
-    """The label."""
+    """Key of the label."""
     operator: Literal["NotIn"] = "NotIn"
-    """How it is compared."""
+    """Comparison of the label with the values."""
     values: Annotated[Many[AnyText], Field(min_length=1)]
-    """With what."""
+    """Values of the label."""
 
 
 class NodeSelectorTerm(Model):
-    """Conditions that must all hold."""
+    """Conditions that must all be true."""
 
     matchExpressions: Annotated[Many[NodeSelectorRequirement], Field(min_length=1)]
     """The conditions."""
 
 
 class NodeSelector(Model):
-    """Terms of which one must hold."""
+    """Terms; at least one must be true."""
 
     nodeSelectorTerms: Annotated[Many[NodeSelectorTerm], Field(min_length=1)]
     """The terms."""
 
 
 class NodeAffinity(Model):
-    """Where a pod may run."""
+    """Conditions on the node of a pod."""
 
     requiredDuringSchedulingIgnoredDuringExecution: NodeSelector
-    """What a node must fulfil when the pod is placed."""
+    """Conditions that the node must satisfy when the scheduler places the pod."""
 
 
 class Affinity(Model):
-    """What a pod is drawn to or kept from."""
+    """Placement conditions of a pod."""
 
     nodeAffinity: NodeAffinity
-    """Nodes."""
+    """Conditions on the node."""
 
 
 class PodSpec(Model):
-    """How a pod runs."""
+    """Settings of a pod."""
 
     schedulerName: Text
-    """Who places it."""
+    """The scheduler that places the pod."""
     priorityClassName: Text
-    """How important it is."""
+    """Name of a PriorityClass."""
     restartPolicy: Literal["Never"] = "Never"
-    """A task runs once."""
+    """Never, because a task runs once."""
     hostname: SubGroupName | None = None
-    """Its name below that of its Service."""
+    """Host name of the pod below its Service."""
     subdomain: SubGroupName | None = None
-    """The headless Service that makes its name known."""
+    """The headless Service that gives the pod a DNS name."""
     activeDeadlineSeconds: Annotated[int, Field(ge=1, le=MAX_COUNT)] | None = None
-    """How long it may run, from when its node has accepted it."""
+    """Seconds that the pod may run once its node has accepted the pod."""
     hostNetwork: bool | None = None
-    """Whether it shares the node's network."""
+    """Whether the pod shares the node's network."""
     dnsPolicy: Text | None = None
-    """Set where hostNetwork would change it."""
+    """DNS policy, set only if hostNetwork would change it."""
     nodeSelector: dict[LabelKey, LabelValue] = nothing()
-    """Labels of the nodes that it may run on."""
+    """Labels of the nodes on which the pod may run."""
     affinity: Affinity | None = None
-    """Which nodes it keeps away from."""
+    """Conditions that exclude nodes."""
     tolerations: Many[Toleration] = ()
-    """Taints of nodes that it may run on all the same."""
+    """Taints of nodes that the pod tolerates."""
     containers: Annotated[Many[Container], Field(min_length=1)]
-    """Its container."""
+    """The single container of the pod."""
     volumes: Many[Volume] = ()
-    """Its volumes."""
+    """Volumes of the pod."""
 
 
 class Pod(Model):
@@ -222,42 +222,42 @@ class Pod(Model):
     metadata: Metadata
     """Name, namespace, queue and gang."""
     spec: PodSpec
-    """How it runs."""
+    """Settings of the pod."""
 
 
 class ExitCodes(Model):
-    """A condition on the exit code of a container that failed."""
+    """A condition on the exit code of a failed container."""
 
     containerName: SubGroupName
-    """The container."""
+    """Name of the container."""
     operator: Literal["NotIn"] = "NotIn"
-    """How it is compared."""
+    """Comparison of the exit code with the values."""
     values: Annotated[Many[Annotated[int, Field(ge=1, le=255)]], Field(min_length=1)]
-    """With what: from the least to the greatest, each once."""
+    """Exit codes in ascending order, without duplicates."""
 
 
 class PodCondition(Model):
-    """A condition that a pod bears."""
+    """A condition in the status of a pod."""
 
     type: Literal["DisruptionTarget"] = "DisruptionTarget"
-    """That the cluster took the pod away."""
+    """DisruptionTarget: the cluster ended the pod."""
     status: Literal["True"] = "True"
-    """What an API server fills in; it compares the rules as a whole, so kubectl would find a change for ever."""
+    """Value that the API server adds. It compares all rules, so without this value kubectl always finds a change."""
 
 
 class FailureRule(Model):
-    """What a failed pod that fulfils a condition means to its Job."""
+    """The effect of a failed pod on its Job, if the pod matches the rule."""
 
     action: Literal["Ignore", "FailJob"]
-    """Ignore: another one is made, and it does not count; FailJob: none is made."""
+    """Ignore: the Job replaces the pod without counting the failure. FailJob: the Job fails."""
     onPodConditions: Many[PodCondition] = ()
-    """Conditions, one of which it bears."""
+    """Conditions; the pod must have one."""
     onExitCodes: ExitCodes | None = None
-    """The code that its container ended with."""
+    """Condition on the exit code of the container."""
 
 
 class FailurePolicy(Model):
-    """What failed pods mean: the first rule that is fulfilled, else they count."""
+    """The effect of failed pods on their Job. The first matching rule applies; without one, the failure counts."""
 
     rules: Annotated[Many[FailureRule], Field(min_length=1)]
     """The rules."""
@@ -267,33 +267,33 @@ class TemplateMetadata(Model):
     """Metadata of the pods of a Job."""
 
     labels: dict[str, str] = nothing()
-    """Labels."""
+    """Labels of the pods."""
     annotations: dict[str, str] = nothing()
-    """Annotations."""
+    """Annotations of the pods."""
 
 
 class Template(Model):
-    """The pods of a Job."""
+    """Template for the pods of a Job."""
 
     metadata: TemplateMetadata
-    """Queue and gang."""
+    """Queue and gang of the pods."""
     spec: PodSpec
-    """How they run."""
+    """Settings of the pods."""
 
 
 class JobSpec(Model):
-    """How a task runs, and runs again."""
+    """Settings of a Job that runs and repeats a task."""
 
     parallelism: Literal[1] = 1
-    """Pods at once."""
+    """Pods that run at once."""
     completions: Literal[1] = 1
     """Pods that must succeed."""
     backoffLimit: Count
-    """Pods that may fail and count."""
+    """Counted failures that the Job tolerates."""
     podFailurePolicy: FailurePolicy
-    """Which failed pods count."""
+    """Rules for which failed pods count."""
     template: Template
-    """Its pod."""
+    """Template for the pod."""
 
 
 class Job(Model):
@@ -304,4 +304,4 @@ class Job(Model):
     metadata: Metadata
     """Name, namespace, queue and gang."""
     spec: JobSpec
-    """How it runs."""
+    """Settings of the Job."""

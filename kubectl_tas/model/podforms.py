@@ -1,4 +1,4 @@
-"""What pods are made from in kinds that write no pod template: their fields, read as a template."""
+"""Converts the fields of kinds without a pod template to a pod template."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from kubectl_tas.model.podtemplate import Amounts, Container, Meta, Open, PodSpe
 
 
 class Form(Open):
-    """Fields of a kind that stand for a pod template."""
+    """Fields of a kind that replace a pod template."""
 
     metadata_at: ClassVar[KeyPath] = ()
-    """Where labels and annotations stand in it."""
+    """Path of the labels and annotations in these fields."""
     spec_at: ClassVar[KeyPath] = ()
-    """Where schedulerName, nodeSelector and the like stand in it."""
+    """Path of schedulerName, nodeSelector and similar fields in these fields."""
     is_pod_spec: ClassVar[bool] = False
-    """Whether those are the fields of a PodSpec."""
+    """Whether the fields at ``spec_at`` are a PodSpec."""
 
     @property
     def template(self) -> PodTemplate | None:
-        """The same as a pod template; None where no pod comes of it."""
+        """The fields as a pod template. None if no pod results from them."""
         raise NotImplementedError
 
 
 class Labelled(Form):
-    """Fields among which the labels and annotations of the pods stand."""
+    """Fields that include the labels and annotations of the pods."""
 
     labels: dict[LabelKey, LabelValue] = nothing()
     """Labels of the pods."""
@@ -36,7 +36,7 @@ class Labelled(Form):
     """Annotations of the pods."""
 
     def made(self, spec: PodSpec) -> PodTemplate:
-        """The template of pods that run like ``spec``."""
+        """Returns a pod template with these labels and annotations, and with ``spec``."""
         return PodTemplate(metadata=Meta(labels=self.labels, annotations=self.annotations), spec=spec)
 
 
@@ -44,9 +44,9 @@ class SparkGpu(Open):
     """Accelerators of one pod."""
 
     name: Text
-    """The resource, such as nvidia.com/gpu."""
+    """Name of the resource, such as nvidia.com/gpu."""
     quantity: Count
-    """How many."""
+    """Number of accelerators."""
 
 
 _JAVA = re.compile(r"([0-9]+)([kmgtp]?)b?", re.IGNORECASE)
@@ -57,25 +57,25 @@ class SparkPod(Labelled):
     """The driver of a Spark application, or one of its executors."""
 
     cores: Count | None = None
-    """Cores; 1 where they are left out."""
+    """Cores. The default is 1."""
     coreRequest: AnyText | None = None
-    """The request for cpu, where it is another amount than cores."""
+    """The request for cpu, if it differs from cores."""
     memory: AnyText | None = None
-    """Heap, in the units of Java: 512m, 8g. 1g where it is left out."""
+    """Heap in the units of Java: 512m, 8g. The default is 1g."""
     memoryOverhead: AnyText | None = None
-    """Memory beside the heap; a tenth of it, or 384m, where it is left out."""
+    """Memory in addition to the heap. The default is a tenth of the heap, and at least 384m."""
     gpu: SparkGpu | None = None
     """Accelerators."""
     sidecars: Many[Container] = ()
-    """Containers beside Spark's own."""
+    """Containers next to Spark's own."""
     initContainers: Many[Container] = ()
-    """Run before the containers."""
+    """Containers that run before the other containers."""
     pod_template: Annotated[PodTemplate, Field(alias="template")] = PodTemplate.model_construct()
-    """What Spark starts from: further containers, and what they ask for."""
+    """The pod template that Spark starts from, with further containers and their requests."""
 
     @property
     def template(self) -> PodTemplate:
-        """Cpu and memory as Spark asks for them (``BasicExecutorFeatureStep`` of Spark 3.5)."""
+        """The pod template, with cpu and memory as Spark requests them (``BasicExecutorFeatureStep`` of Spark 3.5)."""
         heap = _java(self.memory or "1g")
         more = _java(self.memoryOverhead) if self.memoryOverhead else max(heap // 10, _LEAST_OVERHEAD)
         asks = {"cpu": self.coreRequest or str(self.cores or 1), "memory": str(heap + more)}
@@ -92,7 +92,7 @@ class SparkPod(Labelled):
 
 
 def _java(text: str) -> int:
-    """Bytes of an amount as Java writes it; a bare number is mebibytes, as in Spark. 0 for what is none."""
+    """Returns the bytes of an amount in Java's syntax. A bare number is in mebibytes, as in Spark. 0 if invalid."""
     found = _JAVA.fullmatch(text)
     return int(found[1]) * 1024 ** (" kmgtp".index(found[2].lower()) if found[2] else 2) if found else 0
 
@@ -109,25 +109,25 @@ class ContainerSet(Open):
 
 
 class ArgoTemplate(Form):
-    """A template of one of Argo's workflows, of which each use is a pod if it has a container."""
+    """A template of an Argo workflow. If it has a container, each use of the template is a pod."""
 
     metadata_at: ClassVar[KeyPath] = ("metadata",)
     metadata: Meta = Meta.model_construct()
     """Labels and annotations of the pod."""
     container: Container | None = None
-    """What runs."""
+    """The container."""
     script: Container | None = None
-    """The same, with its program in the workflow."""
+    """The container, with its program in the workflow."""
     containerSet: ContainerSet | None = None
-    """Several containers."""
+    """Several containers in one pod."""
     sidecars: Many[Container] = ()
-    """Containers beside it."""
+    """Containers that run next to the container."""
     initContainers: Many[Container] = ()
-    """Run before it."""
+    """Containers that run before the container."""
 
     @property
     def template(self) -> PodTemplate | None:
-        """The pod of a use; None of steps, of a DAG, and of what Argo does itself."""
+        """The pod of one use. None for steps, for a DAG, and for actions that Argo performs itself."""
         single = tuple(item for item in (self.container, self.script) if item is not None)
         containers = (*single, *(self.containerSet.containers if self.containerSet else ()))
         if not containers:
@@ -137,7 +137,7 @@ class ArgoTemplate(Form):
 
 
 class DynamoAmounts(Open):
-    """Amounts of resources, by Dynamo's names."""
+    """Amounts of resources, with Dynamo's names."""
 
     cpu: AnyText | None = None
     """Cores."""
@@ -146,22 +146,22 @@ class DynamoAmounts(Open):
     gpu: AnyText | None = None
     """GPUs of a node."""
     gpuType: AnyText | None = None
-    """The resource that they are; nvidia.com/gpu where it is left out."""
+    """Resource name of the GPUs. The default is nvidia.com/gpu."""
 
     @property
     def amounts(self) -> Amounts:
-        """By Kubernetes' names."""
+        """The amounts with Kubernetes' names."""
         found = {"cpu": self.cpu, "memory": self.memory, self.gpuType or "nvidia.com/gpu": self.gpu}
         return _amounts({name: amount for name, amount in found.items() if amount is not None})
 
 
 class DynamoResources(Open):
-    """What a pod asks for."""
+    """Resource requests and limits of a pod."""
 
     limits: DynamoAmounts = DynamoAmounts.model_construct()
-    """The most that it gets."""
+    """The most that the pod may use."""
     requests: DynamoAmounts = DynamoAmounts.model_construct()
-    """What is set aside."""
+    """The amounts that Kubernetes reserves."""
 
 
 class DynamoPodSpec(PodSpec):
@@ -177,15 +177,15 @@ class DynamoService(Form):
     metadata_at: ClassVar[KeyPath] = ("extraPodMetadata",)
     spec_at: ClassVar[KeyPath] = ("extraPodSpec",)
     resources: DynamoResources = DynamoResources.model_construct()
-    """What each pod asks for."""
+    """Resource requests and limits of each pod."""
     extraPodMetadata: Meta = Meta.model_construct()
     """Labels and annotations of the pods."""
     extraPodSpec: DynamoPodSpec = DynamoPodSpec.model_construct()
-    """How they run."""
+    """Further fields of the pods."""
 
     @property
     def template(self) -> PodTemplate:
-        """The pod of one node."""
+        """The pod template for one node."""
         asks = Resources(limits=self.resources.limits.amounts, requests=self.resources.requests.amounts)
         spec = self.extraPodSpec
         own = (Container(resources=asks), *([spec.mainContainer] if spec.mainContainer else []))
@@ -198,10 +198,10 @@ class DynamoService(Form):
 
 
 class Framework(Open):
-    """The model that a predictor serves, and what its container asks for."""
+    """The model that a predictor serves, with the resources of its container."""
 
     resources: Resources = Resources.model_construct()
-    """What it asks for; what its ServingRuntime says where it is left out."""
+    """Resource requests and limits of the container. The default comes from its ServingRuntime."""
 
 
 _FRAMEWORKS = (
@@ -214,37 +214,37 @@ class Predictor(Labelled):
     """A component of an InferenceService: the fields of a PodSpec, and the model."""
 
     containers: Many[Container] = ()
-    """Its containers."""
+    """Containers of the pod."""
     initContainers: Many[Container] = ()
-    """Run before them."""
+    """Containers that run before the others."""
     resourceClaims: Many[ResourceClaim] = ()
-    """Devices that it asks for by Dynamic Resource Allocation."""
+    """Devices that the pod requests by Dynamic Resource Allocation."""
     model: Framework | None = None
     """The model."""
     sklearn: Framework | None = None
-    """The model, by its framework."""
+    """A model for scikit-learn."""
     xgboost: Framework | None = None
-    """The model, by its framework."""
+    """A model for XGBoost."""
     tensorflow: Framework | None = None
-    """The model, by its framework."""
+    """A model for TensorFlow."""
     pytorch: Framework | None = None
-    """The model, by its framework."""
+    """A model for PyTorch."""
     triton: Framework | None = None
-    """The model, by its framework."""
+    """A model for Triton."""
     onnx: Framework | None = None
-    """The model, by its framework."""
+    """A model for ONNX."""
     huggingface: Framework | None = None
-    """The model, by its framework."""
+    """A model of Hugging Face."""
     pmml: Framework | None = None
-    """The model, by its framework."""
+    """A model in PMML."""
     lightgbm: Framework | None = None
-    """The model, by its framework."""
+    """A model for LightGBM."""
     paddle: Framework | None = None
-    """The model, by its framework."""
+    """A model for PaddlePaddle."""
 
     @property
     def template(self) -> PodTemplate:
-        """Its pod."""
+        """The pod template, with a container for the model."""
         models = (getattr(self, name) for name in _FRAMEWORKS)
         served = tuple(Container(resources=item.resources) for item in models if item is not None)
         containers, claims = (*served, *self.containers), self.resourceClaims

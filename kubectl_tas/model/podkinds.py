@@ -1,14 +1,13 @@
-"""Kinds of which a row of data says where their pods are: those that KAI groups by its default, and those that the
-Config declares.
+"""Holds a row for each kind that KAI groups by default, with the place of its pods, and makes rows for declared kinds.
 
-What each operator makes: SparkApplication, spark-operator 2.3 (``SparkPodSpec``); InferenceService, KServe 0.16
-(``PredictorSpec``); Argo's Workflow, 3.7 (``workflowpod.go``); DynamoGraphDeployment, Dynamo 1.2 (``v1alpha1`` and
+Sources for the pods of each operator: SparkApplication, spark-operator 2.3 (``SparkPodSpec``); InferenceService, KServe
+0.16 (``PredictorSpec``); Argo's Workflow, 3.7 (``workflowpod.go``); DynamoGraphDeployment, Dynamo 1.2 (``v1alpha1`` and
 ``v1beta1``); Volcano's Job, 1.13; SeldonDeployment, Seldon Core 1.18; PaddleJob, training operator 1.9.
 
-KAI's podgrouper goes up from a pod, from owner to owner, as far as it may read them (``getResourceOwners`` of
-podgrouper.go, 0.17). A standard install lets it read ReplicaSets, StatefulSets, Deployments, Jobs, Argo's Workflows and
-SeldonDeployments (deployments/kai-scheduler/templates/rbac/podgrouper.yaml), but none of the other kinds here: it stops
-at the object below them, or at the pod itself.
+From a pod, KAI's podgrouper follows the owners that it may read (``getResourceOwners`` of podgrouper.go, 0.17). A
+standard install lets it read ReplicaSets, StatefulSets, Deployments, Jobs, Argo's Workflows and SeldonDeployments
+(deployments/kai-scheduler/templates/rbac/podgrouper.yaml). For all other kinds here it stops at the object below the
+kind, or at the pod.
 """
 
 from __future__ import annotations
@@ -38,86 +37,86 @@ PodPath = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class PodPart:
-    """Equal pods of a kind; each item of a list, and each key of a mapping, on the way has its own."""
+    """Identical pods of a kind. Each item of a list, and each key of a mapping, on the path has pods of its own."""
 
     path: str
-    """Of what the pods are made from, as in ``PodPath``."""
+    """Path of the pod template or of the fields in its place, as in ``PodPath``."""
     count: str = ""
-    """Of their number; 1 where it is empty, or where the object leaves it out."""
+    """Path of the number of pods. The number is 1 if the path is empty or the object omits the number."""
     times: str = ""
-    """Of a number that multiplies theirs: the nodes of each."""
+    """Path of a factor for the number of pods, such as the nodes of each replica."""
     most: str = ""
-    """Of numbers up to which a controller adds pods, where one is more than their number; with blanks between them."""
+    """Paths of numbers, separated by blanks. A controller may add pods up to the largest one."""
     at_least: int = 0
-    """The number that a controller makes of a lower one."""
+    """The controller's minimum for the number of pods."""
     least: str = ""
-    """Of the number that starts together, where the kind says ``least``."""
+    """Path of the number of pods that must start together, if ``minimum`` of the kind is ``least``."""
     is_counted: bool = True
-    """Whether KAI counts 1 where the object leaves that number out."""
+    """Whether KAI assumes 1 pod if the object omits the number."""
     name: str = ""
-    """What the pods are called; empty: by where their template stands."""
+    """Name of the pods. Empty: the tool derives the name from the path of the template."""
     form: str = "podtemplate:PodTemplate"
-    """The model that reads what is there, ``module:class``."""
+    """The model that reads the value at ``path``, as ``module:class``."""
 
 
 @dataclass(frozen=True, slots=True)
 class PodKind:
-    """A kind, its pods, and what KAI makes of them."""
+    """A kind, its pods, and the PodGroups that KAI makes for the kind."""
 
     kind: str
     versions: tuple[str, ...]
     pods: tuple[PodPart, ...]
     called: str = ""
-    """What it is called where another kind has its name: the kind and its group, as kubectl writes it."""
+    """The kind with its group, as kubectl writes it, if another kind has the same name."""
     each: bool = False
-    """Whether each pod has a PodGroup of its own; else all of an object have one."""
+    """Whether each pod has its own PodGroup. Otherwise all pods of an object share one."""
     each_where: tuple[str, tuple[str, ...]] = ("", ())
-    """An annotation, and the values with which each pod has one and ``unpredicted`` does not hold."""
+    """An annotation and its values with which each pod has its own PodGroup, and ``unpredicted`` does not apply."""
     minimum: int | str = 1
-    """Pods that start together: a number, ``all``, the path of a number, or ``least``, which each part says."""
+    """Pods that start together: a number, ``all``, the path of a number, or ``least`` for the numbers of the parts."""
     sub_groups: bool = False
     """Whether each part is a SubGroup."""
     group_name: str = ""
-    """What follows on the UID in the name of its PodGroup, which then has no name before it."""
+    """The suffix of the PodGroup's name after the UID. Such a name does not contain the object's name."""
     unpredicted: str = ""
-    """Why the file does not say what its PodGroup will be; empty where it does."""
+    """The reason why the tool cannot predict the PodGroup from the file. Empty if it can."""
     plural: str = ""
-    """Its name in URLs, where that is not the kind in lower case and an s."""
+    """Name of the kind in URLs, if not the lower-case kind with an s."""
     not_owned: str = ""
-    """Why the tool cannot write its PodGroup; empty where it can."""
+    """The reason why the tool cannot write the PodGroup. Empty if it can."""
     named_by: tuple[str, str] = ("", "")
-    """What the name of its PodGroup begins with, and what that goes on with; empty: pg, its own name and a UID."""
+    """The prefix of the PodGroup's name and the part that follows. Empty: pg, the object's name and a UID."""
     placed_at: str = ""
-    """The path of the annotations that place its PodGroup, where KAI does not read its own."""
+    """Path of the annotations that place the PodGroup, if KAI does not read the object's own annotations."""
     above: str = ""
-    """The path of fields of a PodSpec that hold for pods without such a field of their own."""
+    """Path of fields of a PodSpec that are defaults for all pods of the object."""
     queue_annotation: str = ""
     """The annotation of the object from which its operator takes the queue of all pods."""
 
     @property
     def is_declared(self) -> bool:
-        """Whether the Config or a Karta declares it."""
+        """Whether the Config or a Karta declares the kind."""
         return (self.versions[0], self.kind) not in KINDS
 
     @property
     def name(self) -> str:
-        """Its name among all kinds that are read."""
+        """Unique name of the kind among all kinds that the tool reads."""
         is_taken = self.is_declared and self.kind in _TAKEN
         return self.called or (f"{self.kind}.{group_of(self.versions[0])}" if is_taken else self.kind)
 
     def with_mode(self, annotations: Mapping[str, str]) -> PodKind:
-        """The row of an object with these annotations."""
+        """Returns the row for an object with these annotations."""
         name, values = self.each_where
         return replace(self, each=True, unpredicted="") if annotations.get(name) in values else self
 
     @property
     def model_name(self) -> str:
-        """The class of its model, and its schema in lower case: ``Job.batch.volcano.sh`` is VolcanoJob."""
+        """Class name of the model and, in lower case, name of the schema: ``Job.batch.volcano.sh`` is VolcanoJob."""
         return _MODEL_NAMES.get(self.called, self.kind)
 
     @property
     def resource(self) -> str:
-        """Its name in URLs."""
+        """Name of the kind in URLs."""
         return self.plural or f"{self.kind.lower()}s"
 
 
@@ -129,7 +128,7 @@ _ARGO = tuple(
 
 
 def _argo(spec: str) -> tuple[PodPart, ...]:
-    """The templates of a workflow, and those that stand in its steps."""
+    """Returns the templates of a workflow, and the templates inside its steps."""
     return tuple(PodPart(part.path.format(spec), form=part.form) for part in _ARGO)
 
 
@@ -230,7 +229,7 @@ PLAIN: tuple[PodKind, ...] = (
         ),
     ),
 )
-"""Those that every repository may have, in the order in which messages list them."""
+"""The kinds that every repository may use, in the order in which messages list them."""
 
 
 _TAKEN = frozenset(
@@ -240,19 +239,19 @@ _TAKEN = frozenset(
         *(row.kind for row in PLAIN),
     }
 )
-"""Kinds that are told by this name alone."""
+"""Names of kinds that are in use. A declared kind with one of these names gets its group as a suffix."""
 KINDS = frozenset((version, row.kind) for row in PLAIN for version in row.versions)
-"""Their apiVersions and kinds."""
+"""The apiVersion and the name of each kind in ``PLAIN``."""
 
 
 @cache
 def path_steps(path: str) -> tuple[str, ...]:
-    """The keys of a path; ``LIST`` is each item, ``MAPPING`` each key."""
+    """Returns the keys of a path. ``LIST`` stands for each item, ``MAPPING`` for each key."""
     return tuple(path.replace("[]", ".[]").split(".")) if path else ()
 
 
 def check_paths(*paths: str) -> None:
-    """``ValueError`` where one path takes for a list or a mapping what another one takes for an object."""
+    """Raises ``ValueError`` if one path uses a field as a list or a mapping and another path uses it as an object."""
     known: dict[tuple[str, ...], str] = {}
     for path in paths:
         steps = path_steps(path)
@@ -268,14 +267,14 @@ _FORMS = {LIST: "a list", MAPPING: "a mapping", "object": "an object"}
 
 
 class DeclaredPods(Model):
-    """Equal pods of a declared kind."""
+    """Identical pods of a declared kind."""
 
     template: PodPath
-    """Where their pod template stands, such as spec.template. ``[]`` is each item of a list and ``.*`` each key of a
-    mapping, such as spec.roles[].template: each has pods of its own.
+    """Path of the pod template, such as spec.template. ``[]`` means each item of a list and ``.*`` each key of a
+    mapping, such as spec.roles[].template. Each of them has pods of its own.
     """
     replicas: PodPath | None = None
-    """Where their number stands, such as spec.roles[].replicas. Without it, or where an object leaves it out: 1."""
+    """Path of the number of pods, such as spec.roles[].replicas. Without it, or without a number there: 1."""
 
     @model_validator(mode="after")
     def _paths(self) -> DeclaredPods:
@@ -284,23 +283,24 @@ class DeclaredPods(Model):
 
 
 class DeclaredKind(Model):
-    """A kind of a platform that makes pods."""
+    """A kind of your platform that makes pods."""
 
     apiVersion: Text
-    """Its API, such as ml.example.com/v1."""
+    """API of the kind, such as ml.example.com/v1."""
     kind: Text
-    """Its name, such as Training."""
+    """Name of the kind, such as Training."""
     plural: Text | None = None
-    """Its name in URLs; without it the kind in lower case with an s."""
+    """Name of the kind in URLs. The default is the lower-case kind with an s."""
     pods: Annotated[Many[DeclaredPods], Field(min_length=1)]
-    """Its pods."""
+    """The pods of the kind."""
     podGroups: Literal["one", "each"] = "each"
-    """What KAI makes of an object. each: one PodGroup for each pod, as of every kind that KAI's podgrouper may not
-    read; a standard install lets it read no kind of a platform. one: one PodGroup, where you give it that right.
+    """The PodGroups that KAI makes for an object. each: one for each pod, as for every kind that KAI's podgrouper may
+    not read. In a standard install it may read no kind of a platform. one: a single PodGroup, if you let it read the
+    kind.
     """
     minimum: Positive | Literal["all"] | PodPath = 1
-    """With podGroups one: how many pods start together, as a number, all, or the path of a number in the object. KAI
-    itself takes 1; another one holds where the controller of the kind, or a plugin of KAI, makes the PodGroup.
+    """The number of pods that must start together, with podGroups one: a number, all, or the path of a number in the
+    object. KAI itself uses 1. Write another value if the kind's controller or a plugin of KAI makes the PodGroup.
     """
 
     @model_validator(mode="after")
@@ -311,7 +311,7 @@ class DeclaredKind(Model):
 
     @property
     def row(self) -> PodKind:
-        """Its row."""
+        """The row that describes the kind."""
         pods = tuple(PodPart(item.template, item.replicas or "") for item in self.pods)
         return PodKind(
             self.kind,
@@ -324,6 +324,6 @@ class DeclaredKind(Model):
 
 
 def rows(declared: Iterable[DeclaredKind]) -> Iterator[PodKind]:
-    """The kinds that every repository may have, then those that its Config declares."""
+    """Yields the kinds that every repository may use, then the kinds that the Config declares."""
     yield from PLAIN
     yield from (item.row for item in declared)

@@ -1,7 +1,7 @@
-"""What is read of every workload, its metadata and the pod templates in it, and of objects beside workloads.
+"""Defines the parts of workloads and their companions that the tool reads: metadata and pod templates.
 
-These models ignore what they do not know, unlike the tool's own kinds: the API server, not this tool, decides what
-else a workload may have. All of it stays with the document and passes untouched.
+Unlike the tool's own kinds, these models ignore unknown fields, since the API server decides which other fields a
+workload may have. All fields stay in the document, and `render` writes them unchanged.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ WholeGpus = (
         said("must be whole GPUs, such as 8", hint="Write a whole number without a unit, such as 8."),
     ]
 )
-"""GPUs of a container; Kubernetes takes the number with or without quotes."""
+"""GPUs of a container. Kubernetes accepts the number with or without quotes."""
 
 
 class Open(Model):
-    """A mapping of which a part is read."""
+    """A mapping from which the tool reads only some fields."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -60,7 +60,7 @@ class Amounts(Open):
 
     @property
     def counted(self) -> dict[str, int]:
-        """What KAI counts among GPUs, by resource."""
+        """The amounts that KAI counts as GPUs, by resource."""
         named = zip(WHOLE, (self.nvidia, self.amd), strict=True)
         found = {name: int(amount) for name, amount in named if amount is not None}
         others = {name: str(amount) for name, amount in (self.model_extra or {}).items() if is_counted(name)}
@@ -68,19 +68,19 @@ class Amounts(Open):
 
     @property
     def cpu(self) -> int | None:
-        """Cpu in thousandths of a core; None where there is none. What is no quantity check.fields finds."""
+        """Cpu in thousandths of a core. None if absent. check.fields reports a value that is no quantity."""
         written = (self.model_extra or {}).get("cpu")
         return None if written is None else max(0, quantities.millicores(written))
 
     @property
     def memory(self) -> int | None:
-        """Memory in bytes, likewise."""
+        """Memory in bytes. None if absent. check.fields reports a value that is no quantity."""
         written = (self.model_extra or {}).get("memory")
         return None if written is None else max(0, quantities.in_bytes(written))
 
     @property
     def uncounted(self) -> tuple[str, ...]:
-        """Accelerators that are asked for, and that nobody counts."""
+        """Requested accelerators that KAI does not count."""
         names = ((name, str(amount)) for name, amount in (self.model_extra or {}).items())
         return tuple(
             name
@@ -90,31 +90,31 @@ class Amounts(Open):
 
 
 class Resources(Open):
-    """What a container asks for."""
+    """Resource requests and limits of a container."""
 
     limits: Amounts = Amounts.model_construct()
-    """The most that it gets; GPUs are asked for here."""
+    """The most that the container may use. Request GPUs here."""
     requests: Amounts = Amounts.model_construct()
-    """What is set aside; for GPUs the same as limits."""
+    """The amounts that Kubernetes reserves. For GPUs, these equal the limits."""
 
     @property
     def asked(self) -> Asked:
-        """Its GPUs."""
+        """GPUs of the container."""
         return Asked(self.limits.counted, self.requests.counted)
 
     @property
     def cpu(self) -> int:
-        """Its cpu in millicores: what it requests, or its limit where it requests none: an API server fills that in."""
+        """Requested cpu in millicores. Without a request, the limit, as the API server sets it."""
         return (self.limits.cpu or 0) if self.requests.cpu is None else self.requests.cpu
 
     @property
     def memory(self) -> int:
-        """Its memory in bytes, likewise."""
+        """Requested memory in bytes. Without a request, the limit, as the API server sets it."""
         return (self.limits.memory or 0) if self.requests.memory is None else self.requests.memory
 
     @property
     def amounts(self) -> quantities.Amounts:
-        """All that it asks for."""
+        """All requested amounts."""
         return quantities.Amounts(self.asked.gpus, self.cpu, self.memory)
 
 
@@ -122,13 +122,13 @@ class Container(Open):
     """A container of a pod template."""
 
     resources: Resources = Resources.model_construct()
-    """What it asks for."""
+    """Resource requests and limits."""
     restartPolicy: AnyText | None = None
-    """Always on an init container: a sidecar, which runs beside the containers."""
+    """Always, on an init container, makes it a sidecar, which runs next to the containers."""
 
     @property
     def is_sidecar(self) -> bool:
-        """Of an init container: whether it keeps running beside the containers."""
+        """Whether an init container is a sidecar, which keeps running next to the containers."""
         return self.restartPolicy == "Always"
 
 
@@ -136,38 +136,38 @@ class ResourceClaim(Open):
     """A claim of Dynamic Resource Allocation."""
 
     name: AnyText = ""
-    """What containers call it."""
+    """Name of the claim, for use in containers."""
     resourceClaimTemplateName: AnyText | None = None
-    """The ResourceClaimTemplate of which each pod has a claim of its own."""
+    """The ResourceClaimTemplate from which each pod gets a claim of its own."""
 
 
 class PodSpec(Open):
-    """How the pods of a template run."""
+    """Settings of the pods of a template."""
 
     model_config = ConfigDict(extra="allow")
 
     containers: Many[Container] = ()
-    """Run side by side."""
+    """Containers, which run at the same time."""
     initContainers: Many[Container] = ()
-    """Run one after the other before the containers."""
+    """Containers that run one after another before the other containers."""
 
     resources: Resources = Resources.model_construct()
-    """What the pod as a whole asks for."""
+    """Resource requests and limits of the whole pod."""
     resourceClaims: Many[ResourceClaim] = ()
-    """Devices that it asks for by Dynamic Resource Allocation."""
+    """Devices that the pod requests by Dynamic Resource Allocation."""
 
     @property
     def overhead(self) -> Amounts:
-        """What the pod takes beside its containers, by its RuntimeClass."""
+        """Resources that the RuntimeClass adds to those of the containers."""
         written = (self.model_extra or {}).get("overhead")
         amounts = written if isinstance(written, dict) else {}
         return Amounts.model_validate({name: amounts.get(name) for name in quantities.OTHERS})
 
     def asks_with(self, annotations: Mapping[str, str]) -> quantities.Amounts:
-        """What one pod asks for, which has ``annotations``.
+        """Returns the request of one pod with these annotations.
 
-        Cpu and memory follow ``getPodResourceRequest`` of KAI 0.17 (``pod_info.go``): the requests of containers, of
-        sidecars and of other init containers as for GPUs, and the overhead; not what the pod as a whole asks for.
+        Cpu and memory follow ``getPodResourceRequest`` of KAI 0.17 (``pod_info.go``). It combines containers, sidecars
+        and other init containers as for GPUs, adds the overhead, and ignores resources of the whole pod.
         """
         cpu = self._at_most(lambda asked: asked.cpu) + (self.overhead.cpu or 0)
         memory = self._at_most(lambda asked: asked.memory) + (self.overhead.memory or 0)
@@ -178,7 +178,7 @@ class PodSpec(Open):
         return gpus.at_most(starting, (of(item.resources) for item in self.containers))
 
     def gpus_with(self, annotations: Mapping[str, str]) -> Gpus:
-        """GPUs of one pod, which has ``annotations``."""
+        """Returns the GPUs of one pod with these annotations."""
         init = (replace(item.resources.asked, is_sidecar=item.is_sidecar) for item in self.initContainers)
         containers = (item.resources.asked for item in self.containers)
         return gpus.of_pod(init, containers, self.resources.asked, annotations)
@@ -197,43 +197,43 @@ class RootMeta(Meta):
     """Metadata of a workload."""
 
     name: Text
-    """Name of the object. A generateName cannot be applied twice, so it is not accepted."""
+    """Name of the object. A generateName is not allowed, because you cannot apply it twice."""
     namespace: Text | None = None
-    """Where it runs: one of the namespaces of its pool, the first of them where it is left out."""
+    """Namespace of the workload, one of the namespaces of its pool. The default is the first of these."""
 
 
 class Companion(Open):
-    """An object that belongs to a workload: passed through, with its namespace."""
+    """An object that belongs to a workload. `render` adds its namespace and leaves the rest unchanged."""
 
     apiVersion: Text
-    """Its API."""
+    """API of the object."""
     kind: Text
-    """Its kind."""
+    """Kind of the object."""
     metadata: RootMeta
-    """Its name; its pool, by the label kubectl-tas/pool, where its file does not tell."""
+    """Name of the object, and its pool in the label kubectl-tas/pool. The default is the pool of work in the file."""
 
 
 class PodTemplate(Open):
-    """What pods are made from."""
+    """Template for pods."""
 
     metadata: Meta = Meta.model_construct()
-    """Their labels and annotations; segments are asked for here."""
+    """Labels and annotations of the pods, including annotations for segments."""
     spec: PodSpec = PodSpec.model_construct()
-    """How they run."""
+    """Settings of the pods."""
 
     @property
     def asks(self) -> quantities.Amounts:
-        """What one pod asks for."""
+        """The request of one pod."""
         return self.spec.asks_with(self.metadata.annotations)
 
 
 class ReplicatedSpec(Open):
-    """A number of equal pods."""
+    """Several pods from one template."""
 
     replicas: Count = 1
-    """Pods."""
+    """Number of pods."""
     template: PodTemplate = PodTemplate.model_construct()
-    """What they are made from."""
+    """Template for the pods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,101 +241,101 @@ class Name:
     """A name that a user gives to a part of a workload."""
 
     what: str
-    """What the kind calls such a part, such as replica type."""
+    """The word of the kind for such a part, such as replica type."""
     text: str
-    """As it is written."""
+    """The name as written."""
     compared: str
-    """What the kind's own controller compares: two parts with the same are refused."""
+    """The form of the name that the kind's controller compares. It refuses two parts with the same form."""
     path: KeyPath
     is_key: bool = False
-    """Whether the path is that of a key, and not of a value."""
+    """Whether the path leads to a key and not to a value."""
 
 
 @dataclass(frozen=True, slots=True)
 class PodSet:
-    """Equal pods of a workload, by what the workload itself says."""
+    """Identical pods of a workload, as the workload itself describes them."""
 
     name: str
-    """Unique in the workload."""
+    """Name of the set, unique in the workload."""
     replicas: int
-    """Pods at a time."""
+    """Pods that run at the same time."""
     path: KeyPath
-    """Where what they are made from stands."""
+    """Path of the pod template, or of the fields in its place."""
     template: PodTemplate | None
-    """None where another object has it."""
+    """The pod template. None if another object contains it."""
     asks: quantities.Amounts
-    """What one pod asks for."""
+    """The request of one pod."""
     indices: int
-    """Pods that have an index of their own: ``replicas``, but for an Indexed Job its completions."""
+    """Pods with an index of their own: the completions of an Indexed Job, else ``replicas``."""
     index_label: str | None = None
-    """The label in which pods of this kind bear their index."""
+    """The label with the index of a pod."""
     label: str = ""
-    """What its SubGroup is named after, where that is not ``name``."""
+    """The name of the SubGroup, if not ``name``."""
     written: Name | None = None
-    """The name that the user gave; None where the kind gives it."""
+    """The name that the user gave to the set. None if the kind defines the name."""
     comes_late: bool = False
-    """Whether these pods come once the others run, so that nothing can wait for them: what submits a RayJob."""
+    """Whether these pods start only once the others run, so that no gang can wait for them: a RayJob's submitter."""
     job: tuple[KeyPath, Meta] | None = None
-    """Where the metadata of the jobs that these pods belong to stands, and that; None where there are no such jobs."""
+    """Path and content of the metadata of the jobs that own these pods. None without such jobs."""
     jobs: int = 1
-    """Jobs that its pods are shared out to."""
+    """The number of jobs that own these pods."""
     is_leader: bool = False
-    """Whether it is the one pod that leads others, which is never divided into segments."""
+    """Whether the set is the one pod that leads others. KAI never divides it into segments."""
     metadata_path: KeyPath = ()
-    """Where the labels and annotations of its pods stand."""
+    """Path of the labels and annotations of the pods."""
     spec_path: KeyPath = ()
-    """Where the fields of its pods stand."""
+    """Path of the fields of the pods."""
     is_pod_spec: bool = True
-    """Whether these fields are those of a PodSpec, and not the kind's own that stand for them."""
+    """Whether these fields are a PodSpec, and not fields of the kind in its place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """How a kind itself divides its pods."""
+    """The division of a workload's pods into parts by the kind itself."""
 
     size: int | None
-    """Pods of a part, as it is written; None where only the rest of it is."""
+    """Pods in a part, as written. None if the workload defines a division without a size."""
     path: KeyPath
-    """Of the size."""
+    """Path of the size."""
     leader_excluded: bool = False
-    """Whether the leader is in no part."""
+    """Whether the leader belongs to no part."""
 
 
 class Workload(Open):
-    """What all workloads have."""
+    """The base class of all workloads."""
 
     metadata: RootMeta
-    """Its name, pool (the label kubectl-tas/pool), priority (kubectl-tas/priority) and placement."""
+    """Name, pool (label kubectl-tas/pool), priority (label kubectl-tas/priority) and placement of the workload."""
 
     @cached_property
     def pod_sets(self) -> tuple[PodSet, ...]:
-        """Its pods, in the order of the file."""
+        """The pod sets of the workload, in the order of the file."""
         return tuple(self._pod_sets())
 
     def _pod_sets(self) -> Iterable[PodSet]:
-        """The same, one by one."""
+        """Yields the pod sets one by one."""
         raise NotImplementedError
 
     @property
     def copies(self) -> int:
-        """How many times the pod sets are there, each time as a gang of its own."""
+        """The number of copies of the pod sets. Each copy is a gang of its own."""
         return 1
 
     divided: ClassVar[str | None] = None  # the pod set that KAI's podgrouper makes segments of, where it makes any
 
     @property
     def implied_counts(self) -> Iterator[tuple[KeyPath, int]]:
-        """Counts that the kind's own controller goes by, where the object itself says nothing or something else."""
+        """Counts that the kind's controller uses instead of absent or different values in the object."""
         yield from ()
 
     @property
     def implied_names(self) -> Iterator[tuple[KeyPath, str]]:
-        """Names that the kind's own webhook fills in when the object is made, and misses in one that is changed."""
+        """Names that the kind's webhook adds when an object is created, but not when it is changed."""
         yield from ()
 
     @property
     def own_division(self) -> Division | None:
-        """How the kind itself divides its pods; None where it does not."""
+        """The kind's own division of its pods. None if the kind does not divide them."""
         return None
 
     @property
@@ -345,11 +345,11 @@ class Workload(Open):
 
     @property
     def leader_first(self) -> bool:
-        """Whether no other pod is made before the leader is ready."""
+        """Whether other pods start only after the leader is ready."""
         return False
 
 
 def pod_set(name: str, replicas: int, path: KeyPath, template: PodTemplate) -> PodSet:
-    """Equal pods of a template at ``path``, without anything special."""
+    """Returns a pod set without special properties for the template at ``path``."""
     metadata, spec = (*path, "metadata"), (*path, "spec")
     return PodSet(name, replicas, path, template, template.asks, replicas, metadata_path=metadata, spec_path=spec)

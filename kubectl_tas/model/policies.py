@@ -1,4 +1,4 @@
-"""Kubernetes' admission policies, Roles and their bindings, as far as they are emitted."""
+"""Defines the Kubernetes admission policies, Roles and bindings that `render` writes, with the fields that it uses."""
 
 from __future__ import annotations
 
@@ -12,97 +12,97 @@ from kubectl_tas.model.pool_kinds import Group
 
 
 class ResourceRule(Model):
-    """Requests that a policy looks at."""
+    """Requests that a policy checks."""
 
     apiGroups: Many[AnyText]
-    """Groups; the core group is ""."""
+    """API groups; the core group is ""."""
     apiVersions: Many[Text]
-    """Versions."""
+    """API versions."""
     operations: Many[Literal["CREATE", "UPDATE"]]
-    """What is done."""
+    """Operations of the requests."""
     resources: Many[Text]
     """Resources, in the plural."""
     scope: Literal["*", "Namespaced"] = "*"
-    """Objects with a namespace and without, or with one alone. An API server fills it in, and with it kubectl would
-    find a change in every apply of a list that lacks it.
+    """Whether the rule covers all objects or only namespaced ones. The API server sets this field if it is absent, and
+    kubectl would then find a change in every apply of the list.
     """
 
 
 class LabelRequirement(Model):
-    """A label, and the values of which it must have one."""
+    """A label, and the values that satisfy the requirement."""
 
     key: LabelKey
-    """The label."""
+    """Key of the label."""
     operator: Literal["In", "Exists"] = "In"
-    """In: one of the values. Exists: any value."""
+    """In: the label has one of the values. Exists: the label has any value."""
     values: Many[LabelValue] = ()
-    """The values; none with Exists."""
+    """The allowed values; none with Exists."""
 
 
 class LabelSelector(Model):
-    """Labels that an object must have; without any, every object will do."""
+    """Labels that an object must have. Without any, every object matches."""
 
     matchExpressions: Many[LabelRequirement] = ()
-    """The labels."""
+    """The required labels."""
 
 
 class ParamKind(Model):
-    """The kind of the objects that a policy compares requests with."""
+    """The kind of the objects with which a policy compares requests."""
 
     apiVersion: Text
-    """Group and version."""
+    """API group and version."""
     kind: Text
-    """Kind."""
+    """Name of the kind."""
 
 
 class MatchConstraints(Model):
-    """Which requests reach a policy."""
+    """The requests that a policy checks."""
 
     namespaceSelector: LabelSelector | None = None
-    """Namespaces; None: all. It stands here and not in a binding, since a policy whose ``paramKind`` a cluster does not
-    have refuses all that reaches it, whatever its bindings say.
+    """Namespaces; None: all. The selector is not in a binding: if the cluster lacks the kind in ``paramKind``, the
+    policy refuses all requests that reach it, whatever its bindings say.
     """
     objectSelector: LabelSelector | None = None
-    """Objects that have these labels, or had them before the change; None: all."""
+    """Labels that the object has now or had before the change; None: all objects."""
     resourceRules: Annotated[Many[ResourceRule], Field(min_length=1)]
-    """The requests."""
+    """The resources and operations."""
 
 
 class Expression(Model):
     """A named CEL expression."""
 
     name: Text
-    """What other expressions call it."""
+    """Name for use in other expressions."""
     expression: Text
-    """CEL."""
+    """CEL expression."""
 
 
 class Validation(Model):
-    """A condition that must hold."""
+    """A condition that a request must satisfy."""
 
     expression: Text
-    """CEL that gives a boolean."""
+    """CEL expression that returns a boolean."""
     messageExpression: Text
-    """CEL that gives the message of a refusal."""
+    """CEL expression that returns the message of a refusal."""
     reason: Literal["Forbidden", "Invalid"]
-    """Class of the refusal."""
+    """Reason code of the refusal."""
 
 
 class PolicySpec(Model):
-    """What is refused."""
+    """Conditions of a policy."""
 
     failurePolicy: Literal["Fail", "Ignore"]
-    """Whether a request is refused whose conditions cannot be evaluated."""
+    """Whether the API server refuses (Fail) or admits (Ignore) a request if it cannot evaluate the conditions."""
     paramKind: ParamKind | None = None
-    """What requests are compared with, as ``params`` in CEL; None: with nothing."""
+    """The kind of the objects that CEL expressions use as ``params``; None: the policy uses no objects."""
     matchConstraints: MatchConstraints
-    """Which requests are looked at."""
+    """The requests that the policy checks."""
     matchConditions: Many[Expression] = ()
-    """Conditions for a request to be looked at."""
+    """Conditions under which the policy checks a request."""
     variables: Many[Expression] = ()
-    """Values that conditions use."""
+    """Values that the conditions use."""
     validations: Annotated[Many[Validation], Field(min_length=1)]
-    """What must hold."""
+    """The conditions that a request must satisfy."""
 
 
 class ValidatingAdmissionPolicy(Model):
@@ -111,33 +111,33 @@ class ValidatingAdmissionPolicy(Model):
     apiVersion: Literal["admissionregistration.k8s.io/v1"] = "admissionregistration.k8s.io/v1"
     kind: Literal["ValidatingAdmissionPolicy"] = "ValidatingAdmissionPolicy"
     metadata: Metadata
-    """Its name."""
+    """Name of the policy."""
     spec: PolicySpec
-    """What is refused."""
+    """Conditions of the policy."""
 
 
 class ParamRef(Model):
-    """The objects that each request is compared with, one after the other: those of its own namespace."""
+    """The objects with which the policy compares each request, one after another, in the namespace of the request."""
 
     selector: LabelSelector = LabelSelector.model_construct()
-    """Which of them."""
+    """Labels of these objects."""
     parameterNotFoundAction: Literal["Allow"] = "Allow"
-    """What follows where there is none."""
+    """Effect on the request if no such object exists."""
 
 
 Action = Literal["Deny", "Warn", "Audit"]
-"""What happens to a request that breaks a policy: refused, told to whoever asks, written to the audit log."""
+"""The API server's response to a request that breaks a policy: refuse, warn the client, or write to the audit log."""
 
 
 class BindingSpec(Model):
-    """What a policy compares with, and what follows."""
+    """The objects that a policy uses, and its effect."""
 
     policyName: ObjectName
-    """The policy."""
+    """Name of the policy."""
     paramRef: ParamRef | None = None
-    """For a policy with ``paramKind``."""
+    """The objects for a policy with ``paramKind``."""
     validationActions: Annotated[Many[Action], Field(min_length=1)]
-    """What happens to a request that breaks it."""
+    """The API server's responses to a request that breaks the policy."""
 
 
 class ValidatingAdmissionPolicyBinding(Model):
@@ -146,23 +146,23 @@ class ValidatingAdmissionPolicyBinding(Model):
     apiVersion: Literal["admissionregistration.k8s.io/v1"] = "admissionregistration.k8s.io/v1"
     kind: Literal["ValidatingAdmissionPolicyBinding"] = "ValidatingAdmissionPolicyBinding"
     metadata: Metadata
-    """Its name."""
+    """Name of the binding."""
     spec: BindingSpec
-    """What follows from the policy."""
+    """The policy and its effect."""
 
 
 Verb = Literal["create", "delete", "get", "list", "patch", "update", "watch"]
 
 
 class PolicyRule(Model):
-    """What may be done with some resources."""
+    """Verbs that a Role allows for some resources."""
 
     apiGroups: Annotated[Many[AnyText], Field(min_length=1)]
-    """Groups; the core group is ""."""
+    """API groups; the core group is ""."""
     resources: Annotated[Many[Text], Field(min_length=1)]
     """Resources, in the plural."""
     verbs: Annotated[Many[Verb], Field(min_length=1)]
-    """What may be done."""
+    """Allowed verbs."""
 
 
 class Role(Model):
@@ -171,54 +171,54 @@ class Role(Model):
     apiVersion: Literal["rbac.authorization.k8s.io/v1"] = "rbac.authorization.k8s.io/v1"
     kind: Literal["Role"] = "Role"
     metadata: Metadata
-    """Its name and namespace."""
+    """Name and namespace of the Role."""
     rules: Annotated[Many[PolicyRule], Field(min_length=1)]
     """The rights."""
 
 
 class ClusterRole(Role):
-    """Kubernetes' ClusterRole: rights to what is in no namespace."""
+    """Kubernetes' ClusterRole: rights to cluster-scoped resources."""
 
     kind: Literal["ClusterRole"] = "ClusterRole"  # type: ignore[assignment]
     metadata: Metadata
-    """Its name."""
+    """Name of the ClusterRole."""
 
 
 class RoleRef(Model):
-    """The Role, or ClusterRole, that a binding gives; it cannot change."""
+    """The Role or ClusterRole that a binding grants. Kubernetes does not allow changes to this reference."""
 
     apiGroup: Literal["rbac.authorization.k8s.io"] = "rbac.authorization.k8s.io"
     kind: Literal["Role", "ClusterRole"] = "Role"
-    """Role or ClusterRole"""
+    """Role or ClusterRole."""
     name: ObjectName
-    """Its name."""
+    """Name of the Role or ClusterRole."""
 
 
 class Subject(Model):
-    """Who gets a Role."""
+    """A group that receives a Role."""
 
     apiGroup: Literal["rbac.authorization.k8s.io"] = "rbac.authorization.k8s.io"
     kind: Literal["Group"] = "Group"
     name: Group
-    """The group."""
+    """Name of the group."""
 
 
 class RoleBinding(Model):
-    """Kubernetes' RoleBinding: gives a Role of its namespace to groups."""
+    """Kubernetes' RoleBinding: grants a Role of its namespace to groups."""
 
     apiVersion: Literal["rbac.authorization.k8s.io/v1"] = "rbac.authorization.k8s.io/v1"
     kind: Literal["RoleBinding"] = "RoleBinding"
     metadata: Metadata
-    """Its name and namespace."""
+    """Name and namespace of the binding."""
     roleRef: RoleRef
-    """What is given."""
+    """The Role that the binding grants."""
     subjects: Annotated[Many[Subject], Field(min_length=1)]
-    """Who gets it."""
+    """The groups that receive the Role."""
 
 
 class ClusterRoleBinding(RoleBinding):
-    """Kubernetes' ClusterRoleBinding: gives a ClusterRole to groups."""
+    """Kubernetes' ClusterRoleBinding: grants a ClusterRole to groups."""
 
     kind: Literal["ClusterRoleBinding"] = "ClusterRoleBinding"  # type: ignore[assignment]
     metadata: Metadata
-    """Its name."""
+    """Name of the binding."""

@@ -1,4 +1,4 @@
-"""Pools and subpools: who is guaranteed how much, and where."""
+"""Defines pools and subpools: their guarantees, limits, queues and namespaces."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from kubectl_tas.quantities import NO_LIMIT, Amount, Amounts, ResourceName
 from kubectl_tas.yaml import flow
 
 SHARE = r"^(100(\.0+)?|[0-9]{1,2}(\.[0-9]+)?)%$"
-"""How a share of the parent's guarantee is written: "33%"."""
+"""The pattern of a share of the parent's guarantee, such as "33%"."""
 CPU = r"^([0-9]{1,12}(\.[0-9]{1,3})?|[0-9]{1,15}m)$"
-"""How cpu is written: 2000, 0.5, 500m; in whole thousandths of a core."""
+"""The pattern of cpu, such as 2000, 0.5 or 500m, in whole thousandths of a core."""
 MEMORY = (
     r"^(0|[0-9]{1,9}(\.[0-9]{1,3})?(k|M|G|Ki|Mi|Gi)|[0-9]{1,6}(\.[0-9]{1,3})?(T|Ti)|[0-9]{1,3}(\.[0-9]{1,3})?(P|Pi))$"
 )
-"""How memory is written: 8Ti, 64Gi, 1.5Gi; with a unit, since a bare number would be bytes."""
+"""The pattern of memory, such as 8Ti, 64Gi or 1.5Gi. The unit is required, since a bare number would mean bytes."""
 SubpoolState = Literal["ACTIVE", "DELETING", "ARCHIVED"]
 WorkName = Annotated[
     str,
@@ -44,13 +44,13 @@ WorkName = Annotated[
 GpuLimit = Annotated[int, Field(ge=-1)]
 """Whole GPUs; -1 means no limit."""
 UNLIMITED = -1
-"""How no limit is written."""
+"""The value that means: no limit."""
 
 
 _CPU = 'must be cores such as 600, or a quantity such as "500m"'
 _MEMORY = "must be a quantity with a unit such as 8Ti or 64Gi"
 _NO_UNIT = said(_MEMORY, hint="Add the unit: memory is counted in bytes.")
-"""Where a bare number stands."""
+"""The message for a number without a unit."""
 CpuLimit = Annotated[int, Field(ge=-1, le=MAX_COUNT)] | Annotated[str, StringConstraints(pattern=CPU), said(_CPU)]
 """Cores; -1 means no limit."""
 MemoryLimit = (
@@ -59,7 +59,7 @@ MemoryLimit = (
 )
 """Memory; -1 means no limit."""
 Weight = Count
-"""Share of what nobody claims, relative to the others beside it."""
+"""Weight of a queue when KAI divides unused resources among the queue and its siblings."""
 
 
 Group = Annotated[
@@ -70,20 +70,20 @@ Group = Annotated[
         hint="Write it as the API server knows it: with its prefix, such as oidc:team-nlp, where it gives one.",
     ),
 ]
-"""A group as the API server knows it, its prefix included, such as oidc:team-nlp."""
+"""The name of a group as the API server knows it, with its prefix, such as oidc:team-nlp."""
 Groups = Annotated[Many[Group], Field(min_length=1)]
-"""Groups, at least one."""
+"""One or more groups."""
 
 
 class Access(Model):
-    """The groups of users that a pool or a subpool is for. What is below it inherits them, and may add its own."""
+    """The groups that may use a pool or a subpool. Pools and subpools below inherit these groups."""
 
     submit: Groups = ()
-    """Who may create, change and delete work there, and see what ``view`` lets see. Where no group is named, neither
-    here nor above, everybody whom other Roles let create work may send it here.
+    """Groups that may create, change and delete work of the pool or subpool, with all rights of ``view``. If neither it
+    nor a pool above names a group, everybody whom other Roles let create work may send work to it.
     """
     view: Groups = ()
-    """Who may see the work there, its Pods and their logs."""
+    """Groups that may see the work of the pool or subpool, including its Pods and their logs."""
 
 
 WrittenName = Annotated[
@@ -91,31 +91,31 @@ WrittenName = Annotated[
     StringConstraints(max_length=63, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"),
     said("must be the name of a Queue, at most 63 characters: lower-case letters, digits, '-' and '.'"),
 ]
-"""The name of a Queue object, which is the value of a label of its pods too."""
+"""The name of a Queue object. It is also the value of a label on the pods of the queue."""
 
 
 class QueueMeta(Model):
-    """What a Queue object is called; a name that is left out follows the scheme."""
+    """Name, labels and annotations of a Queue object. Without a name, the tool uses its own scheme."""
 
     name: WrittenName | None = None
     """Name of the object."""
     displayName: AnyText | None = None
-    """What users see; "" for none."""
+    """The name of the queue that users see. "" means none."""
     labels: dict[LabelKey, LabelValue] = nothing()
-    """Labels of the object, such as those that KAI's queue controller puts on its metrics."""
+    """Labels of the object, such as the labels that KAI's queue controller adds to its metrics."""
     annotations: dict[LabelKey, AnyText] = nothing()
     """Annotations of the object."""
 
     def display(self, otherwise: str) -> str | None:
-        """What users see, ``otherwise`` where it is left out; None: nothing but the name."""
+        """Returns the name that users see, or ``otherwise`` if displayName is absent. None if it is empty."""
         return otherwise if self.displayName is None else self.displayName or None
 
 
 class KeptAmounts(Model):
-    """What work asks for in all, as it was when its queue came to have less."""
+    """The total request of work at the time when you lowered the quota or limit of its queue."""
 
     gpu: Count = 0
-    """GPUs, rounded up to whole ones."""
+    """GPUs, rounded up to whole GPUs."""
     cpu: Count | Annotated[str, StringConstraints(pattern=CPU), said(_CPU)] = 0
     """Cores: 600, or a quantity such as "500m"."""
     memory: (
@@ -126,16 +126,16 @@ class KeptAmounts(Model):
 
     @property
     def amounts(self) -> Amounts:
-        """The same as amounts."""
+        """Returns the request as Amounts."""
         return _amounts(self.gpu, self.cpu, self.memory)
 
 
 OverQuota = dict[WorkName, KeptAmounts]
-"""Work, each as Kind/name, with what it asks for."""
+"""Requests of work, by Kind/name."""
 
 
 Namespaces = Annotated[Many[Text], Field(min_length=1)]
-"""Namespaces of a cluster, at least one."""
+"""One or more namespaces of a cluster."""
 
 
 class Gpu(Model):
@@ -146,7 +146,7 @@ class Gpu(Model):
     maximum: GpuLimit = -1
     """The most GPUs that the pool may hold, borrowed ones included; -1: no limit."""
     weight: Weight = 1
-    """Share of the GPUs that nobody claims, relative to the other pools."""
+    """Weight of this pool when KAI divides unused GPUs among sibling pools."""
 
 
 class Cpu(Model):
@@ -155,9 +155,9 @@ class Cpu(Model):
     guarantee: CpuLimit = -1
     """Guaranteed cores: 2000, or a quantity such as "500m"; -1: no limit."""
     maximum: CpuLimit = -1
-    """The most that the pool may hold, borrowed cores included; -1: no limit."""
+    """The most cores that the pool may hold, borrowed ones included; -1: no limit."""
     weight: Weight = 1
-    """Share of the cpu that nobody claims, relative to the other pools."""
+    """Weight of this pool when KAI divides unused cpu among sibling pools."""
 
 
 class Memory(Model):
@@ -166,24 +166,24 @@ class Memory(Model):
     guarantee: MemoryLimit = -1
     """Guaranteed memory: a quantity such as 8Ti; -1: no limit."""
     maximum: MemoryLimit = -1
-    """The most that the pool may hold, borrowed memory included; -1: no limit."""
+    """The most memory that the pool may hold, borrowed memory included; -1: no limit."""
     weight: Weight = 1
-    """Share of the memory that nobody claims, relative to the other pools."""
+    """Weight of this pool when KAI divides unused memory among sibling pools."""
 
 
 class PoolResources(Model):
     """Resources of a pool."""
 
     gpu: Gpu = Gpu.model_construct()
-    """GPUs, whole ones."""
+    """Whole GPUs."""
     cpu: Cpu = Cpu.model_construct()
-    """Cpu."""
+    """Cpu, in cores."""
     memory: Memory = Memory.model_construct()
     """Memory."""
 
     @property
     def guarantee(self) -> Amounts:
-        """What is guaranteed."""
+        """The guarantee of the pool."""
         return _amounts(self.gpu.guarantee, self.cpu.guarantee, self.memory.guarantee)
 
     @property
@@ -193,7 +193,7 @@ class PoolResources(Model):
 
     @property
     def weight(self) -> Amounts:
-        """The over-quota weights."""
+        """The over-quota weights of the pool."""
         return Amounts(self.gpu.weight, self.cpu.weight, self.memory.weight)
 
 
@@ -202,7 +202,7 @@ def _amounts(gpu: int, cpu: int | str, memory: int | str) -> Amounts:
 
 
 def amount(resource: ResourceName, written: int | str) -> Amount:
-    """What is written for a resource: GPUs, millicores or bytes."""
+    """Converts the written amount of a resource to GPUs, millicores or bytes."""
     if written == UNLIMITED:
         return NO_LIMIT
     match resource:
@@ -219,9 +219,9 @@ Duration = Annotated[
     StringConstraints(min_length=1, pattern=r"^([0-9]{1,5}h)?([0-9]{1,6}m)?([0-9]{1,6}(\.[0-9]{1,3})?s)?$"),
     said("must be a duration such as 1h30m, in hours, minutes and seconds"),
 ]
-"""A duration that Go reads too."""
+"""A duration in the syntax of Go."""
 Priority = Annotated[int, Field(ge=-(2**31), le=MAX_COUNT)]
-"""Of a queue among its siblings."""
+"""Priority of a queue among its siblings."""
 
 
 class TopologyKey(Model):
@@ -232,74 +232,74 @@ class TopologyKey(Model):
         StringConstraints(max_length=63, pattern=rf"^{NAME_PART}$"),
         said("must be letters, digits, '-', '_' and '.', a letter or digit at both ends"),
     ]
-    """What workflows call the level, such as rack."""
+    """The name that workflows give the level, such as rack."""
     label: LabelKey
-    """The node label that tells the domains of this level apart, such as topology.kubernetes.io/zone."""
+    """The node label whose value names the domain of a node at this level, such as topology.kubernetes.io/zone."""
 
 
 class PoolSpec(Model):
-    """What a pool is; the field names are those of OSMO's pool config."""
+    """Settings of a pool. The field names are those of OSMO's pool config."""
 
     description: AnyText = ""
-    """For people."""
+    """Text for people."""
     backend: Text | None = None
-    """The cluster it lives in. May be left out where there is one, and where there is a parent, whose it is then."""
+    """The cluster of the pool. Required if the Config has several backends and the pool has no parent."""
     parent: Text | None = None
-    """The pool that it is a part of, on the same backend: its guarantee comes out of the parent's, and it holds at most
-    what the parent may hold.
+    """The pool that this pool is part of, on the same backend. The guarantee of this pool comes out of the parent's,
+    and the maximum of the parent limits this pool too.
     """
     namespaces: Namespaces = ()
-    """Where its work may run, the first by default. Without any: the namespace of the backend."""
+    """Namespaces for the work of this pool. The first is the default. Without any: the namespace of the backend."""
     resources: PoolResources = PoolResources.model_construct()
-    """What it is guaranteed."""
+    """Guarantee, maximum and weight of the pool for each resource."""
     overQuota: OverQuota = nothing()
-    """Work of the pool itself that may run on although its quota or maximum was lowered below what the work asks for:
-    each as Kind/name, with what it may ask for at most. `kubectl tas subpool` writes it.
+    """Work in the pool's own queue that may continue after you lowered the quota or maximum below its request. Each
+    entry is Kind/name with the most that this work may request. `kubectl tas subpool` writes these entries.
     """
     priority: Priority | None = None
-    """Of its queues among those beside them: what nobody claims goes to the highest first, which are reclaimed from
-    last. KAI takes 100 where it is left out.
+    """Priority of the pool's queues among their siblings. KAI gives unused resources to the highest priority first, and
+    reclaims from it last. The default of KAI is 100.
     """
     preemptMinRuntime: Duration | None = None
-    """How long its work runs before work of a higher priority in the same queue may preempt it, such as 1h30m."""
+    """Time that work runs before work of a higher priority in its queue may preempt it, such as 1h30m."""
     reclaimMinRuntime: Duration | None = None
-    """How long its work runs before other queues may reclaim what it borrowed, such as 1h30m."""
+    """Time that work runs before other queues may reclaim the resources that it borrowed, such as 1h30m."""
     nodes: Nodes = Nodes.model_construct()
-    """What its pods need of a node."""
+    """Node labels and tolerations for the pods of this pool."""
     nodePool: Annotated[LabelValue, StringConstraints(min_length=1)] | None = None
-    """The shard of KAI Scheduler that places its work, where a cluster has several: the value of the label
-    kai.scheduler/node-pool on the shard's nodes.
+    """The shard of KAI Scheduler that places the work of this pool, if the cluster has several shards. It is the value
+    of the label kai.scheduler/node-pool on the shard's nodes.
     """
     queue: QueueMeta = QueueMeta.model_construct()
-    """The queue of the pool: its name where it does not follow the scheme, its labels and annotations."""
+    """The queue of the pool: its labels, annotations, and name if not the default."""
     sharedQueue: QueueMeta = QueueMeta.model_construct()
-    """The same of the queue of its own work."""
+    """The queue for work that names the pool and no subpool: its labels, annotations, and name if not the default."""
     topology_keys: Many[TopologyKey] = ()
-    """Levels from the coarsest to the finest. Without any, workflows cannot ask for a topology."""
+    """Levels from the coarsest to the finest. Without any, workflows cannot request a topology."""
     topology: Text | None = None
-    """Instead of topology_keys: the name of a cluster topology."""
+    """The name of a cluster topology, instead of topology_keys."""
     access: Access = Access.model_construct()
-    """Who may send work to it, and to what is below it."""
+    """Groups that may use this pool, its child pools and its subpools."""
     platforms: dict[PlatformName, Platform] = nothing()
-    """Kinds of its nodes, of which a resource of a workflow picks one."""
+    """Kinds of nodes in this pool. Each resource of a workflow picks one."""
     default_platform: Text | None = None
-    """The platform of resources that pick none."""
+    """The platform for resources that pick none."""
     common_pod_template: PodTemplates = ()
-    """Pod templates that are put over the pods of its workflows, one after the other; those of a platform follow."""
+    """Pod templates merged over the pods of this pool's workflows, in this order, before those of a platform."""
     common_default_variables: Variables = nothing()
-    """Values of tokens that a resource does not set, for pod templates and resource validations."""
+    """Default values of tokens in pod templates and resource validations. A resource may override them."""
     common_resource_validations: ResourceValidations = ()
-    """What must be true of what tasks of its workflows ask for."""
+    """Conditions on the resource requests of the tasks in this pool's workflows."""
     default_exec_timeout: Timespan | None = None
-    """How long a group of a workflow may run that says nothing, such as 4h."""
+    """Default time that a group of a workflow may run, such as 4h."""
     max_exec_timeout: Timespan | None = None
-    """The longest that a group of a workflow may run."""
+    """The longest time that a group of a workflow may run."""
     default_queue_timeout: Timespan | None = None
-    """How long a group of a workflow may wait that says nothing."""
+    """Default time that a group of a workflow may wait."""
     max_queue_timeout: Timespan | None = None
-    """The longest that a group of a workflow may wait."""
+    """The longest time that a group of a workflow may wait."""
     default_exit_actions: dict[ExitAction, ExitCodes] = nothing()
-    """What to do on which exit code of a task of which the exitActions say nothing."""
+    """Exit actions and the exit codes that cause them, for exit codes that the exitActions of a task do not cover."""
 
 
 class Pool(Model):
@@ -308,9 +308,9 @@ class Pool(Model):
     apiVersion: Literal["tas/v1alpha1"]
     kind: Literal["Pool"]
     metadata: Named
-    """Its name."""
+    """Name of the pool."""
     spec: PoolSpec = PoolSpec.model_construct()
-    """What it is."""
+    """Settings of the pool."""
 
 
 GpuShare = (
@@ -324,7 +324,7 @@ GpuShare = (
         ),
     ]
 )
-"""Whole GPUs, or a share of the parent's."""
+"""Whole GPUs, or a share of the parent's GPUs."""
 
 
 CpuShare = (
@@ -333,7 +333,7 @@ CpuShare = (
         str, StringConstraints(pattern=f"^({CPU[1:-1]}|{SHARE[1:-1]})$"), said(f'{_CPU}, or a share such as "33%"')
     ]
 )
-"""Cores, or a share of the parent's."""
+"""Cores, or a share of the parent's cores."""
 MemoryShare = (
     Annotated[int, Field(ge=0, le=0), _NO_UNIT]
     | Annotated[
@@ -342,12 +342,12 @@ MemoryShare = (
         said(f'{_MEMORY}, or a share such as "33%"', "2Ti"),
     ]
 )
-"""Memory, or a share of the parent's."""
+"""Memory, or a share of the parent's memory."""
 
 
 class QuotaAmounts(Model):
-    """What a subpool is guaranteed of each resource; nothing of one that is left out, unless its pool's guarantee has
-    no limit.
+    """The guarantee of a subpool for each resource. A resource that you omit has no guarantee, unless the pool's
+    guarantee has no limit.
     """
 
     gpu: GpuShare = 0
@@ -359,7 +359,7 @@ class QuotaAmounts(Model):
 
 
 class MaximumAmounts(Model):
-    """The most that a subpool may hold of each resource; of one that is left out as much as its pool."""
+    """The most that a subpool may hold of each resource. A resource that you omit has the maximum of the pool."""
 
     gpu: GpuLimit | None = None
     """GPUs; -1: no limit."""
@@ -370,53 +370,51 @@ class MaximumAmounts(Model):
 
 
 class Weights(Model):
-    """Over-quota weights of a subpool; of a resource that is left out its pool's."""
+    """Over-quota weights of a subpool. A resource that you omit has the weight of the pool."""
 
     gpu: Weight | None = None
-    """Of GPUs."""
+    """Weight for GPUs."""
     cpu: Weight | None = None
-    """Of cpu."""
+    """Weight for cpu."""
     memory: Weight | None = None
-    """Of memory."""
+    """Weight for memory."""
 
 
 class SubpoolSpec(Model):
-    """A guaranteed part of a pool."""
+    """Settings of a subpool."""
 
     parent: Text
-    """The pool that it is a part of."""
+    """The pool that this subpool is part of."""
     quota: GpuShare | QuotaAmounts
-    """What it is guaranteed: whole GPUs; a share of all that the parent is guaranteed, such as "33%", rounded down; or
-    each resource by its name.
-    """
+    """Guarantee: whole GPUs; a share of the parent's, such as "33%", rounded down; or each resource by name."""
     maximum: GpuLimit | MaximumAmounts | None = None
-    """The most that it may hold, borrowed resources included: whole GPUs, or each resource by its name; -1: no limit.
-    Of what is left out as much as its pool, which bounds it in any case.
+    """The most that the subpool may hold, borrowed resources included: whole GPUs, or each resource by name; -1: no
+    limit. The maximum of the pool always limits the subpool too, and is the default.
     """
     weight: Weight | Weights | None = None
-    """Its share of what nobody claims, relative to the pool's other queues: one number for all resources, or each by
-    its name. Its pool's where it is left out.
+    """Weight of this subpool when KAI divides unused resources among the pool's queues: one number for all resources,
+    or each resource by name. The default is the pool's weight.
     """
     priority: Priority | None = None
-    """Of its queue among the pool's; the pool's where it is left out."""
+    """Priority of the subpool's queue among the pool's queues. The default is the pool's priority."""
     namespaces: Namespaces = ()
-    """Those of the pool's namespaces where its work may run, the first by default. Without any: all of them."""
+    """Namespaces of the pool in which the subpool's work may run, the first by default. The default is all."""
     access: Access = Access.model_construct()
-    """Who may send work to it, besides those of its pool."""
+    """Groups that may use this subpool, in addition to the groups of its pool."""
     queue: QueueMeta = QueueMeta.model_construct()
-    """Its queue: the name where it does not follow the scheme, labels and annotations."""
+    """The queue of the subpool: its labels, annotations, and name if not the default."""
     state: SubpoolState = "ACTIVE"
-    """ACTIVE; DELETING: its queue is kept at quota 0 until it is empty; ARCHIVED: only the record is left."""
+    """ACTIVE; DELETING: the queue has quota 0 and stays until it is empty; ARCHIVED: only this record is left."""
     draining: Many[WorkName] = ()
-    """While it is DELETING: the work, each as Kind/name, that may finish there, as `subpool retire` has listed it."""
+    """While DELETING: work, as Kind/name, that may still finish in the subpool. `subpool retire` writes this list."""
     overQuota: OverQuota = nothing()
-    """While it is ACTIVE: the work that may run on although the quota was lowered below what the work asks for: each as
-    Kind/name, with what it may ask for at most, as `subpool update` has listed it.
+    """While the state is ACTIVE: the work that may continue after you lowered the quota below its request. Each entry
+    is Kind/name with the most that this work may request. `subpool update` writes these entries.
     """
 
     @property
     def quota_text(self) -> str:
-        """Its quota as it was written, on one line."""
+        """The quota as written, on one line."""
         if not isinstance(self.quota, QuotaAmounts):
             return str(self.quota)
         return flow(self.quota.model_dump(exclude_unset=True))
@@ -428,6 +426,6 @@ class Subpool(Model):
     apiVersion: Literal["tas/v1alpha1"]
     kind: Literal["Subpool"]
     metadata: Named
-    """Its name within the parent."""
+    """Name of the subpool, unique within the parent."""
     spec: SubpoolSpec
-    """Where it belongs and how much it holds."""
+    """Settings of the subpool, such as its parent and quota."""

@@ -1,4 +1,4 @@
-"""KubeRay's RayCluster, RayJob and RayService: a cluster of a head and groups of workers, and who uses it."""
+"""Defines KubeRay's RayCluster, RayJob and RayService, each with a head and groups of workers."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ class RayHead(Open):
     """The head of a Ray cluster."""
 
     template: PodTemplate = PodTemplate.model_construct()
-    """Its pod."""
+    """Template for the head pod."""
 
 
 class RayWorkers(Open):
-    """Equal workers of a Ray cluster."""
+    """Identical workers of a Ray cluster."""
 
     groupName: Text
-    """Unique within the cluster."""
+    """Name of the group, unique within the cluster."""
     replicas: Count | None = None
-    """Workers at the start; minReplicas where it is left out."""
+    """Workers at the start. The default is minReplicas."""
     minReplicas: Count = 0
-    """Workers that there are at least; with 0 KAI waits for all."""
+    """The least number of workers. With 0, KAI waits for all workers."""
     numOfHosts: Positive = 1
     """Pods of one worker."""
     suspend: bool | None = None
-    """Whether it has no pods for now."""
+    """Whether the group has no pods for now."""
     template: PodTemplate = PodTemplate.model_construct()
-    """Their pods."""
+    """Template for the pods of the workers."""
 
     @property
     def pods(self) -> int:
@@ -43,7 +43,7 @@ class RayWorkers(Open):
 
 
 class RayClusterSpec(Open):
-    """A Ray cluster."""
+    """Settings of a Ray cluster."""
 
     headGroupSpec: RayHead
     """The head."""
@@ -52,21 +52,21 @@ class RayClusterSpec(Open):
 
 
 NO_CLUSTER = RayClusterSpec.model_construct(headGroupSpec=RayHead.model_construct())
-"""In place of the cluster of a RayJob that sends its work to one that is there."""
+"""Stands for the cluster of a RayJob that uses an existing cluster."""
 
 
 class RayWorkload(Workload):
-    """What KubeRay's kinds share: a Ray cluster."""
+    """The base class of KubeRay's kinds, which all have a Ray cluster."""
 
     cluster_path: ClassVar[KeyPath]
 
     @property
     def cluster(self) -> RayClusterSpec:
-        """The cluster, which each kind has in a place of its own."""
+        """The Ray cluster. Each kind has it at another path."""
         raise NotImplementedError
 
     def _pod_sets(self) -> Iterator[PodSet]:
-        """The head and the worker groups."""
+        """Yields the head and the worker groups."""
         path = self.cluster_path
         if self.cluster is NO_CLUSTER:
             return
@@ -79,7 +79,7 @@ class RayWorkload(Workload):
 
     @property
     def implied_counts(self) -> Iterator[tuple[KeyPath, int]]:
-        """The workers of a group that there are at least; none of one that is suspended, as KAI looks for that in a
+        """The minimum of each group that omits replicas, and 0 for a suspended group. KAI looks for the suspension in a
         field of another name.
         """
         for index, group in enumerate(self.cluster.workerGroupSpecs):
@@ -97,19 +97,19 @@ class RayCluster(RayWorkload):
     apiVersion: Literal["ray.io/v1"]
     kind: Literal["RayCluster"]
     spec: RayClusterSpec
-    """The cluster."""
+    """Settings of the cluster."""
 
     @property
     def cluster(self) -> RayClusterSpec:
-        """All of it."""
+        """The Ray cluster, which is the whole spec."""
         return self.spec
 
 
 class RayServiceSpec(Open):
-    """A service and the cluster that runs it."""
+    """Settings of a RayService."""
 
     rayClusterConfig: RayClusterSpec
-    """The cluster; an upgrade makes a second one."""
+    """The cluster that runs the service. An upgrade creates a second one."""
 
 
 class RayService(RayWorkload):
@@ -119,43 +119,43 @@ class RayService(RayWorkload):
     apiVersion: Literal["ray.io/v1"]
     kind: Literal["RayService"]
     spec: RayServiceSpec
-    """The service."""
+    """Settings of the service."""
 
     @property
     def cluster(self) -> RayClusterSpec:
-        """The cluster that runs it."""
+        """The cluster that runs the service."""
         return self.spec.rayClusterConfig
 
 
 class RayJobSpec(Open):
-    """A job and the cluster that runs it."""
+    """Settings of a RayJob."""
 
     rayClusterSpec: RayClusterSpec | None = None
-    """The cluster, which lives as long as the job."""
+    """The cluster, which exists as long as the job."""
     clusterSelector: dict[LabelKey, LabelValue] = nothing()
-    """The label ray.io/cluster, with the name of a RayCluster that runs already, in place of rayClusterSpec: KubeRay
-    sends the job there and makes no pods for it but the one that submits it.
+    """The label ray.io/cluster with the name of an existing RayCluster, instead of rayClusterSpec. KubeRay runs the job
+    there, and the only pod that it creates is the submitter.
     """
     submitterPodTemplate: PodTemplate | None = None
-    """The pod that submits the job once the cluster is ready; KubeRay's own where it is left out."""
+    """Template for the pod that submits the job once the cluster is ready. The default is KubeRay's own."""
 
 
 class RayJob(RayWorkload):
-    """KubeRay's RayJob, with a cluster of its own or for one that is there."""
+    """KubeRay's RayJob, with its own cluster or with an existing one."""
 
     cluster_path = ("spec", "rayClusterSpec")
     apiVersion: Literal["ray.io/v1"]
     kind: Literal["RayJob"]
     spec: RayJobSpec
-    """The job."""
+    """Settings of the job."""
 
     @property
     def cluster(self) -> RayClusterSpec:
-        """The cluster that it makes: KubeRay looks at the selector first."""
+        """The cluster that the job creates, or ``NO_CLUSTER`` with a selector, which KubeRay reads first."""
         return NO_CLUSTER if self.spec.clusterSelector else self.spec.rayClusterSpec or NO_CLUSTER
 
     def _pod_sets(self) -> Iterator[PodSet]:
-        """The head, the worker groups, and the pod that submits the job."""
+        """Yields the head, the worker groups, and the pod that submits the job."""
         yield from super()._pod_sets()
         template = self.spec.submitterPodTemplate
         if template is not None:
@@ -164,4 +164,4 @@ class RayJob(RayWorkload):
 
 
 AnyRay = RayJob | RayCluster | RayService
-"""What KubeRay makes pods of."""
+"""Any of KubeRay's kinds."""

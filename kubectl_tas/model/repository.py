@@ -1,4 +1,4 @@
-"""A repository as it was read: every document with the place it came from."""
+"""Holds all documents that the tool has read from a repository, each with its place."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ M = TypeVar("M")
 
 
 class Origin(Protocol):
-    """The document that something was declared in."""
+    """The document that declares something."""
 
     @property
     def path(self) -> str:
@@ -36,24 +36,24 @@ class Origin(Protocol):
 
     @property
     def index(self) -> int:
-        """Its place among the documents of that file, from 0."""
+        """The index of the document in its file, from 0."""
 
     @property
     def within(self) -> KeyPath:
-        """Its path in that document, where it is an item of a List."""
+        """The path of the item in the document, if the document is an item of a List."""
 
     @property
     def data(self) -> Any:
-        """What it says, as plain data."""
+        """The content of the document, as plain data."""
 
     def locate(self, path: KeyPath, *, key: bool = False) -> Location:
-        """The place of the value (or of the key) at ``path``; of its nearest parent where it is absent."""
+        """Returns the place of the value (or of the key) at ``path``, or of its nearest parent if it is absent."""
 
     def value(self, path: KeyPath) -> object:
-        """What was written at ``path``; None where it is absent or empty."""
+        """Returns the value at ``path`` as written. None if ``path`` is absent or empty."""
 
     def source_text(self, path: KeyPath) -> str | None:
-        """The scalar at ``path`` as it was written, without quotes; None where there is none."""
+        """Returns the scalar at ``path`` as written, without quotes. None if absent or not a scalar."""
 
     @property
     def text(self) -> str:
@@ -68,7 +68,7 @@ class Declared(Generic[M]):
     origin: Origin
 
     def at(self, *path: str | int) -> Location:
-        """The place of the value at ``path``."""
+        """Returns the place of the value at ``path``."""
         return self.origin.locate(path)
 
 
@@ -86,10 +86,10 @@ if TYPE_CHECKING:
 
 
 def local_path(workflow: str, localpath: str) -> str:
-    """The path from the root of the repository of what the file ``workflow`` calls ``localpath``.
+    """Returns the path of a file that ``workflow`` names as ``localpath``, from the repository root.
 
-    It is relative to the folder of that file, as for OSMO's client (src/lib/utils/paths.py); one that is absolute, or
-    that leads out of the repository, stays so.
+    ``localpath`` is relative to the folder of the file ``workflow``, as in OSMO's client (src/lib/utils/paths.py). The
+    result is absolute or leads out of the repository if ``localpath`` does.
     """
     return posixpath.normpath(posixpath.join(posixpath.dirname(workflow), localpath))
 
@@ -99,10 +99,10 @@ class Waiver:
     """A comment ``# kubectl-tas: ignore[RULE, ...]``."""
 
     rules: tuple[str, ...]
-    """Codes as they are written; none where the comment cannot be understood."""
+    """The codes of the rules as written. Empty if the tool does not understand the comment."""
     place: Location
     line: int
-    """The line that it is about, 1-based: its own, or the next one that is no comment."""
+    """The line that the waiver applies to, from 1: the comment's own line, or the next line that is not a comment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,36 +119,36 @@ class Repository:
 
     config: Declared[Config] | None = None
     refused_config: Origin | None = None
-    """The Config where it has errors; the defaults stand in for it."""
+    """The Config if it has errors. The tool then uses the defaults."""
     pools: tuple[Declared[Pool], ...] = ()
     subpools: tuple[Declared[Subpool], ...] = ()
     pod_templates: tuple[Declared[PodTemplate], ...] = ()
-    """Those that pools name."""
+    """The pod templates that pools name."""
     resource_validations: tuple[Declared[ResourceValidation], ...] = ()
-    """Likewise."""
+    """The resource validations that pools name."""
     topologies: tuple[Declared[ClusterTopology], ...] = ()
     workflows: tuple[Declared[Workflow], ...] = ()
     pod_groups: tuple[Declared[PodGroup], ...] = ()
     pod_clique_sets: tuple[Declared[PodCliqueSet], ...] = ()
     operators: tuple[Declared[OperatorConfiguration], ...] = ()
-    """Of Grove's operator; the first one counts."""
+    """Configurations of Grove's operator. The tool uses the first one."""
     kartas: tuple[Declared[Karta], ...] = ()
-    """Of kinds that make pods; the first one of a kind counts."""
+    """Definitions of kinds that make pods. The tool uses the first one of each kind."""
     workloads: tuple[Declared[AnyWorkload], ...] = ()
-    """By kind."""
+    """The workloads, by kind."""
     companions: tuple[Declared[Companion], ...] = ()
-    """Objects that stand beside workloads."""
+    """Objects that belong to workloads and make no pods."""
     local_files: Mapping[str, LocalFile] = field(default_factory=dict)
-    """What the tasks of workflows have as localpath, by the path from the root of the repository."""
+    """The files that tasks of workflows name as localpath, by path from the repository root."""
     waivers: tuple[Waiver, ...] = ()
     files: tuple[str, ...] = ()
-    """The paths of all files that were read."""
+    """The paths of all files that the tool has read."""
     absent: tuple[str, ...] = ()
-    """Folders that were to be read but are not there."""
+    """Folders that the tool should read but that do not exist."""
     links: Mapping[str, str] = field(default_factory=dict)
-    """Where files really lie that a link leads to: the path from the root, by the path by which each was read."""
+    """The real path of each file that the tool has read through a link, by the path of the link."""
     has_folders: bool = True
-    """Whether files lie in folders: objects that kustomize hands over do not."""
+    """Whether the documents are in folders. Objects that kustomize passes in are not."""
 
     @property
     def deciding(self) -> Iterator[Deciding]:
@@ -158,11 +158,11 @@ class Repository:
 
     @property
     def work(self) -> Iterator[Declared[Any]]:
-        """What names other objects, or is named by them."""
+        """The documents that name other objects, or whose objects others name."""
         return chain(self.workflows, self.workloads, self.pod_clique_sets, self.companions)
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is declared that could be rendered."""
+        """Whether the repository declares nothing that `render` could write."""
         declared = (self.pools, self.subpools, self.topologies, self.workflows, self.pod_groups, self.workloads)
         return not any((*declared, self.pod_clique_sets, self.operators, self.companions))

@@ -1,4 +1,4 @@
-"""Cluster topologies: Grove's ClusterTopology, under its first and its later name."""
+"""Defines cluster topologies: Grove's ClusterTopology, under its first and its later name."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pydantic import Field, JsonValue, StringConstraints
 from kubectl_tas.model.base import AnyText, LabelKey, LabelValue, Many, Model, Text, nothing, said
 
 DOMAINS = ("region", "zone", "datacenter", "block", "rack", "host", "numa")
-"""Grove's own domains, from the largest network distance to the smallest. Early releases know no others."""
+"""Grove's own domains, from the largest network distance to the smallest. Early releases know only these."""
 
 Domain = Annotated[
     str,
     StringConstraints(max_length=63, pattern=r"^[a-z][a-z0-9-]*$"),
     said("must be a name such as rack: lower-case letters, digits and '-', a letter first"),
 ]
-"""A domain by the pattern of Grove's CRD."""
+"""A domain name that matches the pattern of Grove's CRD."""
 NodeLabelKey = Annotated[
     str,
     StringConstraints(
@@ -28,7 +28,7 @@ NodeLabelKey = Annotated[
         hint="Write its key alone: letters, digits, '-', '_' and '.', perhaps behind a domain and '/'.",
     ),
 ]
-"""A node label key by the pattern of Grove's CRD, which also admits upper case in the prefix."""
+"""A node label key that matches the pattern of Grove's CRD, which also allows upper case in the prefix."""
 
 
 class ObjectMeta(Model):
@@ -37,38 +37,38 @@ class ObjectMeta(Model):
     name: Text
     """Name of the object."""
     namespace: Text | None = None
-    """Where a namespaced object lives."""
+    """Namespace of the object, for namespaced kinds."""
     labels: dict[LabelKey, LabelValue] = nothing()
-    """Labels."""
+    """Labels of the object."""
     annotations: dict[LabelKey, AnyText] = nothing()
-    """Annotations."""
+    """Annotations of the object."""
 
 
 class DomainLevel(Model):
     """One level of a cluster topology."""
 
     domain: Domain
-    """The infrastructure-neutral name of the level."""
+    """Name of the level, independent of the infrastructure."""
     key: NodeLabelKey
-    """The node label that tells its domains apart."""
+    """The node label whose values name the domains of this level."""
 
 
 class SchedulerTopologyBinding(Model):
-    """A topology that already exists under some scheduler."""
+    """A topology that already exists for some scheduler."""
 
     schedulerName: Text
-    """The scheduler that knows it."""
+    """The scheduler that knows the topology."""
     topologyReference: Text
-    """Its name there."""
+    """Name of the topology in that scheduler."""
 
 
 class ClusterTopologySpec(Model):
-    """The hierarchy."""
+    """The levels of a cluster topology."""
 
     levels: Annotated[Many[DomainLevel], Field(min_length=1)]
-    """From the largest network distance to the smallest."""
+    """The levels from the largest network distance to the smallest."""
     schedulerTopologyBindings: Many[SchedulerTopologyBinding] = ()
-    """Existing topologies to use instead of creating one."""
+    """Existing topologies to use, so that Grove creates none."""
 
 
 class ClusterTopology(Model):
@@ -78,8 +78,8 @@ class ClusterTopology(Model):
     kind: Literal["ClusterTopology", "ClusterTopologyBinding"]
     """ClusterTopology, or its later name ClusterTopologyBinding."""
     metadata: ObjectMeta
-    """Its name."""
+    """Name of the topology."""
     spec: ClusterTopologySpec
-    """The hierarchy."""
+    """The levels."""
     status: JsonValue = None
-    """What a cluster reports; not read."""
+    """Status from the cluster; not read."""

@@ -1,4 +1,4 @@
-"""Kubernetes workloads: what is read of them. Field names are those of the kinds' own APIs."""
+"""Defines the fields that the tool reads from workloads. Field names are those of each kind's API."""
 
 from __future__ import annotations
 
@@ -43,35 +43,35 @@ from kubectl_tas.model.ray import AnyRay
 
 
 class JobSpec(Open):
-    """Pods that run to completion."""
+    """Settings of a Job, whose pods run to completion."""
 
     parallelism: Count | None = None
-    """Pods at a time."""
+    """Pods that run at the same time."""
     completions: Count | None = None
-    """Pods that must succeed; of an Indexed job the number of indices."""
+    """Pods that must succeed. For an Indexed Job, the number of indices."""
     completionMode: AnyText | None = None
     """Indexed: each pod has an index."""
     template: PodTemplate = PodTemplate.model_construct()
-    """Its pods."""
+    """Template for the pods."""
 
     @property
     def wanted(self) -> int:
-        """Pods that may run at a time."""
+        """Pods that may run at the same time."""
         return 1 if self.parallelism is None else self.parallelism
 
     @property
     def at_once(self) -> int:
-        """Pods that run at a time: no more than must still succeed."""
+        """Pods that run at the same time: at most the number that must succeed."""
         return self.wanted if self.completions is None else min(self.wanted, self.completions)
 
 
 class JobTemplate(Open):
-    """What jobs are made from."""
+    """Template for Jobs."""
 
     metadata: Meta = Meta.model_construct()
-    """Labels and annotations of the jobs."""
+    """Labels and annotations of the Jobs."""
     spec: JobSpec = JobSpec.model_construct()
-    """The job."""
+    """Settings of the Jobs."""
 
 
 class Job(Workload):
@@ -80,10 +80,10 @@ class Job(Workload):
     apiVersion: Literal["batch/v1"]
     kind: Literal["Job"]
     spec: JobSpec
-    """The job."""
+    """Settings of the Job."""
 
     def _pod_sets(self) -> Iterator[PodSet]:
-        """Its pods; those of an Indexed job bear an index."""
+        """Yields the pods. Pods of an Indexed Job have an index."""
         pods = pod_set("worker", self.spec.at_once, ("spec", "template"), self.spec.template)
         if self.spec.completionMode == "Indexed":
             count = pods.replicas if self.spec.completions is None else self.spec.completions
@@ -92,24 +92,24 @@ class Job(Workload):
 
 
 class BarePod(Workload):
-    """A Kubernetes Pod that nothing else makes."""
+    """A Kubernetes Pod without an owner."""
 
     apiVersion: Literal["v1"]
     kind: Literal["Pod"]
     spec: PodSpec
-    """How it runs."""
+    """Settings of the Pod."""
 
     def _pod_sets(self) -> Iterator[PodSet]:
-        """Itself."""
+        """Yields the Pod itself."""
         pods = pod_set("pod", 1, (), PodTemplate(metadata=self.metadata, spec=self.spec))
         yield replace(pods, metadata_path=OWN_METADATA)
 
 
 class CronJobSpec(Open):
-    """Jobs by the clock."""
+    """Settings of a CronJob."""
 
     jobTemplate: JobTemplate
-    """The jobs."""
+    """Template for the Jobs."""
 
 
 class CronJob(Workload):
@@ -118,10 +118,10 @@ class CronJob(Workload):
     apiVersion: Literal["batch/v1"]
     kind: Literal["CronJob"]
     spec: CronJobSpec
-    """The jobs."""
+    """Settings of the CronJob."""
 
     def _pod_sets(self) -> Iterator[PodSet]:
-        """The pods of one run."""
+        """Yields the pods of one run."""
         template, path = self.spec.jobTemplate, ("spec", "jobTemplate")
         job = template.spec
         pods = pod_set("worker", job.at_once, (*path, "spec", "template"), job.template)
@@ -137,18 +137,18 @@ class Deployment(Workload):
     apiVersion: Literal["apps/v1"]
     kind: Literal["Deployment"]
     spec: ReplicatedSpec
-    """Its pods."""
+    """Settings of the Deployment."""
 
     def _pod_sets(self) -> Iterator[PodSet]:
-        """Its pods."""
+        """Yields the pods."""
         yield pod_set("pod", self.spec.replicas, ("spec", "template"), self.spec.template)
 
 
 class StatefulSetSpec(ReplicatedSpec):
-    """A number of equal pods, each with a name of its own."""
+    """Settings of a StatefulSet, whose pods have fixed names."""
 
     podManagementPolicy: Literal["OrderedReady", "Parallel"] = "OrderedReady"
-    """When pods are made: each once the one before it is ready, or all at once."""
+    """OrderedReady: the controller creates a pod once the previous one is ready. Parallel: all pods at once."""
 
 
 class StatefulSet(Workload):
@@ -157,25 +157,25 @@ class StatefulSet(Workload):
     apiVersion: Literal["apps/v1"]
     kind: Literal["StatefulSet"]
     spec: StatefulSetSpec
-    """Its pods."""
+    """Settings of the StatefulSet."""
 
     def _pod_sets(self) -> Iterator[PodSet]:
-        """Its pods."""
+        """Yields the pods."""
         yield pod_set("pod", self.spec.replicas, ("spec", "template"), self.spec.template)
 
 
 class NotebookTemplate(Open):
-    """What the pod of a Notebook is made from; its labels and annotations are those of the Notebook."""
+    """Template for the pod of a Notebook, which has the labels and annotations of the Notebook itself."""
 
     spec: PodSpec = PodSpec.model_construct()
-    """How it runs."""
+    """Settings of the pod."""
 
 
 class NotebookSpec(Open):
-    """One pod for interactive work."""
+    """Settings of a Notebook, which has one pod for interactive work."""
 
     template: NotebookTemplate = NotebookTemplate.model_construct()
-    """The pod."""
+    """Template for the pod."""
 
 
 class Notebook(Workload):
@@ -184,40 +184,40 @@ class Notebook(Workload):
     apiVersion: Literal["kubeflow.org/v1", "kubeflow.org/v1beta1"]
     kind: Literal["Notebook"]
     spec: NotebookSpec
-    """Its pod."""
+    """Settings of the Notebook."""
 
     def _pod_sets(self) -> Iterator[PodSet]:
-        """Its pod; none while it is stopped (notebook_controller.go of Kubeflow 1.9)."""
+        """Yields the pod. A stopped Notebook has none (notebook_controller.go of Kubeflow 1.9)."""
         pod = PodTemplate(metadata=self.metadata, spec=self.spec.template.spec)
         running = labels.NOTEBOOK_STOPPED not in self.metadata.annotations
         yield replace(pod_set("pod", int(running), ("spec", "template"), pod), metadata_path=OWN_METADATA)
 
 
 class Dependency(Open):
-    """What a replicated job waits for."""
+    """A dependency of a replicated job."""
 
     name: Text
-    """Another replicated job."""
+    """Name of another replicated job."""
 
 
 class ReplicatedJob(Open):
-    """Equal jobs of a JobSet."""
+    """Identical Jobs of a JobSet."""
 
     name: Text
-    """Unique within the JobSet."""
+    """Name of the replicated job, unique within the JobSet."""
     replicas: Count = 1
-    """Jobs."""
+    """Number of Jobs."""
     template: JobTemplate
-    """What they are made from."""
+    """Template for the Jobs."""
     dependsOn: Many[Dependency] = ()
-    """Replicated jobs that must be ready or complete before these are made."""
+    """Replicated jobs that must be ready or complete before the controller creates these Jobs."""
 
 
 class StartupPolicy(Open):
-    """In which order a JobSet starts."""
+    """The start order of a JobSet."""
 
     startupPolicyOrder: Literal["AnyOrder", "InOrder"] = "AnyOrder"
-    """All jobs at once, or each replicated job once the one before it is ready."""
+    """AnyOrder: all Jobs at once. InOrder: a replicated job starts once the previous one is ready."""
 
 
 RuleName = Annotated[
@@ -231,30 +231,30 @@ RuleName = Annotated[
 
 
 class FailureRule(Open):
-    """What becomes of a JobSet when certain jobs fail."""
+    """The effect of certain failed Jobs on their JobSet."""
 
     name: RuleName = ""
-    """Its name; failurePolicyRuleN of the N-th rule, from 0, where it is left out."""
+    """Name of the rule. The default is failurePolicyRuleN for the N-th rule, from 0."""
 
 
 class FailurePolicy(Open):
-    """What becomes of a JobSet when jobs fail."""
+    """The effect of failed Jobs on their JobSet."""
 
     rules: Many[FailureRule] = ()
-    """The first that fits counts."""
+    """Rules. The first matching rule applies."""
 
 
 class JobSetSpec(Open):
-    """Jobs that belong together."""
+    """Settings of a JobSet."""
 
     failurePolicy: FailurePolicy = FailurePolicy.model_construct()
-    """What becomes of it when jobs fail."""
+    """The effect of failed Jobs on the JobSet."""
 
     startupPolicy: StartupPolicy = StartupPolicy.model_construct()
-    """In which order they start."""
+    """The start order of the Jobs."""
 
     replicatedJobs: Many[ReplicatedJob] = ()
-    """The jobs."""
+    """The Jobs."""
 
 
 class JobSet(Workload):
@@ -263,24 +263,24 @@ class JobSet(Workload):
     apiVersion: Literal["jobset.x-k8s.io/v1alpha2"]
     kind: Literal["JobSet"]
     spec: JobSetSpec
-    """The jobs."""
+    """Settings of the JobSet."""
 
     @property
     def is_in_order(self) -> bool:
-        """Whether each replicated job is made only once the one before it is ready."""
+        """Whether the controller creates each replicated job only once the previous one is ready."""
         return self.spec.startupPolicy.startupPolicyOrder == "InOrder"
 
     @property
     def implied_names(self) -> Iterator[tuple[KeyPath, str]]:
-        """The names of failure rules: JobSet's webhook fills them in on CREATE alone (pkg/webhooks/jobset_webhook.go,
-        0.10 to 0.12), and the CRD demands them.
+        """The names of failure rules. JobSet's webhook adds them only on CREATE (pkg/webhooks/jobset_webhook.go, 0.10
+        to 0.12), but the CRD requires them.
         """
         for index, rule in enumerate(self.spec.failurePolicy.rules):
             if not rule.name:
                 yield ("spec", "failurePolicy", "rules", index, "name"), f"failurePolicyRule{index}"
 
     def _pod_sets(self) -> Iterator[PodSet]:
-        """The pods of each replicated job."""
+        """Yields the pods of each replicated job."""
         for index, item in enumerate(self.spec.replicatedJobs):
             job, path = item.template.spec, ("spec", "replicatedJobs", index)
             below: KeyPath = (*path, "template")
@@ -291,21 +291,21 @@ class JobSet(Workload):
 
 
 class Trainer(Open):
-    """How a TrainJob trains."""
+    """Trainer settings of a TrainJob."""
 
     numNodes: Positive | None = None
-    """Pods; the runtime's own number where it is left out."""
+    """Number of pods. The default comes from the runtime."""
     resourcesPerNode: Resources = Resources.model_construct()
-    """What each pod asks for."""
+    """Resource requests and limits of each pod."""
 
 
 class TrainJobSpec(Open):
-    """A training; its pod template is in the runtime that it names."""
+    """Settings of a TrainJob. The runtime that it names contains the pod template."""
 
     trainer: Trainer = Trainer.model_construct()
-    """How it trains."""
+    """Trainer settings."""
     labels: dict[LabelKey, LabelValue] = nothing()
-    """Labels of what is made from it."""
+    """Labels of the objects that the controller creates."""
 
 
 class TrainJob(Workload):
@@ -314,10 +314,10 @@ class TrainJob(Workload):
     apiVersion: Literal["trainer.kubeflow.org/v1alpha1"]
     kind: Literal["TrainJob"]
     spec: TrainJobSpec
-    """The training."""
+    """Settings of the training."""
 
     def _pod_sets(self) -> Iterator[PodSet]:
-        """Its nodes."""
+        """Yields the nodes. Each node is a pod."""
         trainer = self.spec.trainer
         nodes = trainer.numNodes or 1
         path: KeyPath = ("spec", "trainer")
@@ -326,16 +326,16 @@ class TrainJob(Workload):
 
 
 LEADER, WORKERS = "leader", "workers"
-"""The pod sets of a LeaderWorkerSet."""
+"""Names of the pod sets of a LeaderWorkerSet."""
 
 
 class SubGroupPolicy(Open):
-    """How a LeaderWorkerSet divides each of its groups."""
+    """The division of each group of a LeaderWorkerSet into parts."""
 
     subGroupSize: int | None = None
-    """Pods of a part."""
+    """Pods in a part."""
     subGroupPolicyType: Literal["LeaderWorker", "LeaderExcluded"] = "LeaderWorker"
-    """LeaderWorker: the leader is in the first part; LeaderExcluded: it is in none."""
+    """LeaderWorker: the leader is in the first part. LeaderExcluded: the leader is in no part."""
 
     @property
     def leader_excluded(self) -> bool:
@@ -344,27 +344,27 @@ class SubGroupPolicy(Open):
 
 
 class LeaderWorkerTemplate(Open):
-    """A group of a LeaderWorkerSet: one leader and its workers."""
+    """Template for a group of a LeaderWorkerSet: one leader and its workers."""
 
     size: Positive = 1
-    """Pods of the group, the leader included."""
+    """Pods of the group, including the leader."""
     leaderTemplate: PodTemplate | None = None
-    """The leader's pod; the workers' where it is left out."""
+    """Template for the leader. The default is the workers' template."""
     workerTemplate: PodTemplate = PodTemplate.model_construct()
-    """The workers' pods."""
+    """Template for the workers."""
     subGroupPolicy: SubGroupPolicy | None = None
-    """How the group is divided."""
+    """The division of the group into parts."""
 
 
 class LeaderWorkerSetSpec(Open):
-    """Equal groups of pods."""
+    """Settings of a LeaderWorkerSet, which has identical groups of pods."""
 
     replicas: Count = 1
-    """Groups."""
+    """Number of groups."""
     leaderWorkerTemplate: LeaderWorkerTemplate
-    """What a group is made from."""
+    """Template for a group."""
     startupPolicy: Literal["LeaderCreated", "LeaderReady"] = "LeaderCreated"
-    """When workers are made: with the leader, or once it is ready."""
+    """LeaderCreated: the workers start with the leader. LeaderReady: the workers start once the leader is ready."""
 
 
 class LeaderWorkerSet(Workload):
@@ -374,10 +374,10 @@ class LeaderWorkerSet(Workload):
     divided = WORKERS
     kind: Literal["LeaderWorkerSet"]
     spec: LeaderWorkerSetSpec
-    """The groups."""
+    """Settings of the groups."""
 
     def _pod_sets(self) -> Iterator[PodSet]:
-        """The leader and the workers of one group."""
+        """Yields the leader and the workers of one group."""
         group = self.spec.leaderWorkerTemplate
         path: KeyPath = ("spec", "leaderWorkerTemplate")
         own, count = group.leaderTemplate, group.size - 1
@@ -389,12 +389,12 @@ class LeaderWorkerSet(Workload):
 
     @property
     def copies(self) -> int:
-        """Its groups."""
+        """The number of groups."""
         return self.spec.replicas
 
     @property
     def own_division(self) -> Division | None:
-        """By its subGroupPolicy."""
+        """The division by subGroupPolicy."""
         policy, path = self.spec.leaderWorkerTemplate.subGroupPolicy, ("spec", "leaderWorkerTemplate")
         if policy is None:
             return None
@@ -402,19 +402,19 @@ class LeaderWorkerSet(Workload):
 
     @property
     def root_annotations(self) -> tuple[str, ...]:
-        """The size, which precedes that of workerTemplate."""
+        """The annotation for the segment size, which overrides that of workerTemplate."""
         return (labels.SEGMENT_SIZE,)
 
     @property
     def leader_first(self) -> bool:
-        """By its startupPolicy."""
+        """Whether startupPolicy is LeaderReady."""
         return self.spec.startupPolicy == "LeaderReady"
 
 
 _Kubernetes = Job | BarePod | CronJob | Deployment | StatefulSet
 _Kubeflow = Notebook | TrainJob | AnyTrainingJob
 AnyWorkload = _Kubernetes | _Kubeflow | JobSet | LeaderWorkerSet | AnyRay | PlainWorkload
-"""Any workload that is read."""
+"""Any workload that the tool reads."""
 WORKLOADS: tuple[type[AnyWorkload], ...] = tuple(
     imported(f"kubectl_tas.model.{place}") for place, _ in kindlists.WORKLOADS.values()
 )
@@ -423,6 +423,6 @@ WORKLOADS: tuple[type[AnyWorkload], ...] = tuple(
 
 @cache
 def kind_of(model: type[AnyWorkload]) -> str:
-    """The kind that a model is of."""
+    """Returns the kind of a model."""
     kinds: tuple[str, ...] = get_args(model.model_fields["kind"].annotation)
     return kinds[0]

@@ -306,7 +306,7 @@ class Ranked:
 
     @cached_property
     def _rank(self) -> tuple[float, ...]:
-        """All criteria except the last two: who may hold less, and who is older."""
+        """All criteria except the last two: the smaller allocatable amount, and the age."""
         one = self.standing
         return (
             _is_over_share(one),

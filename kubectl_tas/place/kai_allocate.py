@@ -321,11 +321,11 @@ def _above(level: Mapping[Domain, Content]) -> dict[Domain, Content]:
 
 
 Content = tuple[int, tuple[int, ...]]
-"""How many of the largest pod some nodes have room for, and the free resources of these nodes."""
+"""The number of largest pods that some nodes have room for, and the free resources of these nodes."""
 
 
 def _content_of(leaf: Leaf, now: Mapping[Cell, Sequence[str]] | None, most: tuple[int, ...], at_least: int) -> Content:
-    """Returns the content of a leaf, cached as long as nothing is taken from the leaf."""
+    """Returns the content of a leaf, cached until something is taken from the leaf."""
     if now is not None:
         return _content([(cell, len(names)) for cell, names in now.items()], most, at_least)
     found = leaf.contents.get((most, at_least))

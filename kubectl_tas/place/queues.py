@@ -191,26 +191,14 @@ class Held:
     """Creation time of the PodGroup, or of its first pod, as Kubernetes writes it; empty if unknown."""
     pods: tuple[tuple[str, Vector], ...]
     """Node of each pod, and what the pod takes there."""
-    is_new: bool = False
-    """Whether the gang was pending until now; then ``created`` is its place among the pending gangs."""
     namespace: str = ""
-    """Namespace of the gang's first pod; empty if the gang was pending until now."""
+    """Namespace of the gang's first pod."""
     members: tuple[HeldPod, ...] = ()
     """All pods, including pending ones, in the order in which KAI takes them."""
     least: Mapping[str, int] | None = None
     """Number of pods that the gang needs, by SubGroup, under "" those in no SubGroup; None if unknown."""
     is_free: bool = False
     """Whether the PodGroup is known and asks for no level."""
-
-    @property
-    def rank(self) -> tuple[int, bool, tuple[str, str]]:
-        """Sort key of the gang in its queue: priority, then age."""
-        return -self.priority, self.is_new, (self.created, self.name)
-
-    @property
-    def nodes(self) -> list[str]:
-        """Nodes of the gang, sorted, each as often as it has a pod there."""
-        return sorted(node for node, _ in self.pods)
 
     @cached_property
     def asks(self) -> Amounts:

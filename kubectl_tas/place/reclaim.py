@@ -45,7 +45,7 @@ class Reclaimer(Protocol):
 
 @dataclass(frozen=True)
 class Reclaim:
-    """What a gang may reclaim from other queues, by what all queues hold before."""
+    """The resources that a gang may reclaim from other queues, computed from the usage of all queues."""
 
     tree: QueueTree
     standings: Mapping[str, Standing]

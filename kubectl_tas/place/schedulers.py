@@ -40,7 +40,7 @@ class Scheduler:
 
 @dataclass(frozen=True)
 class Seen:
-    """What is known of one cluster."""
+    """The known state of one cluster."""
 
     nodes: Nodes
     objects: Sequence[Mapping[str, Any]]

@@ -1,4 +1,4 @@
-"""Diagnostics in, text out: one file a format, all of them pure."""
+"""Renders diagnostics as text, with one module for each format. All functions are pure."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ FINDINGS = {
     "gitlab": "kubectl_tas.report.gitlab:render",
     "junit": "kubectl_tas.report.junit:render",
 }
-"""The formats in which findings are printed for programs, besides text for people, and what writes each."""
+"""The formats of findings for programs, with the function that renders each."""

@@ -1,4 +1,4 @@
-"""What a run found, as every format prints it."""
+"""Defines the findings of a run, which every format renders."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ class Findings:
     """The findings of one run of one command."""
 
     command: str
-    """``validate`` or ``check``."""
+    """Name of the command: ``validate`` or ``check``."""
     diagnostics: tuple[Diagnostic, ...]
-    """Those that count, in order."""
+    """The findings that are not waived, in order."""
     files: tuple[str, ...]
-    """The files that are reported on, by their paths; findings may stand in others."""
+    """The paths of the checked files. Findings may be in other files."""
     read: int
-    """How many files were read."""
+    """The number of files that the tool has read."""
     config: str
-    """Where the Config stands: a finding that has no place is put there, in formats that want one."""
+    """Path of the Config. Formats that require a place use this path for a finding without one."""
     waived: tuple[Diagnostic, ...] = ()
     strict: bool = False
-    """Whether warnings fail the run too."""
+    """Whether warnings also fail the run."""
 
     def fails(self, diagnostic: Diagnostic) -> bool:
         """Whether a finding fails the run."""
         return diagnostic.severity is Severity.ERROR or (self.strict and diagnostic.severity is Severity.WARNING)
 
     def below(self, folder: str) -> Findings:
-        """The same with paths from the top of a checkout in which the repository is ``folder``; ``""``: the top."""
+        """Returns the findings with paths from the top of a checkout, where ``folder`` is the repository in it."""
         if not folder:
             return self
 
@@ -59,7 +59,7 @@ class Findings:
 
 
 STDIN = "<stdin>"
-"""What a document is called that was read from standard input."""
+"""The name of a document from standard input."""
 
 
 def _join(folder: str, path: str) -> str:
@@ -70,10 +70,10 @@ _LINE = late_pattern(r"\bline \d+")
 
 
 def fingerprints(diagnostics: Sequence[Diagnostic]) -> list[str]:
-    """What tells each finding from the others, and is the same when lines above it come or go: 32 hex digits.
+    """Returns an identifier for each finding that stays the same if lines above it change: 32 hex digits.
 
-    It is made of the rule, the file and the message without numbers of lines; findings of which all that is equal are
-    counted from the top of the file.
+    It depends on the rule, the file and the message without line numbers. A counter from the top of the file
+    distinguishes findings that agree in all three.
     """
     seen: Counter[tuple[str, str, str]] = Counter()
     found = []

@@ -1,4 +1,4 @@
-"""Findings as GitHub's workflow commands, which mark the lines of a pull request, and as a summary of the job."""
+"""Renders findings as GitHub's workflow commands, which mark lines of a pull request, and as a summary of the job."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from kubectl_tas.report.text import summary as counted
 
 COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 MAX_SUMMARY = 1024 * 1024
-"""Bytes of a step's summary that GitHub takes; with more it shows nothing at all."""
+"""The most bytes of a step summary in GitHub. GitHub shows nothing of a longer one."""
 _MARKDOWN = re.compile(r"([\\`*_\[\]()#!|~@])")
-"""What Markdown, or GitHub in it, may take for more than text."""
+"""Characters with a special meaning in Markdown or in GitHub's version of it."""
 _LEFT_OUT = 200
-"""Bytes of the line that says how many findings are left out, at the most."""
+"""The most bytes of the line that says how many findings are left out."""
 
 
 def render(findings: Findings) -> str:
-    """A command for each finding, one a line."""
+    """Returns one line with a command for each finding."""
     return "".join(_command(item) for item in findings.diagnostics)
 
 
@@ -33,7 +33,7 @@ def _command(item: Diagnostic) -> str:
 
 
 def _lines(item: Diagnostic) -> Iterator[str]:
-    """What is said of a finding, without what a terminal or a CI job would obey."""
+    """Yields the lines of a finding, without commands to a terminal or a CI job."""
     yield printable(item.message)
     for related in item.related:
         where = f" ({related.location})" if related.location else ""
@@ -60,7 +60,7 @@ def _property(text: str) -> str:
 
 
 def summary(findings: Findings, room: int = MAX_SUMMARY) -> str:
-    """The findings as a table in Markdown, of ``room`` bytes at the most; where they do not fit, it says so."""
+    """Returns the findings as a Markdown table of at most ``room`` bytes, with a note if some do not fit."""
     count = counted(findings.diagnostics, findings.read, waived=len(findings.waived)).strip()
     text = f"### kubectl tas {findings.command}\n\n{_escaped(count)}\n"
     if findings.diagnostics:
@@ -84,5 +84,5 @@ def _row(item: Diagnostic) -> str:
 
 
 def _escaped(text: str) -> str:
-    """A text that Markdown shows as it is, on one line."""
+    """Returns a text on one line that Markdown shows unchanged."""
     return _MARKDOWN.sub(r"\\\1", html.escape(text, quote=False))

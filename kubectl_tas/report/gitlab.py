@@ -1,4 +1,4 @@
-"""Findings as a report of GitLab's Code Quality, which the widget of a merge request shows."""
+"""Renders findings as a report for GitLab's Code Quality, which a merge request shows in its widget."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO:
 
 
 def render(findings: Findings) -> str:
-    """A list with an object for each finding; line 1 where the file as a whole is meant."""
+    """Returns a list with one object for each finding. A finding about a whole file has line 1."""
     report = []
     for item, fingerprint in zip(findings.diagnostics, fingerprints(findings.diagnostics), strict=True):
         place = item.location or Location(findings.config)

@@ -1,4 +1,4 @@
-"""Diagnostics for programs: a versioned contract, not a dump of internals; and as results of a KRM function."""
+"""Renders diagnostics as JSON for programs, in a versioned format, and as results of a KRM function."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from kubectl_tas.report.findings import Findings
 
 VERSION = 1
-"""Raised when a field changes its meaning or goes; new fields may come at any time."""
+"""The version of the format. A new meaning or the removal of a field raises it; a new field does not."""
 
 
 def render(findings: Findings) -> str:
-    """One JSON object with ``version``, ``summary`` and ``diagnostics``; those that are waived come last."""
+    """Returns one JSON object with ``version``, ``summary`` and ``diagnostics``. Waived findings come last."""
     counts = Counter(diagnostic.severity.value for diagnostic in findings.diagnostics)
     report: shapes.Findings = {
         "version": VERSION,
@@ -37,19 +37,19 @@ def render(findings: Findings) -> str:
 
 
 def dump(value: Any) -> str:
-    """JSON as all commands print it: two spaces, a newline at the end, nothing that commands a terminal."""
+    """Returns JSON in the form of all commands: two spaces, a final newline, no commands to a terminal."""
     return escaped(json.dumps(value, indent=2, ensure_ascii=False, default=_number)) + "\n"
 
 
 def _number(value: object) -> int | float:
-    """GPUs that are asked for in part."""
+    """Converts GPUs in fractions to a JSON number."""
     if not isinstance(value, Decimal):
         raise TypeError(f"not JSON: {value!r}")
     return int(value) if value == int(value) else float(value)
 
 
 def record(diagnostic: Diagnostic) -> shapes.Finding:
-    """One finding."""
+    """Returns one finding as data."""
     fix = diagnostic.fix
     return {
         "rule": diagnostic.rule.code,
@@ -66,16 +66,16 @@ def record(diagnostic: Diagnostic) -> shapes.Finding:
 
 
 def _location(place: Location | None) -> shapes.Place | None:
-    """``line`` and ``column`` are null where the file as a whole is meant."""
+    """Returns a place as data. ``line`` and ``column`` are null if the finding is about the whole file."""
     return None if place is None else {"path": place.path, "line": place.line or None, "column": place.column or None}
 
 
 Place = Callable[[Location], Mapping[str, Any]]
-"""What a result says of a place: ``file``, ``field``, ``resourceRef``, as far as they are known."""
+"""Returns the fields of a result for a place, if known: ``file``, ``field``, ``resourceRef``."""
 
 
 def results(diagnostics: Sequence[Diagnostic], place: Place) -> list[dict[str, Any]]:
-    """A result for each, in their order; ``tags`` have the rule, and how to mend it."""
+    """Returns one result for each diagnostic, in the same order. ``tags`` contain the rule and the hint."""
     found = []
     for item in diagnostics:
         result: dict[str, Any] = {"message": item.message, "severity": item.severity.value}

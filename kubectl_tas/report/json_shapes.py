@@ -1,7 +1,7 @@
-"""The shapes of what commands print with ``-o json``: a contract, of which ``tools/outputs.py`` makes schemas.
+"""Defines the JSON that commands print with ``-o json``. ``tools/outputs.py`` makes schemas from these shapes.
 
-Type checkers hold each writer to its shape, so that a program imports this file only to make schemas. In each,
-``version`` is raised when a field changes its meaning or goes; new fields may come at any time.
+Type checkers compare each writer with its shape, so programs import this file only to make schemas. ``version`` in a
+shape is raised when a field changes its meaning or is removed. New fields may come at any time.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing_extensions import TypedDict
 from kubectl_tas.quantities import Amount
 
 Number = Annotated[Amount, WithJsonSchema({"type": "number"})]
-"""GPUs, which work may ask for in part."""
+"""GPUs. Work may request fractions."""
 Value = Annotated[Amount | str | None, WithJsonSchema({"type": ["number", "string", "null"]})]
-"""GPUs as a number, cpu and memory as a Kubernetes quantity; null: no limit, or not known."""
+"""GPUs as a number, or cpu and memory as a Kubernetes quantity. null: no limit, or unknown."""
 
 
 class Place(TypedDict):
-    """A place in a file; line and column are null where the whole file is meant."""
+    """A place in a file. line and column are null for the whole file."""
 
     path: str
     line: int | None
@@ -28,7 +28,7 @@ class Place(TypedDict):
 
 
 class Fix(TypedDict):
-    """The words at the place of a finding, and the words that mend it."""
+    """The text at the place of a finding, and the text to write instead."""
 
     written: str
     meant: str
@@ -49,17 +49,17 @@ class Finding(TypedDict):
     """error, warning or info."""
     message: str
     hint: str
-    """How to mend it."""
+    """A way to fix the problem."""
     fix: Fix | None
-    """The exact replacement, where the hint is sure of it."""
+    """The exact replacement, if the hint is certain."""
     location: Place | None
     related: list[Related]
     waiver: Place | None
-    """The comment that waives it: a finding with one counts no more."""
+    """The comment that waives the finding. A waived finding does not count."""
 
 
 class Summary(TypedDict):
-    """How many files were read, and how many findings there are of each severity."""
+    """The number of files read, and the number of findings of each severity."""
 
     files: int
     error: int
@@ -69,7 +69,7 @@ class Summary(TypedDict):
 
 
 class Findings(TypedDict):
-    """What was found in a repository."""
+    """The findings in a repository."""
 
     version: int
     summary: Summary
@@ -98,7 +98,7 @@ class Part(TypedDict):
 
 
 class Admission(TypedDict):
-    """What KAI answers to work by its quota."""
+    """Whether KAI admits work by its quota."""
 
     outcome: str
     rule: str | None
@@ -109,14 +109,14 @@ class Admission(TypedDict):
 
 
 class Fact(TypedDict):
-    """A line for people."""
+    """A line of text for people."""
 
     name: str
     text: str
 
 
 class Explained(TypedDict):
-    """Where one piece of work goes: its queue, its verdict and its PodGroups."""
+    """The queue of one piece of work, its verdict and its PodGroups."""
 
     version: int
     kind: str
@@ -135,14 +135,14 @@ class Explained(TypedDict):
 
 
 class SeveralExplained(TypedDict):
-    """The same of several that bear one name."""
+    """The queue, verdict and PodGroups of each piece of work with one name."""
 
     version: int
     items: list[Explained]
 
 
 class Segment(TypedDict):
-    """The segment of one workload that a pod is in."""
+    """The segment of one workload that contains a pod."""
 
     kind: str
     workload: str
@@ -153,7 +153,7 @@ class Segment(TypedDict):
 
 
 class Segments(TypedDict):
-    """The segments that pods of one index are in."""
+    """The segments that contain the pods with one index."""
 
     version: int
     podIndex: int
@@ -183,7 +183,7 @@ class WorkList(TypedDict):
 
 
 class Asked(TypedDict):
-    """What work asks of one resource, what its queue has, and what of it the quota covers."""
+    """The request of work for one resource, the quota and use of its queue, and the part that the quota covers."""
 
     asks: Value
     quota: Value
@@ -193,7 +193,7 @@ class Asked(TypedDict):
 
 
 class Admitted(TypedDict):
-    """The answer to one piece of work; the amounts are GPUs."""
+    """The verdict on one piece of work. The amounts are GPUs."""
 
     workflow: str
     pool: str
@@ -213,14 +213,14 @@ class Admitted(TypedDict):
 
 
 class Answers(TypedDict):
-    """Whether work would be admitted."""
+    """The verdicts on work: whether KAI would admit it."""
 
     version: int
     workflows: list[Admitted]
 
 
 class LeftOut(TypedDict):
-    """Work without an answer."""
+    """Work without a verdict or a placement."""
 
     kind: str
     name: str
@@ -228,20 +228,20 @@ class LeftOut(TypedDict):
 
 
 class Nodes(TypedDict):
-    """How many nodes there are, and how many of them pods cannot use, by the reason."""
+    """The number of nodes, and of nodes that pods cannot use, by reason."""
 
     all: int
     unusable: dict[str, int]
 
 
 class PlannedNodes(Nodes):
-    """The same, and how many lack the label of a level."""
+    """The number of nodes, of unusable nodes by reason, and of nodes without the label of a level."""
 
     withoutLevel: dict[str, int]
 
 
 class Placed(TypedDict):
-    """How many pods of a part are in one domain; null: outside of the topology."""
+    """The number of pods of a part in one domain. null: outside of the topology."""
 
     part: str
     domain: list[str] | None
@@ -257,7 +257,7 @@ class NotKept(TypedDict):
 
 
 class RoomIn(TypedDict):
-    """For how many pods a domain has room."""
+    """The number of pods for which a domain has room."""
 
     domain: list[str]
     pods: int
@@ -273,7 +273,7 @@ class Shortage(TypedDict):
 
 
 class Lack(TypedDict):
-    """What a pod asks for and no node has."""
+    """A resource that a pod requests and that no node has in this amount."""
 
     resource: str
     asked: int
@@ -281,7 +281,7 @@ class Lack(TypedDict):
 
 
 class BestRoom(TypedDict):
-    """For how many pods the best domain of a level has room; level null: all nodes."""
+    """The number of pods for which the best domain of a level has room. level null: all nodes."""
 
     level: str | None
     domain: list[str]
@@ -289,7 +289,7 @@ class BestRoom(TypedDict):
 
 
 class Change(TypedDict):
-    """A change with which KAI places the gang."""
+    """A change that lets KAI place the gang."""
 
     kind: str
     text: str
@@ -309,7 +309,7 @@ class FitGang(TypedDict):
     pods: int
     gpus: Number
     outcome: str
-    """fits, missed (there is a placement that KAI does not find), no-room, unknown or runs."""
+    """fits, missed (KAI does not find an existing placement), no-room, unknown or runs."""
     why: str | None
     notTried: str | None
     levels: list[str]
@@ -323,7 +323,7 @@ class FitGang(TypedDict):
 
 
 class Fits(TypedDict):
-    """Whether gangs have a placement, each alone on what is free."""
+    """Whether each gang alone has a placement on the free resources."""
 
     version: int
     gangs: list[FitGang]
@@ -343,7 +343,7 @@ class PendingQueue(TypedDict):
 
 
 class Batch(TypedDict):
-    """Pods of another gang that end or move."""
+    """Pods of another gang that KAI evicts or moves."""
 
     podGroup: str
     queue: str
@@ -366,7 +366,7 @@ class Refusal(TypedDict):
 
 
 class Consequences(TypedDict):
-    """What becomes of other gangs."""
+    """Effects on other gangs."""
 
     action: str | None
     evicted: list[Batch]
@@ -375,7 +375,7 @@ class Consequences(TypedDict):
 
 
 class PendingGang(Consequences):
-    """What becomes of a gang that waits."""
+    """The outcome for a pending gang."""
 
     workflow: str
     kind: str
@@ -408,7 +408,7 @@ class FurtherPods(Consequences):
 
 
 class PendingScheduler(TypedDict):
-    """What one shard of a scheduler does with all that waits."""
+    """The outcome for all pending gangs of one shard of KAI's scheduler."""
 
     backend: str
     shard: str | None
@@ -420,7 +420,7 @@ class PendingScheduler(TypedDict):
 
 
 class Pending(TypedDict):
-    """What starts and what waits, with --all."""
+    """The gangs that start and the gangs that stay pending, with --all."""
 
     version: int
     schedulers: list[PendingScheduler]
@@ -428,7 +428,7 @@ class Pending(TypedDict):
 
 
 class GrowthGang(TypedDict):
-    """A gang that waits for racks."""
+    """A gang that needs more racks."""
 
     workflow: str
     kind: str
@@ -439,7 +439,7 @@ class GrowthGang(TypedDict):
 
 
 class GrowthCluster(TypedDict):
-    """How many racks more one cluster needs."""
+    """The number of additional racks that one cluster needs."""
 
     backend: str
     pools: list[str]
@@ -455,7 +455,7 @@ class GrowthCluster(TypedDict):
 
 
 class Growth(TypedDict):
-    """How many racks more there must be, with --grow."""
+    """The number of additional racks that all gangs need, with --grow."""
 
     version: int
     clusters: list[GrowthCluster]
@@ -463,7 +463,7 @@ class Growth(TypedDict):
 
 
 class WhyQueue(TypedDict):
-    """The queue that work waits in; GPUs."""
+    """The queue of pending work, in GPUs."""
 
     name: str
     quota: Value
@@ -490,7 +490,7 @@ class FilePlace(TypedDict):
 
 
 class Saying(TypedDict):
-    """What the cluster says."""
+    """A message from the cluster."""
 
     by: str
     event: bool
@@ -501,7 +501,7 @@ class Saying(TypedDict):
 
 
 class Cause(TypedDict):
-    """One thing that keeps work from running."""
+    """One reason why work does not run."""
 
     about: str
     text: str
@@ -511,7 +511,7 @@ class Cause(TypedDict):
 
 
 class WhyWork(TypedDict):
-    """Why one piece of work waits."""
+    """The reasons why one piece of work is pending."""
 
     kind: str
     name: str
@@ -528,7 +528,7 @@ class WhyWork(TypedDict):
 
 
 class Whys(TypedDict):
-    """Whether work runs in a cluster, and why it waits."""
+    """Whether work runs in a cluster, and the reasons if it is pending."""
 
     version: int
     workflows: list[WhyWork]
@@ -547,7 +547,7 @@ class QueueAmounts(TypedDict):
 
 
 class PoolQueue(QueueAmounts):
-    """A pool or a subpool; the amounts are GPUs."""
+    """A pool or a subpool. The amounts are GPUs."""
 
     name: str
     kind: str
@@ -571,7 +571,7 @@ class TotalAmounts(TypedDict):
 
 
 class Total(TotalAmounts):
-    """The sums of the pools of one cluster; the amounts are GPUs."""
+    """The sums of the pools of one cluster. The amounts are GPUs."""
 
     backend: str
     cpu: TotalAmounts
@@ -579,7 +579,7 @@ class Total(TotalAmounts):
 
 
 class Uncharged(TypedDict):
-    """GPUs that no queue is charged for."""
+    """GPUs that count against no queue."""
 
     backend: str
     gpus: int
@@ -590,7 +590,7 @@ class Uncharged(TypedDict):
 
 
 class PoolList(TypedDict):
-    """Pools and subpools with their quota, what is used of it and what is left."""
+    """Pools and subpools with their quota, used and available resources."""
 
     version: int
     usedFrom: str
@@ -631,7 +631,7 @@ class TopologyKeys(TypedDict):
 
 
 class ListedSubpool(TypedDict):
-    """A subpool; quota is GPUs."""
+    """A subpool. The quota is in GPUs."""
 
     pool: str
     name: str
@@ -652,14 +652,14 @@ class SubpoolList(TypedDict):
 
 
 class LargestGang(TypedDict):
-    """The largest gang that a domain has room for."""
+    """The largest gang for which a domain has room."""
 
     pods: int
     gpus: int
 
 
 class DomainRoom(TypedDict):
-    """What one domain has."""
+    """The resources of one domain."""
 
     domain: list[str]
     gpus: int
@@ -668,7 +668,7 @@ class DomainRoom(TypedDict):
 
 
 class PlannedLevel(TypedDict):
-    """What the domains of a level have room for; level null: all nodes."""
+    """The room in the domains of a level. level null: all nodes."""
 
     level: str | None
     label: str | None
@@ -678,14 +678,14 @@ class PlannedLevel(TypedDict):
 
 
 class Declared(TypedDict):
-    """GPUs that the repository's work asks for."""
+    """GPUs that the work in the repository requests."""
 
     fixed: Number
     preemptible: Number
 
 
 class PlannedPool(TypedDict):
-    """What one pool has room for."""
+    """The room for one pool."""
 
     pool: str
     backend: str
@@ -698,14 +698,14 @@ class PlannedPool(TypedDict):
 
 
 class NotGuaranteed(TypedDict):
-    """A guarantee that nodes do not keep."""
+    """A guarantee that the nodes cannot fulfil."""
 
     message: str
     hint: str
 
 
 class Plan(TypedDict):
-    """What pools have room for."""
+    """The room for pools."""
 
     version: int
     pools: list[PlannedPool]
@@ -713,7 +713,7 @@ class Plan(TypedDict):
 
 
 class ShareAmounts(TypedDict):
-    """How one resource is divided."""
+    """The division of one resource."""
 
     guarantee: Value
     limit: Value
@@ -739,7 +739,7 @@ class ShareQueue(TypedDict):
 
 
 class Capacity(TypedDict):
-    """What is divided."""
+    """The resources that KAI divides."""
 
     gpu: Value
     cpu: Value
@@ -747,7 +747,7 @@ class Capacity(TypedDict):
 
 
 class Share(TypedDict):
-    """How one shard of a scheduler is divided."""
+    """The division of one shard's resources among queues."""
 
     backend: str
     shard: str | None
@@ -757,7 +757,7 @@ class Share(TypedDict):
 
 
 class Shares(TypedDict):
-    """How KAI's scheduler divides clusters."""
+    """The division of clusters by KAI's scheduler."""
 
     version: int
     askedFrom: str
@@ -765,7 +765,7 @@ class Shares(TypedDict):
 
 
 class ListedTopology(TypedDict):
-    """A topology, and who uses it."""
+    """A topology, and the pools and sets that use it."""
 
     name: str
     kind: str
@@ -791,7 +791,7 @@ class NamedDomain(TypedDict):
 
 
 class SuggestedLevel(TypedDict):
-    """A label of nodes that may be a level."""
+    """A node label that may be a level."""
 
     key: str
     label: str
@@ -801,13 +801,13 @@ class SuggestedLevel(TypedDict):
 
 
 class LeftOutLevel(SuggestedLevel):
-    """One that is left out, and why."""
+    """A node label that is not a level, and the reason."""
 
     reason: str
 
 
 class SuggestedTopology(TypedDict):
-    """The topology that labels of nodes suggest."""
+    """The topology that node labels suggest."""
 
     version: int
     nodes: int
@@ -817,7 +817,7 @@ class SuggestedTopology(TypedDict):
 
 
 class Condition(TypedDict):
-    """What Grove says of the levels of a PodCliqueSet."""
+    """Grove's status condition for the levels of a PodCliqueSet."""
 
     type: str
     status: str
@@ -837,14 +837,14 @@ class TopologyUse(TypedDict):
 
 
 class DomainKey(TypedDict):
-    """A level as Grove has it."""
+    """A level in Grove's form."""
 
     domain: str
     key: str
 
 
 class Difference(TypedDict):
-    """A topology that the cluster has otherwise; null: it has none."""
+    """A topology that differs in the cluster. null: the topology does not exist there."""
 
     backend: str | None
     topology: str
@@ -859,7 +859,7 @@ class MissingLevel(Level):
 
 
 class Covered(TypedDict):
-    """Nodes that a topology leaves out."""
+    """Nodes that a topology does not cover."""
 
     backend: str | None
     topology: str
@@ -878,11 +878,11 @@ TopologyUses = TypedDict(
         "nodes": NotRequired[list[Covered]],
     },
 )
-"""Who uses which topology."""
+"""The topology of each PodCliqueSet."""
 
 
 class Risk(TypedDict):
-    """How dangerous a change is, and why."""
+    """The risk of a change, with reasons."""
 
     level: str
     reasons: list[str]
@@ -897,7 +897,7 @@ class SettingChange(TypedDict):
 
 
 class FileChange(TypedDict):
-    """A file beside the manifests that changes what is applied."""
+    """A file outside of the manifests that changes the applied objects."""
 
     path: str
     change: str | None
@@ -927,7 +927,7 @@ class QueueState(TypedDict):
 
 
 class QueueChange(TypedDict):
-    """A queue that changes; before is null where it is new, after where it goes."""
+    """A queue that changes. before is null for a new queue, after for a removed one."""
 
     cluster: str
     queue: str
@@ -937,7 +937,7 @@ class QueueChange(TypedDict):
 
 
 class SubpoolChange(TypedDict):
-    """A subpool that changes its state."""
+    """A subpool whose state changes."""
 
     subpool: str
     before: str | None
@@ -986,7 +986,7 @@ class Restart(TypedDict):
 
 
 class RuleChange(TypedDict):
-    """A rule that counts for something else."""
+    """A rule whose severity changes."""
 
     rule: str
     before: str
@@ -1003,7 +1003,7 @@ class PolicyChange(TypedDict):
 
 
 class GuardChange(TypedDict):
-    """What changes in the guard."""
+    """The changes of the guard."""
 
     before: str | None
     after: str | None
@@ -1012,7 +1012,7 @@ class GuardChange(TypedDict):
 
 
 class ObjectChange(TypedDict):
-    """How many objects of a kind change."""
+    """The number of objects of a kind that are created, changed and deleted."""
 
     kind: str
     made: int
@@ -1021,7 +1021,7 @@ class ObjectChange(TypedDict):
 
 
 class Impact(TypedDict):
-    """What a change means; in each part before is null for what is made, after for what is dropped."""
+    """The effects of a change. In each part, before is null for a new item and after for a removed one."""
 
     version: int
     base: str
@@ -1047,18 +1047,18 @@ class Rule(TypedDict):
     summary: str
     rationale: str
     waiving: str
-    """Who may make it milder."""
+    """The people who may lower the severity of the rule."""
 
 
 class Rules(TypedDict):
-    """The rule that was named, or all."""
+    """One named rule, or all rules."""
 
     version: int
     rules: list[Rule]
 
 
 class Version(TypedDict):
-    """Releases of the tool, and those that it knows."""
+    """The release of the tool, and the releases of KAI and Grove that it knows."""
 
     version: int
     tool: str
@@ -1068,15 +1068,15 @@ class Version(TypedDict):
 
 
 class Patch(TypedDict):
-    """The smallest change that helps."""
+    """The smallest change that solves the problem."""
 
     version: int
     patch: str | None
-    """A unified diff, for git apply in the repository; null where no edit of a file is known to help."""
+    """A unified diff for git apply in the repository. null if no edit of a file is known to help."""
     message: str
-    """What the patch does, or why there is none."""
+    """The effect of the patch, or the reason why no patch exists."""
     others: list[str]
-    """What else helps, or is to be mended, in words."""
+    """Other changes that help or are needed, in words."""
 
 
 OUTPUTS: dict[str, tuple[type, ...]] = {
@@ -1100,6 +1100,6 @@ OUTPUTS: dict[str, tuple[type, ...]] = {
     "rule": (Rules,),
     "version": (Version,),
 }
-"""The shapes of the JSON of each command that prints some."""
+"""The shapes of each command that prints JSON."""
 ANSWERS: dict[str, tuple[type, ...]] = {"suggest": (Patch,)}
 """The shapes of answers to agents that no command prints."""

@@ -1,4 +1,4 @@
-"""Findings as JUnit's XML, which Jenkins and GitLab read: a test case for each file that was judged."""
+"""Renders findings as JUnit's XML for Jenkins and GitLab, with a test case for each checked file."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from kubectl_tas.report.style import printable
 from kubectl_tas.report.text import blocks
 
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What no XML 1.0 document may have, not even as a reference."""
+"""Characters that XML 1.0 forbids, even as a reference."""
 
 
 def render(findings: Findings) -> str:
-    """One suite. A file passes unless something in it fails the run; what does not is told as its output.
+    """Returns one suite. A file fails if one of its findings fails the run. Other findings are the file's output.
 
-    What has no place belongs to a case of the repository as a whole.
+    Findings without a place belong to a test case for the whole repository.
     """
     found: dict[str, list[Diagnostic]] = defaultdict(list)
     for item in findings.diagnostics:

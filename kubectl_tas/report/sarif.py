@@ -1,4 +1,4 @@
-"""Findings as SARIF 2.1.0, for GitHub's code scanning and other viewers."""
+"""Renders findings as SARIF 2.1.0, for GitHub's code scanning and other viewers."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from kubectl_tas.resources import all_rules
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 ROOT = "%SRCROOT%"
-"""What paths are relative to: the top of the checkout."""
+"""The base of all paths: the top of the checkout."""
 FINGERPRINT = "kubectlTas/v1"
 _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
 def render(findings: Findings) -> str:
-    """One log with one run, and all rules; results are there even where there are none."""
+    """Returns a log with one run and all rules. It has the key ``results`` even without findings."""
     return dump(log(findings, tuple(all_rules().values())))
 
 
 def log(findings: Findings, rules: Sequence[Rule]) -> dict[str, Any]:
-    """The log as data; the rules of all findings are among ``rules``."""
+    """Returns the log as data. ``rules`` must include the rules of all findings."""
     numbers = {rule.code: number for number, rule in enumerate(rules)}
     prints = fingerprints(findings.diagnostics)
     driver = {"name": "kubectl-tas", "semanticVersion": __version__, "rules": [_rule(rule) for rule in rules]}
@@ -64,9 +64,9 @@ def _rule(rule: Rule) -> dict[str, Any]:
 
 
 def _message(item: Diagnostic) -> str:
-    """What is wrong, what belongs to it and has no place, and how to mend it: a line each.
+    """Returns the message, related messages without a place, and the hint, one on each line.
 
-    Viewers make links of a plain text, too (SARIF 2.1.0, 3.11.6).
+    Viewers make links even in a plain text (SARIF 2.1.0, 3.11.6).
     """
     nowhere = [related.message for related in item.related if related.location is None]
     return "\n".join(unlinked(printable(text)) for text in (item.message, *nowhere, item.hint) if text)
@@ -81,7 +81,7 @@ def _related(found: Sequence[Related]) -> list[dict[str, Any]]:
 
 
 def _physical(place: Location) -> dict[str, Any]:
-    """A place; line 1 where the file as a whole is meant, since code scanning takes nothing without a line."""
+    """Returns a place. A whole file has line 1, since code scanning refuses a place without a line."""
     region = {"startLine": place.line or 1}
     if place.line:
         region |= {"startColumn": place.column, "endColumn": place.column + place.length}
@@ -89,5 +89,5 @@ def _physical(place: Location) -> dict[str, Any]:
 
 
 def _uri(path: str) -> str:
-    """A path as a relative reference of RFC 3986."""
+    """Returns a path as a relative reference of RFC 3986."""
     return "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in path.encode("utf-8", "surrogateescape"))

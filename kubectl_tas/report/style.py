@@ -1,4 +1,4 @@
-"""Text for a terminal: colours, the width of characters, and nothing in it that would command the terminal."""
+"""Prepares text for a terminal: adds colours, measures widths, and escapes characters with special effects."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _COLOURS = {Severity.ERROR: "\x1b[1;31m", Severity.WARNING: "\x1b[1;33m", Severi
 
 
 def paint(text: str, code: str, *, colour: bool) -> str:
-    """``text`` in a colour, or as it is."""
+    """Returns ``text`` in a colour, or unchanged."""
     return f"{code}{text}{RESET}" if colour and text else text
 
 
 def severity(value: Severity, *, colour: bool) -> str:
-    """The word for a severity in its colour."""
+    """Returns the word for a severity, in its colour."""
     return paint(value.value, _COLOURS[value], colour=colour)
 
 
@@ -32,27 +32,29 @@ _COLOUR = "|".join(re.escape(code) for code in (RESET, BOLD, DIM, BLUE, *_COLOUR
 _LINES = late_pattern(f"(?![\\n\\t])[{UNPRINTABLE}]")
 _PAINTED = late_pattern(f"(?P<colour>{_COLOUR})|{_LINES.pattern}")
 _COMMAND = late_pattern(r"^(\s*):(?=:)|#(?=#\[|#vso\[)", re.MULTILINE)
-"""What makes a line of output a command to the CI job that runs the tool: ``::`` in front, or ``##[`` anywhere."""
+"""Text that a CI job would run as a command in a line of output: ``::`` at the start, or ``##[`` anywhere."""
 
 
 def printable(text: str) -> str:
-    """``text`` on one line, with what a terminal or a CI job would obey, or nobody could see, as an escape."""
+    """Returns ``text`` on one line. Escapes replace invisible characters, and commands to a terminal or a CI job."""
+    if text.isascii() and text.isprintable() and "::" not in text and "##" not in text:
+        return text  # most texts, without the patterns
     return _COMMAND.sub(_no_command, _UNPRINTABLE.sub(_escape, text))
 
 
 def printable_lines(text: str, *, colour: bool = False) -> str:
-    """The same for lines and tabs, which stay; with ``colour`` those of ``paint`` do too."""
+    """Returns ``text`` like ``printable``, but keeps lines and tabs, and with ``colour`` the codes of ``paint``."""
     pattern = _PAINTED if colour else _LINES
     return _COMMAND.sub(_no_command, pattern.sub(_escape, text))
 
 
 def unlinked(text: str) -> str:
-    """``text`` in which nothing is a link of Markdown; some of these name commands that an editor runs."""
+    """Returns ``text`` without Markdown links, since some links make an editor run commands."""
     return text.replace("](", "] (")
 
 
 def escaped(text: str) -> str:
-    """A JSON text that says the same without any such character, in escapes of JSON; its own line breaks stay."""
+    """Returns the JSON text with escapes for what would control a terminal or a CI job. Line breaks stay."""
     return _COMMAND.sub("\\\\u0023", _LINES.sub(_json_escape, text))
 
 
@@ -71,12 +73,12 @@ def _no_command(match: re.Match[str]) -> str:
 
 
 def same_width(text: str) -> str:
-    """``text`` on one line with a character in place of each that is not printable, so that columns stay."""
+    """Returns ``text`` on one line. One visible character replaces each unprintable one, so columns stay the same."""
     return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text.replace("\t", " "))
 
 
 def width(text: str) -> int:
-    """Columns that ``text`` takes in a terminal."""
+    """Returns the number of columns that ``text`` takes in a terminal."""
     if text.isascii():
         return len(text)
     return sum(

@@ -1,4 +1,4 @@
-"""Rows in, an aligned table out."""
+"""Renders rows as a table with aligned columns."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from kubectl_tas.report.style import printable, width
 def render(
     header: Sequence[str], rows: Sequence[Sequence[str]], *, rule: bool = False, widths: Sequence[int] = ()
 ) -> str:
-    """Left-aligned columns two spaces apart; with ``rule`` a line of dashes below the header.
+    """Returns left-aligned columns, two spaces apart. ``rule`` adds a line of dashes below the header.
 
-    ``widths`` are the least widths of the first columns.
+    ``widths`` are the minimum widths of the first columns.
     """
     body = [tuple(header), *(tuple(map(printable, row)) for row in rows)]
     least = (*widths, *(0 for _ in header))
@@ -23,13 +23,13 @@ def render(
 
 
 def pairs(rows: Sequence[tuple[str, str]]) -> str:
-    """Labels and values, the values aligned."""
+    """Returns lines with a label and a value each. The values are aligned."""
     widest = max(width(f"{label}:") for label, _ in rows)
     return "".join(f"{_pad(f'{label}:', widest)}  {printable(value)}".rstrip() + "\n" for label, value in rows)
 
 
 def section(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A titled table, indented; without rows it says so."""
+    """Returns an indented table with a title. Without rows, returns a line with the title and "none"."""
     if not rows:
         return f"{title}: none\n"
     body = "".join(f"  {line}\n" for line in render(header, rows).splitlines())

@@ -1,4 +1,4 @@
-"""Diagnostics for people: the place, what is wrong, the line with a caret, how to mend it; and what a rule says."""
+"""Renders findings for people, each with its place, message, source line and hint. Also renders the text of a rule."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from kubectl_tas.report import json_shapes as shapes
 
 MAX_WIDTH = 160
-"""Characters of a source line that are shown."""
+"""The most characters that a shown source line has."""
 MAX_RELATED = 5
-"""Other places of a finding that are shown."""
+"""The most related places that a finding shows."""
 
 
 def render(diagnostics: Sequence[Diagnostic], files: int, *, waived: int = 0, colour: bool = False) -> str:
-    """All findings, a blank line after each, and a line that counts them, with those that are waived."""
+    """Returns all findings, each followed by a blank line, and a line with the number of findings and waived ones."""
     blocks = [_block(diagnostic, colour=colour) for diagnostic in diagnostics]
     return "\n".join([*blocks, summary(diagnostics, files, waived=waived, colour=colour)])
 
 
 def blocks(diagnostics: Sequence[Diagnostic], *, colour: bool = False) -> str:
-    """The findings alone."""
+    """Returns the findings without the summary."""
     return "\n".join(_block(diagnostic, colour=colour) for diagnostic in diagnostics)
 
 
 def summary(diagnostics: Sequence[Diagnostic], files: int, *, waived: int = 0, colour: bool = False) -> str:
-    """One line that counts findings by severity."""
+    """Returns one line with the number of findings of each severity."""
     counts = Counter(diagnostic.severity for diagnostic in diagnostics)
     where = f"in {plural(files, 'file')}"
     besides = f"; {waived} waived" if waived else ""
@@ -43,12 +43,12 @@ def summary(diagnostics: Sequence[Diagnostic], files: int, *, waived: int = 0, c
 
 
 def plural(number: int | Decimal, noun: str) -> str:
-    """``1 file``, ``2 files``."""
+    """Returns the number with its noun: ``1 file``, ``2 files``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def indices(span: tuple[int, int]) -> str:
-    """``4 to 7``, or ``4``."""
+    """Returns a range as text: ``4 to 7``, or ``4``."""
     first, last = span
     return str(first) if first == last else f"{first} to {last}"
 
@@ -71,7 +71,7 @@ def _block(diagnostic: Diagnostic, *, colour: bool) -> str:
 
 
 def snippet(place: Location, *, colour: bool = False) -> list[str]:
-    """The line of a place, and carets below what is meant; nothing where there is no line."""
+    """Returns the source line of a place with carets below the marked part. Empty without a source line."""
     if not place.source.strip():
         return []
     source = same_width(place.source)
@@ -96,12 +96,12 @@ _WAIVED = {
 
 
 def rule_page(rule: Rule) -> str:
-    """One rule."""
+    """Returns the text of one rule."""
     return f"# {rule.code}\n\n**{rule.severity.value}**: {rule.summary}\n\n{rule.rationale}\n\n{waiving(rule)}\n"
 
 
 def rule_data(rule: Rule) -> shapes.Rule:
-    """The same for programs."""
+    """Returns one rule as data for programs."""
     return {
         "code": rule.code,
         "severity": rule.severity.value,
@@ -112,5 +112,5 @@ def rule_data(rule: Rule) -> shapes.Rule:
 
 
 def waiving(rule: Rule) -> str:
-    """Who may make a rule milder."""
+    """Returns a sentence that says who may lower the severity of a rule."""
     return _WAIVED[rule.waiving]

@@ -1,4 +1,4 @@
-"""Texts before and after in, a unified diff out."""
+"""Compares texts before and after a change, and returns a unified diff."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from kubectl_tas.credentials import hidden_lines
 from kubectl_tas.report.style import printable
 
 Difference = tuple[str, str | None, str | None]
-"""A path, the text before and the text after; None: there is no such file."""
+"""A path, the text before and the text after. None means that the file does not exist."""
 
 
 def unified(differences: Iterable[Difference]) -> str:
-    """The diff of all of them; '' where there are none."""
+    """Returns the diff of all files. '' if nothing differs."""
     return "".join(map(_diff, differences))
 
 

@@ -1,1 +1,1 @@
-"""Names become things: a repository in, a fleet out whose every reference is followed or listed as dangling."""
+"""Follows every reference in a repository. The result is a fleet, with a list of all dangling names."""

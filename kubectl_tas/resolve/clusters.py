@@ -1,4 +1,4 @@
-"""Clusters: what the scheduler of each understands, how Grove is set up, and names that lead nowhere."""
+"""Describes clusters: the features of each scheduler, the configuration of Grove, and names that nothing defines."""
 
 from __future__ import annotations
 
@@ -24,56 +24,56 @@ class Dangling:
     """A name that nothing in the repository defines."""
 
     what: str
-    """The kind of thing it should name, such as ``pool``."""
+    """The kind of object that the name should refer to, such as ``pool``."""
     name: str
     known: tuple[str, ...]
-    """The names that are defined."""
+    """The defined names."""
     declared: Declared[Any]
     path: KeyPath
     context: str = ""
-    """Whose names ``known`` are, such as ``pool team``."""
+    """The owner of the names in ``known``, such as ``pool team``."""
 
     @property
     def location(self) -> Location:
-        """Where the name stands."""
+        """The place of the name."""
         return self.declared.at(*self.path)
 
 
 @dataclass(frozen=True, slots=True)
 class FleetBackend:
-    """One cluster, and what its scheduler understands."""
+    """One cluster with the features of its scheduler."""
 
     spec: Backend = field(hash=False)  # labels of its root queue are a mapping
     index: int
     release: kai.Release | None
-    """None where the scheduler is not KAI, or is older than the table."""
+    """The KAI release. None if the scheduler is not KAI, or is older than the table."""
     grove_release: grove.Release
-    """What the Grove of the cluster accepts, where it has one."""
+    """The features of the cluster's Grove, if the cluster has Grove."""
     type_place: Location | None = field(default=None, compare=False)
-    """Where the Config says what its scheduler is; None where there is no Config."""
+    """The place of the scheduler's type in the Config. None without a Config."""
 
     @property
     def name(self) -> str:
-        """What pools call it."""
+        """The name that pools give the cluster."""
         return self.spec.name
 
     @property
     def namespace(self) -> str:
-        """Where its workloads run."""
+        """The namespace of the cluster's workloads."""
         return self.spec.namespace
 
     @property
     def is_kai(self) -> bool:
-        """Whether its scheduler is KAI."""
+        """Whether the scheduler is KAI."""
         return self.spec.scheduler.type == "kai"
 
     @property
     def scheduler_name(self) -> str:
-        """schedulerName of its pods."""
+        """The schedulerName of the pods."""
         return self.spec.scheduler.name or ("kai-scheduler" if self.is_kai else "default-scheduler")
 
     def root_queue(self, prefix: str) -> str | None:
-        """The queue above all its pools; None where there is none, since the pools are at the top."""
+        """Returns the queue above all pools of the cluster. None if the pools are at the top."""
         kept = self.spec.rootQueue
         if kept == "none" or not self.has(kai.Feature.DEEP_QUEUES):
             return None
@@ -81,7 +81,7 @@ class FleetBackend:
 
     @property
     def queue_labels(self) -> tuple[str, ...]:
-        """The labels that hold the queue of what is sent there; before KAI 0.6 there are two."""
+        """The labels for the queue of work: two before KAI 0.6, one later, none without KAI."""
         if not self.is_kai:
             return ()
         is_old = self.release is not None and not self.has(kai.Feature.QUEUE_LABEL)
@@ -93,19 +93,19 @@ class FleetBackend:
         return self.grove_release.writes_pod_groups and self.has(kai.Feature.SKIP_PODGROUPER)
 
     def has(self, feature: kai.Feature) -> bool:
-        """Whether its scheduler can express ``feature``."""
+        """Whether the scheduler supports ``feature``."""
         return self.release is not None and self.release.has(feature)
 
 
 @dataclass(frozen=True, slots=True)
 class Grove:
-    """What the configuration of Grove's operator says."""
+    """The configuration of Grove's operator."""
 
     operator: Declared[OperatorConfiguration] | None
 
     @property
     def is_disabled(self) -> bool:
-        """Whether it says that Grove does not place by topology; without a configuration nobody knows."""
+        """Whether the configuration disables placement by topology. False without a configuration."""
         return self.operator is not None and not self.operator.spec.topologyAwareScheduling.enabled
 
     @property
@@ -117,7 +117,7 @@ class Grove:
 
 
 def resolve_backend(spec: Backend, index: int, type_place: Location | None = None) -> FleetBackend:
-    """A backend of the Config, with its row of the version table."""
+    """Returns a backend of the Config with its row of the version table."""
     release = kai.release(spec.scheduler.version) if spec.scheduler.type == "kai" else None
     return FleetBackend(spec, index, release, grove.release(spec.grove.version) or grove.TABLE[0], type_place)
 
@@ -129,7 +129,7 @@ def pick_backend(
     path: KeyPath,
     dangling: list[Dangling],
 ) -> FleetBackend | None:
-    """The backend called ``name``; without a name the only one."""
+    """Returns the backend with this name. Without a name, returns the only backend."""
     if name is None and len(backends) == 1:
         return backends[0]
     found = next((backend for backend in backends if backend.name == name), None)
@@ -140,5 +140,5 @@ def pick_backend(
 
 
 def names_of(declared: Iterable[Declared[Any]]) -> frozenset[str]:
-    """The names of declared objects."""
+    """Returns the names of declared objects."""
     return frozenset(item.spec.metadata.name for item in declared)

@@ -1,4 +1,4 @@
-"""Companions of workloads: the cluster and the namespace that each is for."""
+"""Finds the cluster and the namespace of each companion of a workload."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from kubectl_tas.model.podtemplate import Companion
 
 Place = tuple[FleetBackend, str]
-"""A cluster, and a namespace of it."""
+"""A cluster and one of its namespaces."""
 CLAIM_TEMPLATE_NAME: KeyPath = ("spec", "channel", "resourceClaimTemplate", "name")
 
 
 @dataclass(frozen=True, slots=True)
 class FleetCompanion:
-    """A companion, and where it goes."""
+    """A companion with its cluster and namespace."""
 
     declared: Declared[Companion]
     backend: FleetBackend
     namespace: str
-    """Its own, or that of the work beside it."""
+    """The companion's own namespace, or the namespace of the work in its file."""
     namespaces: tuple[str, ...]
-    """Where it may be."""
+    """The namespaces that the companion may use."""
 
     @property
     def kind(self) -> str:
@@ -45,26 +45,26 @@ class FleetCompanion:
 
     @property
     def place(self) -> Location:
-        """Where its name stands."""
+        """The place of the name."""
         return self.declared.at("metadata", "name")
 
     @property
     def claim_template(self) -> str:
-        """The ResourceClaimTemplate that NVIDIA's DRA driver makes of a ComputeDomain; empty for any other kind."""
+        """The ResourceClaimTemplate that NVIDIA's DRA driver makes of a ComputeDomain. Empty for other kinds."""
         name = self.declared.origin.value(CLAIM_TEMPLATE_NAME) if self.kind == "ComputeDomain" else None
         return name if isinstance(name, str) else ""
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """What no other object of its cluster may share."""
+        """A key that no other object of the cluster may have."""
         return self.backend.name, self.namespace, group_of(self.declared.spec.apiVersion), self.kind, self.name
 
 
 def resolve_companions(
     companions: Sequence[Declared[Companion]], work: Iterable[tuple[str, Place]], known: Known
 ) -> Iterator[FleetCompanion]:
-    """Each goes where its label kubectl-tas/pool says; else where all work of its file goes, which is ``work`` (the
-    file and the place of each); else to the only cluster that has its namespace. Left out is one of which nobody knows.
+    """Yields companions with their places: from the label kubectl-tas/pool; else from all work in the same file; else
+    the only cluster with the namespace. ``work`` has file and place of all work. Others are left out.
     """
     beside: dict[str, dict[tuple[str, str], Place]] = {}
     for path, (backend, namespace) in work if companions else ():
@@ -112,7 +112,7 @@ def _at(declared: Declared[Companion], backend: FleetBackend, default: str, know
 
 
 def namespaces_of(backend: FleetBackend, known: Known) -> tuple[str, ...]:
-    """Where work of a cluster may run: the backend's own namespace first, where any pool has it or there are none."""
+    """Returns the namespaces for work in a cluster, the backend's own first if a pool uses it or no pool exists."""
     pools = (pool for pool in known.pools.values() if pool.backend == backend)
     found = dict.fromkeys(name for pool in pools for name in pool.namespaces)
     is_own = backend.namespace in found or not found

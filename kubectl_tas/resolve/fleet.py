@@ -1,4 +1,4 @@
-"""The fleet: all that a repository declares, with every reference followed; none of them is guessed."""
+"""Resolves a repository to a fleet: all declared objects, with every reference followed and none guessed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class PlacedWork:
-    """Work that asks for levels of a topology. PodCliqueSets say themselves which one they use."""
+    """Work that requests levels of a topology. PodCliqueSets are not included: they name their topology themselves."""
 
     what: str
     """Kind and name."""
@@ -52,58 +52,58 @@ class PlacedWork:
 
 @dataclass(frozen=True)
 class Fleet:
-    """Everything, resolved."""
+    """Everything that a repository declares, resolved."""
 
     repository: Repository
     config: ConfigSpec
     backends: tuple[FleetBackend, ...]
     topologies: tuple[FleetTopology, ...] = ()
-    """Cluster topologies and the pools' own."""
+    """Cluster topologies and the pools' own topologies."""
     pools: tuple[FleetPool, ...] = ()
-    """Sorted by name."""
+    """Pools, sorted by name."""
     workflows: tuple[FleetWorkflow, ...] = ()
-    """Sorted by name."""
+    """Workflows, sorted by name."""
     pod_groups: tuple[FleetPodGroup, ...] = ()
-    """Hand-written ones, sorted by namespace and name."""
+    """Hand-written PodGroups, sorted by namespace and name."""
     grove: Grove = field(default=Grove(None))
-    """How Grove is set up."""
+    """The configuration of Grove."""
     pod_clique_sets: tuple[FleetPodCliqueSet, ...] = ()
-    """Sorted by namespace and name."""
+    """PodCliqueSets, sorted by namespace and name."""
     workloads: tuple[FleetWorkload, ...] = ()
-    """Sorted by name, kind and namespace."""
+    """Workloads, sorted by name, kind and namespace."""
     companions: tuple[FleetCompanion, ...] = ()
-    """Sorted by kind and name."""
+    """Companions, sorted by kind and name."""
     dangling: tuple[Dangling, ...] = ()
     summaries: tuple[Submission, ...] = ()
-    """Of work whose documents were let go."""
+    """Work whose documents are no longer in memory."""
     kept_mentions: tuple[Mentions, ...] = ()
-    """What those documents name and declare."""
+    """Names that these documents use and declare."""
 
     @property
     def settings(self) -> str:
-        """The file that the settings come from; "the defaults" where there is none."""
+        """The file with the settings, or "the defaults" without a Config."""
         config = self.repository.config
         return config.origin.path if config else "the defaults"
 
     @property
     def submissions(self) -> tuple[Submission, ...]:
-        """All that is sent to a queue."""
+        """All work for queues."""
         sent = (*self.workflows, *self.workloads, *self.submitted_sets, *self.submitted_pod_groups)
         return (*sent, *self.summaries)
 
     @property
     def used_platforms(self) -> frozenset[tuple[str, str]]:
-        """The platforms that work asks for, each with its pool."""
+        """The platforms that work requests, each with its pool."""
         return frozenset((item.pool.name, name) for item in self.submissions for name in item.used_platforms)
 
     @cached_property
     def submitted_sets(self) -> tuple[SubmittedSet, ...]:
-        """The PodCliqueSets whose pool is known."""
+        """The PodCliqueSets with a known pool."""
         return tuple(_known(item.submitted for item in self.pod_clique_sets))
 
     @cached_property
     def submitted_pod_groups(self) -> tuple[SubmittedPodGroup, ...]:
-        """The hand-written PodGroups that stand with their Pods, and whose queue is declared here."""
+        """The hand-written PodGroups with declared Pods and a declared queue."""
         return submitted_pod_groups(self.pod_groups, self.config)
 
     @cached_property
@@ -113,7 +113,7 @@ class Fleet:
 
     @cached_property
     def cluster_topologies(self) -> dict[str, FleetTopology]:
-        """Cluster topologies by name, without the pools' own."""
+        """Cluster topologies by name, without the pools' own topologies."""
         return {topology.name: topology for topology in self.topologies if topology.pool is None}
 
     @cached_property
@@ -123,7 +123,7 @@ class Fleet:
 
     @cached_property
     def records(self) -> tuple[FleetSubpool, ...]:
-        """The ARCHIVED subpools of which the pool is gone: they have neither a queue nor a quota."""
+        """The ARCHIVED subpools of removed pools. They have neither a queue nor a quota."""
         declared = names_of(self.repository.pools)
         own = (item for item in self.repository.subpools if item.spec.spec.parent not in declared)
         nothing = Amounts(0, NO_LIMIT, NO_LIMIT)
@@ -135,7 +135,7 @@ class Fleet:
 
     @cached_property
     def compute_domains(self) -> dict[tuple[str, str, str], list[FleetCompanion]]:
-        """The ComputeDomains by cluster, namespace and the name of the claim template that is made of each."""
+        """The ComputeDomains by cluster, namespace and name of their claim template."""
         found: dict[tuple[str, str, str], list[FleetCompanion]] = {}
         for item in self.companions:
             if item.claim_template:
@@ -144,7 +144,7 @@ class Fleet:
 
     @cached_property
     def own_mentions(self) -> Mentions:
-        """What the documents name that are there, and what they declare that others name."""
+        """Names that the documents in memory use, and objects that they declare."""
         reader = Reader([item.origin for item in self.repository.work])
         for workflow in self.workflows:
             reader.workflow(workflow)
@@ -160,25 +160,25 @@ class Fleet:
 
     @cached_property
     def mentions(self) -> tuple[Mentions, ...]:
-        """Those of all files, and of the pod templates of pools."""
+        """The mentions of all files, and of the pod templates of pools."""
         reader = Reader()
         for pool in self.pools:
             reader.pool(pool)
         return (reader.found, self.own_mentions, *self.kept_mentions)
 
     def target_names(self) -> list[str]:
-        """Every pool, followed by its pool--subpool."""
+        """Returns the name of every pool, followed by its pool--subpool names."""
         return [name for pool in self.pools for name in (pool.name, *(item.canonical for item in pool.subpools))]
 
     def target(self, name: str) -> Target | None:
-        """The pool, or pool--subpool, of that name, however it is spelled; None where there is none."""
+        """Returns the pool, or pool--subpool, with this name in any spelling. None if unknown."""
         parent, _, short = names.fold(name).partition(names.SEPARATOR)
         pool = self.pool_by_name.get(parent)
         subpool = next((item for item in pool.subpools if item.name == short), None) if pool else None
         return None if pool is None or (short and subpool is None) else (pool, subpool)
 
     def work_in(self, pool: str, queue: str) -> dict[str, Declared[Any]]:
-        """What is declared for a leaf queue of a pool, hand-written PodGroups included, as ``Kind/name``, sorted."""
+        """Returns the documents for a leaf queue of a pool, with hand-written PodGroups, by ``Kind/name``, sorted."""
         own = {
             work_name(s.kind, s.name): s.declared for s in self.submissions if (s.pool.name, s.queue) == (pool, queue)
         }
@@ -189,12 +189,12 @@ class Fleet:
         return {name: own[name] for name in sorted(own)}
 
     def submissions_in(self, paths: Collection[str], wanted: str) -> list[Submission]:
-        """What ``wanted``, a name or KIND/NAME, names in these files; all that is in them where it names none."""
+        """Returns the work in these files that ``wanted`` (a name or KIND/NAME) names, or all of it if none matches."""
         there = [item for item in self.submissions if item.declared.origin.path in paths]
         return [item for item in there if is_called(item.kind, item.name, wanted)] or there
 
     def of_backend(self, name: str) -> Fleet:
-        """What is for one cluster: its pools, and what is sent to them."""
+        """Returns the part of the fleet for one cluster: its pools and their work."""
         return replace(
             self,
             pools=tuple(item for item in self.pools if item.backend.name == name),
@@ -206,7 +206,7 @@ class Fleet:
         )
 
     def without(self, items: Sequence[Submission]) -> Fleet:
-        """The same without the workflows and workloads that are called like these."""
+        """Returns the fleet without workflows and workloads that have the kind and name of one of these."""
         gone = {work_name(item.kind, item.name) for item in items}
         return replace(
             self,
@@ -215,7 +215,7 @@ class Fleet:
         )
 
     def placed_by(self, topology: FleetTopology) -> Iterator[PlacedWork]:
-        """The work that ``topology`` places, which the fleet itself may no longer declare."""
+        """Yields the work that ``topology`` places. The fleet itself may no longer declare the topology."""
         for workflow in self.workflows:
             own, backend = workflow.pool.topology, workflow.pool.backend.name
             is_placed = any(task.resource.requirements for group in workflow.groups for task in group.tasks)
@@ -232,7 +232,7 @@ class Fleet:
                 yield PlacedWork(f"PodGroup {item.name}", item.backend.name, queue, place)
 
     def namespaces(self, backend: FleetBackend) -> dict[str, tuple[str, ...]]:
-        """The leaf queues of ``backend``, those of ARCHIVED subpools too, each with the namespaces of its work."""
+        """Returns the leaf queues of ``backend``, also of ARCHIVED subpools, each with the namespaces of its work."""
         found: dict[str, tuple[str, ...]] = {}
         for pool in self.pools:
             if pool.backend == backend:
@@ -241,7 +241,7 @@ class Fleet:
         return found
 
     def leaf_queues(self, backend: FleetBackend) -> dict[str, str]:
-        """The queues of ``backend`` that take workloads, and the pool or pool--subpool of each."""
+        """Returns the queues of ``backend`` that take workloads, each with its pool or pool--subpool."""
         leaves: dict[str, str] = {}
         for pool in self.pools:
             if pool.backend == backend:
@@ -253,7 +253,7 @@ class Fleet:
 
 @dataclass(frozen=True)
 class Context:
-    """What all work of a repository shares: clusters, topologies and pools, with every reference followed."""
+    """The clusters, topologies and pools that all work of a repository shares, with every reference followed."""
 
     config: ConfigSpec
     backends: tuple[FleetBackend, ...]
@@ -261,26 +261,26 @@ class Context:
     topologies: Mapping[str, FleetTopology]
     """Cluster topologies by name."""
     pools: Mapping[str, FleetPool]
-    """By name, sorted; those that could not be resolved are left out."""
+    """Resolved pools, by name, sorted."""
     declared_pools: frozenset[str]
-    """Those that could not be resolved themselves included."""
+    """Names of all declared pools, resolved or not."""
     dangling: tuple[Dangling, ...] = ()
 
     @property
     def own_topologies(self) -> dict[str, FleetTopology]:
-        """The topologies that pools declare for themselves, by name."""
+        """The pools' own topologies, by name."""
         return {
             pool.topology.name: pool.topology for pool in self.pools.values() if pool.topology and pool.topology.pool
         }
 
 
 def resolve(repository: Repository) -> Fleet:
-    """The fleet that a repository declares. Of two things with one name, the first one counts."""
+    """Returns the fleet that a repository declares. Of two objects with the same name, the first one counts."""
     return resolve_work(repository, resolve_context(repository))
 
 
 def resolve_context(repository: Repository) -> Context:
-    """What the pools, subpools, topologies and settings of a repository come to."""
+    """Resolves the pools, subpools, topologies and settings of a repository."""
     declared = repository.config
     config = declared.spec.spec if declared else DEFAULTS
     if repository.kartas:
@@ -298,7 +298,7 @@ def resolve_context(repository: Repository) -> Context:
 
 
 def resolve_work(repository: Repository, context: Context) -> Fleet:
-    """The fleet of the work in ``repository``, with all names followed in ``context``."""
+    """Resolves the work in ``repository`` to a fleet, with all names followed in ``context``."""
     own = context.own_topologies
     topologies, pools, grove = dict(context.topologies), context.pools, context.grove
     dangling = list(context.dangling)
@@ -341,7 +341,7 @@ def _members(
     groups: Mapping[str, Sequence[Declared[PodGroup]]],
     members: Mapping[str, Sequence[Declared[BarePod]]],
 ) -> list[Declared[BarePod]]:
-    """The Pods that name a PodGroup; of several of that name, those of its file."""
+    """Returns the Pods that name a PodGroup. If several PodGroups have the name, only Pods of the same file."""
     name = group.spec.metadata.name
     same = groups[name]
     return [pod for pod in members.get(name, ()) if len(same) == 1 or pod.origin.path == group.origin.path]
@@ -353,7 +353,7 @@ def _places(
     pod_groups: Iterable[FleetPodGroup],
     sets: Iterable[FleetPodCliqueSet],
 ) -> Iterator[tuple[str, Place]]:
-    """The file, the cluster and the namespace of all work."""
+    """Yields the file, the cluster and the namespace of all work."""
     for item in (*workflows, *workloads):
         yield item.declared.origin.path, (item.pool.backend, item.namespace)
     for group in pod_groups:
@@ -368,7 +368,7 @@ def _known(found: Iterable[T | None]) -> list[T]:
 
 
 def sent(repository: Repository) -> Iterator[tuple[str, str, Declared[Any]]]:
-    """Kind, name and document of all that is meant for a queue, whether it can be resolved or not."""
+    """Yields kind, name and document of all work for queues, resolved or not."""
     for item in repository.workflows:
         yield "Workflow", item.spec.workflow.name, item
     groups = {item.spec.metadata.name: item for item in repository.pod_groups}
@@ -386,12 +386,12 @@ def sent(repository: Repository) -> Iterator[tuple[str, str, Declared[Any]]]:
 
 
 def files_of(repository: Repository, wanted: str) -> list[str]:
-    """The files of all workflows, workloads and PodCliqueSets that are called ``wanted``, or KIND/NAME."""
+    """Returns the files of all workflows, workloads and PodCliqueSets with the name ``wanted``, or KIND/NAME."""
     return [item.origin.path for kind, name, item in sent(repository) if is_called(kind, name, wanted)]
 
 
 def no_work(fleet: Fleet, known: Sequence[Submission], what: str, wanted: str) -> str:
-    """A message for a name that none of the ``known`` has; where a pool or subpool is called so, with its work."""
+    """Returns the message for a name that no ``known`` work has. For a pool or subpool, the message lists its work."""
     target = fleet.target(wanted)
     if target is None:
         return nothing_called(what, wanted, sorted(item.name for item in known))
@@ -402,9 +402,9 @@ def no_work(fleet: Fleet, known: Sequence[Submission], what: str, wanted: str) -
 
 
 def replaced(path: str, repository: Repository, *, workflows: bool = False) -> Repository:
-    """The repository in which objects of the file at ``path`` take the place of those of their kind and name.
+    """Returns the repository with the objects of the file at ``path`` instead of others of the same kind and name.
 
-    A workflow, which can be submitted once more, does so where ``workflows`` says it.
+    Workflows are replaced only if ``workflows`` is true, because users may submit the same workflow again.
     """
     fleet = resolve(repository)
     objects: tuple[Submission, ...] = (*fleet.workloads, *fleet.submitted_sets)
@@ -425,7 +425,7 @@ def replaced(path: str, repository: Repository, *, workflows: bool = False) -> R
 
 
 def is_called(kind: str, name: str, wanted: str) -> bool:
-    """Whether ``wanted`` is the name, or KIND/NAME; names of workflows are folded."""
+    """Whether ``wanted`` is the name, or KIND/NAME. Names of workflows are folded."""
     wanted_kind, _, wanted_name = wanted.rpartition("/")
     is_same = name == wanted_name or (kind == "Workflow" and names.fold(name) == names.fold(wanted_name))
     return is_same and wanted_kind.lower() in ("", kind.lower())

@@ -1,4 +1,4 @@
-"""Workloads with every reference followed: their queue, their placements and their segments."""
+"""Resolves workloads to their queue, their placements and their segments."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from kubectl_tas.model.workload_kinds import AnyWorkload
 
 OWNED = "owned"
-"""The one value of the label kubectl-tas/podgroup."""
+"""The only value of the label kubectl-tas/podgroup."""
 MAX_SEGMENTS = 1000
-"""Segments of a workload up to which they are listed and a preview is written."""
+"""The most segments of a workload that the tool lists and writes a preview for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,35 +31,35 @@ class SharedGang:
 
     name: str
     workloads: tuple[FleetWorkload, ...]
-    """As they are without it."""
+    """The workloads, without their reference to this gang."""
     sub_groups: Mapping[tuple[str, str], str]
-    """SubGroups: of a workload, by its file name and "", and of its replica types, by its file name and theirs."""
+    """Names of SubGroups, by a workload's file name and a replica type. "" stands for the whole workload."""
 
 
 @dataclass(frozen=True)
 class FleetWorkload(LabelledSubmission):
-    """A workload, and the queue it goes to."""
+    """A workload with its queue."""
 
     declared: Declared[AnyWorkload]
     name: str
     pool: FleetPool
     subpool: FleetSubpool | None
     placement: Placement | None
-    """By the annotations of the workload itself."""
+    """The placement from the annotations of the workload itself."""
     replicas: tuple[ReplicaType, ...]
-    """Its replica types, in the order of the file."""
+    """The replica types in the gang, in the order of the file."""
     outside: tuple[ReplicaType, ...]
-    """Its pods that are not in its gang."""
+    """The replica types outside of the gang."""
     topology_names: tuple[tuple[KeyPath, str], ...]
-    """Where the name of the Topology is missing or another one, as a path of the annotation, and the name."""
+    """Paths of annotations that need another Topology name, because theirs is absent or different, with that name."""
     levels: tuple[LevelAnnotation, ...]
-    """All levels that its annotations name, those of segments that are not made too."""
+    """All levels in the annotations, including levels of segments that do not exist."""
     shared_gang: SharedGang | None = None
-    """The gang that it is in with others; None where it is a gang of its own."""
+    """The gang that the workload shares with others. None if its gang is its own."""
 
     @property
     def file_name(self) -> str:
-        """What its files are called, however long: unique among workloads of a namespace."""
+        """The stem of the workload's file names, of any length: unique among workloads of a namespace."""
         return f"{self.kind.lower()}-{self.name}"
 
     @property
@@ -69,37 +69,37 @@ class FleetWorkload(LabelledSubmission):
 
     @property
     def gang(self) -> str | None:
-        """The PodGroup that it shares with other workloads."""
+        """The PodGroup that the workload shares with others."""
         return self.labels.get(labels.GANG)
 
     @property
     def is_owned(self) -> bool:
-        """Whether the tool writes its PodGroup, and not KAI's PodGrouper."""
+        """Whether the tool writes the PodGroup, and not KAI's podgrouper."""
         return is_owned(self.declared.spec)
 
     @property
     def copies(self) -> int:
-        """Gangs of this shape: the groups of a LeaderWorkerSet."""
+        """The number of gangs with this shape: the groups of a LeaderWorkerSet."""
         return self.declared.spec.copies
 
     @property
     def pods(self) -> int:
-        """Pods that run at a time."""
+        """The number of pods that run at the same time."""
         return self.copies * sum(item.replicas for item in self.replicas)
 
     @cached_property
     def asks(self) -> Amounts:
-        """What all its pods that run at a time ask for."""
+        """The request of all pods that run at the same time."""
         return self.copies * total(item.replicas * item.asks for item in self.templates)
 
     @property
     def templates(self) -> tuple[ReplicaType, ...]:
-        """All that has a pod template."""
+        """All replica types, in the gang and outside."""
         return (*self.replicas, *self.outside)
 
     @property
     def placements(self) -> tuple[Placement, ...]:
-        """All that it asks for: as a whole, of its replica types, and of their segments."""
+        """All requested placements: of the workload, of its replica types, and of their segments."""
         found = [self.placement]
         for item in self.templates:
             found += [item.placement, item.segments.placement if item.segments else None]
@@ -107,24 +107,24 @@ class FleetWorkload(LabelledSubmission):
 
     @cached_property
     def is_segmented(self) -> bool:
-        """Whether any of its replica types has segments."""
+        """Whether any replica type has segments."""
         return any(item.segments for item in self.replicas)
 
     @cached_property
     def lists_segments(self) -> bool:
-        """Whether its segments are few enough for people to read."""
+        """Whether the segments are few enough for people to read."""
         return sum(item.segment_count for item in self.replicas) <= MAX_SEGMENTS
 
     @property
     def is_divided(self) -> bool:
-        """Whether what it says itself divides its gang: into segments, or where the tool writes its PodGroup into
-        replica types. KAI divides others too (gangs.podgrouper).
+        """Whether the workload itself divides its gang: into segments, or into replica types if the tool writes its
+        PodGroup. KAI divides other workloads too (gangs.podgrouper).
         """
         return self.is_segmented or (self.is_owned and len(self.replicas) > 1)
 
 
 def resolve_workload(declared: Declared[AnyWorkload], known: Known) -> FleetWorkload | None:
-    """The resolved workload; None where it has no pool, or one that could not be resolved."""
+    """Returns the resolved workload. None if its pool is absent, unknown or not resolved."""
     path = ("metadata", "labels", labels.POOL)
     wanted = declared.spec.metadata.labels.get(labels.POOL)
     target = known.target(wanted, declared, path) if wanted else None
@@ -152,10 +152,10 @@ def resolve_workload(declared: Declared[AnyWorkload], known: Known) -> FleetWork
 
 
 def replica_types(workload: AnyWorkload) -> tuple[tuple[ReplicaType, ...], tuple[ReplicaType, ...]]:
-    """The replica types of a workload, in the order of the file: those of its gang, and those outside of it.
+    """Returns the replica types in the gang of a workload, and those outside, in the order of the file.
 
-    Pods that come late are in the gang only where the tool writes the PodGroup: KAI's PodGrouper would make a second
-    gang of them, which waits for pods that are in the first one.
+    Pods that start late are in the gang only if the tool writes the PodGroup. KAI's podgrouper would make a second gang
+    of them, which waits for pods of the first gang.
     """
     pod_sets = workload.pod_sets
     given = names.distinct([(item.name, names.as_label(item.label or item.name)) for item in pod_sets])
@@ -185,7 +185,7 @@ def replica_types(workload: AnyWorkload) -> tuple[tuple[ReplicaType, ...], tuple
 
 
 def join_shared_gangs(workloads: Sequence[FleetWorkload]) -> tuple[FleetWorkload, ...]:
-    """The workloads in their order, each with the gang that it shares with others of its cluster."""
+    """Returns the workloads in the same order, each with the gang that it shares with others of its cluster."""
     members: dict[tuple[str, str], list[FleetWorkload]] = {}
     for workload in workloads:
         if workload.gang is not None:
@@ -201,7 +201,7 @@ def _gang_key(workload: FleetWorkload) -> tuple[str, str]:
 
 
 def _sub_groups(workloads: Iterable[FleetWorkload]) -> dict[tuple[str, str], str]:
-    """A workload's SubGroup is called like its files; those of its replica types begin with that name."""
+    """Names SubGroups. A workload's has its file name, and those of its replica types start with that name."""
     keys: list[tuple[str, str]] = []
     wanted: list[tuple[str, str]] = []
     for workload in workloads:
@@ -214,5 +214,5 @@ def _sub_groups(workloads: Iterable[FleetWorkload]) -> dict[tuple[str, str], str
 
 
 def is_owned(workload: AnyWorkload) -> bool:
-    """Whether a workload's labels ask the tool to write its PodGroup."""
+    """Whether the labels of a workload request that the tool writes its PodGroup."""
     return labels.GANG in workload.metadata.labels or workload.metadata.labels.get(labels.OWNED) == OWNED

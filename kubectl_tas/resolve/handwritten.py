@@ -1,4 +1,4 @@
-"""PodGroups that people wrote by hand: the cluster that each is for, what it consists of, and the Pods beside it."""
+"""Resolves hand-written PodGroups: the cluster, the parts and the Pods of each."""
 
 from __future__ import annotations
 
@@ -27,40 +27,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FleetPodGroup:
-    """A hand-written PodGroup, and the cluster it is for."""
+    """A hand-written PodGroup with its cluster."""
 
     declared: Declared[PodGroup]
     backend: FleetBackend
     namespaces: tuple[str, ...]
-    """Where work of its queue may run, the first by default; of a queue that is not declared here, all the namespaces
-    of its cluster's pools.
+    """Namespaces for work of the PodGroup's queue, the first by default. If no document declares the queue: all
+    namespaces of the cluster's pools.
     """
     pool: FleetPool | None = None
-    """The pool of its queue; None where nothing here declares that."""
+    """The pool of the queue. None if no document declares the queue."""
     subpool: FleetSubpool | None = None
-    """The subpool of its queue; None where it is in the pool's own, or in another one."""
+    """The subpool of the queue. None for the pool's shared queue or an unknown queue."""
     pods: tuple[Declared[BarePod], ...] = ()
-    """The Pods that are declared here and join it."""
+    """The declared Pods that join the PodGroup."""
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the PodGroup."""
         return self.declared.spec.metadata.name
 
     @property
     def namespace(self) -> str:
-        """Its own namespace, or the first one where work of its queue runs."""
+        """The PodGroup's own namespace, or the first namespace for work of its queue."""
         return self.declared.spec.metadata.namespace or self.namespaces[0]
 
     @property
     def sub_groups(self) -> tuple[tuple[SubGroup, KeyPath], ...]:
-        """Every SubGroup with its place."""
+        """All SubGroups with their paths."""
         written = self.declared.spec.spec.subGroups
         return tuple((item, ("spec", "subGroups", index)) for index, item in enumerate(written))
 
     @property
     def constraints(self) -> tuple[tuple[TopologyConstraint, KeyPath], ...]:
-        """Every constraint with its place: its own, then those of its SubGroups."""
+        """All constraints with their paths: first the PodGroup's, then those of its SubGroups."""
         found: list[tuple[TopologyConstraint | None, KeyPath]]
         found = [(self.declared.spec.spec.topologyConstraint, ("spec",))]
         found += [(item.topologyConstraint, path) for item, path in self.sub_groups]
@@ -69,7 +69,7 @@ class FleetPodGroup:
 
 @dataclass(frozen=True)
 class SubmittedPodGroup(Submission):
-    """A hand-written PodGroup whose queue is declared here, with the Pods beside it."""
+    """A hand-written PodGroup with declared Pods and a declared queue."""
 
     declared: Declared[PodGroup]
     name: str
@@ -77,7 +77,7 @@ class SubmittedPodGroup(Submission):
     subpool: FleetSubpool | None
     group: FleetPodGroup
     classes: Mapping[str, Priority]
-    """The priority that each PriorityClass of the Config stands for."""
+    """The priority for each PriorityClass of the Config."""
 
     @property
     def kind(self) -> str:
@@ -86,7 +86,7 @@ class SubmittedPodGroup(Submission):
 
     @property
     def priority(self) -> Priority:
-        """By its preemptibility, else by its PriorityClass; one that is not known counts as 50, as in KAI."""
+        """The priority by preemptibility, else by PriorityClass. An unknown class counts as 50, as in KAI."""
         spec = self.declared.spec.spec
         by_class = self.classes.get(spec.priorityClassName or "")
         if by_class is None:
@@ -100,17 +100,17 @@ class SubmittedPodGroup(Submission):
 
     @cached_property
     def asks(self) -> Amounts:
-        """What all its Pods ask for."""
+        """The request of all Pods."""
         return total(item.asks for pod in self.group.pods for item in pod.spec.pod_sets)
 
     @property
     def place(self) -> Location:
-        """Where its queue stands."""
+        """The place of the queue's name."""
         return self.declared.at("spec", "queue")
 
 
 def submitted_pod_groups(groups: Sequence[FleetPodGroup], config: ConfigSpec) -> tuple[SubmittedPodGroup, ...]:
-    """Those that stand with their Pods, and whose queue is declared here."""
+    """Returns the PodGroups that have declared Pods and a declared queue."""
     classes: dict[str, Priority] = {getattr(config.priorityClasses, priority): priority for priority in PRIORITIES}
     return tuple(
         SubmittedPodGroup(group.declared, group.name, group.pool, group.subpool, group, classes)
@@ -120,9 +120,9 @@ def submitted_pod_groups(groups: Sequence[FleetPodGroup], config: ConfigSpec) ->
 
 
 def joins(workload: AnyWorkload, groups: Container[str]) -> bool:
-    """Whether a workload is a Pod of one of the ``groups``, by their names, which the tool does not group itself.
+    """Whether a workload is a Pod that joins one of the named ``groups``, and that the tool does not group itself.
 
-    KAI's podgrouper leaves a Pod alone that nothing owns and that names its PodGroup (0.5 to 0.17, pod_controller.go,
+    KAI's podgrouper ignores a Pod that has no owner and names its PodGroup (0.5 to 0.17, pod_controller.go,
     isOrphanPodWithPodGroup).
     """
     wanted = workload.metadata.annotations.get(labels.POD_GROUP)
@@ -133,8 +133,8 @@ def joins(workload: AnyWorkload, groups: Container[str]) -> bool:
 def resolve_pod_group(
     declared: Declared[PodGroup], pods: Sequence[Declared[BarePod]], known: Known
 ) -> FleetPodGroup | None:
-    """A hand-written PodGroup goes where its queue is, else where its namespace is; None where nobody knows. ``pods``
-    are those that name it.
+    """Finds the cluster of a hand-written PodGroup by its queue, else by its namespace. None if unknown. ``pods`` are
+    the Pods that name the PodGroup.
     """
     queue, namespace = declared.spec.spec.queue, declared.spec.metadata.namespace
     by_queue = [pool.backend for pool in known.pools.values() if _is_below(queue, pool)]
@@ -152,13 +152,13 @@ def resolve_pod_group(
 
 
 def _is_below(queue: str, pool: FleetPool) -> bool:
-    """Whether a queue is one of a pool's leaves, by its name where it may be one that is not declared."""
+    """Whether a queue is a leaf of a pool. An undeclared queue is a leaf if its name starts like the pool's leaves."""
     leaves = (pool.shared_queue, *(subpool.queue for subpool in pool.subpools))
     return queue in leaves or queue.startswith(pool.queue + names.SEPARATOR)
 
 
 def _owner(queue: str, backend: FleetBackend, known: Known) -> tuple[FleetPool | None, FleetSubpool | None]:
-    """The pool, and the subpool, of a leaf queue of a cluster."""
+    """Returns the pool, and the subpool if any, of a leaf queue of a cluster."""
     for pool in known.pools.values():
         if pool.backend == backend and queue == pool.shared_queue:
             return pool, None

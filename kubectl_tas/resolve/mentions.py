@@ -1,6 +1,6 @@
-"""What documents name, by names and by labels, and what they declare that others name.
+"""Collects the names and labels with which documents refer to objects, and the objects that they declare.
 
-It is plain: once the documents of a file are let go, it stays, so that a name is looked for in all files.
+The result is plain data. It stays when the tool drops the documents of a file, so names are searched in all files.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.resolve.workflows import FleetWorkflow
 
 Space = tuple[str, str]
-"""A cluster, and a namespace of it."""
+"""A cluster and one of its namespaces."""
 Source = tuple[int, str]
-"""The number of a document, and its kind."""
+"""The number and the kind of a document."""
 SCALED: KeyPath = ("spec", "scaleTargetRef", "name")
-"""Where autoscalers name what they scale."""
+"""Path of the name of the scaled object in autoscalers."""
 DEFAULT_SCALED = "Deployment"
-"""The kind of that where none is written: KEDA's default."""
+"""The kind of a scaled object if the autoscaler names none: KEDA's default."""
 EACH = "#"
-"""Stands in a name for any number: of the claims that each pod of a StatefulSet has."""
+"""Stands for any number in a name: the claims of a StatefulSet's pods have numbers."""
 _VOLUMES = {
     "persistentVolumeClaim": ("PersistentVolumeClaim", "claimName"),
     "configMap": ("ConfigMap", "name"),
     "secret": ("Secret", "secretName"),
 }
-"""Volumes by their fields: the kind that they name, and the field with its name."""
+"""Sources of volumes, by field: the kind that they name, and the field with the name."""
 CLAIM_TEMPLATE = "ResourceClaimTemplate"
 _CLAIMS = {"resourceClaimName": "ResourceClaim", "resourceClaimTemplateName": CLAIM_TEMPLATE}
 _KEYS = {"configMapKeyRef": "ConfigMap", "secretKeyRef": "Secret"}
@@ -47,7 +47,7 @@ _SELECTORS = {
     "CiliumNetworkPolicy": ("spec", "endpointSelector"),
     **dict.fromkeys(("PodMonitor", "PodMonitoring", "VMPodScrape"), ("spec", "selector")),
 }
-"""Kinds that select pods, and where."""
+"""Kinds that select pods, with the path of the selector."""
 _ROUTES = ("GRPCRoute", "HTTPRoute", "TCPRoute", "TLSRoute")
 
 
@@ -58,39 +58,39 @@ class Held(NamedTuple):
     space: Space
     name: str
     parts: Sequence[str] | None = None
-    """Of a Service the numbers and names of its ports, of a ConfigMap its keys; None: nothing tells."""
+    """The port numbers and names of a Service, or the keys of a ConfigMap. None if unknown."""
 
 
 class Pods(NamedTuple):
-    """Equal pods with labels."""
+    """Identical pods with labels."""
 
     kind: str
-    """Of what makes them."""
+    """Kind of the owner."""
     name: str
     space: Space
     at_once: int
-    """How many there are."""
+    """The number of pods."""
     labels: Mapping[str, Any] | None
-    """None: nothing tells."""
+    """Labels of the pods. None if unknown."""
     ports: Sequence[str] = ()
-    """Names of the ports of their containers."""
+    """Names of the ports of the containers."""
 
 
 class Use(NamedTuple):
-    """The name of an object."""
+    """A reference to an object by name."""
 
     document: int
-    """The number of the document that names it."""
+    """The number of the document with the reference."""
     by: str
-    """The kind of that."""
+    """Kind of that document."""
     path: KeyPath
     kind: str
     space: Space
     name: str
     is_optional: bool = False
-    """Whether pods run without it."""
+    """Whether pods run without the object."""
     part: str = ""
-    """The port or the key of it that is named, too."""
+    """The port or the key of the object, if the reference names one."""
     part_path: KeyPath = ()
 
 
@@ -104,19 +104,19 @@ class Selection(NamedTuple):
     selector: Mapping[str, Any]
     """``matchLabels`` and ``matchExpressions``."""
     ports: Sequence[tuple[int, str]] = ()
-    """Ports of a Service that name one of the pods: their places, and these names."""
+    """Ports of a Service that name a port of the pods: index and name of each."""
     least: int = 0
-    """Pods that a budget keeps."""
+    """The number of pods that a disruption budget keeps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mentions:
-    """All of that in some documents."""
+    """All objects, pods, references and selectors in some documents."""
 
     finder: Callable[[int], Finder]
-    """Finds places in the document with a number."""
+    """Returns a function that finds places in the document with a number."""
     path: Callable[[int], str]
-    """The file of the document with a number."""
+    """Returns the file of the document with a number."""
     held: Sequence[Held] = ()
     pods: Sequence[Pods] = ()
     uses: Sequence[Use] = ()
@@ -124,13 +124,13 @@ class Mentions:
 
     @property
     def rows(self) -> tuple[Sequence[Any], ...]:
-        """The same as JSON may have it; nothing where that is empty."""
+        """The content as rows for JSON. Empty if nothing was found."""
         found = self.held, self.pods, self.uses, self.selections
         return found if any(found) else ()
 
 
 def read_rows(rows: Sequence[Any], path: str, finder: Callable[[int], Finder]) -> Mentions:
-    """What the ``rows`` of the file at ``path`` say."""
+    """Restores the mentions of the file at ``path`` from its ``rows``."""
     held, pods, uses, selections = rows
     return Mentions(
         finder,
@@ -149,7 +149,7 @@ def read_rows(rows: Sequence[Any], path: str, finder: Callable[[int], Finder]) -
 
 
 class Reader:
-    """Reads documents one by one, which are numbered as they come in ``origins``."""
+    """Reads documents one by one. The number of a document is its index in ``origins``."""
 
     def __init__(self, origins: Sequence[Origin] = ()) -> None:
         self._origins = origins
@@ -162,7 +162,7 @@ class Reader:
 
     @property
     def found(self) -> Mentions:
-        """All of what was read."""
+        """Everything that was read."""
         return Mentions(
             lambda number: self._of_pools[number][1] if self._of_pools else self._origins[number].locate,
             lambda number: self._of_pools[number][0] if self._of_pools else self._origins[number].path,
@@ -173,7 +173,7 @@ class Reader:
         )
 
     def pool(self, item: FleetPool) -> None:
-        """What the pod templates of a pool name, wherever its work may run. A name with a token is not known yet."""
+        """Reads the names in a pool's pod templates for all namespaces of its work. Skips names with tokens."""
         for platform in (item.platforms.base, *item.platforms.by_name.values()):
             if not platform.templates:
                 continue
@@ -184,7 +184,7 @@ class Reader:
         self._uses = [use for use in self._uses if "{{" not in use.name + use.part]
 
     def workflow(self, item: FleetWorkflow) -> None:
-        """The credentials of its tasks, and the labels of its pods."""
+        """Reads the credentials of the workflow's tasks, and the labels of its pods."""
         space = item.pool.backend.name, item.namespace
         for task in (task for group in item.groups for task in group.tasks if task.spec.credentials):
             source = self._source(item.declared.origin, "task")
@@ -201,7 +201,7 @@ class Reader:
                 self._pods.append(Pods(item.kind, item.name, space, count, None if has_token else carried))
 
     def workload(self, item: FleetWorkload) -> None:
-        """What its pods name, their labels, and the claims that it makes for them."""
+        """Reads the names in the workload's pods, the labels of the pods, and the claims that it creates for them."""
         origin, kind, space = item.declared.origin, item.kind, (item.pool.backend.name, item.namespace)
         source = self._source(origin, kind)
         for part in item.templates:
@@ -221,7 +221,7 @@ class Reader:
                 self._held.append(Held("PersistentVolumeClaim", space, name))
 
     def group(self, item: FleetPodGroup) -> None:
-        """The Pods that join a hand-written PodGroup."""
+        """Reads the Pods that join a hand-written PodGroup."""
         space = item.backend.name, item.namespace
         for pod in item.pods:
             self._spec(self._source(pod.origin, "Pod"), space, pod.origin.value(("spec",)), ("spec",))
@@ -229,7 +229,7 @@ class Reader:
                 self._carrying("Pod", pod.spec.metadata.name, space, 1, pod.spec.metadata.labels, pod.origin.data)
 
     def clique_set(self, item: SubmittedSet) -> None:
-        """The pods of the cliques of a set."""
+        """Reads the pods of a set's cliques."""
         origin, space = item.declared.origin, (item.pool.backend.name, item.namespace)
         for clique in item.set.cliques:
             path = (*clique.path, "spec", "podSpec")
@@ -241,7 +241,7 @@ class Reader:
                 self._carrying(item.kind, item.name, space, count, labels, {"spec": spec})
 
     def companion(self, item: FleetCompanion) -> None:
-        """An object beside workloads: itself, what it names, and what it selects."""
+        """Reads a companion: the object itself, the names in it, and its selector."""
         origin, kind, space = item.declared.origin, item.kind, (item.backend.name, item.namespace)
         data = origin.data
         spec = _mapping(data.get("spec"))
@@ -287,7 +287,7 @@ class Reader:
         written: Mapping[str, Any] | None = None,
         parts: Sequence[str] = (),
     ) -> None:
-        """The name at ``path``, in the mapping ``written``, in which one of ``parts`` may be a part of the object."""
+        """Adds the name at ``path`` in the mapping ``written``. One key of ``parts`` may name a part of the object."""
         if not isinstance(name, str) or not name:  # other rules say that it is missing
             return
         beside = written or {}
@@ -305,7 +305,7 @@ class Reader:
         self._pods.append(Pods(kind, name, space, count, labels, named))
 
     def _spec(self, source: Source, space: Space, written: object, path: KeyPath) -> None:
-        """The PodSpec at ``path``."""
+        """Reads the PodSpec at ``path``."""
         spec = _mapping(written)
         if "serviceAccountName" in spec:
             where = (*path, "serviceAccountName")
@@ -390,8 +390,8 @@ class Reader:
 
 
 def _secrets(kind: str, name: str, spec: Mapping[str, Any]) -> Iterator[object]:
-    """The Secrets that controllers make of an object: Sealed Secrets, cert-manager, the Secrets Store CSI driver, the
-    External Secrets Operator.
+    """Yields the Secrets that controllers create for an object: Sealed Secrets, cert-manager, the Secrets Store CSI
+    driver, the External Secrets Operator.
     """
     match kind:
         case "SealedSecret":
@@ -405,10 +405,10 @@ def _secrets(kind: str, name: str, spec: Mapping[str, Any]) -> Iterator[object]:
 
 
 def _mapping(written: object) -> Mapping[str, Any]:
-    """A mapping; empty where there is none."""
+    """Returns a mapping. Empty if the value is no mapping."""
     return written if isinstance(written, dict) else {}
 
 
 def _items(written: object) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The items of a list, each as a mapping."""
+    """Yields the items of a list, each with its index and as a mapping."""
     return ((index, _mapping(item)) for index, item in enumerate(written if isinstance(written, list) else ()))

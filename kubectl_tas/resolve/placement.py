@@ -1,4 +1,4 @@
-"""What annotations ask for: how close pods must run, and in which segments."""
+"""Reads from annotations the topology levels and the segments that pods request."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ class LevelAnnotation:
 
     annotation: str
     path: KeyPath
-    """Of the annotation."""
+    """Path of the annotation."""
     level: Level
     written: str
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """How close pods must run, as annotations ask for it."""
+    """Topology levels for pods, as annotations request them."""
 
     topology: str
     """Name of the Topology."""
     known: FleetTopology | None
-    """None where the repository does not render it; its levels are then taken as they are written."""
+    """The topology. None if the repository does not declare it; then its levels stay as written."""
     required: LevelAnnotation | None
     preferred: LevelAnnotation | None
 
     @property
     def asked(self) -> tuple[LevelAnnotation, ...]:
-        """The levels that it asks for."""
+        """The requested levels."""
         return tuple(asked for asked in (self.required, self.preferred) if asked is not None)
 
 
@@ -56,19 +56,19 @@ class Segments:
     """Segments of a replica type."""
 
     size: int
-    """Pods of each, the last one's perhaps fewer."""
+    """Pods in a segment. The last segment may have fewer."""
     size_path: KeyPath
-    """Where the size stands."""
+    """Path of the size."""
     placement: Placement | None
-    """How close the pods of one segment must run; None where nothing places them."""
+    """Topology levels for the pods of one segment. None if no annotation places segments."""
     index_label: str
-    """The label that tells a pod's index."""
+    """The label with the index of a pod."""
     leader_excluded: bool = False
-    """Of a LeaderWorkerSet: whether its leader is in no segment."""
+    """Whether the leader of a LeaderWorkerSet is in no segment."""
 
 
 class Ignored(Enum):
-    """Why the segments that a pod template asks for are not made."""
+    """The reason why the segments that a pod template requests do not exist."""
 
     NO_KAI = "the backend has no KAI Scheduler"
     NO_INDEX = "its pods bear no index that is known"
@@ -78,51 +78,51 @@ class Ignored(Enum):
 
 
 _OF_PLACES = ("affinity", "nodeSelector", "priorityClassName", "schedulerName", "tolerations")
-"""Fields of a PodSpec that kinds take over which write no PodSpec."""
+"""Fields of a PodSpec that kinds without a PodSpec adopt."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplicaType:
-    """Equal pods of a workload, with what their template asks for."""
+    """Identical pods of a workload, with the requests of their template."""
 
     name: str
-    """An RFC 1123 label, such as worker."""
+    """Name of the type: an RFC 1123 label, such as worker."""
     replicas: int
-    """Pods at a time."""
+    """Pods that run at the same time."""
     asks: Amounts
-    """What one pod asks for."""
+    """The request of one pod."""
     path: KeyPath
-    """Where what they are made from stands."""
+    """Path of the pod template, or of the fields in its place."""
     template: PodTemplate | None
-    """None where another object has it."""
+    """The pod template. None if another object contains it."""
     indices: int
-    """Pods that have an index of their own: ``replicas``, but for an Indexed Job its completions."""
+    """Pods with an index of their own: the completions of an Indexed Job, else ``replicas``."""
     index_label: str | None = None
-    """The label in which pods of this kind bear their index."""
+    """The label with the index of a pod."""
     is_leader: bool = False
-    """Whether it is the one pod that leads others."""
+    """Whether the type is the one pod that leads others."""
     is_divided: bool = False
-    """Whether KAI's podgrouper makes segments of these pods, by their size alone."""
+    """Whether KAI's podgrouper divides these pods into segments by the size alone."""
     metadata_path: KeyPath = ()
-    """Where the labels and annotations of its pods stand."""
+    """Path of the labels and annotations of the pods."""
     spec_path: KeyPath = ()
-    """Where the fields of its pods stand."""
+    """Path of the fields of the pods."""
     is_pod_spec: bool = True
-    """Whether these fields are those of a PodSpec, and not the kind's own that stand for them."""
+    """Whether these fields are a PodSpec, and not fields of the kind in its place."""
     written: str | None = None
-    """The name that the user gave it; None where its kind does."""
+    """The name that the user gave to the type. None if the kind defines the name."""
     job: tuple[KeyPath, Meta] | None = None
-    """Where the metadata of the jobs that its pods belong to stands, and that; None where there are no such jobs."""
+    """Path and content of the metadata of the jobs that own the pods. None without such jobs."""
     jobs: int = 1
-    """Jobs that its pods are shared out to."""
+    """The number of jobs that own the pods."""
     placement: Placement | None = None
-    """By the annotations of its own template, and of that of its jobs."""
+    """The placement from the annotations of the type's template and of its jobs' template."""
     lost: tuple[LevelAnnotation, ...] = ()
-    """Levels of its jobs that ``placement`` cannot say."""
+    """Levels of the jobs that ``placement`` cannot express."""
     segments: Segments | None = None
-    """None where it asks for none, or where they are ignored."""
+    """The segments. None if the template requests none, or if they are ignored."""
     ignored: Ignored | None = None
-    """Why the segments it asks for are ignored; of those that KAI makes all the same, their levels."""
+    """The reason why requested segments are ignored. With ``segments``, only their levels are ignored."""
 
     @property
     def gpus(self) -> Gpus:
@@ -131,17 +131,17 @@ class ReplicaType:
 
     @property
     def segment_count(self) -> int:
-        """How many segments it has; of a LeaderWorkerSet perhaps one fewer."""
+        """The number of segments. A LeaderWorkerSet may have one fewer."""
         return -(-self.indices // self.segments.size) if self.segments else 0
 
     @property
     def annotations_path(self) -> KeyPath:
-        """Where the annotations of its pods stand."""
+        """Path of the annotations of the pods."""
         return (*self.metadata_path, "annotations")
 
     def pod_spec(self, data: Any) -> Any:
-        """The PodSpec that its pods get by the ``data`` of the workload; where that writes none, the fields that decide
-        where they run.
+        """Returns the PodSpec of the pods from the ``data`` of the workload. If the kind has no PodSpec, returns its
+        placement fields and the containers.
         """
         for step in self.spec_path:
             data = data[step]
@@ -156,23 +156,23 @@ class ReplicaType:
 
     @property
     def job_annotations(self) -> tuple[KeyPath, dict[str, str]] | None:
-        """Where the annotations of its jobs stand, and those."""
+        """Path and content of the annotations of the jobs."""
         return ((*self.job[0], "annotations"), self.job[1].annotations) if self.job else None
 
     @property
     def annotations(self) -> dict[str, str]:
-        """The annotations of its template."""
+        """The annotations of the template."""
         return self.template.metadata.annotations if self.template else {}
 
     @property
     def pod_group(self) -> str | None:
-        """The PodGroup that its template names."""
+        """The PodGroup that the template names."""
         return self.annotations.get(labels.POD_GROUP)
 
 
 def combined(root: Placement | None, own: Placement | None) -> tuple[Placement | None, tuple[LevelAnnotation, ...]]:
-    """The placement of pods for which two annotated objects both hold, ``root`` the outer one, and the levels that it
-    cannot say. Of two topologies the inner one's precedes; of two levels the finer one says both.
+    """Combines the placements of an outer object, ``root``, and an inner one. Also returns the levels that the result
+    cannot express. The inner topology wins. Of two levels, the finer one includes the other.
     """
     if root is None or own is None:
         return own or root, ()
@@ -188,7 +188,7 @@ def combined(root: Placement | None, own: Placement | None) -> tuple[Placement |
 def _finer(
     placement: Placement, root: LevelAnnotation | None, own: LevelAnnotation | None
 ) -> tuple[LevelAnnotation | None, tuple[LevelAnnotation, ...]]:
-    """Of two levels the one that implies the other; where that is not known the template's, and what is lost."""
+    """Returns the level that implies the other one. If unknown, returns the template's, and the other as lost."""
     if root is None or own is None:
         return own or root, ()
     if _says(placement, own, root):
@@ -197,7 +197,7 @@ def _finer(
 
 
 def _says(placement: Placement, asked: LevelAnnotation | None, other: LevelAnnotation) -> bool:
-    """Whether pods within one domain of a level are within one of the other level too."""
+    """Whether pods in one domain of the ``asked`` level are always in one domain of the other level too."""
     if asked is None or placement.known is None:
         return asked is not None and asked.level == other.level
     levels = placement.known.levels
@@ -205,17 +205,17 @@ def _says(placement: Placement, asked: LevelAnnotation | None, other: LevelAnnot
 
 
 def whole_number(text: str) -> int | None:
-    """A positive number that an annotation holds, as far as Kubernetes counts, or None."""
+    """Returns the positive number in an annotation, up to the largest count in Kubernetes. None if invalid."""
     number = int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(MAX_COUNT)) else 0
     return number if 0 < number <= MAX_COUNT else None
 
 
 ROOT: KeyPath = ("metadata", "annotations")
-"""Where the annotations of a workload stand."""
+"""Path of the annotations of a workload."""
 OF_PODS = (labels.PLACEMENT_REQUIRED, labels.PLACEMENT_PREFERRED)
-"""The annotations that name a level for pods: a required and a preferred one."""
+"""The annotations with the required and the preferred level of pods."""
 OF_SEGMENTS = (labels.SEGMENT_REQUIRED, labels.SEGMENT_PREFERRED)
-"""The same for segments."""
+"""The annotations with the required and the preferred level of segments."""
 
 
 @dataclass
@@ -226,13 +226,13 @@ class AnnotationReader:
     pool: FleetPool
     known: Known
     is_owned: bool
-    """Whether the tool writes its PodGroup."""
+    """Whether the tool writes the PodGroup."""
     topology_names: dict[KeyPath, str] = field(default_factory=dict)
-    """Annotations that must name a Topology for placements to be read."""
+    """Topology names that annotations must have for KAI to read placements, by the path of the annotation."""
     levels: dict[KeyPath, LevelAnnotation] = field(default_factory=dict)
-    """All levels that are written, by the path of their annotation."""
+    """All written levels, by the path of their annotation."""
     outer: tuple[tuple[KeyPath, Mapping[str, str]], ...] = ()
-    """Between a template and the workload: the annotations of its jobs, and where they stand."""
+    """Annotations of jobs between a template and the workload, with their paths."""
 
     @property
     def root(self) -> dict[str, str]:
@@ -240,7 +240,7 @@ class AnnotationReader:
         return self.declared.spec.metadata.annotations
 
     def replicas(self, item: ReplicaType, *, in_gang: bool) -> ReplicaType:
-        """A replica type with what its template asks for; pods that are not ``in_gang`` are in none of its segments."""
+        """Returns a replica type with the requests of its template. Without ``in_gang``, it has no segments."""
         if item.metadata_path == OWN_METADATA:  # what is asked for there is read of the workload itself
             return item
         annotations, where = item.annotations, item.annotations_path
@@ -259,9 +259,9 @@ class AnnotationReader:
         return replace(item, placement=placement, lost=lost, segments=segments, ignored=ignored)
 
     def placement(self, annotations: Mapping[str, str], where: KeyPath, names: tuple[str, str]) -> Placement | None:
-        """What two annotations ask for: a required and a preferred level. None where neither is there.
+        """Returns the placement from two annotations, for a required and a preferred level. None if both are absent.
 
-        A level without any topology, or one that its topology lacks, is dangling.
+        A level without a topology, or one that the topology lacks, is dangling.
         """
         asked = [name for name in names if name in annotations]
         if not asked:
@@ -279,8 +279,8 @@ class AnnotationReader:
         return Placement(topology, known, required, preferred)
 
     def read_levels_of_no_segments(self, annotations: Mapping[str, str], where: KeyPath) -> None:
-        """Takes in the levels of segments that are not made: they are written like all others, where the topology
-        that they would be in is known.
+        """Reads the levels of segments that do not exist. `render` writes these levels like all others, if the topology
+        is known.
         """
         written, _ = self._written_topology(annotations, where)
         known = self._topology_called(written) if written else self.pool.topology
@@ -290,9 +290,10 @@ class AnnotationReader:
                 self._asked(annotations, where, level, name, known)
 
     def _topology(self, annotations: Mapping[str, str], where: KeyPath) -> tuple[str, FleetTopology | None] | None:
-        """The template's own topology, else the workload's, else the pool's, by the name of its Topology object.
+        """Returns the topology of the template, else of the workload, else of the pool, with its Topology's name.
 
-        Where the file has none, or one that stands for an existing Topology, that name is to be filled in.
+        Adds this name to ``topology_names`` if the file has no name, or names a topology that is bound to another
+        Topology.
         """
         written, path = self._written_topology(annotations, where)
         known = self._topology_called(written) if written else self.pool.topology
@@ -304,14 +305,14 @@ class AnnotationReader:
         return name, known
 
     def _written_topology(self, annotations: Mapping[str, str], where: KeyPath) -> tuple[str | None, KeyPath]:
-        """The topology that the file names, and the place of its annotation; of one that is missing, the template's."""
+        """Returns the topology in the file, and the path of its annotation: the template's if absent."""
         for place, found in ((where, annotations), *self.outer, (ROOT, self.root)):
             if found.get(labels.TOPOLOGY):
                 return found[labels.TOPOLOGY], (*place, labels.TOPOLOGY)
         return None, (*where, labels.TOPOLOGY)
 
     def _topology_called(self, name: str) -> FleetTopology | None:
-        """The topology of that name, or the one that an existing Topology of that name stands for."""
+        """Returns the topology with this name, or the one that is bound to an existing Topology of this name."""
         backend, own = self.pool.backend, self.pool.topology
         if own is not None and name in (own.name, own.name_on(backend)):
             return own
@@ -340,7 +341,7 @@ class AnnotationReader:
     def _segments(
         self, item: ReplicaType, annotations: Mapping[str, str], where: KeyPath
     ) -> tuple[Segments | None, Ignored | None]:
-        """The segments of a replica type, or why what it says about segments is ignored."""
+        """Returns the segments of a replica type, or the reason why the request for segments is ignored."""
         spec, backend = self.declared.spec, self.pool.backend
         size = next((size for size in segment_sizes(spec, item) if size.pods), None)
         if spec.divided is not None and not item.is_divided and backend.is_kai:
@@ -365,7 +366,7 @@ class AnnotationReader:
         return Segments(size.pods, size.path, placement, label, excluded), ignored
 
     def _has_topology(self, annotations: Mapping[str, str], where: KeyPath, *, asks_level: bool) -> bool:
-        """Whether a topology is named for segments, or can be filled in."""
+        """Whether a topology for segments is named, or can be added."""
         placed = any(name in self.root or name in annotations for name in OF_PODS)
         named, _ = self._written_topology(annotations, where)
         return bool(asks_level or placed or named) and self._topology(annotations, where) is not None
@@ -373,19 +374,19 @@ class AnnotationReader:
 
 @dataclass(frozen=True, slots=True)
 class SegmentSize:
-    """A size of segments as the file has it."""
+    """A size of segments in the file."""
 
     written: str
     path: KeyPath
 
     @property
     def pods(self) -> int | None:
-        """None where it is no number of pods."""
+        """The number of pods. None if the text is no valid number."""
         return whole_number(self.written)
 
 
 def segment_sizes(workload: AnyWorkload, item: ReplicaType) -> tuple[SegmentSize, ...]:
-    """The sizes that a file has for one replica type, the one that KAI takes first."""
+    """Returns the sizes in the file for one replica type. KAI uses the first one."""
     found, own = list[SegmentSize](), workload.own_division
     if item.is_divided and own is not None and own.size is not None:
         found.append(SegmentSize(str(own.size), own.path))

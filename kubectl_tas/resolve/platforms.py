@@ -1,9 +1,9 @@
-"""Platforms of a pool, and what its pod templates come to for one task.
+"""Resolves the platforms of a pool, and fills in its pod templates for one task.
 
 Follows OSMO (September 2026: src/utils/connectors/postgres.py, ``calculate_pod_template`` and
 ``get_allocatable_tokens``; src/utils/job/task.py, ``substitute_pod_template_tokens``; src/lib/utils/common.py,
-``recursive_dict_update``): the templates of the pool, then those of the platform, are put over each other, tokens are
-filled in, and the result is put over the pod of the task.
+``recursive_dict_update``). The templates of the platform are merged over those of the pool, then tokens are replaced,
+and the result is merged over the pod of the task.
 """
 
 from __future__ import annotations
@@ -42,27 +42,27 @@ if TYPE_CHECKING:
     from kubectl_tas.model.podtemplate import PodSpec
 
 OSMO_CONTAINERS = {"containers": "osmo-ctrl", "initContainers": "osmo-init"}
-"""Containers of OSMO's own, which no pod has here: what pod templates say of them is left out."""
+"""OSMO's own containers, which do not exist here. The tool drops their settings from pod templates."""
 UNKNOWABLE = ("WF_UUID", "WF_GROUP_UUID", "WF_TASK_UUID", "WF_RETRY_ID", "WF_SUBMITTED_BY")
-"""Tokens of which only OSMO's service knows the value."""
+"""Tokens whose values only OSMO's service knows."""
 NODE_TOKENS = ("K8_CPU", "K8_MEMORY", "K8_STORAGE", "K8_GPU")
-"""Tokens of resource validations: what a node has."""
+"""Tokens of resource validations for the resources of a node."""
 _SIZES = ("Ti", "Gi", "Mi", "Ki")
 AMOUNT = late_pattern(r"([0-9]+(?:\.[0-9]+)?)([A-Za-z]*)")
-"""A number and its unit, which may be missing."""
+"""A number with an optional unit."""
 _ARRAY = late_pattern(r"ARRAY:\[(.*)\]", re.DOTALL)
-"""How a token of OSMO's says that its value is a list."""
+"""OSMO's syntax for a token whose value is a list."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A part of a document, and where it stands."""
+    """A part of a document, with its path."""
 
     declared: Declared[Any]
     path: KeyPath
 
     def at(self, path: KeyPath = (), *, key: bool = False) -> Location:
-        """The place of what is below it."""
+        """Returns the place of the value at ``path`` below this part."""
         return self.declared.origin.locate((*self.path, *path), key=key)
 
 
@@ -74,7 +74,7 @@ class Template(Placed):
 
     @property
     def data(self) -> dict[str, Any]:
-        """Its labels, annotations and fields, without OSMO's own containers."""
+        """The labels, annotations and fields of the template."""
         spec: dict[str, Any] = dict(self.body.spec)
         meta = {name: part for name in ("labels", "annotations") if (part := getattr(self.body.metadata, name))}
         return ({"metadata": meta} if meta else {}) | ({"spec": spec} if spec else {})
@@ -89,7 +89,7 @@ class Validation(Placed):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A text of a template that cannot be filled in."""
+    """A text of a template whose tokens have no value."""
 
     place: Location
     message: str
@@ -98,19 +98,19 @@ class Problem:
 
 @dataclass(frozen=True)
 class FleetPlatform:
-    """What a pool and one of its platforms say of the pods of a task; without a name the pool alone."""
+    """The settings of a pool and one of its platforms for the pods of a task. Without a name, of the pool alone."""
 
     name: str
     spec: Platform
     pool: Declared[Pool]
     templates: tuple[Template, ...]
-    """The pool's, then its own."""
+    """The pool's templates, then the platform's own."""
     validations: tuple[Validation, ...]
-    """Likewise."""
+    """The pool's validations, then the platform's own."""
 
     @cached_property
     def nodes(self) -> Nodes:
-        """What its pods need of a node: what the pool says, and what it says itself."""
+        """Node labels and tolerations for the pods: the pool's, then the platform's own."""
         shared, own = self.pool.spec.spec.nodes, self.spec.nodes
         if own == Nodes.model_construct():
             return shared
@@ -118,7 +118,7 @@ class FleetPlatform:
 
     @property
     def chosen(self) -> dict[str, str]:
-        """The labels of nodes that its pods choose by nodeSelector."""
+        """The node labels that the pods select with nodeSelector."""
         written = self.merged.data.get("spec") if self.templates else None
         selector = written.get("nodeSelector") if isinstance(written, dict) else None
         known = selector.items() if isinstance(selector, dict) else ()
@@ -132,12 +132,12 @@ class FleetPlatform:
 
     @property
     def path(self) -> KeyPath:
-        """Where it stands in the file of its pool."""
+        """Path of the platform in the document of its pool."""
         return ("spec", "platforms", self.name) if self.name else ("spec",)
 
     @cached_property
     def merged(self) -> Merged:
-        """Its templates, put over each other."""
+        """The templates, merged."""
         found = Merged()
         for template in self.templates:
             found.put(template.data, template.at)
@@ -147,7 +147,7 @@ class FleetPlatform:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it leaves pods as they are, but for nodes."""
+        """Whether the platform leaves pods unchanged, except for their nodes."""
         return not self.templates and not self.spec.default_mounts
 
 
@@ -156,27 +156,27 @@ class Platforms:
     """The platforms of a pool."""
 
     base: FleetPlatform
-    """What holds without a platform."""
+    """The settings without a platform."""
     by_name: Mapping[str, FleetPlatform]
     default: FleetPlatform | None
-    """That of resources which name none."""
+    """The platform for resources that name none."""
 
     def of(self, name: str | None) -> FleetPlatform:
-        """That of a resource, however wrong its name is."""
+        """Returns the platform with this name, or the default without a name. If unknown, returns ``base``."""
         named = self.default if name is None else self.by_name.get(name)
         return named or self.base
 
 
 class Finder(Protocol):
-    """Finds places in a document, or in what pod templates come to."""
+    """Finds places in a document, or in merged pod templates."""
 
     def __call__(self, path: KeyPath, *, key: bool = False) -> Location:
-        """The place of the value (or of the key) at ``path``."""
+        """Returns the place of the value (or of the key) at ``path``."""
 
 
 class Merged:
-    """Data that mappings are put over, one after the other; each part of those knows where it was written. What it is
-    made of stays as it is.
+    """Data from mappings that are merged one over another, with the place of each part. The mappings themselves do not
+    change.
     """
 
     def __init__(self, data: dict[str, Any] | None = None) -> None:
@@ -184,13 +184,13 @@ class Merged:
         self.places: dict[KeyPath, tuple[Finder, KeyPath]] = {}
 
     def put(self, over: Mapping[str, Any], place: Finder) -> None:
-        """Puts ``over`` over the data: mappings over mappings, items of lists by their names, all else replaced; what
-        is empty there is taken away.
+        """Merges ``over`` into the data. Mappings are merged, list items are merged by name, other values are replaced,
+        and None removes a value.
         """
         self._mapping(self.data, over, (), (), place)
 
     def locate(self, path: KeyPath, *, key: bool = False) -> Location | None:
-        """The place of what was put at ``path``; None where nothing was."""
+        """Returns the place of the merged value at ``path``. None if nothing was merged there."""
         for length in range(len(path), 0, -1):
             found = self.places.get(path[:length])
             if found is not None:
@@ -199,13 +199,13 @@ class Merged:
         return None
 
     def at(self, path: KeyPath, *, key: bool = False) -> Location:
-        """The place of what is at ``path``, which was put there."""
+        """Returns the place of the merged value at ``path``, which must exist."""
         found = self.locate(path, key=key)
         assert found is not None, path
         return found
 
     def without(self, path: KeyPath, name: str) -> None:
-        """Takes the items called ``name`` out of the list at ``path``; the others keep their places."""
+        """Removes the items called ``name`` from the list at ``path``. The other items keep their places."""
         holder: Any = self.data
         for step in path[:-1]:
             holder = holder.get(step) if isinstance(holder, dict) else None
@@ -270,15 +270,15 @@ def _name(item: Any) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """Pod templates of a platform with the tokens of one task filled in."""
+    """Pod templates of a platform with the token values of one task."""
 
     data: dict[str, Any]
     problems: tuple[Problem, ...]
     source: Merged
-    """What it was made of, by the same paths."""
+    """The merged templates, with the same paths."""
 
     def amounts_of(self, container: str) -> frozenset[str]:
-        """The resources of which it says how much a container asks for, in limits or in requests."""
+        """Returns the resources whose limits or requests the templates set for a container."""
         spec = self.data.get("spec", {})
         containers = spec.get("containers") if isinstance(spec, dict) else None
         items = containers if isinstance(containers, list) else []
@@ -288,12 +288,12 @@ class Filled:
         return frozenset(name for part in amounts if isinstance(part, dict) for name in part)
 
     def at(self, path: KeyPath, *, key: bool = False) -> Location:
-        """The place of what is at ``path``."""
+        """Returns the place of the value at ``path``."""
         return self.source.at(path, key=key)
 
 
 class NotFilledError(Exception):
-    """A text with tokens that cannot be filled in: why, and how to mend it."""
+    """Raised for a text whose tokens have no value, with a message and a hint."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -301,8 +301,8 @@ class NotFilledError(Exception):
 
 
 def filled(text: str, values: Mapping[str, Any], spent: Budget | None = None) -> str | None:
-    """``text`` with the values of its tokens; None where it is one token alone that has no value. ``spent`` counts the
-    steps of several texts. Raises NotFilledError.
+    """Returns ``text`` with the values of its tokens. None if the text is a single token without a value. ``spent``
+    counts the steps of several texts. Raises NotFilledError.
     """
     if "{" not in text:
         return text
@@ -323,7 +323,7 @@ def filled(text: str, values: Mapping[str, Any], spent: Budget | None = None) ->
 
 
 def tokens_in(text: str) -> frozenset[str]:
-    """The names that ``text`` uses; none where it cannot be read."""
+    """Returns the names that ``text`` uses. Empty if the text is invalid."""
     if "{" not in text:
         return frozenset()
     from kubectl_tas.jinja.tokentext import tokens_in as names_in
@@ -335,7 +335,7 @@ def tokens_in(text: str) -> frozenset[str]:
 
 
 def fill(platform: FleetPlatform, values: Mapping[str, Any]) -> Filled:
-    """The pod templates of ``platform`` with ``values``. A text that cannot be filled in stays as it is."""
+    """Returns the pod templates of ``platform`` with ``values``. A text without all values stays unchanged."""
     merged, problems, spent = platform.merged, list[Problem](), Budget()
 
     def walk(value: Any, path: KeyPath) -> Any:
@@ -360,8 +360,8 @@ def fill(platform: FleetPlatform, values: Mapping[str, Any]) -> Filled:
 
 
 def values_of(platform: FleetPlatform, resource: Resource, task: Task, about: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of the tokens for one task; None for one that OSMO knows and that has none. ``about`` are those that
-    say where it belongs.
+    """Returns the values of the tokens for one task. None for a known token without a value. ``about`` has the tokens
+    that identify the task's pool, workflow and group.
     """
     own = {
         "USER_CPU": resource.cpu or None,
@@ -379,7 +379,7 @@ def values_of(platform: FleetPlatform, resource: Resource, task: Task, about: Ma
 
 
 def _parts(name: str, written: Any) -> dict[str, Any]:
-    """An amount of bytes as its number, its unit, and in each unit."""
+    """Returns the number and the unit of an amount of bytes, and the amount in each unit."""
     found = AMOUNT.fullmatch(str(written)) if written is not None else None
     parts: dict[str, Any] = {f"{name}_VAL": found[1] if found else None, f"{name}_UNIT": None}
     if found:
@@ -392,7 +392,7 @@ def _parts(name: str, written: Any) -> dict[str, Any]:
 
 
 def _cache(wanted: Any, storage: Any) -> str:
-    """Room for cached inputs: as it is asked for, or a part of the storage, 90% where nothing is said."""
+    """Returns the space for cached inputs: as requested, or as a share of the storage, by default 90%."""
     if wanted is not None and not str(wanted).endswith("%"):
         return str(wanted)
     share = AMOUNT.fullmatch(str(wanted or "90%").removesuffix("%"))
@@ -403,15 +403,15 @@ def _cache(wanted: Any, storage: Any) -> str:
 
 
 def read_spec(written: object) -> PodSpec:
-    """What is read of the spec of a pod that templates were put over. Raises ValidationError where it is none."""
+    """Returns the fields of a merged PodSpec that the tool reads. Raises ValidationError if they are invalid."""
     from kubectl_tas.model.podtemplate import PodSpec as Read  # nothing else of workflows needs it
 
     return Read.model_validate(written)
 
 
 def asks_of(resource: Resource, container: str, template: Filled) -> Amounts:
-    """What the pod of a task asks for once templates are put over it; what its resource says where these make no pod,
-    which check.task_platforms refuses.
+    """Returns the request of a task's pod with the merged templates. If these make no valid pod, which
+    check.task_platforms reports, returns the request of the resource.
     """
     if not template.data:
         return resource.asks
@@ -427,14 +427,14 @@ def asks_of(resource: Resource, container: str, template: Filled) -> Amounts:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """The pod templates and resource validations of a repository by name; of two with one name the first."""
+    """The pod templates and resource validations of a repository by name. The first of each name counts."""
 
     templates: Mapping[str, Declared[PodTemplate]]
     validations: Mapping[str, Declared[ResourceValidation]]
     dangling: list[Dangling] = field(default_factory=list)
 
     def platforms(self, pool: Declared[Pool]) -> Platforms:
-        """The platforms of ``pool``."""
+        """Resolves the platforms of ``pool``."""
         spec = pool.spec.spec
         templates = tuple(self._templates(pool, spec.common_pod_template, ("spec", "common_pod_template")))
         path: KeyPath = ("spec", "common_resource_validations")

@@ -1,4 +1,4 @@
-"""PodCliqueSets with every reference followed: their topology, their cliques and their gangs."""
+"""Resolves PodCliqueSets to their topology, their cliques and their gangs."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from kubectl_tas.model.grovekinds import Clique, PackConstraint, PodCliqueSet, ScalingGroup
 
 MAX_PREVIEWED = 1000
-"""Gangs of a set, and PodCliques of a gang, up to which a preview is written."""
+"""The most gangs of a set, and PodCliques of a gang, for a preview."""
 MAX_CLIQUES = 20_000
-"""PodCliques of all gangs of a set up to which a preview is written."""
+"""The most PodCliques in all gangs of a set for a preview."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,62 +36,62 @@ class FleetClique:
     spec: Clique
     path: KeyPath
     asks: Amounts
-    """What one of its pods asks for."""
+    """The request of one pod."""
 
     @property
     def gpus(self) -> Gpus:
-        """GPUs of one of its pods."""
+        """GPUs of one pod."""
         return self.asks.gpu
 
     @property
     def name(self) -> str:
-        """Within the set."""
+        """Name of the clique within the set."""
         return self.spec.name
 
     @property
     def minimum(self) -> int:
-        """Pods needed before any starts."""
+        """Pods that must start together."""
         chosen = self.spec.spec.minAvailable
         return self.spec.spec.replicas if chosen is None else chosen
 
 
 @dataclass(frozen=True, slots=True)
 class FleetScalingGroup:
-    """Cliques of a set that are scaled together."""
+    """Cliques of a set that scale together."""
 
     spec: ScalingGroup
     path: KeyPath
     cliques: tuple[FleetClique, ...]
-    """In the order of its cliqueNames."""
+    """The cliques, in the order of cliqueNames."""
 
     @property
     def name(self) -> str:
-        """Within the set."""
+        """Name of the scaling group within the set."""
         return self.spec.name
 
 
 @dataclass(frozen=True)
 class FleetPodCliqueSet:
-    """A set, whether its pool is known or not."""
+    """A set with a known or unknown pool."""
 
     declared: Declared[PodCliqueSet]
     backend: FleetBackend | None
-    """None where neither a pool nor a single backend says it."""
+    """The cluster. None if the pool is unknown and several backends exist."""
     target: Target | None
-    """The pool, and the subpool where it names one; None where it names no pool that is known."""
+    """The pool and, if named, the subpool. None if the set names no known pool."""
     topology: FleetTopology | None
-    """The cluster topology that it uses; None: it asks for none, or for one that is not declared."""
+    """The cluster topology of the set. None if the set requests none, or an undeclared one."""
     cliques: tuple[FleetClique, ...]
     groups: tuple[FleetScalingGroup, ...]
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the set."""
         return self.declared.spec.metadata.name
 
     @property
     def namespace(self) -> str:
-        """Its own namespace, or the first one of its pool, or that of its backend."""
+        """The set's own namespace, or the first one of its pool, or that of its backend."""
         own = self.declared.spec.metadata.namespace
         if own is None and self.submitted is not None:
             return self.submitted.namespace
@@ -99,57 +99,57 @@ class FleetPodCliqueSet:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Namespace and name: what it is known by in its cluster."""
+        """Namespace and name, which identify the set in its cluster."""
         return self.namespace, self.name
 
     @property
     def replicas(self) -> int:
-        """How many times its template is there."""
+        """The number of copies of the template."""
         return self.declared.spec.spec.replicas
 
     @property
     def spec(self) -> PodCliqueSet:
-        """The set as it was written."""
+        """The set as written."""
         return self.declared.spec
 
     @cached_property
     def constraints(self) -> tuple[tuple[PackConstraint, KeyPath], ...]:
-        """Every constraint with its place."""
+        """All constraints with their paths."""
         return self.spec.constraints
 
     @cached_property
     def named(self) -> tuple[tuple[str, KeyPath], ...]:
-        """Cluster topologies that it names, with the places; more than one name is an error."""
+        """The cluster topologies that the set names, with their paths. More than one name is an error."""
         return self.spec.named
 
     @cached_property
     def references(self) -> tuple[tuple[str, KeyPath], ...]:
-        """Cluster topologies that it refers to, by their names or as the default, with the places."""
+        """The cluster topologies that the set refers to, by name or as the default, with their paths."""
         return self.spec.references
 
     def place_of(self, reference: KeyPath) -> Location:
-        """The name of a cluster topology, or the constraint that means the default."""
+        """Returns the place of a topology's name, or of the constraint that refers to the default."""
         return self.declared.origin.locate(reference, key=reference[-1] == "topologyConstraint")
 
     @cached_property
     def asks(self) -> bool:
-        """Whether it asks for any placement."""
+        """Whether the set requests any placement."""
         return self.spec.asks
 
     @cached_property
     def topology_name(self) -> str | None:
-        """The cluster topology by name, declared or not; None: no topology applies."""
+        """Name of the cluster topology, declared or not. None if no topology applies."""
         return self.references[0][0] if self.references else None
 
     @property
     def gang_count(self) -> int:
-        """Gangs of all replicas: a base gang and the scaled ones of each."""
+        """The number of gangs: a base gang and the scaled gangs for each replica."""
         scaled = (max(0, group.spec.replicas - group.spec.minAvailable) for group in self.groups)
         return self.replicas * (1 + sum(scaled))
 
     @property
     def gang_names(self) -> Iterator[str]:
-        """The names of all gangs, of every replica the base gang first."""
+        """Yields the names of all gangs. For each replica, the base gang comes first."""
         for replica in range(self.replicas):
             yield names.base_gang(self.name, replica)
             for group in self.groups:
@@ -158,7 +158,7 @@ class FleetPodCliqueSet:
 
     @property
     def pod_cliques(self) -> Iterator[tuple[str, FleetClique]]:
-        """The PodCliques of all replicas by name, each with the clique it is made from."""
+        """Yields the names of the PodCliques of all replicas, each with its clique."""
         for replica in range(self.replicas):
             base = names.base_gang(self.name, replica)
             yield from ((names.pod_clique(base, clique.name), clique) for clique in self.standalone)
@@ -166,51 +166,51 @@ class FleetPodCliqueSet:
                 yield from ((names.pod_clique(owner, clique.name), clique) for clique in group.cliques)
 
     def group_replicas(self, replica: int) -> Iterator[tuple[str, FleetScalingGroup]]:
-        """The replicas of the scaling groups of one replica of the set, by name."""
+        """Yields the names of the scaling groups' replicas in one replica of the set, each with its scaling group."""
         for group in self.groups:
             for number in range(group.spec.replicas):
                 yield names.group_replica(self.name, replica, group.name, number), group
 
     @property
     def base_size(self) -> int:
-        """PodCliques of a base gang."""
+        """The number of PodCliques in a base gang."""
         return len(self.standalone) + sum(group.spec.minAvailable * _parts(group) for group in self.groups)
 
     @property
     def size(self) -> int:
-        """PodCliques of all gangs."""
+        """The number of PodCliques in all gangs."""
         grouped = sum(group.spec.replicas * _parts(group) for group in self.groups)
         return self.replicas * max(len(self.standalone) + grouped, self.base_size)
 
     @property
     def is_previewed(self) -> bool:
-        """Whether its gangs are few and small enough for people to read."""
+        """Whether the gangs are few and small enough for people to read."""
         return max(self.gang_count, self.base_size) <= MAX_PREVIEWED and self.size <= MAX_CLIQUES
 
     @cached_property
     def submitted(self) -> SubmittedSet | None:
-        """The set as its queue sees it; None where its pool is not known."""
+        """The set as work of its queue. None if the pool is unknown."""
         return SubmittedSet(self.declared, self.name, *self.target, self) if self.target else None
 
     @cached_property
     def standalone(self) -> tuple[FleetClique, ...]:
-        """The cliques that no scaling group has."""
+        """The cliques outside all scaling groups."""
         scaled = {clique.name for group in self.groups for clique in group.cliques}
         return tuple(clique for clique in self.cliques if clique.name not in scaled)
 
     @cached_property
     def _groups(self) -> dict[str, FleetScalingGroup]:
-        """The first scaling group that has a clique, by the clique's name."""
+        """The first scaling group with a clique, by the name of the clique."""
         return {clique.name: group for group in reversed(self.groups) for clique in group.cliques}
 
     def group_of(self, clique: FleetClique) -> FleetScalingGroup | None:
-        """The scaling group of a clique."""
+        """Returns the scaling group of a clique, if any."""
         return self._groups.get(clique.name)
 
 
 @dataclass(frozen=True)
 class SubmittedSet(LabelledSubmission):
-    """A set that is sent to a queue."""
+    """A set as work of a queue."""
 
     declared: Declared[PodCliqueSet]
     name: str
@@ -220,7 +220,7 @@ class SubmittedSet(LabelledSubmission):
 
     @cached_property
     def asks(self) -> Amounts:
-        """What all pods ask for: cliques by replicas, scaling groups and replicas of the set included."""
+        """The request of all pods, including replicas of cliques, of scaling groups and of the set."""
         alone = total(map(_asks, self.set.standalone))
         grouped = total(group.spec.replicas * total(map(_asks, group.cliques)) for group in self.set.groups)
         return self.set.replicas * (alone + grouped)
@@ -229,7 +229,7 @@ class SubmittedSet(LabelledSubmission):
 def resolve_set(
     declared: Declared[PodCliqueSet], known: Known, topologies: Mapping[str, FleetTopology], grove: Grove
 ) -> FleetPodCliqueSet:
-    """The resolved set; ``topologies`` are the cluster topologies by name."""
+    """Resolves a set. ``topologies`` are the cluster topologies by name."""
     wanted, path = declared.spec.metadata.labels.get(labels.POOL), ("metadata", "labels", labels.POOL)
     target = known.target(wanted, declared, path) if wanted else None
     backend = target[0].backend if target else (known.backends[0] if len(known.backends) == 1 else None)
@@ -259,7 +259,7 @@ def resolve_set(
 
 
 def _parts(group: FleetScalingGroup) -> int:
-    """What is written for each replica of a scaling group: its cliques, or itself where none of them is known."""
+    """Returns the number of parts of a scaling group's replica: its cliques, or 1 if none of them is known."""
     return max(1, len(group.cliques))
 
 

@@ -1,4 +1,4 @@
-"""Pools and subpools with their quotas, queues and topology, and what is sent to them."""
+"""Resolves pools and subpools with their quotas, queues and topology, and defines work that users submit to them."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ TRANSITIONS: dict[SubpoolState, tuple[SubpoolState, ...]] = {
     "DELETING": ("ARCHIVED",),
     "ARCHIVED": ("ACTIVE",),
 }
-"""Which state of a subpool may follow which. An ACTIVE subpool is ARCHIVED at once where nothing runs in it, and by
-way of DELETING otherwise.
+"""The states that may follow a state of a subpool. An ACTIVE subpool becomes ARCHIVED at once if it has no work, else
+it becomes DELETING first.
 """
 BEHAVIOUR: dict[SubpoolState, str] = {
     "ACTIVE": "takes work; its quota can be changed and it can be deleted",
     "DELETING": "is frozen until it is empty; then it is archived",
     "ARCHIVED": "is only a record; it can only be recreated",
 }
-"""What each state of a subpool means, for messages."""
+"""The meaning of each state of a subpool, for messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +69,18 @@ class FleetSubpool:
     declared: Declared[Subpool]
     pool: str
     name: str
-    """Within the pool."""
+    """Name of the subpool within the pool."""
     asked: Amounts
-    """What its quota comes to, whatever its state; of what its pool has no limit of, none is set."""
+    """The written quota as amounts, in any state. No limit if the pool's guarantee of a resource has none."""
     maximum: Amounts
-    """The most that it may hold, its pool's maximum included."""
+    """The most that the subpool may hold, with its pool's maximum applied."""
     limit: Amounts
-    """The maximum as its queue has it, which may be more than the pool's: KAI keeps to both."""
+    """The limit of the queue, which may exceed the pool's maximum, since KAI enforces both."""
     weight: Amounts
     """Over-quota weights."""
     queue: str
     namespaces: tuple[str, ...]
-    """Where its work may run, the first by default: those that it lists of its pool's, else all of them."""
+    """Namespaces for the subpool's work, the first by default: its own list from the pool's, or all of the pool's."""
 
     @property
     def state(self) -> SubpoolState:
@@ -89,27 +89,27 @@ class FleetSubpool:
 
     @property
     def quota(self) -> Amounts:
-        """What it is guaranteed now: nothing unless it is ACTIVE, but for what its pool has no limit of."""
+        """The current quota. Unless the subpool is ACTIVE, it is 0, except for resources without a limit."""
         return self.asked if self.state == "ACTIVE" else each(lambda name: _nothing(self.asked.of(name)))
 
     @property
     def written(self) -> QuotaAmounts | None:
-        """Its quota where it names resources; None where it is a bare number or a share."""
+        """The quota by resource name. None if it is one number or a share."""
         quota = self.declared.spec.spec.quota
         return quota if isinstance(quota, QuotaAmounts) else None
 
     def quota_path(self, resource: ResourceName) -> KeyPath:
-        """Where its quota of a resource stands."""
+        """Returns the path of the quota of a resource."""
         named = self.written is not None and resource in self.written.model_fields_set
         return ("spec", "quota", resource) if named else ("spec", "quota")
 
     @property
     def canonical(self) -> str:
-        """``pool--subpool``."""
+        """The name ``pool--subpool``."""
         return f"{self.pool}{names.SEPARATOR}{self.name}"
 
     def lets_finish(self, kind: str, name: str) -> bool:
-        """Whether work that is sent here may finish although no new work is taken."""
+        """Whether the work may finish although the subpool takes no new work."""
         if self.state != "DELETING":
             return False
         return work_name(kind, name) in {work_name(*item.split("/")) for item in self.declared.spec.spec.draining}
@@ -123,52 +123,52 @@ class ChildPool:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the pool."""
         return self.declared.spec.metadata.name
 
     @property
     def canonical(self) -> str:
-        """Its name, which says nothing of its parent."""
+        """Name of the pool, which does not contain the parent's name."""
         return self.name
 
     @property
     def guarantee(self) -> Amounts:
-        """What it is guaranteed."""
+        """The guarantee of the pool."""
         return self.declared.spec.spec.resources.guarantee
 
     @property
     def quota(self) -> Amounts:
-        """What that takes from its parent's; nothing where it has no limit, which check.quota refuses."""
+        """The pool's share of its parent's guarantee. 0 for a guarantee without a limit, which check.quota reports."""
         guarantee = self.guarantee
         return each(lambda name: 0 if guarantee.of(name) == NO_LIMIT else guarantee.of(name))
 
     def quota_path(self, resource: ResourceName) -> KeyPath:
-        """Where its guarantee of a resource stands."""
+        """Returns the path of the guarantee of a resource."""
         return ("spec", "resources", resource, "guarantee")
 
 
 Part = FleetSubpool | ChildPool
-"""What takes from the guarantee of a pool."""
+"""A part of a pool that takes from its guarantee."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A queue that takes work: a pool's own, or that of a subpool."""
+    """A queue that takes work: the shared queue of a pool, or the queue of a subpool."""
 
     name: str
-    """The pool or pool--subpool, as users name it."""
+    """The name pool or pool--subpool, as users write it."""
     queue: str
     declared: Declared[Pool] | Declared[Subpool]
     state: SubpoolState = "ACTIVE"
 
     @property
     def over_quota(self) -> Mapping[str, KeptAmounts]:
-        """The work that may run on although it has less."""
+        """The work that may continue although the quota or limit was lowered."""
         return self.declared.spec.spec.overQuota
 
 
 def work_name(kind: str, name: str) -> str:
-    """``Kind/name``, as ``spec.draining`` lists work; names of workflows are folded."""
+    """Returns ``Kind/name`` in the form of ``spec.draining``, with the names of workflows folded."""
     return f"{kind}/{names.fold(name) if kind == 'Workflow' else name}"
 
 
@@ -180,19 +180,19 @@ class FleetPool:
     name: str
     backend: FleetBackend
     subpools: tuple[FleetSubpool, ...]
-    """Sorted by name."""
+    """Subpools, sorted by name."""
     topology: FleetTopology | None
     queue: str
     shared_queue: str
     platforms: Platforms
     parent: FleetPool | None = None
-    """The pool above it."""
+    """The parent pool."""
     children: tuple[ChildPool, ...] = ()
-    """The pools of which it is the parent, sorted by name."""
+    """Child pools, sorted by name."""
 
     @property
     def chain(self) -> tuple[FleetPool, ...]:
-        """The pool itself, its parent, and so on up to the top."""
+        """The pool, its parent, and so on up to the top."""
         found = [self]
         while (parent := found[-1].parent) is not None:
             found.append(parent)
@@ -200,17 +200,17 @@ class FleetPool:
 
     @property
     def namespaces(self) -> tuple[str, ...]:
-        """Where its work may run, the first by default."""
+        """Namespaces for the pool's work, the first by default."""
         return self.declared.spec.spec.namespaces or (self.backend.namespace,)
 
     @property
     def nodes(self) -> Nodes:
-        """What its pods need of a node."""
+        """Node labels and tolerations for the pods."""
         return self.declared.spec.spec.nodes
 
     @cached_property
     def node_labels(self) -> dict[str, frozenset[str]]:
-        """The labels that all its nodes have, each with its values: by its own selector, or those of all platforms."""
+        """The labels of every node of the pool, each with its values, by the selectors of pool and platforms."""
         shared = self.nodes.selector
         kinds = [{**shared, **item.chosen} for item in self.platforms.by_name.values()] or [shared]
         keys = [key for key in kinds[0] if all(key in kind for kind in kinds)]
@@ -218,39 +218,39 @@ class FleetPool:
 
     @property
     def shard(self) -> str | None:
-        """The shard of KAI's scheduler that places its work; None for the one without a label."""
+        """The shard of KAI's scheduler that places the pool's work. None for the shard without a label."""
         return self.shard_labels.get(labels.NODE_POOL)
 
     @property
     def shard_labels(self) -> dict[str, str]:
-        """The label that its queues, PodGroups and pods bear where KAI's scheduler has several shards.
+        """The label of the pool's queues, PodGroups and pods if KAI's scheduler has several shards.
 
-        A shard lists the Nodes, Queues and PodGroups that bear it with its own value (KAI 0.9 to 0.17,
-        pkg/scheduler/cache/cluster_info/data_lister/kubernetes_lister.go), the one without a value those that do not
-        bear it. The podgrouper copies it from the workload, else from the pod (pkg/podgrouper/pod_controller.go).
+        A shard lists the Nodes, Queues and PodGroups whose label has its value. The shard without a value lists those
+        without the label (KAI 0.9 to 0.17, pkg/scheduler/cache/cluster_info/data_lister/kubernetes_lister.go). The
+        podgrouper copies the label from the workload, else from the pod (pkg/podgrouper/pod_controller.go).
         """
         shard = self.declared.spec.spec.nodePool
         return {labels.NODE_POOL: shard} if shard is not None and self.backend.is_kai else {}
 
     @cached_property
     def guarantee(self) -> Amounts:
-        """What it is guaranteed."""
+        """The guarantee of the pool."""
         return self.declared.spec.spec.resources.guarantee
 
     @cached_property
     def maximum(self) -> Amounts:
-        """The most that it may hold, the maximum of its parent included."""
+        """The most that the pool may hold, with the maximum of its parent applied."""
         own = self.own_maximum
         return smaller(own, self.parent.maximum) if self.parent else own
 
     @property
     def own_maximum(self) -> Amounts:
-        """The most that it says it may hold."""
+        """The maximum that the pool itself declares."""
         return self.declared.spec.spec.resources.maximum
 
     def bounded_by(self, resource: ResourceName) -> FleetPool:
-        """The pool of its chain, the nearest, whose own maximum is the least: KAI compares with the limit of each queue
-        from the leaf up (0.6 to 0.17, capacity_policy/max_allowed_check.go of its proportion plugin).
+        """Returns the pool in the chain with the lowest own maximum, the nearest of several. KAI checks the limit of
+        each queue from the leaf up (0.6 to 0.17, capacity_policy/max_allowed_check.go of its proportion plugin).
         """
         return min(self.chain, key=lambda pool: pool.own_maximum.of(resource))
 
@@ -261,56 +261,56 @@ class FleetPool:
 
     @property
     def finite(self) -> tuple[ResourceName, ...]:
-        """The resources of which it is guaranteed a number: what its subpools and children divide."""
+        """The resources with a limited guarantee, which subpools and child pools divide."""
         return tuple(name for name in RESOURCES if self.guarantee.of(name) != NO_LIMIT)
 
     @cached_property
     def active(self) -> tuple[FleetSubpool, ...]:
-        """Its ACTIVE subpools."""
+        """The ACTIVE subpools."""
         return tuple(subpool for subpool in self.subpools if subpool.state == "ACTIVE")
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """What takes from its guarantee: the ACTIVE subpools, and the pools below it."""
+        """The parts that take from the guarantee: the ACTIVE subpools and the child pools."""
         return (*self.active, *self.children)
 
     @property
     def parts_are(self) -> str:
-        """What takes from its guarantee, in words."""
+        """The kinds of parts that take from the guarantee, in words."""
         own = any(subpool.state != "ARCHIVED" for subpool in self.subpools)
         return " and ".join(word for word, some in (("subpools", own), ("child pools", self.children)) if some)
 
     @cached_property
     def taken(self) -> Amounts:
-        """What its parts are guaranteed."""
+        """The sum of the parts' quotas."""
         return total(part.quota for part in self.parts)
 
     @cached_property
     def shared_quota(self) -> Amounts:
-        """What is left to the pool itself; nothing where its parts hold too much."""
+        """The guarantee that is left for the shared queue. 0 if the parts take too much."""
         left = self.guarantee - self.taken
         return each(lambda name: max(0, left.of(name)))
 
     @property
     def is_split(self) -> bool:
-        """Whether others have queues below its own."""
+        """Whether the pool has child pools, or subpools that are not ARCHIVED."""
         return bool(self.parts_are)
 
     @property
     def queues(self) -> tuple[str, ...]:
-        """All its queues, from the container down."""
+        """All queues of the pool, starting with the container."""
         live = (subpool.queue for subpool in self.subpools if subpool.state != "ARCHIVED")
         return self.queue, self.shared_queue, *live
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
-        """The queue of its own work, and those of its subpools."""
+        """The shared queue of the pool, and the queues of its subpools."""
         parts = (Leaf(item.canonical, item.queue, item.declared, item.state) for item in self.subpools)
         return Leaf(self.name, self.shared_queue, self.declared), *parts
 
     @property
     def levels(self) -> tuple[Level, ...]:
-        """The levels that its workflows may ask for."""
+        """The levels that workflows may request."""
         return self.topology.levels if self.topology else ()
 
 
@@ -319,13 +319,13 @@ Target = tuple[FleetPool, FleetSubpool | None]
 
 
 class Submission(ABC):
-    """What is sent to a queue: a workflow, a workload or a PodCliqueSet."""
+    """Work that users submit to a queue: a workflow, a workload or a PodCliqueSet."""
 
     declared: Declared[Any]
     name: str
     pool: FleetPool
     subpool: FleetSubpool | None
-    """None: the pool's shadow queue."""
+    """The subpool. None: the pool's shared queue."""
 
     @property
     @abstractmethod
@@ -340,58 +340,58 @@ class Submission(ABC):
     @property
     @abstractmethod
     def asks(self) -> Amounts:
-        """What all its pods ask for."""
+        """The request of all pods."""
 
     @property
     def gpus(self) -> Gpus:
-        """GPUs that all its pods ask for."""
+        """GPUs that all pods request."""
         return self.asks.gpu
 
     @property
     @abstractmethod
     def place(self) -> Location:
-        """Where its pool stands."""
+        """The place of the pool's name."""
 
     @property
     def used_platforms(self) -> tuple[str, ...]:
-        """The platforms of its pool that its tasks run on."""
+        """The platforms of the pool on which tasks run."""
         return ()
 
     @property
     def objects(self) -> int:
-        """How many objects are applied for it, at least."""
+        """The least number of objects that are applied for the work."""
         return 1
 
     @property
     def own_namespace(self) -> str | None:
-        """The namespace that it names itself."""
+        """The namespace that the work itself names."""
         return None
 
     @property
     def namespaces(self) -> tuple[str, ...]:
-        """Where it may run, the first by default."""
+        """Allowed namespaces, the first by default."""
         return self.subpool.namespaces if self.subpool else self.pool.namespaces
 
     @property
     def namespace(self) -> str:
-        """Where it runs: its own namespace where it may run there."""
+        """The namespace of the work: its own if allowed, else the first allowed one."""
         own, allowed = self.own_namespace, self.namespaces
         return own if own in allowed else allowed[0]
 
     @property
     def kai_labels(self) -> dict[str, str]:
-        """The labels by which KAI sends its pods and PodGroups to a queue, and to a shard of the scheduler."""
+        """The labels by which KAI assigns pods and PodGroups to a queue, and to a shard of the scheduler."""
         found = dict.fromkeys(self.pool.backend.queue_labels, self.queue)
         return found | self.pool.shard_labels
 
     @property
     def is_preemptible(self) -> bool:
-        """Whether it may exceed its quota, and gives way to others."""
+        """Whether the work may exceed its quota, and KAI may evict it."""
         return self.priority == "LOW"
 
     @property
     def gang(self) -> str | None:
-        """The gang that it shares with others; None where its gangs are its own."""
+        """The gang that the work shares with other work. None if it shares none."""
         return None
 
     @property
@@ -401,39 +401,39 @@ class Submission(ABC):
 
     @property
     def quota(self) -> Amounts:
-        """What is guaranteed to that queue."""
+        """The quota of the leaf queue."""
         return self.subpool.quota if self.subpool else self.pool.shared_quota
 
     @property
     def maximum(self) -> Amounts:
-        """The most that queue may hold."""
+        """The most that the leaf queue may hold."""
         return self.subpool.maximum if self.subpool else self.pool.maximum
 
     @property
     def is_draining(self) -> bool:
-        """Whether its subpool is DELETING and lets it finish."""
+        """Whether the subpool is DELETING and the work may finish."""
         return self.subpool is not None and self.subpool.lets_finish(self.kind, self.name)
 
     @property
     def over_quota(self) -> Declared[Pool] | Declared[Subpool]:
-        """The document whose ``spec.overQuota`` may list it: that of the pool or the subpool that it is sent to."""
+        """The document whose ``spec.overQuota`` may list the work: that of its subpool, else of its pool."""
         return (self.subpool or self.pool).declared
 
     @property
     def over_quota_key(self) -> str | None:
-        """As what it is listed there; None where it is not."""
+        """The key of the work in that ``spec.overQuota``. None if absent."""
         listed = self.over_quota.spec.spec.overQuota
         own = work_name(self.kind, self.name) if listed else ""
         return next((name for name in listed if work_name(*name.split("/")) == own), None)
 
     @property
     def target(self) -> str:
-        """The pool or pool--subpool, as users name it."""
+        """The name pool or pool--subpool, as users write it."""
         return self.subpool.canonical if self.subpool else self.pool.name
 
 
 class LabelledSubmission(Submission):
-    """An object whose labels say its pool and its priority: a workload or a PodCliqueSet."""
+    """An object with its pool and its priority in labels: a workload or a PodCliqueSet."""
 
     @property
     def kind(self) -> str:
@@ -442,38 +442,36 @@ class LabelledSubmission(Submission):
 
     @property
     def own_namespace(self) -> str | None:
-        """The namespace that it names itself."""
+        """The namespace that the object itself names."""
         namespace: str | None = self.declared.spec.metadata.namespace
         return namespace
 
     @property
     def priority(self) -> Priority:
-        """By its label; NORMAL where there is none, or one that is unknown."""
+        """The priority in the label. NORMAL if the label is absent or unknown."""
         written = self.declared.spec.metadata.labels.get(labels.PRIORITY)
         return next((known for known in PRIORITIES if known == written), "NORMAL")
 
     @property
     def place(self) -> Location:
-        """Where its pool stands."""
+        """The place of the pool's name."""
         return self.declared.at("metadata", "labels", labels.POOL)
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What names can lead to, and the list of those that lead nowhere."""
+    """The objects that names can refer to, and the list of dangling names."""
 
     backends: tuple[FleetBackend, ...]
     topologies: Mapping[str, FleetTopology]
-    """Cluster topologies, and the pools' own."""
+    """Cluster topologies, and the pools' own topologies."""
     pools: Mapping[str, FleetPool]
     declared_pools: frozenset[str]
-    """Those that could not be resolved themselves included."""
+    """Names of all declared pools, resolved or not."""
     dangling: list[Dangling]
 
     def target(self, wanted: str, declared: Declared[Any], path: KeyPath) -> Target | None:
-        """What ``wanted``, a pool or pool--subpool that stands at ``path``, names; None where it is unknown or could
-        not be resolved itself.
-        """
+        """Returns the pool and subpool that ``wanted`` at ``path`` names. None if unknown or not resolved."""
         pool_name, separator, short = names.fold(wanted).partition(names.SEPARATOR)
         pool = self.pools.get(pool_name)
         if pool is None:
@@ -496,8 +494,8 @@ def resolve_pools(
     topologies: dict[str, FleetTopology],
     dangling: list[Dangling],
 ) -> dict[str, FleetPool]:
-    """Pools by name, sorted; those whose backend is unknown are left out. Of two with one name the first counts. A
-    parent that cannot be one, which check.pool_settings refuses, is none.
+    """Returns pools by name, sorted. Pools with an unknown backend are left out. Of two with the same name, the first
+    counts. An invalid parent, which check.pool_settings reports, counts as none.
     """
     pools: dict[str, FleetPool] = {}
     by_parent: dict[str, list[Declared[Subpool]]] = {}
@@ -539,7 +537,7 @@ def resolve_pools(
 
 
 def _first(declared: Iterable[Declared[T]]) -> dict[str, Declared[T]]:
-    """Documents by the name in their metadata; of two with one name the first."""
+    """Returns documents by name. The first of each name counts."""
     found: dict[str, Declared[T]] = {}
     for item in declared:
         found.setdefault(item.spec.metadata.name, item)
@@ -548,7 +546,7 @@ def _first(declared: Iterable[Declared[T]]) -> dict[str, Declared[T]]:
 
 @dataclass(frozen=True, slots=True)
 class _Hung:
-    """A pool with its place: a cluster, and another pool."""
+    """A pool with its cluster and its parent."""
 
     declared: Declared[Pool]
     backend: FleetBackend
@@ -556,7 +554,7 @@ class _Hung:
 
 
 def _hang(repository: Repository, backends: tuple[FleetBackend, ...], dangling: list[Dangling]) -> list[_Hung]:
-    """The pools whose backend is known, parents before their children, and those beside each other by name."""
+    """Returns the pools with a known backend, parents before their children, siblings by name."""
     declared: dict[str, Declared[Pool]] = {}
     for pool in sorted(repository.pools, key=lambda pool: (pool.spec.metadata.name, pool.origin.path)):
         declared.setdefault(pool.spec.metadata.name, pool)
@@ -584,12 +582,12 @@ def _hang(repository: Repository, backends: tuple[FleetBackend, ...], dangling: 
 
 
 def circles(pools: Mapping[str, Declared[Pool]]) -> list[tuple[str, ...]]:
-    """The pools, by name, that are above themselves: each is followed by its parent, the last one's is the first."""
+    """Returns cycles of pools, by name. The parent of each pool follows it, and the last one's parent is the first."""
     return circles_of({name: declared.spec.spec.parent for name, declared in pools.items()})
 
 
 def circles_of(parents: Mapping[str, str | None]) -> list[tuple[str, ...]]:
-    """The same of any names with the name above each."""
+    """Returns cycles in a mapping from names to their parents."""
     found: list[tuple[str, ...]] = []
     seen: dict[str, str] = {}
     for start in sorted(parents):
@@ -605,8 +603,8 @@ def circles_of(parents: Mapping[str, str | None]) -> list[tuple[str, ...]]:
 
 
 def _subpool(declared: Declared[Subpool], pool: Pool, most: Amounts, where: tuple[str, str, str]) -> FleetSubpool:
-    """``most`` is what the pool may hold; ``where``: the prefix of queues, the namespace of the backend and the name of
-    the pool.
+    """Resolves a subpool. ``most`` is the maximum of the pool. ``where`` has the queue prefix, the backend's namespace
+    and the pool's name.
     """
     spec, whole = declared.spec.spec, pool.spec.resources
     namespaces = pool.spec.namespaces or (where[1],)
@@ -629,9 +627,9 @@ def _subpool(declared: Declared[Subpool], pool: Pool, most: Amounts, where: tupl
 
 
 def asked_quota(quota: int | str | QuotaAmounts, guarantee: Amounts) -> Amounts:
-    """What a subpool's ``quota`` comes to: GPUs, a share of all of the parent's ``guarantee`` such as "33%", or each
-    resource by its name. Of cpu and memory that the parent has no limit of, a subpool has no limit either. Of GPUs it
-    holds what it says, and of a share nothing; check.quota refuses that.
+    """Converts a subpool's ``quota`` to amounts: GPUs, a share of the parent's ``guarantee`` such as "33%", or each
+    resource by name. If the guarantee of cpu or memory has no limit, neither has the quota. If that of GPUs has none, a
+    number of GPUs counts and a share is 0, which check.quota reports.
     """
     match quota:
         case int():
@@ -655,7 +653,7 @@ def _own(
     pool: Amounts,
     read: Callable[[ResourceName, Any], Amount] = lambda _, number: number,
 ) -> Amounts:
-    """One number for all resources, or what a subpool says of each; of what it leaves out what its pool has."""
+    """Returns amounts from one number for all resources, or by resource, with the pool's amounts as defaults."""
     if isinstance(written, int):
         return each(lambda _: written)
     return each(lambda name: pool.of(name) if (own := getattr(written, name)) is None else read(name, own))
@@ -667,17 +665,17 @@ def _nothing(amount: Amount) -> Amount:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """The groups that may use something."""
+    """The groups that may use a pool or subpool."""
 
     submit: tuple[str, ...] = ()
-    """Who may send work there; nobody: everybody who may create work."""
+    """Groups that may submit work. Empty: everybody who may create work."""
     view: tuple[str, ...] = ()
-    """Who may look at it besides."""
+    """Further groups that may view the work."""
 
 
 def access_to(pool: FleetPool, subpool: FleetSubpool | None = None) -> Allowed:
-    """The groups that may use a pool, or one of its subpools: those of the pools above it, from the top down, then its
-    own, none twice. A role of OSMO for pool/team* covers all that is below a pool likewise.
+    """Returns the groups that may use a pool, or one of its subpools: first those of the pools above, then its own,
+    without duplicates. In the same way, an OSMO role for pool/team* covers everything below a pool.
     """
     named = [item.declared.spec.spec.access for item in reversed(pool.chain)]
     if subpool is not None:

@@ -1,4 +1,4 @@
-"""Topologies: a pool's own keys, or a cluster topology's domains, as levels from the coarsest to the finest."""
+"""Resolves topologies to levels, from a pool's own keys or from the domains of a cluster topology."""
 
 from __future__ import annotations
 
@@ -21,73 +21,73 @@ class Level:
     """One level of a topology."""
 
     key: str
-    """What users call it."""
+    """The name that users give the level."""
     label: str
     """The node label."""
 
 
 @dataclass(frozen=True, slots=True)
 class FleetTopology:
-    """A Topology object: a pool's own, or a cluster topology's."""
+    """A Topology object, from a pool's own keys or from a cluster topology."""
 
     name: str
     levels: tuple[Level, ...]
-    """From the coarsest to the finest."""
+    """The levels from the coarsest to the finest."""
     declared: Declared[Pool] | Declared[ClusterTopology] | Declared[OperatorConfiguration]
     backend: FleetBackend | None
-    """None: on every KAI backend."""
+    """The cluster of the topology. None: every cluster with KAI."""
     path: KeyPath
-    """Where the levels stand."""
+    """Path of the levels in the document."""
     bindings: tuple[SchedulerTopologyBinding, ...] = ()
-    """Existing topologies to use instead of creating one."""
+    """Existing topologies to use, so that nobody creates one."""
     is_created: bool = True
-    """Whether a Topology object is made from it where it has no binding."""
+    """Whether a Topology object is created if no binding exists."""
 
     @property
     def pool(self) -> str | None:
-        """The pool whose own it is."""
+        """The pool that the topology belongs to, if any."""
         return self.declared.spec.metadata.name if isinstance(self.declared.spec, Pool) else None
 
     def level(self, word: str) -> Level | None:
-        """The level of that key, or else of that node label."""
+        """Returns the level with this key, or else with this node label."""
         by_word = {level.label: level for level in self.levels} | {level.key: level for level in self.levels}
         return by_word.get(word)
 
     def finer_keys(self, level: Level) -> list[str]:
-        """The keys of the levels below ``level``."""
+        """Returns the keys of the levels below ``level``."""
         return [finer.key for finer in self.levels[self.levels.index(level) + 1 :]]
 
     def binding(self, backend: FleetBackend) -> str | None:
-        """The existing topology of that backend's scheduler to use instead."""
+        """Returns the existing topology of the backend's scheduler to use instead."""
         wanted = backend.scheduler_name
         return next((item.topologyReference for item in self.bindings if item.schedulerName == wanted), None)
 
     def name_on(self, backend: FleetBackend) -> str:
-        """What its Topology object is called there."""
+        """Returns the name of the Topology object on the backend."""
         return self.binding(backend) or self.name
 
     def is_created_on(self, backend: FleetBackend) -> bool:
-        """Whether a Topology object is made from it there.
+        """Whether a Topology object is created on the backend.
 
-        Not where Grove's operator makes it of its own configuration: it ends at its start when another one owns it.
+        False if Grove's operator creates it. The operator exits at start if the object has another owner.
         """
         return self.is_created and self.binding(backend) is None and not self.is_of_operator_on(backend)
 
     def is_of_operator_on(self, backend: FleetBackend) -> bool:
-        """Whether Grove's operator makes it of its own configuration there."""
+        """Whether Grove's operator creates the Topology from its own configuration on the backend."""
         return self.declared.spec.kind == "OperatorConfiguration" and not backend.grove_release.has_names
 
 
 def level_called(topology: FleetTopology | None, word: str | None) -> Level | None:
-    """The level that ``word`` names; one that is not declared stands for itself. None where nothing is named."""
+    """Returns the level that ``word`` names. An undeclared word is its own level. None without a word."""
     if not word:
         return None
     return (topology.level(word) if topology else None) or Level(word, word)
 
 
 def cluster_topologies(declared: tuple[Declared[ClusterTopology], ...], grove: Grove) -> dict[str, FleetTopology]:
-    """Cluster topologies by name, sorted; grove-topology comes from the configuration of Grove's operator, unless it
-    is declared as any other.
+    """Returns cluster topologies by name, sorted. Unless a document declares grove-topology, it comes from the
+    configuration of Grove's operator.
     """
     created = grove.creates_topologies
     found: dict[str, FleetTopology] = {}
@@ -111,7 +111,7 @@ def pool_topology(
     topologies: dict[str, FleetTopology],
     dangling: list[Dangling],
 ) -> FleetTopology | None:
-    """The topology of a pool: the cluster topology it names, else its own keys, else None."""
+    """Returns the topology of a pool: the cluster topology that it names, else its own keys, else None."""
     spec = declared.spec.spec
     if spec.topology is not None:
         if spec.topology not in topologies:

@@ -1,4 +1,4 @@
-"""A workflow in; its queue, its gangs and the names of their pods out."""
+"""Resolves a workflow to its queue, its gangs and the names of their pods."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ DEFAULT_RESOURCE = "default"
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One topology requirement of a resource, resolved against the pool's levels."""
+    """One topology requirement of a resource, resolved to a level of the pool."""
 
     level: Level
     depth: int
-    """The place of the level in its topology: 0 is the coarsest."""
+    """The index of the level in its topology: 0 is the coarsest."""
     group: str
-    """Folded name of the group; ``written`` is how the file has it."""
+    """Folded name of the group. ``written`` is the name in the file."""
     written: str
     required: bool
     path: KeyPath
@@ -44,34 +44,34 @@ class FleetResource:
     requirements: tuple[Requirement, ...]
     path: KeyPath
     platform: FleetPlatform
-    """The pool's that it is for, or that its pool has for all."""
+    """The platform of the pool that the resource names, or the pool's default."""
 
 
 @dataclass(frozen=True)
 class FleetTask:
-    """A task."""
+    """A task of a workflow."""
 
     name: str
-    """Folded."""
+    """Folded name."""
     spec: Task
     resource: FleetResource
     path: KeyPath
     where: Mapping[str, str]
-    """Tokens of pod templates that say where its group belongs."""
+    """Tokens of pod templates that identify the pool, the workflow and the group."""
 
     @property
     def container(self) -> str:
-        """The name of its container."""
+        """Name of the container."""
         return names.shorten(self.name)
 
     @property
     def platform(self) -> FleetPlatform:
-        """The platform that it runs on."""
+        """The platform on which the task runs."""
         return self.resource.platform
 
     @cached_property
     def values(self) -> Mapping[str, Any]:
-        """The values of tokens of pod templates and resource validations."""
+        """The values of tokens in pod templates and resource validations."""
         about = {
             "USER_CONTAINER_NAME": self.container,
             "WF_TASK_NAME": self.container,
@@ -83,12 +83,12 @@ class FleetTask:
 
     @cached_property
     def template(self) -> Filled:
-        """The pod templates of its platform, filled in for it."""
+        """The pod templates of the platform, with the values of this task."""
         return fill(self.platform, self.values)
 
     @cached_property
     def asks(self) -> Amounts:
-        """What its pod asks for."""
+        """The request of the task's pod."""
         if not self.platform.templates:
             return self.resource.spec.asks
         return asks_of(self.resource.spec, self.container, self.template)
@@ -99,36 +99,36 @@ class FleetGroup:
     """A group of a workflow, which is a gang."""
 
     name: str
-    """Folded."""
+    """Folded name."""
     written: str
-    """The name as its file has it, which the value of a label can be."""
+    """The name in the file, which is valid as the value of a label."""
     tasks: tuple[FleetTask, ...]
     path: KeyPath
 
     @cached_property
     def resources(self) -> tuple[FleetResource, ...]:
-        """The resources of its tasks, each once."""
+        """The resources of the tasks, without duplicates."""
         return tuple({id(task.resource): task.resource for task in self.tasks}.values())
 
     @cached_property
     def asks(self) -> Amounts:
-        """What all its tasks ask for."""
+        """The request of all tasks."""
         return total(task.asks for task in self.tasks)
 
 
 @dataclass(frozen=True)
 class FleetWorkflow(Submission):
-    """A workflow, and the queue it goes to."""
+    """A workflow with its queue."""
 
     declared: Declared[Workflow]
     name: str
-    """Folded."""
+    """Folded name."""
     pool: FleetPool
     subpool: FleetSubpool | None
-    """None: the pool's shadow queue."""
+    """The subpool. None: the pool's shared queue."""
     groups: tuple[FleetGroup, ...]
     label_prefix: str
-    """What the Config puts before the keys of its own labels."""
+    """The prefix from the Config for the keys of the workflow's own labels."""
 
     @property
     def kind(self) -> str:
@@ -137,12 +137,12 @@ class FleetWorkflow(Submission):
 
     @property
     def used_platforms(self) -> tuple[str, ...]:
-        """The platforms of its pool that its tasks run on."""
+        """The platforms of the pool on which the tasks run."""
         return tuple(dict.fromkeys(task.platform.name for group in self.groups for task in group.tasks))
 
     @property
     def objects(self) -> int:
-        """A PodGroup for each group, and a pod for each task."""
+        """The number of objects: a PodGroup for each group, and a pod for each task."""
         return sum(1 + len(group.tasks) for group in self.groups)
 
     @property
@@ -152,17 +152,17 @@ class FleetWorkflow(Submission):
 
     @property
     def place(self) -> Location:
-        """Where its pool stands."""
+        """The place of the pool's name."""
         return self.declared.at("workflow", "pool")
 
     @cached_property
     def own_labels(self) -> dict[str, str]:
-        """The labels that its author writes, as its pods carry them."""
+        """The labels that the author writes, with the prefix that they have on pods."""
         return {f"{self.label_prefix}{key}": value for key, value in self.declared.spec.workflow.labels.items()}
 
     @cached_property
     def labels(self) -> dict[str, str]:
-        """The labels of all that it becomes: its own, its pool, its name and, for KAI, its queue and shard."""
+        """The labels of all objects of the workflow: its own, its pool, its name and, for KAI, its queue and shard."""
         return {
             **self.own_labels,
             labels.POOL: self.target,
@@ -172,12 +172,12 @@ class FleetWorkflow(Submission):
 
     @cached_property
     def asks(self) -> Amounts:
-        """What all its groups ask for."""
+        """The request of all groups."""
         return total(group.asks for group in self.groups)
 
 
 def resolve_workflow(declared: Declared[Workflow], known: Known, label_prefix: str) -> FleetWorkflow | None:
-    """The resolved workflow; None where its pool or subpool is unknown or could not be resolved itself."""
+    """Returns the resolved workflow. None if its pool or subpool is unknown or not resolved."""
     spec = declared.spec.workflow
     target = known.target(spec.pool, declared, ("workflow", "pool"))
     if target is None:
@@ -189,7 +189,7 @@ def resolve_workflow(declared: Declared[Workflow], known: Known, label_prefix: s
 
 
 class _Resources:
-    """The resources of a workflow that is sent to a pool."""
+    """The resources of a workflow in its pool."""
 
     def __init__(self, declared: Declared[Workflow], pool: FleetPool, dangling: list[Dangling]) -> None:
         self.declared, self.pool, self.dangling = declared, pool, dangling
@@ -207,7 +207,7 @@ class _Resources:
         return platforms.of(spec.platform)
 
     def of(self, task: Task, path: KeyPath) -> FleetResource:
-        """That of a task."""
+        """Returns the resource of a task."""
         name = names.fold(task.resource)
         found = self.found.get(name)
         if found is not None:
@@ -221,7 +221,7 @@ class _Resources:
 def _requirements(
     declared: Declared[Workflow], spec: Resource, path: KeyPath, pool: FleetPool, dangling: list[Dangling]
 ) -> tuple[Requirement, ...]:
-    """Requirements from the coarsest level to the finest; unknown keys are dangling and left out."""
+    """Returns requirements from the coarsest level to the finest. Unknown keys are dangling and left out."""
     found = []
     for index, requirement in enumerate(spec.topology):
         where = (*path, "topology", index)
@@ -248,13 +248,13 @@ def _group(group: Group, path: KeyPath, places: Sequence[KeyPath], resources: _R
 
 
 def _where(pool: FleetPool, workflow: str, group: str, priority: str) -> dict[str, str]:
-    """The tokens that say where a group belongs."""
+    """Returns the tokens that identify the pool, the workflow and the group of a task."""
     named = {"WF_ID": workflow, "WF_GROUP_NAME": group, "WF_PRIORITY": priority}
     return {"WF_POOL": pool.name, **{token: names.shorten(names.fold(text)) for token, text in named.items()}}
 
 
 def sample_task(pool: FleetPool, platform: FleetPlatform) -> FleetTask:
-    """A task that stands for all that a platform may get."""
+    """Returns a sample task, with which rules check a platform."""
     task = Task(name="task", image="image")
     resource = FleetResource(Resource(cpu=1, memory="1Gi", storage="1Gi", gpu=1), (), (), platform)
     return FleetTask(task.name, task, resource, (), _where(pool, "workflow", "group", "NORMAL"))

@@ -20,14 +20,18 @@ from tests.support.grove import (
     live_clique,
     live_set,
     live_topology,
+    of,
     operator,
     rules,
     runs,
     scaling_group,
     state,
     topology,
+    two_clusters,
 )
 from tests.support.history import commit
+from tests.support.marked import findings as in_places
+from tests.support.marked import marked
 
 TABLE = [
     ("rack", "host", True),
@@ -444,3 +448,78 @@ class TestNames:
         )
         assert rule == "name-collision"
         assert 'PodGroup "a-0-g-0"' in message
+
+
+def ordered(kind: str, after: str) -> str:
+    """A set of the cliques a and b, of which the second starts after others."""
+    start = f"    cliqueStartupType: {kind}\n" if kind else ""
+    text = clique_set(cliques=clique("a") + clique("b").replace("{replicas", f"{{startsAfter: {after}, replicas"))
+    return text.replace("    cliques:\n", f"{start}    cliques:\n")
+
+
+SET_PATH = "workflows/0.yaml"
+
+
+class TestStartup:
+    @pytest.mark.parametrize("kind", ["", "CliqueStartupTypeInOrder", "CliqueStartupTypeAnyOrder"])
+    def test_what_a_clique_starts_after_is_read_in_the_explicit_order_alone(self, repository: Path, kind: str) -> None:
+        text, place = marked(SET_PATH, ordered(kind, "[a]").replace("startsAfter", "^startsAfter"))
+        message = "startsAfter is read with cliqueStartupType: CliqueStartupTypeExplicit only, so it does nothing"
+        found = (place, "set-field", message, "Write that, or remove it.")
+        assert in_places(declare(repository, text)) == [found]
+
+    @pytest.mark.parametrize(
+        ("kind", "after"), [("CliqueStartupTypeExplicit", "[a]"), ("CliqueStartupTypeInOrder", "[]")]
+    )
+    def test_an_order_that_is_read(self, repository: Path, kind: str, after: str) -> None:
+        assert rules(declare(repository, ordered(kind, after))) == []
+
+    def test_a_name_that_is_unknown_is_one_finding(self, repository: Path) -> None:
+        text, place = marked(SET_PATH, ordered("CliqueStartupTypeInOrder", "[^c, a]"))
+        message = 'the clique "b" starts after "c", which is no other clique of the set'
+        assert in_places(declare(repository, text)) == [(place, "clique-unknown", message, "Other cliques: a.")]
+
+    @pytest.mark.parametrize(
+        ("kind", "hint"),
+        [
+            ("InOrder", "Write CliqueStartupTypeInOrder."),
+            ("CliqueStartupTypeinorder", 'Did you mean "CliqueStartupTypeInOrder"?'),
+            ("Parallel", ""),
+        ],
+    )
+    def test_an_order_that_there_is_not(self, repository: Path, kind: str, hint: str) -> None:
+        text, place = marked(SET_PATH, ordered(f"^{kind}", "[]"))
+        ((where, rule, message, help_),) = in_places(declare(repository, text))
+        assert (where, rule, help_) == (place, "invalid-value", hint)
+        assert message.endswith(f'CliqueStartupTypeExplicit, not "{kind}"')
+
+
+class TestMinimums:
+    @pytest.mark.parametrize(
+        ("replicas", "minimum", "hint"),
+        [(0, 1, "Raise replicas, or leave the part out."), (2, 3, "Use a number from 1 to 2.")],
+    )
+    def test_a_scaling_group_cannot_have_more(self, repository: Path, replicas: int, minimum: int, hint: str) -> None:
+        group = scaling_group("workers", "server", replicas=replicas, minimum=minimum)
+        text, place = marked(SET_PATH, clique_set(groups=group.replace("minAvailable: ", "minAvailable: ^")))
+        message = f'the scaling group "workers" needs minAvailable {minimum} of {replicas} replicas'
+        assert in_places(declare(repository, text)) == [(place, "clique-minimum", message, hint)]
+
+
+class TestDefaultTopology:
+    def test_a_set_of_an_unknown_pool_uses_it(self, repository: Path) -> None:
+        text = clique_set("rack", labels=of("nobody"))
+        found = [item for item in in_places(two_clusters(repository, text)) if item[1] == "set-topology-default"]
+        message = "the PodCliqueSet uses grove-topology, which is not declared here, so its domains are not checked"
+        hint = "Add Grove's OperatorConfiguration, or name a cluster topology."
+        assert [item[2:] for item in found] == [(message, hint)]
+
+    def test_a_set_that_asks_for_nothing_does_not_use_it(self, repository: Path) -> None:
+        assert rules(declare(repository, clique_set(named="grove-topology"))) == ["set-topology-unused"]
+        assert rules(declare(repository, clique_set())) == []
+
+
+def test_an_unknown_field_at_the_root_of_a_set(repository: Path) -> None:
+    text, place = marked(SET_PATH, clique_set() + "^specs: {}\n")
+    message = 'Grove has no field "specs" in a PodCliqueSet, and drops it'
+    assert in_places(declare(repository, text)) == [(place, "set-field", message, 'Did you mean "spec"?')]

@@ -11,6 +11,8 @@ from kubectl_tas.model.kindlists import COMPANIONS, HARMLESS, group_of
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.golden import ROOT
 from tests.support.kinds import selected
+from tests.support.marked import findings as in_places
+from tests.support.marked import marked
 
 TWO = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {backends: [{name: a, namespace: na}, {name: b, namespace: nb}]}\n"
 POOLS = {f"pools/{name}.yaml": pool(f"team-{name}", spec=f"  backend: {name}\n") for name in "ab"}
@@ -69,6 +71,23 @@ def test_the_cluster_of_a_companion(repository: Path, text: str, where: str) -> 
 def test_nothing_tells_the_cluster(repository: Path, text: str) -> None:
     (found,) = findings(repository, {"tas.yaml": TWO, **POOLS, "workflows/w.yaml": text})
     assert 'cannot tell which cluster and namespace the ConfigMap "x" is for [backend-unknown]' in found
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "hint"),
+    [
+        ("v1 ConfigMap", "A_b", "Use at most 253 lower-case letters, digits, '-' and '.'."),
+        ("v1 Service", "9a", "Begin with a letter, and use at most 63 lower-case letters, digits and '-'."),
+        ("v1 Service", "a.b", "Begin with a letter, and use at most 63 lower-case letters, digits and '-'."),
+        ("v1 ConfigMap", "9a.b", None),
+    ],
+)
+def test_names_that_objects_may_have(repository: Path, kind: str, name: str, hint: str | None) -> None:
+    spec = "spec: {ports: [{port: 80}]}\n" if kind == "v1 Service" else ""
+    text, place = marked("workflows/w.yaml", companion(kind, f"name: ^{name}") + spec)
+    message = f'the {kind.split()[1]} name "{name}" cannot be the name of a Kubernetes object'
+    found = in_places(write(repository, {"workflows/w.yaml": text}))
+    assert found == ([(place, "name-invalid", message, hint)] if hint else [])
 
 
 def test_one_name_in_two_clusters_is_no_collision(repository: Path) -> None:

@@ -11,6 +11,7 @@ from kubectl_tas.words import Misspellings
 from kubectl_tas.work.run import Effort
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.effort import in_a_minute
+from tests.support.marked import findings, marked
 from tests.work.repositories import run
 
 CLAIM = """\
@@ -76,6 +77,50 @@ def test_a_pattern_is_no_name_that_is_meant(tmp_path: Path) -> None:
     assert said(tmp_path, {"tas.yaml": config, "workflows/a.yaml": job("a", "home-ada")}) == []
     (line,) = said(tmp_path, {"tas.yaml": config, "workflows/a.yaml": job("a", "homes-")})
     assert "reference-elsewhere" in line or "invalid-value" in line
+
+
+@pytest.mark.parametrize(
+    ("given", "is_there"),
+    [
+        ("kind: PersistentVolumeClaim", True),
+        ("kind: PersistentVolumeClaim, namespace: default", True),
+        ("kind: PersistentVolumeClaim, namespace: other", False),
+        ("kind: ConfigMap", False),
+    ],
+)
+def test_what_somebody_else_makes_is_of_a_kind_and_a_namespace(tmp_path: Path, given: str, is_there: bool) -> None:
+    config = f"apiVersion: tas/v1alpha1\nkind: Config\nspec: {{given: [{{{given}, names: [data]}}]}}\n"
+    found = said(tmp_path, {"tas.yaml": config, "workflows/a.yaml": job("a", "data")})
+    assert [line for line in found if "reference-elsewhere" in line] == ([] if is_there else found[-1:])
+    assert len(found) == (0 if is_there else 1), found
+
+
+KEY = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: a, labels: {kubectl-tas/pool: team}}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+      - {name: main, image: "a:1", env: [{name: A, valueFrom: {configMapKeyRef: {name: words, key: ^mode}}}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("data", "hint"),
+    [
+        ("{}", "Add the key there."),
+        ("{mod: a}", 'Did you mean "mod"?'),
+        ("{speed: a, size: b}", "It has speed, size."),
+    ],
+)
+def test_a_key_that_a_configmap_does_not_have(tmp_path: Path, data: str, hint: str) -> None:
+    text, place = marked("workflows/a.yaml", KEY)
+    words = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: words}}\ndata: {data}\n"
+    found = findings(write(tmp_path, {**POOL, "workflows/a.yaml": text, "workflows/words.yaml": words}))
+    assert found == [(place, "reference-unknown", 'the ConfigMap "words" has no key "mode"', hint)]
 
 
 @pytest.mark.parametrize(

@@ -424,9 +424,9 @@ class TestChangedReferences:
         result = kubectl_tas("validate", "-C", root, "--base", "HEAD", "--cluster-state", f"a={file}")
         assert result.out.count("[set-reference-changed]") == 2
         assert result.out.count("What was read of the cluster does not tell") == 1
-        assert result.out.count("Pass --cluster-state, or --context, to have it checked") == 1
+        assert result.out.count("Pass --cluster-state, or --context, to check that no pod") == 1
         unasked = kubectl_tas("validate", "-C", root, "--base", "HEAD").out
-        assert unasked.count("Pass --cluster-state, or --context, to have it checked") == 2
+        assert unasked.count("Pass --cluster-state, or --context, to check that no pod") == 2
 
     @pytest.mark.parametrize(("pods", "found"), [(0, []), (2, ["set-reference-locked"])])
     def test_a_set_of_two_clusters_is_known_in_one(

@@ -240,7 +240,7 @@ class TestWhatIsHarmless:
     def test_attributes_that_change_manifests(self, team: Path, text: str) -> None:
         """``$Id: ...$`` is one thing in the checkout that CI judges, and another in the commit that Flux reads."""
         write(team, {".gitattributes": text})
-        refused(team, ".gitattributes", "a checkout")
+        refused(team, ".gitattributes", "git checks a manifest out with other bytes")
 
 
 def found(root: Path, output: str = "manifests") -> list[tuple[str, str]]:
@@ -384,7 +384,7 @@ class TestWhatTheConfigKeeps:
         assert kubectl_tas("check", "-C", team).code == 0
         result = kubectl_tas("validate", "-C", team, "--base", "HEAD")
         assert result.code == 1
-        assert "What spec.outputKeeps says counts as it is at HEAD." in result.out
+        assert "spec.outputKeeps counts as it is at HEAD." in result.out
         told = diff(team).out
         assert told.splitlines()[2:5] == [
             "Settings that decide what is read and what is applied:",

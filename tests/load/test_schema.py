@@ -196,7 +196,7 @@ def test_wrong_type(text: str, place: str, message: str, hint: str) -> None:
             CONFIG + "spec:\n  gitops: tekton\n",
             "4:11",
             'spec.gitops must be one of argocd, flux, none, not "tekton"',
-            "Which tool applies the manifests: decides the annotations they carry.",
+            "The tool that applies the manifests. It decides their annotations.",
         ),
         (
             CONFIG + "spec:\n  drainInterval: 15 minutes\n",

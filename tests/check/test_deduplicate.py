@@ -1,0 +1,68 @@
+"""Findings that have one cause are one, and findings of a file that flags have changed stand where people wrote."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubectl_tas.check.deduplicate import blamed_on_flags, gathered
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+
+RULE = Rule("over-quota", Severity.ERROR, "", "")
+PATH = "sent.yaml"
+BEFORE = "workflow:\n  name: team\n  priority: LOW\n  tasks: [team]\n"
+AFTER = "workflow:\n  name: team\n  priority: HIGH\n  pool: team\n  user: me\n  tasks: [team]\n"
+"""The same with --pool team, --priority HIGH, and a line that no flag says."""
+FLAGS = {"--pool": "team", "--priority": "HIGH", "--user": None}
+
+
+def at(line: int, column: int, length: int = 1, path: str = PATH) -> Location:
+    """A place in the file with the flags."""
+    return Location(path, line, column, length=length)
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        (at(4, 9, 4), Location("--pool")),
+        (at(3, 13, 4), Location("--priority")),
+        (at(3, 3, 8), Location(PATH, 3, 1)),
+        (at(2, 9, 4), Location(PATH, 2, 9)),
+        (at(6, 3, 5), Location(PATH, 4, 3)),
+        (at(5, 9, 2), Location(PATH)),
+        (at(4, 9, 4, "pools/team.yaml"), Location("pools/team.yaml", 4, 9)),
+        (Location(PATH), Location(PATH)),
+        (None, None),
+    ],
+    ids=[
+        "a line of a flag",
+        "a word that a flag has replaced",
+        "another word of that line",
+        "the same word where people wrote it",
+        "a line below",
+        "a line of nobody",
+        "another file",
+        "the file as a whole",
+        "no place",
+    ],
+)
+def test_where_a_finding_of_a_file_with_flags_stands(place: Location | None, expected: Location | None) -> None:
+    item = Diagnostic(RULE, "too much", place, (Related("seen here", place),), cause=place)
+    (moved,) = blamed_on_flags([item], PATH, (BEFORE.encode(), AFTER.encode()), FLAGS)
+    assert moved.location == expected
+    assert [note.location for note in moved.related] == [expected]
+    assert moved.cause == expected
+
+
+def test_a_replaced_line_is_shown_as_people_wrote_it() -> None:
+    item = Diagnostic(RULE, "too much", at(3, 3, 8))
+    (moved,) = blamed_on_flags([item], PATH, (BEFORE.encode(), AFTER.encode()), FLAGS)
+    assert moved.location is not None
+    assert moved.location.source == "  priority: LOW"
+
+
+def test_notes_of_one_finding_are_in_the_order_of_their_lines() -> None:
+    place = Location("w.yaml", 3, 1)
+    notes = [Related("here", Location("w.yaml", 9, 1)), Related("expanded, the line is: a", None)]
+    found = [Diagnostic(RULE, "twice", place, (note,)) for note in (*notes, Related("here", Location("w.yaml", 7, 1)))]
+    (one,) = gathered(found)
+    assert [note.location and note.location.line for note in one.related] == [None, 7, 9]
