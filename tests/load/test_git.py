@@ -80,6 +80,14 @@ class TestKindsOfRepositories:
             assert_past_of(repository)
         assert paths_at(linked / folder) == (["team.yaml"] if folder else ["pools/team.yaml", "subpools/a.yaml"])
 
+    def test_linked_work_tree_of_a_repository_that_says_where_its_files_lie(self, repository: Path) -> None:
+        """As that of a submodule does: what it says counts for its own files, and for no linked work tree."""
+        write(repository, {"pools/team.yaml": pool()})
+        commit(repository)
+        git(repository, "config", "core.worktree", "..")
+        git(repository, "worktree", "add", "--quiet", "--detach", "../linked")
+        assert paths_at(repository) == paths_at(repository.parent / "linked") == ["pools/team.yaml"]
+
     def test_work_trees_of_a_bare_repository(self, tmp_path: Path) -> None:
         """As people keep them side by side; what is bare has no files, and its work trees do."""
         with_a_past(tmp_path / "origin")

@@ -150,6 +150,13 @@ def test_what_a_slip_expands_to_is_shown(repository: Path) -> None:
     assert found["related"][-1]["message"] == 'expanded, the line is: image: "a" 1.37'
 
 
+def test_an_empty_line_that_a_slip_expands_to_is_not_shown(repository: Path) -> None:
+    text = 'default-values: {a: ""}\nworkflow:\n  name: t\n  pool: team\n  tasks: [\n  {{ a }}\n'
+    (found,) = findings(declared(repository, text))
+    assert (found["rule"], found["location"]["line"], found["location"]["column"]) == ("yaml-syntax", 6, 3)
+    assert found["related"] == []
+
+
 @pytest.mark.parametrize(("value", "length"), [("eight", 5), ("a{{ gpus }}", 11)])
 def test_what_is_wrong_is_underlined_in_the_template(repository: Path, value: str, length: int) -> None:
     root = declared(repository, TEMPLATE.replace("{gpu: {{ gpus }},", f"{{gpu: {value},"))
