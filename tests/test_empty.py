@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,11 @@ def test_the_folders_that_are_not_there_are_named(repository: Path) -> None:
     result = kubectl_tas("validate", "-C", repository)
     assert 'the folder "work" does not exist [source-missing]' in result.out
     assert "nothing-declared" not in result.out, "one cause is one finding"
-    write(repository, {"tas.yaml": CONFIG})
+    write(repository, {"tas.yaml": CONFIG, "pools/.keep": "", "subpools/.keep": "", "workflows/.keep": ""})
+    result = kubectl_tas("validate", "-C", repository)
+    assert f"{MESSAGE} below pools, subpools, workflows; topologies is not there [nothing-declared]" in result.out
+    for name in ("pools", "subpools", "workflows"):
+        shutil.rmtree(repository / name)
     result = kubectl_tas("validate", "-C", repository)
     assert f"{MESSAGE}; pools, subpools, topologies, workflows are not there [nothing-declared]" in result.out
     assert "kubectl tas init" in result.out

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
+from kubectl_tas.diagnostics import Location
+from kubectl_tas.load.functioninput import ResourceList, described
 from tests.support.cli import Result, kubectl_tas, pool, subpool, write
 from tests.support.golden import EXAMPLES
 from tests.support.pyyaml import safe_load, safe_load_all
@@ -203,6 +205,15 @@ class TestRefusals:
                 "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: [1]\n",
                 "an item is no Kubernetes object",
             ),
+            (
+                "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: 1\n",
+                "an item is no Kubernetes object",
+            ),
+            (
+                "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
+                "items: [{apiVersion: v1, kind: Pod, metadata: a}]\n",
+                "an item is no Kubernetes object",
+            ),
         ],
     )
     def test_what_is_no_resource_list(self, fn: Any, given: str, message: str) -> None:
@@ -225,3 +236,36 @@ class TestRefusals:
         (told,) = found["results"]
         assert told["message"] == 'unknown field "directry" in spec'
         assert told["tags"]["hint"] == 'Did you mean "directory"?'
+
+
+class TestPlacesOfResults:
+    """The item, the file and the field of what is found, whatever the annotations of the items say."""
+
+    TWO = (tracked(declared(pool("a")), "p.yaml", 0), tracked(declared(pool("b")), "p.yaml", 1))
+
+    def told(self, place: Location, *items: Object) -> Object:
+        return ResourceList(None, (), items).described(place)
+
+    def test_a_place_in_no_item(self) -> None:
+        assert self.told(Location("tas.yaml", 1, 1), *self.TWO) == {}
+
+    def test_the_namespace_of_an_item(self) -> None:
+        item = {**JOB, "metadata": {**JOB["metadata"], "namespace": "ml"}}
+        named = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "namespace": "ml"}
+        assert self.told(Location("job-train.yaml", 1, 1), item) == {"resourceRef": named}
+
+    @pytest.mark.parametrize(("index", "number"), [("3", 3), ("-1", 0), ("x", 0)])
+    def test_an_index_that_is_no_number_counts_as_the_first(self, index: str, number: int) -> None:
+        item = tracked(JOB, "a.yaml", 0)
+        item["metadata"]["annotations"]["internal.config.kubernetes.io/index"] = index
+        assert self.told(Location("a.yaml", 1, 1), item)["file"] == {"path": "a.yaml", "index": number}
+
+    def test_a_place_where_no_field_begins_is_in_the_item_around_it(self) -> None:
+        first, second = (self.told(Location("p.yaml", line, 99), *self.TWO) for line in (2, 99))
+        assert (first["resourceRef"]["name"], second["resourceRef"]["name"]) == ("a", "b")
+        assert "field" not in first
+
+    def test_a_file_that_went(self, tmp_path: Path) -> None:
+        assert described(tmp_path, Location("p.yaml", 1, 1)) == {"file": {"path": "p.yaml", "index": 0}}
+        write(tmp_path, {"p.yaml": f"{pool('a')}---\n{pool('b')}"})
+        assert described(tmp_path, Location("p.yaml", 99, 99)) == {"file": {"path": "p.yaml", "index": 1}}

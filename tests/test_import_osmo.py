@@ -232,13 +232,34 @@ class TestShapes:
                     {"config_type": "POOL", "revision": 11, "data": {"pools": {"research": POOL}}},
                 ]
             },
+            [
+                {"config_type": "POOL", "revision": 11, "data": {"pools": {"research": POOL}}},
+                {"config_type": "POOL", "revision": 4, "data": {"pools": {"old": POOL}}},
+                {"config_type": "POOL", "data": {"pools": {"older": POOL}}},
+                {"config_type": "POOL", "revision": "12", "data": {"pools": {"oldest": POOL}}},
+            ],
         ],
-        ids=["map", "list-below", "bare-map", "list", "one", "request", "chart", "file", "history"],
+        ids=["map", "list-below", "bare-map", "list", "one", "request", "chart", "file", "history", "newest-first"],
     )
     def test_of_pools(self, tmp_path: Path, document: Data) -> None:
         result = imported(tmp_path, document, TEMPLATES, VALIDATIONS, {"backends": [BACKEND]})
         assert result.code == 0, result.err
         assert [path.stem for path in (tmp_path / "work/pools").glob("*.yaml")] == ["research"]
+
+    def test_of_pools_in_a_history_without_a_key_of_their_own(self, tmp_path: Path) -> None:
+        history = [{"config_type": "POOL", "revision": 1, "data": {"pools": POOL, "more": POOL}}]
+        result = imported(tmp_path, history, TEMPLATES, VALIDATIONS, {"backends": [BACKEND]})
+        assert result.code == 0, result.err
+        assert sorted(path.stem for path in (tmp_path / "work/pools").glob("*.yaml")) == ["more", "pools"]
+
+    def test_of_settings_in_a_history(self, tmp_path: Path) -> None:
+        settings = {"default_exec_timeout": "24d"}
+        history = [
+            {"config_type": "WORKFLOW", "revision": 1, "data": settings},
+            {"config_type": "POOL", "revision": 1, "data": {"pools": {"a": plain_pool()}}},
+        ]
+        assert imported(tmp_path, history).code == 0
+        assert read(tmp_path, "pools/a.yaml")["spec"]["default_exec_timeout"] == "24d"
 
     def test_one_thing_is_called_as_its_file(self, tmp_path: Path) -> None:
         names = ("pools.json", "h100.json", "some_cpu.json")

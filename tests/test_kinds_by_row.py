@@ -584,3 +584,16 @@ class TestDeclared:
         assert "unknown-kind" in kubectl_tas("validate", "-C", repository, *cache).out
         declare(repository, training({"name": "a", "template": template()}), kinds=[{**TRAINING, "minimum": "all"}])
         assert kubectl_tas("validate", "-C", repository, *cache).code == 0
+
+
+def test_a_faulty_config_declares_kinds_where_it_counts_alone(repository: Path) -> None:
+    """Once it is mended, a kind of the Config is known; a Config elsewhere makes no kind known."""
+    text = yaml.safe_dump(
+        {"apiVersion": "tas/v1alpha1", "kind": "Config", "spec": {"kinds": [TRAINING], "gitops": "tekton"}}
+    )
+    write(repository, {"pools/p.yaml": pool(), "workflows/w.yaml": yaml.safe_dump(training()), "pools/x.yaml": text})
+    assert "[unknown-kind]" in kubectl_tas("validate", "-C", repository).out
+    (repository / "pools/x.yaml").rename(repository / "tas.yaml")
+    result = kubectl_tas("validate", "-C", repository).out
+    assert "[invalid-value]" in result
+    assert "[unknown-kind]" not in result

@@ -82,8 +82,7 @@ by_item = _once
 
 def _searching(budget: Budget, given: Sequence[Any], named: Mapping[str, Any]) -> None:
     """Counts searching the other texts in the first one."""
-    if isinstance(given[0], str):
-        budget.search(given[0], *(part for part in (*given[1:], *named.values()) if isinstance(part, str)))
+    budget.search(given[0], *(part for part in (*given[1:], *named.values()) if isinstance(part, str)))
 
 
 def _splitting(budget: Budget, given: Sequence[Any], named: Mapping[str, Any]) -> None:

@@ -245,9 +245,6 @@ class _Run:
     def _value_const(self, node: nodes.Const, _scope: Scope) -> Any:
         return self._budget.made(node.value)
 
-    def _value_templatedata(self, node: nodes.TemplateData, _scope: Scope) -> str:
-        return node.data
-
     def _value_name(self, node: nodes.Name, scope: Scope) -> Any:
         name = node.name
         for values in scope.maps:
@@ -302,7 +299,7 @@ class _Run:
 
     def _value_pow(self, node: nodes.Pow, scope: Scope) -> Any:
         base, exponent = number(self._value(node.left, scope)), number(self._value(node.right, scope))
-        if abs(exponent) > 64 and abs(base) > 1 and isinstance(base, int) and isinstance(exponent, int):
+        if exponent > 64 and abs(base) > 1 and isinstance(base, int) and isinstance(exponent, int):
             raise Refusal(TEMPLATE_LIMIT, "a number beyond 64 bits", "Compute with smaller ones.")
         result = self._done(lambda: base**exponent, "**", (base, exponent))
         if isinstance(result, complex):
@@ -435,7 +432,10 @@ class _Run:
             return self._applied(f"{target.name}()", FUNCTIONS[target.name], given, named)
         if isinstance(target, nodes.Getattr):
             value = needed(self._value(target.node, scope))
-            if isinstance(value, Loop) and target.attr == "cycle" and given:
+            if isinstance(value, Loop) and target.attr == "cycle":
+                if named or not given:
+                    message = "loop.cycle() has no values to choose from in order"
+                    raise Refusal(TEMPLATE_VALUE, message, "Write loop.cycle('a', 'b').")
                 return given[value["index0"] % len(given)]
             operation = method(value, target.attr)
             return self._applied(f"{target.attr}()", operation, (value, *given), named)

@@ -36,7 +36,7 @@ def filled(text: str, values: Mapping[str, Any], budget: Budget) -> str | None:
 
 def tokens_in(text: str) -> frozenset[str]:
     """Returns the names that ``text`` uses. Raises Refusal if the text is not a valid template."""
-    return names_used(_tree(text)) if is_template(text) else frozenset()
+    return names_used(_tree(text))
 
 
 @lru_cache(maxsize=1024)

@@ -273,8 +273,6 @@ class _Builder:
         """Returns the node that begins with an event, without its children."""
         tag = event.tag or ""
         self.has_tags = self.has_tags or bool(tag)
-        if self._stand_in in tag:
-            tag = tag.replace(self._stand_in, ":")
         if type(event) is not ScalarEvent:
             kind = MappingNode if type(event) is MappingStartEvent else SequenceNode
             return kind(tag, [], event.start_mark, event.end_mark, event.flow_style)

@@ -118,8 +118,6 @@ class Document:
 
     def source_text(self, path: KeyPath) -> str | None:
         """Returns the scalar at ``path`` as written, without quotes; None if ``path`` has no scalar."""
-        if path in self._given:
-            return str(self.value(path))
         node = self._node
         for step in path:
             found = self._child(node, step)
@@ -310,7 +308,7 @@ def _child(node: Any, step: str | int) -> tuple[Any, Any] | None:
             return key, value
         if str(key.value).casefold() == folded:
             near = (key, value)
-        elif key.value == MERGE_KEY and near is None:
+        elif key.value == MERGE_KEY:
             for source in value.value if type(value) is SequenceNode else (value,):
                 near = near or _child(source, step)
     return near
@@ -360,7 +358,7 @@ class Lines:
 
     def part(self, start: Any, end: Any) -> str:
         """Returns the text of a list item between a parser's marks, without the item's indentation. Includes the
-        comments above the item, and excludes the comments of the next item.
+        comments above the item, and excludes the comments of the items before and behind.
         """
         indent, margin = " " * start.column, start.index - start.column
         lines = self.text[start.index : end.index].splitlines(keepends=True)
@@ -368,14 +366,14 @@ class Lines:
             lines.pop()
         above = self.text[:margin].splitlines(keepends=True)
         comments: list[str] = []
-        while above and above[-1].lstrip().startswith("#"):
+        while above and _is_comment(above[-1], outside=indent):
             comments.insert(0, above.pop().lstrip())
         text = "".join((*comments, *(line.removeprefix(indent) for line in lines)))
         return text if text.endswith(("\n", "\r")) else f"{text}\n"
 
-    def location(self, start: Any, end: Any = None) -> Location:
+    def location(self, start: Any, end: Any) -> Location:
         """Returns the place of a parser's marks, limited to the text."""
-        return self.at(start.index, None if end is None else end.index)
+        return self.at(start.index, end.index)
 
     def at(self, start: int, end: int | None = None) -> Location:
         """Returns the place from one character to another, from 0; if on two lines, only to the end of the first.

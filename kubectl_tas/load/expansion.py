@@ -149,11 +149,10 @@ class ExpandedLines(Lines):
     def at(self, start: int, end: int | None = None) -> Location:
         """Returns the place in the template of a range of characters of the expanded text."""
         first = self._place(start)
-        if first is None:
-            return self._source.at(0, 0)
-        last = self._place(end - 1) if end is not None and end > start else first
-        stop = last.end if last is not None and last.end > first.start else None
-        return self._source.at(first.start, stop if end is not None else None)
+        if end is None:
+            return self._source.at(first.start)
+        last = self._place(max(end - 1, start))
+        return self._source.at(first.start, last.end if last.end > first.start else None)
 
     def original(self, place: Location) -> Location:
         """Returns the place in the template for a place in the expanded text."""
@@ -177,11 +176,9 @@ class ExpandedLines(Lines):
             self._rows = rows(self.text)
         return self._rows
 
-    def _place(self, index: int) -> Span | None:
+    def _place(self, index: int) -> Span:
         """Returns the source of the character at ``index``: the character itself in text, the whole tag for a value."""
         found = bisect_right(self._begins, index) - 1
-        if found < 0:
-            return None
         span = self._spans[found]
         if self._whole[found]:
             return span
@@ -200,8 +197,13 @@ def rows(text: str) -> list[Line]:
 
 def _start(lines: Lines) -> Location:
     """Returns the place of the first line of a file that is not a comment."""
-    head = _HEAD.match(lines.text)
-    return lines.at(head.end() if head else 0)
+    return lines.at(_behind_head(lines.text, 0))
+
+
+def _behind_head(text: str, start: int) -> int:
+    """Returns the place behind the comments, the blank lines and the ``---`` at ``start``."""
+    head = _HEAD.match(text, start)
+    return head.end() if head else start
 
 
 def _refuse_escapes(text: str, tags: Sequence[Span]) -> None:
@@ -214,12 +216,9 @@ def _refuse_escapes(text: str, tags: Sequence[Span]) -> None:
 
 
 def _without_comments(section: str) -> str:
-    """Returns a section without the comments and blank lines at its end."""
+    """Returns a section, whose first line is no comment, without the comments and blank lines at its end."""
     end = len(section)
-    while end and (section[end - 1] == "\n"):
-        start = section.rfind("\n", 0, end - 1) + 1
-        if not _COMMENT.fullmatch(section, start, end - 1):
-            break
+    while _COMMENT.fullmatch(section, start := section.rfind("\n", 0, end - 1) + 1, end - 1):
         end = start
     return section[:end]
 
@@ -257,8 +256,7 @@ class WorkflowTemplate:
         Raises UnreadableError if the text is not a valid template.
         """
         text, defaults = self._without_defaults(self.lines.text)
-        head = _HEAD.match(text)
-        end = head.end() if head else 0
+        end = _behind_head(text, 0)
         defined = {*defaults, *given}
         text = text[:end].translate(_SHIELD) + text[end:]
         text = TOKEN.sub(
@@ -334,8 +332,7 @@ class WorkflowTemplate:
             breaks = section.count("\n")
             blank = "{#" + "\n" * breaks + " " * (len(section) - breaks - 4) + "#}"
             end = start + len(section)
-            behind = _HEAD.match(kept, end)
-            comments = kept[end : behind.end() if behind else end]
+            comments = kept[end : _behind_head(kept, end)]
             kept = kept[:start] + blank + comments.translate(_SHIELD) + kept[end + len(comments) :]
         return kept, defaults or {}
 
@@ -347,9 +344,9 @@ class WorkflowTemplate:
         blocks: list[tuple[str, Span]] = []
         for tag in self._tags:
             found = _BLOCK.match(self.lines.text, tag.start)
-            if found is not None and found[1] and blocks:
+            if found is not None and found[1]:
                 blocks.pop()
-            elif found is not None and not found[1]:
+            elif found is not None:
                 blocks.append((found[2], tag))
         return blocks[-1] if blocks else None
 

@@ -166,10 +166,10 @@ def _explain(error: Any, document: Document) -> Iterator[Diagnostic]:
                     yield missing_field(document, path, key, schema, tuple(schema.get("properties", ())))
         case "anyOf":
             yield from _explain_union(error, document)
-        case "type" if "enum" in schema and value is not None and str(document.source_text(path)) not in schema["enum"]:
+        case "type" if "enum" in schema and value is not None:
             return  # the words that it may be are told by that
         case "type":
-            yield wrong_type(document, path, value, [expected] if isinstance(expected, str) else expected, schema)
+            yield wrong_type(document, path, value, [expected], schema)
         case "enum" | "const":
             choices = expected if error.validator == "enum" else [expected]
             yield _no_choice(document, path, value, choices, schema)
@@ -179,9 +179,14 @@ def _explain(error: Any, document: Document) -> Iterator[Diagnostic]:
 
 
 def _explain_union(error: Any, document: Document) -> Iterator[Diagnostic]:
-    """Yields the errors of the one branch whose type fits, or one finding with all accepted types."""
+    """Yields the errors of the one branch whose type fits, or one finding with all accepted types.
+
+    Words next to a pattern are some of many accepted texts, so the pattern says what is accepted.
+    """
     types = [branch.get("type") for branch in error.validator_value]
-    fitting = [inner for inner in error.context if inner.validator != "type"]
+    texts: list[dict[str, Any]] = [branch for branch in error.validator_value if "pattern" in branch]
+    others = ("type", "enum", "const") if texts else ("type",)
+    fitting = [inner for inner in error.context if inner.validator not in others]
     if fitting and fitting[0].validator == "enum" and "boolean" in types:
         path, choices = tuple(error.absolute_path), ["true", "false", *fitting[0].validator_value]
         yield _no_choice(document, path, error.instance, choices, error.schema)
@@ -189,7 +194,6 @@ def _explain_union(error: Any, document: Document) -> Iterator[Diagnostic]:
         yield from _explain(fitting[0], document)
     else:
         named = list(dict.fromkeys(name for name in types if name))
-        texts: list[dict[str, Any]] = [branch for branch in error.validator_value if "pattern" in branch]
         yield wrong_type(document, tuple(error.absolute_path), error.instance, named, texts[0] if texts else {})
 
 
@@ -307,12 +311,10 @@ def _as_text(value: str) -> str:
     return f'YAML 1.2 reads "{value}" as text; write true or false.'
 
 
-def invalid_value(
-    document: Origin, path: KeyPath, rule: str, value: Any, hint: str = "", *, name: KeyPath | None = None
-) -> Diagnostic:
-    """Returns a finding about the value at ``path``; the message uses ``name`` instead of ``path``, if given."""
+def invalid_value(document: Origin, path: KeyPath, rule: str, value: Any, hint: str = "") -> Diagnostic:
+    """Returns a finding about the value at ``path``."""
     shown = "" if isinstance(value, (dict, list)) or value == "" else f", not {_shown(value, None)}"
-    message = f"{written(path if name is None else name) or 'the document'} {rule}{shown}"
+    message = f"{written(path) or 'the document'} {rule}{shown}"
     return Diagnostic(INVALID_VALUE, message, document.locate(path), hint=LEFT_OUT_HINT if value == LEFT_OUT else hint)
 
 
@@ -331,8 +333,8 @@ def _bound(keyword: str, expected: Any, schema: dict[str, Any]) -> str:
             return f"must be at least {expected}"
         case "maximum":
             return str(schema.get("patternErrorMessage", f"must be at most {expected}"))
-        case "minItems" | "minLength":
-            return "must not be empty" if expected == 1 else f"must have at least {expected} entries"
+        case "minItems" | "minLength" | "minProperties":
+            return "must not be empty"
         case "maxLength":
             return f"must have at most {expected} characters"
         case _:
@@ -362,7 +364,7 @@ def _lacks_refused(item: Any, errors: Sequence[Any]) -> bool:
 
 def _from_model(item: Any, document: Document) -> Diagnostic:
     """Returns the finding for data that the model refuses and the schema accepts."""
-    path = tuple(step for step in item["loc"] if isinstance(step, (str, int)))
+    path: KeyPath = tuple(item["loc"])
     message = item["msg"].removeprefix("Value error, ")
     if path[-1:] == ("[key]",):
         return wrong_key(document, path[:-2], str(path[-2]), f"is not valid: {message}")
@@ -371,8 +373,8 @@ def _from_model(item: Any, document: Document) -> Diagnostic:
     return invalid_value(document, path, f"is not valid: {message}", item.get("input"))
 
 
-def _closest(value: Any, choices: Sequence[Any]) -> str:
-    return did_you_mean(str(value), [choice for choice in choices if isinstance(choice, str)], folds=True)
+def _closest(value: Any, choices: Sequence[str]) -> str:
+    return did_you_mean(str(value), choices, folds=True)
 
 
 def _choices(choices: Sequence[Any]) -> str:

@@ -204,8 +204,6 @@ class _Editor:
         parts: list[str] = []
         place = 0
         for _, _, cut in sorted(cuts):
-            if cut.start < place:
-                raise _refusal(entries[0][0])
             parts += self._text[place : cut.start], cut.new
             place = cut.end
         return "".join((*parts, self._text[place:])), left
@@ -249,7 +247,7 @@ class _Editor:
         """Removes an entry from a mapping that has others: its lines in block style, the entry in flow style."""
         entries = node.value if type(node) is MappingNode else []
         place = next((place for place, (key, _) in enumerate(entries) if key.value == path[depth]), None)
-        if place is None or depth < len(path) - 1 or len(entries) < 2:
+        if place is None or len(entries) < 2:
             raise _refusal(path)
         start, end = int(entries[place][0].start_mark.index), self._end(*entries[place])
         if node.flow_style:
@@ -259,17 +257,17 @@ class _Editor:
         line = self._text.rfind("\n", 0, start) + 1
         if self._text[line:start].strip(" "):
             raise _refusal(path)
-        if end > 0 and self._text[end - 1] not in "\r\n":
+        if self._text[end - 1] not in "\r\n":
             found = _BREAK.search(self._text, end)
             end = found.end() if found else len(self._text)
         return _Cut(line, end, "")
 
     def _replace(self, path: KeyPath, key: Any, child: Any, value: Value) -> _Cut:
-        is_alias = key is not None and self._is_elsewhere(key, child)
+        is_alias = self._is_elsewhere(key, child)
         is_scalar = isinstance(value, (str, int)) or value is None
         if type(child) is not ScalarNode and not is_alias:
             raise _refusal(path)
-        if not is_scalar and (is_alias or child.style in ("|", ">") or child.start_mark == child.end_mark):
+        if not is_scalar and is_alias:
             raise _refusal(path)
         if is_alias:
             start = self._text.index("*", key.end_mark.index)
@@ -328,7 +326,7 @@ class _Editor:
         """Adds the key ``path[0]`` to the mapping ``node``, with mappings for the rest of the path."""
         for step in reversed(path[1:]):
             value = {str(step): value}
-        if type(node) is ScalarNode and node.value in ("", "~", "null"):
+        if type(node) is ScalarNode:  # a null: the data say so
             start, end = self._scalar_span(node)
             gap = "" if self._text[start - 1].isspace() else " "
             return _Cut(start, end, gap + yaml.flow({str(path[0]): value}))
@@ -374,7 +372,7 @@ class _Editor:
         """Adds lines behind the entry that ends at ``place``, and behind its comment."""
         newline = self._break(place)
         lines = newline.join(added)
-        if place > 0 and self._text[place - 1] in "\r\n":  # behind a block scalar, which ends with its line
+        if self._text[place - 1] in "\r\n":  # behind a block scalar, which ends with its line
             return _Cut(place, place, f"{lines}{newline}")
         while place < len(self._text) and self._text[place] not in "\r\n":
             place += 1
@@ -404,7 +402,7 @@ class _Editor:
         """Returns the end of an entry, without comments behind the entry."""
         if self._is_elsewhere(key, child):
             return self._end_of_word(self._text.index("*", key.end_mark.index))
-        if type(child) is ScalarNode or child.flow_style or not child.value:
+        if type(child) is ScalarNode or child.flow_style:
             return int(child.end_mark.index)
         last = child.value[-1]
         return self._end(*last) if type(child) is MappingNode else self._end(None, last)

@@ -228,7 +228,7 @@ class Templates:
         """Returns the name of a template in values: its path below the source folder, without the suffix."""
         for folder in sorted(self._folders, key=len, reverse=True):
             if folder == "." or path.startswith(f"{folder}/"):
-                return _without_suffix(path if folder == "." else path.removeprefix(f"{folder}/"))
+                return _without_suffix(path.removeprefix(f"{folder}/"))
         return None
 
     def _mismatches(self, given: Given, defaults: Mapping[str, Any], names: Collection[str]) -> Iterator[Diagnostic]:

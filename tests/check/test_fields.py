@@ -236,6 +236,31 @@ def found(repository: Path, text: str, **operators: str | None) -> list[dict[str
     return [item for item in json.loads(result.out)["diagnostics"] if item["rule"] in CODES]
 
 
+@pytest.mark.parametrize(
+    ("bucket", "hint"),
+    [
+        ("1.5", "Write the number alone, without quotes or a unit: 1.5."),
+        ("1.5 k", "Write the number alone, without quotes or a unit: 1500.0."),
+        ("1.5.0", "Write a number, without quotes or a unit."),
+    ],
+)
+def test_a_number_in_quotes_may_have_a_fraction(repository: Path, bucket: str, hint: str) -> None:
+    text = f"""\
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata:
+  name: x
+  labels: {{kubectl-tas/pool: team}}
+spec:
+  entrypoint: a
+  metrics: {{prometheus: [{{name: a, help: b, histogram: {{value: "1", buckets: ["{bucket}"]}}}}]}}
+  templates: [{{name: a, container: {{image: "a:1"}}}}]
+"""
+    (finding,) = found(repository, text)
+    assert finding["message"] == f'spec.metrics.prometheus[0].histogram.buckets[0] must be a number, not "{bucket}"'
+    assert (finding["rule"], finding["hint"]) == ("wrong-type", hint)
+
+
 CODES = {"operator-field", "unknown-field", "missing-field", "invalid-value", "wrong-type", "kubernetes-version"}
 
 

@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 
 from kubectl_tas.emit.disk import MARK
+from kubectl_tas.emit.foreign import foreign, kept_changes, left_behind
+from kubectl_tas.errors import TasError
+from kubectl_tas.folders import MAX_DEPTH
+from kubectl_tas.model.config import ConfigSpec
 from tests.support.cli import Result, kubectl_tas, pool, subpool, write
 from tests.support.history import commit
 
@@ -237,6 +241,127 @@ class TestWhatIsHarmless:
         """``$Id: ...$`` is one thing in the checkout that CI judges, and another in the commit that Flux reads."""
         write(team, {".gitattributes": text})
         refused(team, ".gitattributes", "git checks a manifest out with other bytes")
+
+
+def found(root: Path, output: str = "manifests") -> list[tuple[str, str]]:
+    """Path and effect of what is in or above the output folder of a repository without any Config."""
+    return [(item.path, item.effect) for item in foreign(root, ConfigSpec(output=output))]
+
+
+class TestWhatIsJudgedByItsContent:
+    """Each file alone, without git: what stands there, and whether a tool obeys it."""
+
+    ATTRIBUTES = "git checks a manifest out with other bytes than the commit has, and Flux reads the commit"
+    MODULES = "Argo CD fills a folder of the output from another repository"
+    LINK = "it is a symbolic link, which tools follow or leave out"
+
+    def test_attributes_within_the_output(self, tmp_path: Path) -> None:
+        write(tmp_path, {"manifests/.gitattributes": "*.yaml ident\n"})
+        assert found(tmp_path) == [("manifests/.gitattributes", self.ATTRIBUTES)]
+
+    @pytest.mark.parametrize(("pattern", "count"), [('"a.png b*"', 1), ("a.png", 0)])
+    def test_a_quoted_pattern_may_mean_anything(self, tmp_path: Path, pattern: str, count: int) -> None:
+        (tmp_path / "manifests").mkdir()
+        write(tmp_path, {".gitattributes": f"{pattern} ident\n"})
+        assert found(tmp_path) == [(".gitattributes", self.ATTRIBUTES)] * count
+
+    @pytest.mark.parametrize(("name", "effect"), [(".gitattributes", ATTRIBUTES), (".gitmodules", MODULES)])
+    def test_settings_of_git_that_are_not_read_count(self, tmp_path: Path, name: str, effect: str) -> None:
+        write(tmp_path, {"manifests/README.md": "", "empty": "", name: "#" * (1024 * 1024 + 1)})
+        assert found(tmp_path) == [(name, effect)]
+        (tmp_path / name).write_text("#" * (1024 * 1024))
+        assert found(tmp_path) == []
+        (tmp_path / name).unlink()
+        (tmp_path / name).symlink_to("empty")
+        assert found(tmp_path) == [(name, effect)]
+        (tmp_path / name).unlink()
+        (tmp_path / name).mkdir()
+        assert found(tmp_path) == [(name, effect)]
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+    def test_a_pipe(self, tmp_path: Path) -> None:
+        (tmp_path / "manifests").mkdir()
+        os.mkfifo(tmp_path / "manifests/README.md")
+        assert found(tmp_path) == [("manifests/README.md", "it is no plain file")]
+
+    def test_what_a_kustomization_lists_is_left_to_check(self, tmp_path: Path) -> None:
+        write(tmp_path, {"manifests/kustomization.yaml": f"{MARK}tas.yaml\nresources:\n- q.yaml\n- r.yaml\n"})
+        write(tmp_path, {"manifests/q.yaml": EVIL})
+        (tmp_path / "manifests/r.yaml").symlink_to("q.yaml")
+        assert found(tmp_path) == [("manifests/r.yaml", self.LINK)]
+
+    def test_a_kustomization_cannot_list_what_a_tool_reads(self, tmp_path: Path) -> None:
+        listed = "resources:\n- .argocd-source.yaml\n"
+        write(tmp_path, {"manifests/kustomization.yaml": f"{MARK}tas.yaml\n{listed}"})
+        write(tmp_path, {"manifests/.argocd-source.yaml": PATCH})
+        assert [path for path, _ in found(tmp_path)] == ["manifests/.argocd-source.yaml"]
+
+    def test_folders_that_are_nested_too_deep(self, tmp_path: Path) -> None:
+        (tmp_path / "manifests" / "/".join("a" * MAX_DEPTH)).mkdir(parents=True)
+        assert found(tmp_path) == []
+        (tmp_path / "manifests" / "/".join("a" * (MAX_DEPTH + 1))).mkdir()
+        with pytest.raises(TasError, match=str(MAX_DEPTH)):
+            found(tmp_path)
+
+
+class TestWhatIsLeftBehind:
+    def left(self, root: Path, old: str, new: str = "m2") -> list[str]:
+        found = left_behind(root, ConfigSpec(output=old), ConfigSpec(output=new), None, "main")
+        return [item.message for item in found]
+
+    def test_one_file(self, tmp_path: Path) -> None:
+        write(tmp_path, {"m/a.yaml": EVIL, "m/README.md": ""})
+        assert self.left(tmp_path, "m") == [
+            'the output goes from "m" to "m2" since main, and 1 file is left in "m", which Argo CD and Flux may '
+            "still apply"
+        ]
+
+    def test_what_no_tool_reads(self, tmp_path: Path) -> None:
+        assert self.left(write(tmp_path, {"m/README.md": ""}), "m") == []
+
+    @pytest.mark.parametrize("old", [".m", "../m", "a\\b"])
+    def test_a_folder_that_no_output_can_be(self, tmp_path: Path, old: str) -> None:
+        write(tmp_path, {"m/a.yaml": EVIL, "top/.m/a.yaml": EVIL, "top/a\\b/a.yaml": EVIL})
+        assert self.left(tmp_path / "top", old) == []
+        assert self.left(write(tmp_path / "top", {"m/a.yaml": EVIL}), "m", old) == []
+
+    def test_a_link_out_of_the_repository(self, tmp_path: Path) -> None:
+        write(tmp_path, {"elsewhere/a.yaml": EVIL, "top/b": ""})
+        (tmp_path / "top/m").symlink_to("../elsewhere")
+        assert self.left(tmp_path / "top", "m") == []
+
+
+class TestWhatChangedOfWhatIsKept:
+    KEEPS = ("manifests/x.yaml",)
+
+    def changes(self, root: Path, **before: bytes) -> list[tuple[str, str | None]]:
+        """Path and change of what the Config keeps, where each name of ``before`` had this content."""
+        there = foreign(root, ConfigSpec())
+        known = {f"manifests/{name}.yaml": content for name, content in before.items()}
+        return [(item.path, item.kind) for item in kept_changes(root, there, self.KEEPS, known)]
+
+    def test_a_link_is_what_it_leads_to(self, tmp_path: Path) -> None:
+        (tmp_path / "manifests").mkdir()
+        (tmp_path / "manifests/x.yaml").symlink_to("../elsewhere")
+        assert self.changes(tmp_path, x=b"../elsewhere") == []
+        assert self.changes(tmp_path, x=b"../else") == [("manifests/x.yaml", "changed")]
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+    def test_a_pipe_has_no_content(self, tmp_path: Path) -> None:
+        (tmp_path / "manifests").mkdir()
+        os.mkfifo(tmp_path / "manifests/x.yaml")
+        assert self.changes(tmp_path, x=b"") == []
+        assert self.changes(tmp_path, x=b"a") == [("manifests/x.yaml", "changed")]
+
+    def test_only_what_went_is_dropped(self, tmp_path: Path) -> None:
+        write(tmp_path, {"manifests/y.yaml": EVIL})
+        assert self.changes(tmp_path, y=b"a", z=b"a") == [("manifests/z.yaml", "dropped")]
+
+    def test_what_was_rendered_or_harmless_is_not_dropped(self, tmp_path: Path) -> None:
+        rendered = f"{MARK}tas.yaml\n".encode()
+        assert self.changes(tmp_path, z=rendered) == []
+        harmless = {"manifests/README.md": b"a"}
+        assert list(kept_changes(tmp_path, (), self.KEEPS, harmless)) == []
 
 
 class TestWhatTheConfigKeeps:

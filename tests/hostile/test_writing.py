@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import socket
 import stat
@@ -13,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from kubectl_tas.emit import disk
+from kubectl_tas.emit.create_only import WRITTEN, standing, write_new, write_schemas
 from kubectl_tas.emit.disk import MARK, TEMPORARY, Disk
-from kubectl_tas.emit.file_plan import apply_plan, plan
+from kubectl_tas.emit.file_plan import apply_plan, folder_of, plan, stale
 from kubectl_tas.errors import TasError
 from kubectl_tas.load import source
 from tests.support.cli import Result, kubectl_tas, pool, subpool, write
@@ -305,6 +307,54 @@ class TestInit:
         )
         refused(kubectl_tas("init", repository), "nothing was written")
         assert content(repository) == {"subpools": str(outside)}
+
+
+class TestNewFiles:
+    """Files that are written once, and never over what is there."""
+
+    def test_all_that_is_there_already_is_named(self, tmp_path: Path) -> None:
+        write(tmp_path, {"a": "", "b": ""})
+        (tmp_path / "d").symlink_to("nothing")
+        files = {"a/c": b"", "b": b"", "d": b"", "e": b""}
+        with pytest.raises(TasError, match=r"^a, b, d already exist; nothing was written$"):
+            write_new(tmp_path, files)
+        with pytest.raises(TasError, match=r"^d already exists; nothing was written$"):
+            write_new(tmp_path, {"d": b"", "e": b""})
+        assert not (tmp_path / "e").exists()
+
+    def test_what_comes_meanwhile_stays_and_the_rest_is_removed(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("kubectl_tas.emit.create_only._taken", lambda *_: write(tmp_path, {"b/c": "mine"}) and [])
+        with pytest.raises(TasError, match=r"cannot write .*/b/c: File exists; nothing was written"):
+            write_new(tmp_path, {"a": b"", "b/c": b""})
+        assert content(tmp_path) == {"b/c": b"mine"}
+
+    def test_what_cannot_be_read_is_named(self, tmp_path: Path) -> None:
+        write(tmp_path, {"a": "x", "b/c": ""})
+        assert standing(tmp_path, ["a", "d"]) == {"a": b"x"}
+        with pytest.raises(TasError, match=r"cannot read .*/b: .*; nothing was written"):
+            standing(tmp_path, ["a", "b"])
+
+    @pytest.mark.parametrize("text", ["[]", "{}", '{"$comment": "mine"}', "no JSON"])
+    def test_a_schema_of_others_stays(self, tmp_path: Path, text: str) -> None:
+        write(tmp_path, {"pool.json": text, "old.json": json.dumps({"$comment": WRITTEN})})
+        with pytest.raises(TasError, match=r"^pool\.json in .* was not written by kubectl-tas"):
+            write_schemas(tmp_path, {"pool.json": "{ }", "old.json": "{ }"})
+        assert write_schemas(tmp_path, {"old.json": "{ }"}) == ["old.json"]
+
+
+def test_a_half_written_file_is_no_stale_manifest(tmp_path: Path) -> None:
+    write(tmp_path, {f"manifests/{LEFTOVER}": "", "manifests/a.yaml": f"{MARK}a\n"})
+    found = stale(plan({}, tmp_path, "manifests", ()), "render")
+    assert [(item.location and item.location.path, item.message) for item in found] == [
+        ("manifests/a.yaml", "nothing declares this manifest any more")
+    ]
+
+
+@pytest.mark.parametrize(("backends", "folder"), [(["prod"], "m"), (["prod", "lab"], "m/prod"), (["lab"], None)])
+def test_the_folder_of_a_backend(backends: list[str], folder: str | None) -> None:
+    assert folder_of("prod", backends, "m") == folder
 
 
 def config(output: str = "manifests", sources: str = "") -> str:

@@ -10,6 +10,7 @@ from ruamel.yaml.nodes import Node
 
 from kubectl_tas.load.compose import MAX_DEPTH
 from kubectl_tas.load.document import MANY_KEYS, RECENT, Document, parse
+from kubectl_tas.load.portable_yaml import reads_alike
 from kubectl_tas.load.reader import MAX_VALUES
 from kubectl_tas.load.source import decode
 from kubectl_tas.model.base import KeyPath
@@ -69,6 +70,8 @@ def problem(text: str) -> tuple[str, int, str]:
         (".inf", ".inf"),
         ("1e999", "1e999"),
         ("9" * 30, LargeNumber("9" * 30)),
+        ("0." + "1" * 38, 0.1111111111111111),
+        ("0." + "1" * 39, LargeNumber("0." + "1" * 39)),
         ("2026-11-21", "2026-11-21"),
         ("12:30", "12:30"),
         ("0.17.2", "0.17.2"),
@@ -149,6 +152,21 @@ def test_place_behind_an_alias_or_a_merge_key_is_where_it_is_written() -> None:
     assert str(read.locate(("other", "gpu"))) == "f.yaml:2:8"
 
 
+def test_place_of_a_key_that_several_mappings_have_is_that_of_the_one_that_counts() -> None:
+    read = document("a: &a {x: 1}\nb: &b {x: 2}\nc: {X: 3, <<: *a}\nd: {<<: [*a, *b]}\n")
+    assert str(read.locate(("c", "x"))) == "f.yaml:3:8"
+    assert str(read.locate(("d", "x"))) == "f.yaml:1:11"
+
+
+def test_place_on_several_lines_ends_before_the_blanks_of_the_first() -> None:
+    found = document("a:   \n  b: 1\n").locate(())
+    assert (str(found), found.length) == ("f.yaml:1:1", 2)
+
+
+def test_an_item_beyond_the_end_of_a_list_has_no_value() -> None:
+    assert document("a: [1]\n").value(("a", 1)) is None
+
+
 def test_source_text_is_what_was_written() -> None:
     read = document("a: 0.10\nb: [0o17]\nc: 'x'\n")
     assert read.source_text(("a",)) == "0.10"
@@ -167,6 +185,11 @@ def test_documents_of_a_file_are_told_apart() -> None:
         (1, {"b": None}, True),
     ]
     assert str(documents[1].locate(("b",), key=True)) == "f.yaml:7:1"
+
+
+def test_the_text_of_a_document_has_its_comments_and_no_directives() -> None:
+    documents, _ = parse("f.yaml", "%YAML 1.2\n# the first\n---\na: 1\n---\n# the second\nb: 1")
+    assert [read.text for read in documents] == ["# the first\na: 1\n", "# the second\nb: 1\n"]
 
 
 def read_others() -> None:
@@ -229,6 +252,29 @@ def test_depth_is_bounded(before: str) -> None:
         assert place.endswith(f":{MAX_DEPTH + 2}")
 
 
+@pytest.mark.parametrize("before", ["", COLON], ids=["composed", "from events"])
+def test_an_alias_may_stand_as_deep_as_any_value(before: str) -> None:
+    brackets = MAX_DEPTH - 1
+    assert document(f"{before}b: &b 1\na: {'[' * brackets}*b{']' * brackets}\n").data
+
+
+@pytest.mark.parametrize(
+    ("text", "alike"),
+    [
+        ("a: |\n  x\ty\n", True),
+        ("a: |\n  x\n   \n  y\n", True),
+        ("a: |\n  x\n\t\n  y\n", False),
+        ("a: |\t\n  x\n", False),
+        ("a: >-\t# c\n  x\n", False),
+        ("a: 'x\t'\n", True),
+        ("a: 'x\n \t\n  y'\n", True),
+        ("a:\tx\n", False),
+    ],
+)
+def test_a_tab_that_readers_disagree_on(text: str, alike: bool) -> None:
+    assert reads_alike(text) is alike
+
+
 def test_what_aliases_multiply_is_bounded() -> None:
     """The same text is harmless where the values stand but once."""
     row = f"[{', '.join(['x'] * 1000)}]"
@@ -256,6 +302,7 @@ UNFIT = "this line does not fit the mapping it stands in"
         ("a: 1\nb\nc: 1\n", "2:1", 1, "a key without ':'"),
         ("a: [1, 2\nb: 1\n", "2:2", 1, "a ',' or the closing ']' is missing before this"),
         ("a: {b: 1\nc: 1\n", "2:2", 1, "a ',' or the closing '}' is missing before this"),
+        ("a:\n  b: [1\n      ...\n  number: 2\n", "4:9", 1, "a ',' or the closing ']' is missing before this"),
         ("a: [1, , 2]\n", "1:8", 1, "a value is missing"),
         ('a: 1\nb: "c\n', "2:4", 1, "a quote is not closed"),
         ("a: *b\n", "1:4", 1, "an alias without an anchor"),
@@ -269,6 +316,7 @@ UNFIT = "this line does not fit the mapping it stands in"
         ("a: &a [*a]\n", "1:4", 7, "this part contains itself, by an alias of its own anchor"),
         ("a: {<<: b}\n", "1:9", 1, "a merge key must name a mapping"),
         ("? [a]\n: b\n", "1:3", 3, "a key must be a name, not a list"),
+        ("a: &a\n  x: 1\nb: {*a : c}\n", "1:4", 2, "a key must be a name, not a mapping"),
         ("a: {{ b }}\n", "1:4", 7, "'{{' begins a mapping within a mapping; a placeholder needs quotes"),
     ],
 )

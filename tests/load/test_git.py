@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_tas.errors import TasError
+from kubectl_tas.load.git import name_of, pointer, work_trees
 from kubectl_tas.load.revision import checked_out
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import ROOT
@@ -78,6 +79,14 @@ class TestKindsOfRepositories:
             assert_past_of(linked, "refs/worktree/mine", "ORIG_HEAD")
             assert_past_of(repository)
         assert paths_at(linked / folder) == (["team.yaml"] if folder else ["pools/team.yaml", "subpools/a.yaml"])
+
+    def test_linked_work_tree_of_a_repository_that_says_where_its_files_lie(self, repository: Path) -> None:
+        """As that of a submodule does: what it says counts for its own files, and for no linked work tree."""
+        write(repository, {"pools/team.yaml": pool()})
+        commit(repository)
+        git(repository, "config", "core.worktree", "..")
+        git(repository, "worktree", "add", "--quiet", "--detach", "../linked")
+        assert paths_at(repository) == paths_at(repository.parent / "linked") == ["pools/team.yaml"]
 
     def test_work_trees_of_a_bare_repository(self, tmp_path: Path) -> None:
         """As people keep them side by side; what is bare has no files, and its work trees do."""
@@ -314,3 +323,33 @@ class TestFailures:
         (inner / ".git").chmod(0)
         with as_nobody(), pytest.raises(TasError, match=r"cannot read .*/inner/\.git: Permission denied"):
             paths_at(inner)
+
+
+@pytest.mark.parametrize("missing", ["HEAD", "objects", "refs"])
+def test_a_folder_of_git_lacks_none_of_its_parts(tmp_path: Path, missing: str) -> None:
+    """Anything else is looked through, and a repository further up counts, as for git itself."""
+    for top in (tmp_path, tmp_path / "inner"):
+        for name in ("HEAD", "objects", "refs"):
+            (top / ".git" / name).mkdir(parents=True)
+    (tmp_path / "inner/.git" / missing).rmdir()
+    assert [tree.top for tree in work_trees(tmp_path / "inner")] == [tmp_path]
+
+
+def test_names_of_contents_are_those_of_git() -> None:
+    """As git names an empty file with either hash."""
+    assert name_of(b"", like="0" * 40) == "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+    assert name_of(b"", like="0" * 64) == "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"
+
+
+def test_a_file_that_names_a_place_and_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(TasError, match=r"^cannot read .*/HEAD: "):
+        pointer(tmp_path / "HEAD")
+
+
+def test_a_clone_that_is_shallow_no_more_is_told_nothing_of_it(repository: Path) -> None:
+    """git leaves an empty file when it has fetched the rest."""
+    commit(repository)
+    (repository / ".git/shallow").write_text("")
+    with pytest.raises(TasError) as caught:
+        paths_at(repository, "nothing")
+    assert caught.value.hint.startswith("Name a commit, a branch or a tag.")

@@ -77,6 +77,20 @@ def test_items_have_texts_of_their_own() -> None:
     ]
 
 
+def test_a_comment_belongs_to_one_item() -> None:
+    """To the one whose keys it is as far in as, else to the next."""
+    head = "apiVersion: v1\nkind: List\nitems:\n"
+    assert [item.text for item in items(f"{head}- kind: A\n\n  # of A\n# of B\n- kind: B\n  # of B, too\n")] == [
+        "kind: A\n\n# of A\n",
+        "# of B\nkind: B\n# of B, too\n",
+    ]
+
+
+def test_items_in_one_line() -> None:
+    text = '{"apiVersion": "v1", "kind": "List", "items": [{"kind": "A"}, {"kind": "B"}]}'
+    assert [item.text for item in items(text)] == ['{"kind": "A"}\n', '{"kind": "B"}\n']
+
+
 @pytest.mark.parametrize("items_", ["[]", ""])
 def test_an_empty_list_is_nothing(items_: str) -> None:
     assert items(f"apiVersion: v1\nkind: List\nitems: {items_}\n") == []
@@ -87,6 +101,8 @@ def test_an_empty_list_is_nothing(items_: str) -> None:
     [
         ("apiVersion: v1\nkind: List\n", ['the field "items" is missing']),
         ("apiVersion: v1\nkind: List\nitms: []\n", ['unknown field "itms"', 'unknown field "itms"']),
+        ("apiVersion: v1\nkind: List\nitems: []\nitms: []  # no Karta\n", ['unknown field "itms"']),
+        ("- Karta\n", ["this document is a list, not a mapping"]),
         ("apiVersion: v1\nkind: List\nitems: {}\n", ["items must be a list, not a mapping"]),
         ("apiVersion: v1\nkind: List\nitems: [1]\n", ["this document is a single value, not a mapping"]),
         ("apiVersion: v2\nkind: List\nitems: []\n", ['the kind "List" of v2 is not read']),
@@ -97,6 +113,14 @@ def test_what_is_wrong_with_a_list(repository: Path, text: str, expected: list[s
     out = kubectl_tas("validate", "-C", repository).out
     found = [line.partition("error: ")[2] for line in out.splitlines() if "error: " in line]
     assert [message.rpartition(" [")[0] for message in found] == list(dict.fromkeys(expected))
+
+
+def test_what_is_wrong_with_a_list_beside_the_config(repository: Path) -> None:
+    config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {}\n"
+    write(repository, {"tas.yaml": f"apiVersion: v1\nkind: List\nitems: []\nitms: []\n---\n- a\n---\n{config}"})
+    out = kubectl_tas("validate", "-C", repository).out
+    assert 'tas.yaml:4:1: error: unknown field "itms"' in out
+    assert "tas.yaml:6:1: error: this document is a list, not a mapping" in out
 
 
 def test_json_lists_are_rendered(repository: Path) -> None:

@@ -31,6 +31,7 @@ def names(root: Path) -> list[tuple[str, str]]:
         "metadata: {name: a}\nkind: Pool\n",
         "kind: List\nitems:\n- kind: Job\n  metadata: {name: j}\n- kind: Pool\n  metadata:\n    name: a\n",
         "---\n# nothing\n---\nkind: Pool\nmetadata: {name: a}\n--- # end\n",
+        "kind: Pool\nmetadata: {name: a}\nworkflow: {name: b}\n",
     ],
 )
 def test_layouts(repository: Path, text: str) -> None:
@@ -52,7 +53,15 @@ def test_fields(repository: Path) -> None:
     assert found.fields == {"parent": "team", "state": "ARCHIVED", "quota": "5"}
 
 
-@pytest.mark.parametrize("sources", ["[gpu, ./work/]", "\n  - gpu\n  - 'work'  # also", "\n    - gpu\n    - work"])
+@pytest.mark.parametrize(
+    "sources",
+    [
+        "[gpu, ./work/]",
+        "\n  - gpu\n  - 'work'  # also",
+        "\n    - gpu\n    - work",
+        "\n  - gpu\n  - work\nmore:\n- pools",
+    ],
+)
 def test_sources_of_the_config(repository: Path, sources: str) -> None:
     config = f"kind: Config\nspec:\n  sources: {sources}\n  output: gpu/out\n"
     files = {
@@ -60,6 +69,28 @@ def test_sources_of_the_config(repository: Path, sources: str) -> None:
     }
     write(repository, {"tas.yaml": config, "gpu/.hidden/x.yaml": pool("h"), "gpu/x.txt": pool("t"), **files})
     assert names(repository) == [("Pool", "p0"), ("Pool", "p1")]
+
+
+def test_a_list_that_is_being_typed(repository: Path) -> None:
+    write(repository, {"tas.yaml": "kind: Config\nspec:\n  sources: [gpu, work", "gpu/x.yaml": pool("p0")})
+    assert names(repository) == [("Pool", "p0")]
+
+
+def test_the_root_itself_as_a_source(repository: Path) -> None:
+    config = "kind: Config\nspec: {sources: [.]}\n"
+    files = dict.fromkeys((".hidden.yaml", ".git/x.yaml", "manifests/x.yaml"), pool("no"))
+    write(repository, {"tas.yaml": config, "team.yaml": pool("a"), "teams/x.yaml": pool("b"), **files})
+    assert names(repository) == [("Pool", "a"), ("Pool", "b")]
+    assert {item.path for item in outline(str(repository), ["Pool"])} == {"team.yaml", "teams/x.yaml"}
+
+
+def test_nothing_outside_is_read(tmp_path: Path) -> None:
+    config = "kind: Config\nspec: {sources: [../outside, ../root-2, link, pools]}\n"
+    write(tmp_path, {"root/tas.yaml": config, "outside/x.yaml": pool("a"), "root-2/x.yaml": pool("b")})
+    write(tmp_path, {"root/pools/x.yaml": pool("c")})
+    (tmp_path / "root/link").symlink_to("../outside")
+    (tmp_path / "root/pools/y.yaml").symlink_to("../../outside/x.yaml")
+    assert names(tmp_path / "root") == [("Pool", "c")]
 
 
 @pytest.mark.parametrize(
@@ -123,6 +154,10 @@ class TestRefs:
         commit(repository)
         git(repository, "worktree", "add", "--quiet", "-b", "other", str(tmp_path / "tree"))
         assert set(refs(str(tmp_path / "tree"))) == {"HEAD", "main", "other"}
+
+    def test_branches_of_a_remote(self, repository: Path) -> None:
+        write(repository, {".git/refs/remotes/origin/HEAD": "", ".git/refs/remotes/origin/main": ""})
+        assert refs(str(repository)) == {"HEAD": "what is checked out", "origin/main": "remote branch"}
 
     def test_no_repository(self, repository: Path) -> None:
         assert refs(str(repository)) == {}

@@ -206,6 +206,31 @@ class TestRoot:
         commit(tmp_path / "git")
         assert paths_at(root, "HEAD") == ["pools/team.yaml"]
 
+    def test_what_is_named_below_the_top_is_named_from_the_root(self, tmp_path: Path) -> None:
+        """Files above the root are named with ``..``, and nothing above the top is looked for."""
+        root = write(tmp_path / "git/deep/tas", {"pools/team.yaml": pool(), "manifests/a.yaml": "a"})
+        (root / "manifests/link").symlink_to("a.yaml")
+        write(tmp_path / "git", {".sourceignore": "x", "deep/b.yaml": "b", "deep/tas/manifests/big": "#" * (2**22 + 1)})
+        commit(tmp_path / "git")
+        head = git(tmp_path / "git", "rev-parse", "HEAD")
+        for path in ("deep/tas/pools/sub", "deep/tas/manifests/sub"):
+            git(tmp_path / "git", "update-index", "--add", "--cacheinfo", f"160000,{head},{path}")
+        git(tmp_path / "git", "commit", "--quiet", "--message", "submodules")
+        names = ["manifests/*", "../../.sourceignore", "../b.yaml", "manifests", "absent", "../../../x", "pools/sub"]
+        with checked_out(root, "HEAD") as source:
+            assert source.contents(names) == {
+                "manifests/a.yaml": b"a",
+                "manifests/big": b"",
+                "manifests/link": b"a.yaml",
+                "manifests/sub": b"",
+                "../../.sourceignore": b"x",
+                "../b.yaml": b"b",
+                "manifests": b"",
+                "pools/sub": b"",
+            }
+            assert [item.path for item in files_of(source)] == ["pools/team.yaml"]
+            assert source.submodules == ["pools/sub"]
+
     @pytest.mark.parametrize("name", [":(top)x", "*", "-x", "a b", "é", "new\nline", "HEAD", "x.git", "refs"])
     def test_names(self, tmp_path: Path, name: str) -> None:
         root = write(tmp_path / "git" / name, {"pools/team.yaml": pool()})

@@ -9,7 +9,7 @@ from jinja2 import StrictUndefined
 from jinja2.sandbox import SandboxedEnvironment
 
 from kubectl_tas.jinja import bounds
-from kubectl_tas.load.templates import Templates
+from kubectl_tas.load.templates import Expansion, Templates
 from kubectl_tas.model.config import Setting
 from tests.support.effort import in_a_minute
 from tests.support.process import call
@@ -157,14 +157,18 @@ ATTACKS = {
 
 def expand(template: str, **values: object) -> tuple[str, str]:
     """The text of a template's label, or the rule and the message of what it is refused for, with its line."""
-    settings = [Setting(name, value, str(value)) for name, value in values.items()]  # type: ignore[arg-type]
-    found = Templates(["workflows"], settings).expand("workflows/x.yaml", f"{HEAD}  # {template}\n")
+    found = _expanded(template, **values)
     if not found.problems:
         return "", found.documents[0].text
     (problem,) = found.problems
     assert problem.location is not None
     assert problem.hint
     return problem.rule.code, f"{problem.location.line}: {problem.message}"
+
+
+def _expanded(template: str, **values: object) -> Expansion:
+    settings = [Setting(name, value, str(value)) for name, value in values.items()]  # type: ignore[arg-type]
+    return Templates(["workflows"], settings).expand("workflows/x.yaml", f"{HEAD}  # {template}\n")
 
 
 @pytest.mark.parametrize(("template", "rule"), ATTACKS.values(), ids=list(ATTACKS))
@@ -242,6 +246,19 @@ SAME = [
     "{{ 'ab'.startswith('a') }} {{ 'ab'.upper() }} {{ '-'.join(['a', 'b']) }} {{ '7'.zfill(3) }}",
     "{{ {'a': 1}.keys() | list }}",
     "{{ [1, 2] + [3] }} {{ [0] * 3 }} {{ 'ab' * 2 }} {{ 1.0 }} {{ 1e3 }} {{ true }} {{ dict(a=1) }} {{ 'é' }}",
+    "{% for i in ('ab' if false) %}{{ i }}{% else %}none{% endfor %} {{ ('a' if false) | length }}",
+    "{{ {'__class__': 1}['__class__'] }} {{ '%i' % 3 }} {{ 'aaa' | replace('a', 'b', 2) }}",
+    "{{ 'a\\n\\nb' | indent(2) | tojson }} {{ 'a\\n\\nb' | indent(2, blank=true) | tojson }}",
+    "{{ [1, 2] | map('string') | first }} {{ [1, 2] | map('string') | reverse | length }}",
+    "{{ [] | max | default('none') }} {{ [] | min is defined }}",
+    "{{ [{}, {'a': 2}] | map(attribute='a', default=1) | list }} {{ {'a': 1}.get(none) is none }}",
+    "{{ 2.5 | round(0, 'floor') }} {{ {'a': 1}.get(2.5, 4) }} {{ 1 in {'a': 1} }}",
+    "{{ ('ab' | tojson)[0] + '<' }} {{ ('<a' | tojson) | reverse + '<' }} {{ ('<' | tojson) | trim + '<' }}",
+    "{{ ('<' | tojson) * 2 + '<' }}",
+    "{{ 1.5 ** 100 }} {{ 2.0 ** 65 }} {{ 1 ** 65 }} {{ 0 ** 100 }} {{ (-1) ** 101 }} {{ 2 ** -65 }} {{ 4 ** 0.5 }}",
+    "{{ 2 ** 64.5 }}",
+    "{% macro dict(a) %}<{{ a }}>{% endmacro %}{{ dict(a=1) }}",
+    "{{ n }}{% for i in [1] %}{% for j in [1] %}{{ n }}{% endfor %}{% set n = 1 %}{{ n }}{% endfor %}",
 ]
 
 
@@ -277,6 +294,35 @@ def test_what_is_no_attack_is_as_jinja_has_it(template: str) -> None:
         ("{% do x %}", "template-syntax", "unknown tag 'do'"),
         ("{% if 1 %}", "template-syntax", "the block if is not closed"),
         ("{{ a b }}", "template-syntax", "got 'b'"),
+        ("{{ ('a' if false)|int }}", "template-value", "an if without else that gives nothing is no number"),
+        ("{{ ('a'|tojson) % 1 }}", "template-unsupported", "% is not available for text of tojson"),
+        ("{{ ('\"%d\"'|tojson)|format(1) }}", "template-unsupported", "% is not available for text of tojson"),
+        ("{{ {'a': 1}['__class__'] }}", "template-unsupported", "__class__ reaches into Python"),
+        ("{{ 'a'._x() }}", "template-unsupported", "_x reaches into Python"),
+        ("{{ '%c' % 65 }}", "template-unsupported", "a format that is not available"),
+        ("{{ 'aaa'|replace('a', 'b', '2') }}", "template-value", "text is no number of times"),
+        ("{{ 'a'.replace('a', 1) }}", "template-value", "replace() cannot be used this way, on: text, text, a number"),
+        ("{{ [1, 2]|map('string')|length }}", "template-value", "what a filter gives item by item has no length"),
+        ("{{ [1, 2]|map('string')|last }}", "template-value", "what a filter gives item by item has no last item"),
+        ("{{ namespace(a=1)|last }}", "template-value", "a namespace has no last item"),
+        ("{% set x = [1]|map('string') %}{{ x|first }}{{ x|join }}", "template-value", "was read before"),
+        ("{{ [{}]|sort(attribute='a,b') }}", "template-unsupported", "sorting by several fields is not available"),
+        ("{{ []|max }}", "template-undefined", "an item of an empty list is not defined"),
+        ("{{ [{}]|map(attribute='a', defalt=1)|list }}", "template-value", 'the filter "map" cannot be used this way'),
+        ("{{ 2.5|round(0, 'up') }}", "template-value", 'the filter "round" cannot be used this way'),
+        ("{{ ('a'|tojson)|trim('\"') }}", "template-unsupported", "trim of text of tojson is not available"),
+        ("{{ {'a': 1}.get([1]) }}", "template-value", "a list is no key"),
+        ("{{ 'a'.append(1) }}", "template-unsupported", 'text has no method "append" here'),
+        ("{{ {'a': 1}.center(1) }}", "template-unsupported", 'a mapping has no method "center" here'),
+        ("{{ 2 ** 65 }}", "template-limit", "a number beyond 64 bits"),
+        ("{{ (-4) ** 0.5 }}", "template-value", "the root of a negative number"),
+        ("{{ ([1]|map('string')) * 2 }}", "template-value", "* is not for what a filter gives item by item"),
+        ("{{ {'a': 1}.keys() * 2 }}", "template-value", "* is not for what a method of a mapping gives"),
+        ("{{ ([1]|map('string'))[:1] }}", "template-value", "what a filter gives item by item has no items in order"),
+        ("{{ dict(**{'a': 1}) }}", "template-unsupported", "arguments by * or ** are not available"),
+        ("{{ range() }}", "template-value", "range() cannot be used this way, on: nothing"),
+        ("{{ range(-(2**62), 2**62) }}", "template-limit", "a range of more than 100,000 numbers"),
+        ("{% macro m(a, a) %}{% endmacro %}", "template-value", "two parameters have one name"),
         ('{{ "\\x07" }}', "file-not-text", "U+0007"),
         ('{{ "\\ud800" }}', "file-not-text", "U+D800"),
     ],
@@ -286,3 +332,21 @@ def test_a_slip_is_told_in_words(template: str, code: str, words: str) -> None:
     assert found == code
     assert message.startswith("4: ")
     assert words in message
+
+
+@pytest.mark.parametrize(
+    ("template", "words", "hint"),
+    [
+        ("{% for i in [1] %}{{ loop.cycle }}{% endfor %}", "loop.cycle", "Call it: loop.cycle('a', 'b')."),
+        ("{% for i in [1] %}{{ loop.depth }}{% endfor %}", "loop.depth", "Compute with loop.index."),
+        ("{% for i in [1] %}{{ loop.cycle() }}{% endfor %}", "loop.cycle() has", "Write loop.cycle('a', 'b')."),
+        ("{% for i in [1] %}{{ loop.cycle(1, b=2) }}{% endfor %}", "loop.cycle() has", "Write loop.cycle('a', 'b')."),
+        ("{{ ([1]|map('string'))[0] }}", "has no field a number", "Write | list behind it."),
+        ("{{ {'a': 1}.keys()[0] }}", "has no field a number", "Write | list behind it."),
+        ("{{ 1[0] }}", "has no field a number", "Fields are those of mappings."),
+    ],
+)
+def test_the_hint_says_what_to_write(template: str, words: str, hint: str) -> None:
+    (problem,) = _expanded(template).problems
+    assert words in problem.message
+    assert problem.hint == hint

@@ -14,6 +14,7 @@ POOL = "apiVersion: tas/v1alpha1\nkind: Pool\nmetadata: {name: team}\n"
 SUBPOOL = "apiVersion: tas/v1alpha1\nkind: Subpool\nmetadata: {name: a}\n"
 CONFIG = "apiVersion: tas/v1alpha1\nkind: Config\n"
 GANG = "apiVersion: scheduling.run.ai/v2alpha2\nkind: PodGroup\nmetadata: {name: gang}\n"
+JOB = "apiVersion: batch/v1\nkind: Job\nmetadata: {{name: a, labels: {{kubectl-tas/{label}}}}}\nspec: {{}}\n"
 TASK = "workflow:\n  name: w\n  pool: team\n  tasks:\n  - {name: t, image: i}\n"
 
 
@@ -62,6 +63,19 @@ def only(text: str) -> tuple[str, str, str, str]:
             'unknown field "gpus" in resources.default',
             'Did you mean "gpu"?',
         ),
+        (
+            POOL + "spec:\n  topology_keys:\n  - {key: a, label: b, clusterTopologyName: c}\n",
+            "6:24",
+            'unknown field "clusterTopologyName" in spec.topology_keys[0]',
+            "Fields here: key, label.",
+        ),
+        (
+            GANG + "spec: {queue: q, minMember: 1, subgroups: [], subGroups: []}\n",
+            "4:32",
+            'unknown field "subgroups" in spec',
+            'Did you mean "subGroups"?',
+        ),
+        (POOL + "spec: {zzzz: 1}\n", "4:8", 'unknown field "zzzz" in spec', ""),
     ],
 )
 def test_unknown_field(text: str, place: str, message: str, hint: str) -> None:
@@ -101,6 +115,7 @@ GUARANTEE = "spec.resources.gpu.guarantee"
 ALONE = "Write the number alone, without quotes or a unit: 8."
 EMPTY = "Write one, or remove the key."
 WHOLE_OR_SHARE = "Write a whole number, or a share of at most 100% without a blank."
+LABEL = "the value of a label: letters, digits, '-', '_' and '.', a letter or digit at both ends"
 QUOTA = 'spec.quota must be whole GPUs such as 30, or a share of the parent such as "33%"'
 
 
@@ -154,6 +169,12 @@ QUOTA = 'spec.quota must be whole GPUs such as 30, or a share of the parent such
             'workflow.tasks[0].hostNetwork must be true or false, not "no"',
             'YAML 1.2 reads "no" as text; write true or false.',
         ),
+        (
+            JOB.format(label="replace: true"),
+            "3:51",
+            "metadata.labels.kubectl-tas/replace must be text, not true",
+            'Put it in quotes: "true".',
+        ),
     ],
 )
 def test_wrong_type(text: str, place: str, message: str, hint: str) -> None:
@@ -201,6 +222,24 @@ def test_wrong_type(text: str, place: str, message: str, hint: str) -> None:
             "4:29",
             "spec.minMember must be at least 1, not 0",
             "Use 1 or more.",
+        ),
+        (
+            JOB.format(label="priority: a b"),
+            "3:52",
+            f'metadata.labels.kubectl-tas/priority must be {LABEL}, not "a b"',
+            "Write '-' or '_' in place of other characters, such as blanks, '/', ':' and '@'.",
+        ),
+        (
+            CONFIG + "spec:\n  kinds: [{apiVersion: a/v1, kind: B, pods: [{template: spec.t}], minimum: '1.5'}]\n",
+            "4:76",
+            'spec.kinds[0].minimum must be a path such as "spec.template" or "spec.roles[].template", not "1.5"',
+            "Join keys with dots; [] is each item of a list, .* each key of a mapping.",
+        ),
+        (
+            "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: a}\nspec: {pytorchReplicaSpecs: {}}\n",
+            "4:29",
+            "spec.pytorchReplicaSpecs must not be empty",
+            "",
         ),
     ],
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_tas.errors import TasError
-from kubectl_tas.load.source import MAX_BYTES, FolderSource, OverlaySource, RawFile
+from kubectl_tas.load.source import MAX_BYTES, FolderSource, MemorySource, OverlaySource, RawFile, is_read
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.process import as_nobody
 
@@ -172,3 +172,48 @@ def test_overlay_replaces_and_adds(repository: Path) -> None:
     assert source.config() == RawFile("tas.yaml", b"new\n")
     assert source.has_folder("subpools")
     assert not source.has_folder("workflows")
+
+
+def test_an_overlay_may_take_the_config_away(repository: Path) -> None:
+    folder = FolderSource(write(repository, {"tas.yaml": "a: 1\n"}))
+    assert OverlaySource(folder, {}).config() == folder.config()
+    assert OverlaySource(folder, {"tas.yaml": None}).config() is None
+    assert OverlaySource(folder, {"tas.yaml": b"b"}).config() == RawFile("tas.yaml", b"b")
+
+
+def test_files_that_workflows_name_are_those_of_an_overlay(repository: Path) -> None:
+    write(repository, {"workflows/a.sh": "a", "workflows/b.sh": "b"})
+    overlay = OverlaySource(FolderSource(repository), {"workflows/b.sh": None, "workflows/c.sh": b"c"})
+    found = [overlay.local_file(f"workflows/{name}.sh") for name in "abc"]
+    assert [(raw.content, raw.problem and raw.problem.message) for raw in found] == [
+        (b"a", None),
+        (b"", "this file does not exist"),
+        (b"c", None),
+    ]
+
+
+def test_files_that_workflows_name_are_those_in_memory() -> None:
+    memory = MemorySource({"workflows/a.sh": b"a"})
+    assert memory.local_file("workflows/a.sh") == RawFile("workflows/a.sh", b"a")
+    problem = memory.local_file("workflows/b.sh").problem
+    assert problem is not None
+    assert problem.message == "this file does not exist"
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("pools/a.yaml", True),
+        ("pools/b/a.json", True),
+        ("tas.yaml", True),
+        ("pool/a.yaml", False),
+        ("pools/a.txt", False),
+        ("pools/.a.yaml", False),
+        ("pools/.b/a.yaml", False),
+        ("pools/out/a.yaml", False),
+    ],
+)
+def test_a_path_alone_says_whether_it_is_read(repository: Path, path: str, expected: bool) -> None:
+    assert is_read(path, ("pools",), exclude="pools/out") is expected
+    write(repository, {path: ""})
+    assert (path in read(repository, ("pools",), "pools/out")) == (expected and path != "tas.yaml")

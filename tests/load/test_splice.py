@@ -11,7 +11,17 @@ from ruamel.yaml import YAML
 
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.document import parse
-from kubectl_tas.load.splice import FIRST, Appended, set_value, with_values
+from kubectl_tas.load.splice import (
+    FIRST,
+    Appended,
+    Change,
+    Renamed,
+    sent_elsewhere,
+    set_value,
+    with_values,
+    without_document,
+)
+from kubectl_tas.model.base import KeyPath
 from kubectl_tas.yaml import scalar
 
 QUOTA, STATE = ("spec", "quota"), ("spec", "state")
@@ -51,6 +61,7 @@ ADDED = {
     "below-nothing-at-the-end": ("spec:", "spec: {state: ARCHIVED}"),
     "below-nothing-in-flow": ("{a: {spec: }, spec: }\n", "{a: {spec: }, spec: {state: ARCHIVED}}\n"),
     "below-a-null": ("spec: ~ # c\n", "spec: {state: ARCHIVED} # c\n"),
+    "below-a-null-in-capitals": ("spec: NULL # c\n", "spec: {state: ARCHIVED} # c\n"),
     "below-an-anchored-nothing": ("spec: &s\na: b\n", "spec: &s {state: ARCHIVED}\na: b\n"),
     "behind-its-comment": ("spec:\n  quota: 1 # c\n  a: b\n", "spec:\n  quota: 1 # c\n  state: ARCHIVED\n  a: b\n"),
     "at-the-end": ("spec:\n  a: b # c\n\n# d\n", "spec:\n  a: b # c\n  state: ARCHIVED\n\n# d\n"),
@@ -83,6 +94,12 @@ ADDED = {
         '{\n  "spec": {\n    "quota": 1\n  }\n}\n',
         '{\n  "spec": {\n    "quota": 1,\n    "state": "ARCHIVED"\n  }\n}\n',
     ),
+    "flow-with-other-keys-on-the-line": (
+        "spec: {a: b,\n  c: d, quota: 1,\n  e: f}\n",
+        "spec: {a: b,\n  c: d, quota: 1, state: ARCHIVED,\n  e: f}\n",
+    ),
+    "behind-an-explicit-key": ("spec:\n  ? quota\n  : 1\n", "spec:\n  ? quota\n  : 1\n  state: ARCHIVED\n"),
+    "with-its-mapping-on-one-line": ("a: b", "a: b\nspec:\n  state: ARCHIVED"),
     "with-its-mapping": ("a: b # c\n", "a: b # c\nspec:\n  state: ARCHIVED\n"),
     "with-its-mapping-in-flow": ("{a: b}\n", "{a: b, spec: {state: ARCHIVED}}\n"),
 }  # fmt: skip
@@ -149,8 +166,11 @@ def test_documents_that_are_empty_do_not_count(before: str) -> None:
 
 def test_a_place_within_a_list() -> None:
     assert set_value("a:\n- b: 1\n- b: 2 # c\n", 0, ("a", 1, "b"), 3) == "a:\n- b: 1\n- b: 3 # c\n"
+    assert set_value("a:\n- 1\n- 2 # c\n", 0, ("a", 1), 3) == "a:\n- 1\n- 3 # c\n"
     with pytest.raises(TasError):
         set_value("a:\n- b: 1\n", 0, ("a", 1, "b"), 3)
+    with pytest.raises(TasError):
+        set_value("x: &x 1\na:\n- *x\n", 0, ("a", 0), 3)
 
 
 WORDS = [
@@ -232,6 +252,18 @@ def test_first_of_a_flow_mapping(text: str, edited: str) -> None:
     assert set_value(text, 0, ("a", "x"), "z", after=FIRST) == edited
 
 
+@pytest.mark.parametrize(
+    ("text", "edited"),
+    [
+        ("a:\n  b: 1\n", "a:\n  x: z\n  b: 1\n"),
+        ("a:\n\n  # why\n\n  b: 1\n", "a:\n  x: z\n\n  # why\n\n  b: 1\n"),
+        ("a:\n  ? b\n  : 1\n", "a:\n  x: z\n  ? b\n  : 1\n"),
+    ],
+)
+def test_first_of_a_block_mapping(text: str, edited: str) -> None:
+    assert set_value(text, 0, ("a", "x"), "z", after=FIRST) == edited
+
+
 REMOVED = {
     "first": ("spec:\n  quota: 30 # c\n  b: 1\n", "spec:\n  b: 1\n"),
     "last": ("spec:\n  b: 1\n  # why\n  quota: 30", "spec:\n  b: 1\n  # why\n"),
@@ -256,6 +288,80 @@ def test_what_cannot_be_removed(text: str) -> None:
     assert with_values(text, document.data, [(QUOTA, None, None)]) is None
 
 
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("a", "x"), None),
+        (("a", "x"), Renamed("z", 1)),
+        (("a", "m", "y"), None),
+        (("list", 0), None),
+    ],
+)
+def test_what_a_merge_key_gives_and_items_of_lists_are_not_removed(path: KeyPath, value: Change) -> None:
+    text = "base: &b {x: 1, m: {y: 1, z: 2}}\na: {<<: *b, c: 1}\nlist: [1, 2]\n"
+    (document,), _ = parse("", text)
+    assert with_values(text, document.data, [(path, value, None)]) is None
+
+
+def test_a_value_is_not_set_within_what_is_removed() -> None:
+    text = "spec:\n  quota: {c: 1, d: 2}\n  b: 1\n"
+    (document,), _ = parse("", text)
+    assert with_values(text, document.data, [(QUOTA, None, None), ((*QUOTA, "c"), 3, None)]) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "document", "edited"),
+    [
+        ("a: 1\n---\nb: 2\n", 0, "---\nb: 2\n"),
+        ("\ufeffa: 1\n---\nb: 2\n", 0, "\ufeff---\nb: 2\n"),
+        ("\ufeffa: 1\n---\nb: 2\n", 1, "\ufeffa: 1\n"),
+        ("a: 1\n...\n%YAML 1.2\n---\nb: 2\n", 0, "%YAML 1.2\n---\nb: 2\n"),
+        ("\ufeffa: 1\n", 0, ""),
+    ],
+)
+def test_a_document_is_taken_out(text: str, document: int, edited: str) -> None:
+    assert without_document(text, document) == edited
+
+
+def test_a_document_with_a_directive_above_is_left_to_the_user() -> None:
+    with pytest.raises(TasError, match="cannot take document 2 out without changing the others"):
+        without_document("a: 1\n...\n%YAML 1.2\n---\nb: 2\n", 1)
+
+
+def sent(text: str, **asked: Any) -> str:
+    return sent_elsewhere("w.yaml", text.encode(), "other", None, **asked).decode()
+
+
+MOVED = {
+    "a-kind-of-another-project": (
+        "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: a}\n",
+        "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: a, labels: {kubectl-tas/pool: other}}\n",
+    ),
+    "without-a-name": (
+        "apiVersion: batch/v1\nkind: Job\nspec: {}\n",
+        "apiVersion: batch/v1\nkind: Job\nspec: {}\nmetadata:\n  labels:\n    kubectl-tas/pool: other\n",
+    ),
+    "a-workflow": ("workflow: {name: a, pool: b}\n", "workflow: {name: a, pool: other}\n"),
+    "a-workflow-that-is-no-mapping": ("workflow: a\n", "workflow: a\n"),
+    "a-pool": (
+        "apiVersion: tas/v1alpha1\nkind: Pool\nmetadata: {name: a}\n",
+        "apiVersion: tas/v1alpha1\nkind: Pool\nmetadata: {name: a}\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), MOVED.values(), ids=MOVED)
+def test_work_is_sent_to_another_pool(before: str, after: str) -> None:
+    assert sent(before) == after
+
+
+def test_only_the_work_that_is_meant_is_sent_elsewhere() -> None:
+    text = "workflow: {name: a, pool: b}\n---\nworkflow: {name: c, pool: b}\n"
+    assert sent(text, is_meant=lambda kind, name: (kind, name) == ("Workflow", "c")) == text.replace(
+        "c, pool: b", "c, pool: other"
+    )
+
+
 LISTED = {
     "block": ("a:\n- x: 1 # c\n# d\nb: 2\n", "a:\n- x: 1 # c\n- k: v\n  m: 1\n- k: w\n# d\nb: 2\n"),
     "block-further-in": (
@@ -269,6 +375,7 @@ LISTED = {
     "flow-that-ends-in-a-comma": ("a: [\n  {x: 1}, # c\n]\n", "a: [\n  {x: 1}, {k: v, m: 1}, {k: w}, # c\n]\n"),
     "flow-without-items": ("a: [ ]\n", "a: [{k: v, m: 1}, {k: w} ]\n"),
     "none-yet": ("b: 2 # c\n", "b: 2 # c\na:\n- k: v\n  m: 1\n- k: w\n"),
+    "a-literal": ("a: | # c\n  x\nb: 1\n", "a: [{k: v, m: 1}, {k: w}] # c\nb: 1\n"),
     "no-value": ("a:  # c\nb: 1\n", "a: [{k: v, m: 1}, {k: w}]  # c\nb: 1\n"),
     "none-yet-in-flow": ("{b: 2}\n", "{b: 2, a: [{k: v, m: 1}, {k: w}]}\n"),
 }

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from jinja2 import Environment
 
+from kubectl_tas.load.source import MAX_BYTES
 from kubectl_tas.load.templates import Templates
 from tests.support.cli import Result, kubectl_tas, pool, write
 from tests.support.pyyaml import safe_load, safe_load_all
@@ -128,6 +129,9 @@ def test_instances_are_of_one_workflow(repository: Path) -> None:
         ("busybox:{{ tag }}", '"a" {{ tag }}', "17:16", "yaml-syntax"),
         ("busybox:{{ tag }}", r'{{ "\x01" }}', "17:12", r"template-unsupported the escape \x01 is not available"),
         ("{%- endfor %}", "", "15:3", "template-syntax the block for is not closed"),
+        ("{%- endfor %}", "{% if debug %}{% endif %}", "15:3", "template-syntax the block for is not closed"),
+        ("{%- endfor %}", "{% if debug %}", "20:3", "template-syntax the block if is not closed"),
+        ("command: [sh]", "command:\n    -", "19:6", "wrong-type workflow.tasks[0].command[0] has no value"),
         ("{{ gpus }}", "{{ .Values.gpus }}", "13:20", "template-syntax"),
         ("  gpus: 8", "  gpus: [8", "4:6", "yaml-syntax"),
         ("default-values:", "default-values: 8\nversion: 2\nx:", "2:1", "template-syntax default-values is no mapping"),
@@ -146,9 +150,41 @@ def test_what_a_slip_expands_to_is_shown(repository: Path) -> None:
     assert found["related"][-1]["message"] == 'expanded, the line is: image: "a" 1.37'
 
 
+def test_an_empty_line_that_a_slip_expands_to_is_not_shown(repository: Path) -> None:
+    text = 'default-values: {a: ""}\nworkflow:\n  name: t\n  pool: team\n  tasks: [\n  {{ a }}\n'
+    (found,) = findings(declared(repository, text))
+    assert (found["rule"], found["location"]["line"], found["location"]["column"]) == ("yaml-syntax", 6, 3)
+    assert found["related"] == []
+
+
+@pytest.mark.parametrize(("value", "length"), [("eight", 5), ("a{{ gpus }}", 11)])
+def test_what_is_wrong_is_underlined_in_the_template(repository: Path, value: str, length: int) -> None:
+    root = declared(repository, TEMPLATE.replace("{gpu: {{ gpus }},", f"{{gpu: {value},"))
+    result = kubectl_tas("validate", "-C", root)
+    assert f"    | {' ' * 19}{'^' * length}\n" in result.out
+
+
+def test_a_template_of_what_is_no_mapping_gets_no_name(repository: Path) -> None:
+    text = "workflow: train-{{ n }}\n"
+    (found,) = told(declared(repository, text, values__train="instances: [{name: a, n: 1}]\n"))
+    assert found.startswith("workflows/train.yaml:1:11 wrong-type workflow must be a mapping")
+
+
 def test_a_template_that_expands_to_nothing(repository: Path) -> None:
     (found,) = told(declared(repository, "# {{ a }}\n---\n{% if false %}\nworkflow: {name: a}\n{% endif %}\n"))
     assert found == "workflows/train.yaml:3:1 template-unsupported the template expands to nothing"
+
+
+def test_a_file_with_default_values_alone_expands_to_nothing(repository: Path) -> None:
+    (found,) = told(declared(repository, "default-values: {n: 1}\n"))
+    assert found == "workflows/train.yaml:1:1 template-unsupported the template expands to nothing"
+
+
+def test_default_values_may_be_empty(repository: Path) -> None:
+    text = "default-values:\n\nworkflow: {name: 'train-{{ n }}', pool: team, tasks: [{name: a, image: b}]}\n"
+    root = declared(repository, text)
+    assert told(root) == ["workflows/train.yaml:3:25 template-undefined n is not defined; defined: nothing"]
+    assert len(pods(root, "--set", "n=1")) == 1
 
 
 def test_comments_outside_of_the_workflow_hold_anything(repository: Path) -> None:
@@ -193,6 +229,24 @@ def test_values_are_checked(repository: Path, values: str, expected: str) -> Non
     assert found.startswith(expected)
 
 
+def test_a_values_file_that_is_no_text(repository: Path) -> None:
+    root = declared(repository)
+    (root / "values").mkdir()
+    (root / "values/train.yaml").write_bytes(b"gpus: \xff\n")
+    assert told(root) == ["values/train.yaml:1:7 file-not-text the byte 0xff is not UTF-8"]
+
+
+def test_a_values_file_that_is_too_large(repository: Path) -> None:
+    (found,) = findings(declared(repository, values__train="#" * (MAX_BYTES + 1)))
+    assert (found["rule"], found["location"]["path"]) == ("file-too-large", "values/train.yaml")
+
+
+def test_the_names_of_many_values_are_not_compared(repository: Path) -> None:
+    files = {f"values__train{number:02}": "gpus: 4\n" for number in range(21)}
+    hints = [item["hint"] for item in findings(declared(repository, **files))]
+    assert hints == ['Did you mean "train"?'] * 20 + ["There is train."]
+
+
 def test_values_without_a_template(repository: Path) -> None:
     (found,) = findings(declared(repository, values__tarin="gpus: 4\n"))
     assert (found["rule"], found["location"]["path"]) == ("values-unused", "values/tarin.yaml")
@@ -202,6 +256,13 @@ def test_values_without_a_template(repository: Path) -> None:
 def test_a_template_in_a_folder(repository: Path) -> None:
     root = write(repository, {"pools/team.yaml": pool("team"), "workflows/a/train.yaml": TEMPLATE})
     write(root, {"values/a/train.yaml": "gpus: 4\n"})
+    assert gpus(root) == ["4", "4"]
+
+
+def test_a_template_where_all_folders_are_read(repository: Path) -> None:
+    config = 'apiVersion: tas/v1alpha1\nkind: Config\nspec: {sources: ["."], adminSources: ["."]}\n'
+    root = write(repository, {"tas.yaml": config, "team.yaml": pool("team"), "jobs/train.yaml": TEMPLATE})
+    write(root, {"values/jobs/train.yaml": "gpus: 4\n"})
     assert gpus(root) == ["4", "4"]
 
 
@@ -224,6 +285,11 @@ def test_what_cannot_be_set(repository: Path, arguments: list[str], words: str) 
 def test_set_string(repository: Path) -> None:
     first = next(iter(pods(declared(repository), "--set-string", "tag=1.10").values()))
     assert first["image"] == "busybox:1.10"
+
+
+def test_a_number_for_a_text_is_set_as_it_is_written(repository: Path) -> None:
+    first = next(iter(pods(declared(repository), "--set", "tag=8").values()))
+    assert first["image"] == "busybox:8"
 
 
 def test_settings_where_there_is_no_template(repository: Path) -> None:

@@ -242,9 +242,18 @@ def test_the_platform_of_a_resource_is_not_read_where_the_pool_has_none(tmp_path
     assert findings(repository(tmp_path / "b", text, resource=resource)) == "No problems found in 2 files.\n"
 
 
-def test_loops_are_refused(tmp_path: Path) -> None:
-    text = '  common_pod_template: [{metadata: {labels: {x: "{% for a in [1] %}{{a}}{% endfor %}"}}}]\n'
-    assert "there are no loops and macros here" in findings(repository(tmp_path, text))
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("{% for a in [1] %}{{a}}{% endfor %}", "there are no loops and macros here"),
+        ("{{ USER_CPU }", "unexpected '}'"),
+        ("{{ " + "9" * 5000 + " }}", "it nests too deep, or has a number of too many digits"),
+        ("{{ USER_CPU[1:2, 3] }}", "Slice is not available in a template here"),
+    ],
+)
+def test_an_expression_that_cannot_be_computed(tmp_path: Path, value: str, words: str) -> None:
+    text = f'  common_pod_template: [{{metadata: {{labels: {{x: "{value}"}}}}}}]\n'
+    assert f"the expression cannot be computed: {words}" in findings(repository(tmp_path, text))
 
 
 def test_of_two_pod_templates_with_one_name_there_is_a_finding(tmp_path: Path) -> None:

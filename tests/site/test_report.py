@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from kubectl_tas.draw import html
-from kubectl_tas.emit.site_files import MARK
+from kubectl_tas.emit.site_files import MARK, plan_pages
+from kubectl_tas.errors import TasError
 from kubectl_tas.site import blocks
 from kubectl_tas.site.found import FINDINGS, OF_ONE
 from kubectl_tas.site.sitefiles import files
@@ -271,6 +272,37 @@ def test_a_folder_that_is_not_ours_is_refused(small: Path, folder: str, why: str
     assert why in result.err
     assert "  = help: " in result.err
     assert files_below(small) == before
+
+
+@pytest.mark.parametrize(
+    ("folder", "read", "name"),
+    [("work", "work/pools", "work/pools"), ("work/pools/site", "work/pools", "work/pools"), ("site", ".", None)],
+)
+def test_a_folder_around_one_that_is_read_is_refused(tmp_path: Path, folder: str, read: str, name: str | None) -> None:
+    (tmp_path / folder).mkdir(parents=True)
+    if name is None:
+        assert plan_pages({"a.html": MARK}, tmp_path / folder, tmp_path, [read])[1] == tmp_path
+        return
+    with pytest.raises(TasError, match=f"is, holds or lies in the folder {name} of the repository"):
+        plan_pages({"a.html": MARK}, tmp_path / folder, tmp_path, [read])
+
+
+def test_a_folder_with_hidden_files_alone_is_taken(tmp_path: Path) -> None:
+    write(tmp_path, {"site/.nojekyll": "", "site/css/.keep": ""})
+    assert plan_pages({"a.html": MARK}, tmp_path / "site", tmp_path / "root", [])[1] == tmp_path
+    write(tmp_path, {"site/css/mine.css": ""})
+    with pytest.raises(TasError, match="has files that kubectl-tas did not write"):
+        plan_pages({"a.html": MARK}, tmp_path / "site", tmp_path / "root", [])
+
+
+@pytest.mark.parametrize(("text", "is_site"), [(MARK, True), ("mine", False)])
+def test_a_site_below_the_folder_is_one_that_was_written(tmp_path: Path, text: str, is_site: bool) -> None:
+    write(tmp_path, {"site/old.html": MARK, "site/css/old/style.css": text})
+    if not is_site:
+        assert plan_pages({"style.css": MARK}, tmp_path / "site", tmp_path / "root", [])[1] == tmp_path
+        return
+    with pytest.raises(TasError, match=r"holds another site: .*site/css/old"):
+        plan_pages({"style.css": MARK}, tmp_path / "site", tmp_path / "root", [])
 
 
 def test_what_stands_in_the_way_is_refused(small: Path, tmp_path: Path) -> None:
