@@ -40,7 +40,7 @@ ROWS = {
         [
             "w.yaml:6:34 replicas-refused: the group "
             '"wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww" becomes a SubGroup, which cannot '
-            "be called so (Use at most 63 lower-case letters, digits and '-'.)"
+            "have this name (Use at most 63 lower-case letters, digits and '-'.)"
         ],
     ),
     "a group whose name is no label": (
