@@ -79,6 +79,7 @@ MAX_LINES = 40
 AROUND = 8
 """Lines before and after a finding that are shown of a file with more than MAX_LINES."""
 _PLACE = re.compile(r"^(\S+?)(?::(\d+):\d+)?: (?:error|warning|info): ")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _INTRODUCTION = """# Rules
 
 Look up the code of a finding. Its page, and `kubectl tas rule CODE`, say why and how to mend it. A finding is an error
@@ -194,7 +195,9 @@ def _texts(homes: tuple[Path, ...]) -> dict[str, str]:
 
 
 def _excerpt(text: str, line: int) -> str:
-    lines = text.splitlines()
+    """Returns a text, of a long one only the lines around ``line``, with control characters escaped."""
+    shown = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text.removeprefix("\ufeff"))
+    lines = shown.splitlines()
     if len(lines) <= MAX_LINES:
         return "\n".join(lines)
     first, last = max(0, line - 1 - AROUND), min(len(lines), line + AROUND)
