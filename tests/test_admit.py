@@ -159,6 +159,23 @@ class TestFile:
         (found,) = json.loads(result.out)["workflows"]
         assert (found["used"], found["verdict"]) == (10, "pending")
 
+    @pytest.mark.parametrize("path", ["larger.yaml", "drafts/larger.yaml"])
+    def test_outside_the_sources_replaces_a_workload(self, team: Path, path: str) -> None:
+        job = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, labels: {kubectl-tas/pool: team}}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: main, image: i, resources: {limits: {nvidia.com/gpu: 8}}}]
+"""
+        write(team, {"workflows/w.yaml": job, path: job.replace("gpu: 8", "gpu: 9")})
+        result = kubectl_tas("admit", path, "-o", "json", cwd=team)
+        (found,) = json.loads(result.out)["workflows"]
+        assert (found["used"], found["verdict"]) == (0, "admitted")
+
     def test_nothing_is_written(self, team: Path) -> None:
         before = sorted(team.rglob("*"))
         answer(team, "--pool", "team--a")

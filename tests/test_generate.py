@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -76,3 +77,13 @@ def test_a_rule_in_a_new_file(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     monkeypatch.setattr(rulepages, "SUBJECTS", kept)
     assert main([]) == 1
     assert "SUBJECTS of tools/rulepages.py lacks check.task_platforms: add" in capsys.readouterr().err
+
+
+def test_what_is_right_differs_from_what_is_wrong() -> None:
+    """The page of a rule shows the file that a case without findings has otherwise, or a sentence alone."""
+    for page in sorted((ROOT / "docs/rules").glob("*.md")):
+        _, _, examples = page.read_text(encoding="utf-8").partition("\n## Wrong\n")
+        wrong, found, right = examples.partition("\n## Right\n")
+        blocks = re.findall(r"```(?:yaml|json)\n.*?```", right, re.DOTALL)
+        assert bool(examples) == bool(found), page.name
+        assert not any(block in wrong for block in blocks), page.name

@@ -6,13 +6,14 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from itertools import chain
+from functools import cache
+from itertools import chain, zip_longest
 from pathlib import Path
 
 from kubectl_tas.diagnostics import Rule, Severity
 from kubectl_tas.report.text import rule_page
 from tools.declared import declared_rules
-from tools.goldens import ROOT, Case, read
+from tools.goldens import ROOT, SILENCE, Case, read
 
 SUBJECTS = {
     "Files and YAML": (
@@ -78,6 +79,7 @@ MAX_LINES = 40
 AROUND = 8
 """Lines before and after a finding that are shown of a file with more than MAX_LINES."""
 _PLACE = re.compile(r"^(\S+?)(?::(\d+):\d+)?: (?:error|warning|info): ")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _INTRODUCTION = """# Rules
 
 Look up the code of a finding. Its page, and `kubectl tas rule CODE`, say why and how to mend it. A finding is an error
@@ -128,50 +130,74 @@ def _page(rule: Rule) -> str:
     """Returns the text of ``kubectl tas rule``, with examples if the rule has a case that fires."""
     folder = ROOT / "golden/rules" / rule.code
     cases = [read(path.parent) for path in sorted(folder.glob("*/about.txt"))]
-    wrong = next((case for case in cases if (case.folder / "output.txt").is_file()), None)
-    right = next((case for case in cases if case.is_silent), None)
-    shown = _wrong(rule, wrong) if wrong else None
-    if shown is None:
+    cases.sort(key=lambda case: case.folder.name not in ("fires", "silent"))
+    found = [(case, _found(rule, case)) for case in cases if (case.folder / "output.txt").is_file()]
+    wrong = [(case, finding) for case, finding in found if finding is not None]
+    if not wrong:
         return rule_page(rule)
-    text, path = shown
-    mended = _right(right, path) if right else ""
-    return f"{rule_page(rule)}\n{text}{mended}"
+    right = [case for case in cases if case.is_silent]
+    pairs = [(pair, case) for pair in wrong for case in right if pair[1][0] in _changed(pair[0], case)]
+    (shown, (path, line, said)), mended = pairs[0] if pairs else (wrong[0], next(iter(right), None))
+    text = _excerpt(_files(shown)[path], line)
+    example = f"## Wrong\n\n{_sentence(shown)}:\n\n{_fenced(path, text)}\n```text\n{said}\n```\n"
+    return f"{rule_page(rule)}\n{example}{_right(shown, mended, path) if mended else ''}"
 
 
-def _wrong(rule: Rule, case: Case) -> tuple[str, str] | None:
-    """Returns an example in which the rule fires, with the finding, and its path; None if the finding has no file."""
-    output = (case.folder / "output.txt").read_text(encoding="utf-8")
-    blocks = output.split("\n\n")
+def _found(rule: Rule, case: Case) -> tuple[str, int, str] | None:
+    """Returns the path, line and text of the rule's first finding in a case; None if the finding has no file."""
+    blocks = (case.folder / "output.txt").read_text(encoding="utf-8").split("\n\n")
     block = next((block for block in blocks if f" [{rule.code}]" in block.partition("\n")[0]), None)
     place = _PLACE.match(block) if block else None
-    file = _file(case, place[1]) if place else None
-    if block is None or place is None or file is None:
+    if block is None or place is None or place[1] not in _files(case):
         return None
-    text = _excerpt(file.read_text(encoding="utf-8", errors="backslashreplace"), int(place[2] or 1))
-    said = f"```text\n{block.strip()}\n```\n"
-    return f"## Wrong\n\n{case.shows[0].upper()}{case.shows[1:]}:\n\n{_fenced(place[1], text)}\n{said}", place[1]
+    return place[1], int(place[2] or 1), block.strip()
 
 
-def _right(case: Case, path: str) -> str:
-    """Returns the same file in a case without findings, else another file of that case; '' if the case has no file."""
-    own = [file for file in sorted((case.folder / "input").rglob("*")) if file.is_file()]
-    file = _file(case, path) or next(iter(own), None)
-    if file is None or file.suffix not in (".yaml", ".yml", ".json"):
-        return ""
-    homes = (case.folder / "input", *case.layers["input"])
-    name = next(file.relative_to(home).as_posix() for home in homes if file.is_relative_to(home))
-    text = _excerpt(file.read_text(encoding="utf-8", errors="backslashreplace"), 1)
-    return f"\n## Right\n\n{_fenced(name, text)}"
+def _right(wrong: Case, right: Case, path: str) -> str:
+    """Returns what the right case shows, with a file that differs from the wrong case: that of ``path`` if it does."""
+    changed = _changed(wrong, right)
+    name = path if path in changed else next(iter(changed), None)
+    if name is None:
+        return f"\n## Right\n\n{_sentence(right)}.\n"
+    before, after = _files(wrong).get(name, ""), _files(right)[name]
+    lines = enumerate(zip_longest(before.splitlines(), after.splitlines()), 1)
+    line = next((number for number, (old, new) in lines if old != new), 1)
+    return f"\n## Right\n\n{_sentence(right)}:\n\n{_fenced(name, _excerpt(after, line))}"
 
 
-def _file(case: Case, path: str) -> Path | None:
-    """Returns a file of the repository of a case, if it exists."""
-    places = (case.folder / "input", *reversed(case.layers["input"]))
-    return next((place / path for place in places if (place / path).is_file()), None)
+def _changed(wrong: Case, right: Case) -> list[str]:
+    """Returns the paths of documents that the right case adds or changes: first its own, then changed ones."""
+    before, after = _files(wrong), _files(right)
+    changed = [name for name in sorted(after) if after[name] != before.get(name)]
+    documents = [name for name in changed if name.endswith((".yaml", ".yml", ".json"))]
+    own = right.folder / "input"
+    return sorted(documents, key=lambda name: (not (own / name).is_file(), name not in before))
+
+
+def _sentence(case: Case) -> str:
+    said = case.shows.removeprefix(SILENCE)
+    return f"{said[0].upper()}{said[1:]}"
+
+
+def _files(case: Case) -> dict[str, str]:
+    """Returns the text of each file in the repository of a case, by path."""
+    return _texts((*case.layers["input"], case.folder / "input"))
+
+
+@cache
+def _texts(homes: tuple[Path, ...]) -> dict[str, str]:
+    return {
+        path.relative_to(home).as_posix(): path.read_text(encoding="utf-8", errors="backslashreplace")
+        for home in homes
+        for path in home.rglob("*")
+        if path.is_file()
+    }
 
 
 def _excerpt(text: str, line: int) -> str:
-    lines = text.splitlines()
+    """Returns a text, of a long one only the lines around ``line``, with control characters escaped."""
+    shown = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text.removeprefix("\ufeff"))
+    lines = shown.splitlines()
     if len(lines) <= MAX_LINES:
         return "\n".join(lines)
     first, last = max(0, line - 1 - AROUND), min(len(lines), line + AROUND)

@@ -63,8 +63,6 @@ class Place:
     """The file as findings name it: relative to the repository if it lies there."""
     full: str
     """The path to open; - for standard input."""
-    is_new: bool = False
-    """Whether the file lies outside the repository."""
     name: str | None = None
     """The NAME or KIND/NAME that the user means in the file; None: all work of the file."""
 
@@ -78,15 +76,14 @@ def place_of(root: Path, word: str, *, bare: bool = False) -> Place | None:
     with ``bare``, a word without suffix and folder may be a file.
     """
     if word == "-":
-        return Place(STDIN, word, is_new=True)
+        return Place(STDIN, word)
     if not bare and os.sep not in word and not word.endswith(SUFFIXES):
         return None
     for full in (Path(word), root / word):
         if full.exists() and not full.is_dir():
             named = full.parent.resolve() / full.name  # a link stays one
-            is_inside = named.is_relative_to(root)
-            path = (named.relative_to(root) if is_inside else named).as_posix()
-            return Place(path, str(full), is_new=not is_inside)
+            path = (named.relative_to(root) if named.is_relative_to(root) else named).as_posix()
+            return Place(path, str(full))
     return None
 
 

@@ -13,7 +13,7 @@ from kubectl_tas.check.deduplicate import blamed_on_flags
 from kubectl_tas.cli.addressing import KINDS, Place, files_meant, open_work, place_of, work_arguments
 from kubectl_tas.cli.backends import cluster_options, named_clusters
 from kubectl_tas.cli.options import OPEN_TARGET, output_option, repository_option, template_options
-from kubectl_tas.cli.session import check_added, find_root, read_named, show_findings, tell_errors
+from kubectl_tas.cli.session import check_added, find_root, is_elsewhere, read_named, show_findings, tell_errors
 from kubectl_tas.cli.terminal import hand_over, show
 from kubectl_tas.diagnostics import has_errors
 from kubectl_tas.draw import verdicts as pages
@@ -21,6 +21,7 @@ from kubectl_tas.gangs.admission import VERDICTS, Answer, answers, sent_by, spli
 from kubectl_tas.load.source import FolderSource, OverlaySource
 from kubectl_tas.load.splice import sent_elsewhere
 from kubectl_tas.model.osmo_workflow import Priority
+from kubectl_tas.model.repository import Repository
 from kubectl_tas.report import json
 from kubectl_tas.resolve.fleet import Fleet, files_of, replaced
 from kubectl_tas.resolve.pools import Submission
@@ -62,8 +63,9 @@ def admit(
     written = read_named(place.full, hint="Name a workflow file.")
     content = sent_elsewhere(place.path, written, pool, priority, place.is_meant)
     source = OverlaySource(FolderSource(root), {place.path: content})
-    session = check_added(root, source, place.path, partial(replaced, place.path) if place.is_new else None)
-    wrong, others = split_findings(session.diagnostics, place.path, is_new=place.is_new)
+    session = check_added(root, source, place.path, partial(_replaced, place.path))
+    is_new = is_elsewhere(place.path, session.fleet.repository)
+    wrong, others = split_findings(session.diagnostics, place.path, is_new=is_new)
     if has_errors(wrong):
         flags = {"--pool": pool, "--priority": priority}
         show_findings(blamed_on_flags(wrong, place.path, (written, content), flags))
@@ -71,13 +73,19 @@ def admit(
     sent = [item for item in sent_by(session.fleet, place.path) if place.is_meant(item.kind, item.name)]
     if not sent:
         raise click.UsageError(f"{work} has no {KINDS}")
-    found = list(_answers(session.fleet, sent, used, named_clusters(session.fleet, cluster, live=live), place))
+    asked = named_clusters(session.fleet, cluster, live=live)
+    found = list(_answers(session.fleet, sent, used, asked, is_new=is_new))
     if output == "json":
         hand_over(json.dump(pages.told_data(found)))
     else:
         show(pages.told(found))
     code = tell_errors(replace(session, diagnostics=others))
     return 1 if any(answer.verdict.rule in VERDICTS for answer in found) else code
+
+
+def _replaced(path: str, repository: Repository) -> Repository:
+    """Returns the repository without the workloads that a file outside its sources replaces."""
+    return replaced(path, repository) if is_elsewhere(path, repository) else repository
 
 
 def _declared(directory: str | None, word: str) -> Place:
@@ -96,10 +104,10 @@ def _declared(directory: str | None, word: str) -> Place:
 
 
 def _answers(
-    fleet: Fleet, sent: Sequence[Submission], used: int | None, asked: Clusters | None, place: Place
+    fleet: Fleet, sent: Sequence[Submission], used: int | None, asked: Clusters | None, *, is_new: bool
 ) -> Iterator[Answer]:
     """Yields the answer of each cluster to the work that is sent there."""
     for name in sorted({item.pool.backend.name for item in sent}):
         own = [item for item in sent if item.pool.backend.name == name]
         queues = asked.of(name).state().queues if asked else None
-        yield from answers(fleet, own, used, queues, is_new=place.is_new)
+        yield from answers(fleet, own, used, queues, is_new=is_new)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial, reduce
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
@@ -193,16 +193,23 @@ def open_summaries(
 
 
 def _with(root: Path, added: Mapping[str, bytes]) -> tuple[Source, Callable[[Repository], Repository] | None]:
-    """Returns a source with more files, and an adjustment of the repository. Declarations in files outside the
-    repository replace those of the same kind and name.
+    """Returns a source with more files, and an adjustment of the repository. Declarations in files outside its sources
+    replace those of the same kind and name.
     """
-    elsewhere = [path for path in added if path == STDIN or os.path.isabs(path)]  # noqa: PTH117
 
     def adjust(repository: Repository) -> Repository:
+        elsewhere = (path for path in added if is_elsewhere(path, repository))
         return reduce(lambda found, path: replaced(path, found, workflows=True), elsewhere, repository)
 
     source = FolderSource(root)
-    return OverlaySource(source, added) if added else source, adjust if elsewhere else None
+    return (OverlaySource(source, added), adjust) if added else (source, None)
+
+
+def is_elsewhere(path: str, repository: Repository) -> bool:
+    """Whether a file that a user names is standard input, or lies outside the sources of the repository."""
+    sources = repository.config.spec.spec.sources if repository.config else DEFAULT_SOURCES
+    lies_outside = path == STDIN or os.path.isabs(path)  # noqa: PTH117
+    return lies_outside or not any(PurePosixPath(path).is_relative_to(folder) for folder in sources)
 
 
 def check_added(root: Path, source: Source, path: str, adjust: Callable[[Repository], Repository] | None) -> Session:

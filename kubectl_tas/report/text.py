@@ -90,7 +90,9 @@ def snippet(place: Location, *, colour: bool = False) -> list[str]:
 
 _WAIVED = {
     Waiving.NOBODY: "It cannot be made milder.",
-    Waiving.CONFIG: "It protects others: `spec.rules` of the Config can change it, with `--base` that of the base.",
+    Waiving.CONFIG: (
+        "It protects others: only `spec.rules` of the Config can change it. With `--base`, the base's Config counts."
+    ),
     Waiving.ANYBODY: "`spec.rules` of the Config can change it, and a comment `# kubectl-tas: ignore[RULE]` waives it.",
 }
 
