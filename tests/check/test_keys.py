@@ -29,8 +29,8 @@ ROWS = {
     "the queue of Kueue as a label": (
         job(labels=", kueue.x-k8s.io/queue-name: q"),
         [
-            "w.yaml:3:54 other-queue: Kueue holds this workload until a queue of Kueue has room, in addition to the quota "
-            "of its pool (Remove the label kueue.x-k8s.io/queue-name.)"
+            "w.yaml:3:54 other-queue: Kueue holds this workload until a queue of Kueue has room, in addition to the "
+            "quota of its pool (Remove the label kueue.x-k8s.io/queue-name.)"
         ],
     ),
     "the queue of Kueue as an annotation": (job(own="kueue.x-k8s.io/queue-name: q"), []),
