@@ -38,8 +38,8 @@ ROWS = {
     "a label with a domain behind a prefix": (
         flow("labels: {a/b: b}", labels="pod_label_prefix: example.com/"),
         [
-            'workflows/w.yaml:4:12 invalid-value: pods would carry the label "example.com/a/b", which is no valid label '
-            'key (pod_label_prefix of the Config puts "example.com/" before the key. Write a key without '
+            'workflows/w.yaml:4:12 invalid-value: pods would carry the label "example.com/a/b", which is no valid '
+            'label key (pod_label_prefix of the Config puts "example.com/" before the key. Write a key without '
             '"/".)'
         ],
     ),
@@ -56,8 +56,8 @@ ROWS = {
             "workflows/w.yaml:4:12 invalid-value: pods would carry the label "
             '"example.com.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b'
             ".b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b"
-            '.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.c/d", which is no valid label '
-            'key (pod_label_prefix of the Config puts "example.com." before the key. Write a key without "/".)'
+            '.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.c/d", which is no valid '
+            'label key (pod_label_prefix of the Config puts "example.com." before the key. Write a key without "/".)'
         ],
     ),
     "a value of the policy": (flow("labels: {team: nlp}", labels=POLICY), []),
