@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pytest
 
 from kubectl_tas.compare.change import Change
@@ -137,8 +139,8 @@ class TestWork:
 
 
 class TestRenamedPools:
-    BEFORE = {"pools/team.yaml": pool(), "subpools/a.yaml": subpool("a", 10)}
-    AFTER = {"pools/team.yaml": pool("group"), "subpools/a.yaml": subpool("a", 10, "group")}
+    BEFORE: ClassVar = {"pools/team.yaml": pool(), "subpools/a.yaml": subpool("a", 10)}
+    AFTER: ClassVar = {"pools/team.yaml": pool("group"), "subpools/a.yaml": subpool("a", 10, "group")}
 
     def test_subpools_take_no_step(self) -> None:
         assert meaning(self.BEFORE, self.AFTER).subpools == ()
