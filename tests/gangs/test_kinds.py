@@ -1,0 +1,128 @@
+"""Tests gangs of each kind in releases and in forms that no example has."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from kubectl_tas.gangs import podgrouper
+from kubectl_tas.gangs.workload_gang import own_gang, shared_gang
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
+from tests.support.cli import pool
+from tests.support.fleets import fleet_of
+from tests.support.workloads import LEVELS, Object, pytorch_job, segments, template, workload
+
+BATCH = "kai.scheduler/batch-min-member"
+
+
+def resolved(*items: Object, version: str = "0.17") -> tuple[FleetWorkload, ...]:
+    """The workloads of the pool team, on a cluster of this KAI release."""
+    backend = {"name": "prod", "scheduler": {"version": version}}
+    config = {"apiVersion": "tas/v1alpha1", "kind": "Config", "spec": {"backends": [backend]}}
+    files = {"tas.yaml": yaml.safe_dump(config), "pools/p.yaml": pool(spec=LEVELS)}
+    return fleet_of({**files, "workflows/w.yaml": yaml.safe_dump_all(items)}).workloads
+
+
+def job_set(*pods: int, in_order: bool = False, least: int = 0, jobs: int = 1) -> Object:
+    """A JobSet with a replicated job a, b, ... for each number of pods."""
+    replicated = [
+        {"name": name, "replicas": jobs, "template": {"spec": _job(number)}}
+        for name, number in zip("abc", pods, strict=False)
+    ]
+    order = {"startupPolicy": {"startupPolicyOrder": "InOrder"}} if in_order else {}
+    made = workload("jobset.x-k8s.io/v1alpha2", "JobSet", "train", None, {**order, "replicatedJobs": replicated})
+    if least:
+        made["metadata"]["annotations"] = {BATCH: str(least)}
+    return made
+
+
+def _job(pods: int) -> Object:
+    made = template()
+    made["spec"]["restartPolicy"] = "Never"
+    return {"parallelism": pods, "completions": pods, "template": made}
+
+
+class TestJobSets:
+    @pytest.mark.parametrize(
+        ("version", "least", "minimums"),
+        [
+            ("0.17", 0, [2, 3]),
+            ("0.17", 1, [2, 0]),
+            ("0.15", 0, [1, 0]),
+            ("0.15", 4, [2, 2]),
+            ("0.14", 0, [2, 3]),
+            ("0.14", 4, [2, 2]),
+            ("0.14.0", 4, [2, 3]),
+            ("0.13", 0, [2, 3]),
+            ("0.12", 0, [1, 0]),
+        ],
+    )
+    def test_what_each_release_waits_for(self, version: str, least: int, minimums: list[int]) -> None:
+        (found,) = resolved(job_set(2, 3, least=least), version=version)
+        assert podgrouper.minimums(found) == minimums
+
+    @pytest.mark.parametrize(
+        ("version", "minimums", "groups"),
+        [("0.17", [2, 0], 1), ("0.15", [1, 0], 2), ("0.14", [0, 3], 2), ("0.12", [1, 0], 2)],
+    )
+    def test_jobs_that_start_in_order(self, version: str, minimums: list[int], groups: int) -> None:
+        """Before 0.16 each replicated job has a PodGroup of its own."""
+        (found,) = resolved(job_set(2, 3, in_order=True), version=version)
+        assert podgrouper.minimums(found) == minimums
+        made = podgrouper.by_pod_group(found)
+        assert len(made) == groups
+        ends = ["the UID and -a", "the UID and -b"] if groups == 2 else ["the UID"]
+        assert [podgrouper.rest_of_name(item) for item in made] == ends
+
+    def test_jobs_are_shown_as_far_as_people_read(self) -> None:
+        few, many = (own_gang(resolved(job_set(1, jobs=jobs))[0]) for jobs in (3, 1001))
+        assert [part.name for part in few.parts] == ["a", "a-replica-0", "a-replica-1", "a-replica-2"]
+        assert [(part.name, part.pods) for part in many.parts] == [("a", 1001)]
+
+
+class TestTrainingJobs:
+    @pytest.mark.parametrize(("workers", "parts"), [(2, ["master", "worker"]), (0, ["master", "worker"])])
+    def test_workers_of_a_pytorchjob_have_a_sub_group_even_if_there_are_none(
+        self, workers: int, parts: list[str]
+    ) -> None:
+        (found,) = resolved(pytorch_job("train", workers=workers))
+        assert [part.name for part in own_gang(found).parts] == parts
+
+    @pytest.mark.parametrize(("workers", "said"), [(1, "1 pod is enough"), (2, "2 pods are enough")])
+    def test_a_launcher_that_waits_for_its_workers(self, workers: int, said: str) -> None:
+        types = {
+            "Launcher": {"replicas": 1, "template": template(0)},
+            "Worker": {"replicas": workers, "template": template()},
+        }
+        spec = {"launcherCreationPolicy": "WaitForWorkersReady", "mpiReplicaSpecs": types}
+        (found,) = resolved(workload("kubeflow.org/v2beta1", "MPIJob", "train", None, spec))
+        assert podgrouper.rest_of_name(found) == f"the UID; until the launcher is made, {said}"
+
+
+class TestSharedGangs:
+    def test_segments_stay_below_their_workload(self) -> None:
+        gang = {"kubectl-tas/gang": "both"}
+        divided = pytorch_job("train", gang, workers=4, annotations=segments(2))
+        found = resolved(divided, pytorch_job("eval", gang, workers=1))
+        made = shared_gang(found)
+        assert [(part.name, part.parent) for part in made.parts if part.parent] == [
+            ("pytorchjob-eval-master", "pytorchjob-eval"),
+            ("pytorchjob-eval-worker", "pytorchjob-eval"),
+            ("pytorchjob-train-master", "pytorchjob-train"),
+            ("pytorchjob-train-worker", "pytorchjob-train"),
+            ("worker-0", "pytorchjob-train-worker"),
+            ("worker-1", "pytorchjob-train-worker"),
+        ]
+        assert (made.pods, made.minimum) == (7, 7)
+
+
+class TestOwned:
+    """Workloads whose PodGroup the tool writes."""
+
+    def test_an_owned_statefulset_starts_as_a_whole(self) -> None:
+        spec = {"replicas": 3, "template": template()}
+        owned, kais = (
+            workload("apps/v1", "StatefulSet", name, labels, spec)
+            for name, labels in (("own", {"kubectl-tas/podgroup": "owned"}), ("web", None))
+        )
+        assert [podgrouper.minimums(item) for item in resolved(owned, kais)] == [[3], [1]]
