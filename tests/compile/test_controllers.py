@@ -135,6 +135,15 @@ def test_a_release_without_topologies_gets_none(version: str, topologies: int) -
     assert len(made(fleet, "Topology")) == topologies
 
 
+@pytest.mark.parametrize(("pods", "least"), [(2, 2), (0, 1)])
+def test_a_podgroup_waits_for_one_pod_at_least(pods: int, least: int) -> None:
+    """KAI's CRD refuses a minMember of 0."""
+    types = {"Worker": {"replicas": pods, "template": template()}}
+    work = workload("kubeflow.org/v1", "TFJob", "t", {"kubectl-tas/podgroup": "owned"}, {"tfReplicaSpecs": types})
+    (found,) = made(fleet_of(files(work)), "PodGroup")
+    assert found.spec.minMember == least
+
+
 class TestGuard:
     def expressions(self, *texts: str, **more: str) -> str:
         """All expressions of the guard, one text."""

@@ -6,11 +6,14 @@ import pytest
 import yaml
 
 from kubectl_tas.gangs import podgrouper
-from kubectl_tas.gangs.workload_gang import own_gang, shared_gang
+from kubectl_tas.gangs.quota_usage import accounts
+from kubectl_tas.gangs.task_files import TaskFile, file_maps
+from kubectl_tas.gangs.task_pods import is_pod
+from kubectl_tas.gangs.workload_gang import own_gang, segments_of_pod, shared_gang
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
-from tests.support.cli import pool
+from tests.support.cli import pool, subpool
 from tests.support.fleets import fleet_of
-from tests.support.workloads import LEVELS, Object, pytorch_job, segments, template, workload
+from tests.support.workloads import LEVELS, Object, leader_worker_set, pytorch_job, segments, template, workload
 
 BATCH = "kai.scheduler/batch-min-member"
 
@@ -126,3 +129,60 @@ class TestOwned:
             for name, labels in (("own", {"kubectl-tas/podgroup": "owned"}), ("web", None))
         )
         assert [podgrouper.minimums(item) for item in resolved(owned, kais)] == [[3], [1]]
+
+
+class TestSegments:
+    """Segments that are too many to list."""
+
+    def test_workers_of_a_training_job(self) -> None:
+        few, many = (
+            resolved(pytorch_job("train", workers=workers, annotations=segments(2)))[0] for workers in (8, 4000)
+        )
+        assert [item.segment for item in segments_of_pod(few, 7)] == ["worker-3"]
+        assert [item.segment for item in segments_of_pod(many, 7)] == ["worker-3"]
+        assert [(part.name, part.pods) for part in own_gang(many).parts] == [("master", 1), ("worker", 4000)]
+
+    def test_groups_of_leaders_and_workers(self) -> None:
+        few, many = (resolved(leader_worker_set("serve", size=size, annotations=segments(2)))[0] for size in (8, 4001))
+        assert [item.segment for item in segments_of_pod(few, 7)] == ["segment-3"]
+        assert [item.segment for item in segments_of_pod(many, 7)] == ["segment-3"]
+        assert [(part.name, part.pods) for part in own_gang(many).parts] == [("leader", 1), ("workers", 4000)]
+
+
+def test_a_number_of_thousands_of_digits_is_none() -> None:
+    made = workload("batch/v1", "Job", "train", None, {"parallelism": 3, "template": template()})
+    for digits, least in ((1, 3), (10, 1), (5000, 1)):
+        made["metadata"]["annotations"] = {BATCH: "9" * digits}
+        assert podgrouper.minimums(resolved(made)[0]) == [least]
+
+
+@pytest.mark.parametrize(
+    ("spec", "may_be_added_to"),
+    [
+        ({"containers": [{}]}, True),
+        ({"containers": []}, False),
+        ({"containers": {}}, False),
+        ({}, False),
+        ({"containers": [{}], "affinity": {}}, True),
+        ({"containers": [{}], "affinity": []}, False),
+        ({"containers": [{}], "volumes": {}}, False),
+        ({"containers": [{"env": ["A"]}]}, False),
+    ],
+)
+def test_what_platforms_can_be_put_over(spec: Object, may_be_added_to: bool) -> None:
+    assert is_pod(spec) is may_be_added_to
+
+
+@pytest.mark.parametrize(
+    ("path", "key"), [("/a/run.sh", "run.sh"), ("/a/..data", "data"), ("/a/...", "file"), ("/a/b c", "b-c")]
+)
+def test_a_file_of_a_task_has_a_key_that_kubernetes_takes(path: str, key: str) -> None:
+    (only,) = file_maps("gang", [TaskFile(path, b"x", 0o644)]).maps
+    assert list(only.files) == [key]
+
+
+@pytest.mark.parametrize(("archived", "names"), [(False, [None, "b"]), (True, [None, "a", "b"])])
+def test_archived_subpools_are_counted_where_they_are_asked_for(archived: bool, names: list[str | None]) -> None:
+    files = {"pools/p.yaml": pool(), "a.yaml": subpool("a", 8, state="ARCHIVED"), "b.yaml": subpool("b", 8)}
+    found = accounts(fleet_of(files), None, archived=archived)
+    assert [item.subpool and item.subpool.name for item in found] == names
