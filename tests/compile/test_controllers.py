@@ -202,3 +202,61 @@ class TestDemands:
             "kai.scheduler/topology",
         )
         assert (path in self.wanted(work, spec=LEVELS)) is not whole
+
+    def test_only_kai_reads_the_annotation_with_the_queue_of_dynamo(self) -> None:
+        work = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata: {name: x, labels: {kubectl-tas/pool: team}}
+spec: {services: {a: {replicas: 1, extraPodSpec: {mainContainer: {image: i}}}}}
+"""
+        path = ("metadata", "annotations", "nvidia.com/kai-scheduler-queue")
+        assert self.wanted(safe_load(work))[path].value == QUEUE
+        assert path not in self.wanted(safe_load(work), backend="{name: a, scheduler: {type: default}}")
+
+    @pytest.mark.parametrize(
+        ("spec", "found"),
+        [
+            ("", {}),
+            (
+                "  nodes: {selector: {gpu: h100}, tolerations: [{key: own, operator: Exists}]}\n",
+                {
+                    "zone": "east",
+                    "gpu": "h100",
+                    "tolerations": ({"key": "all", "operator": "Exists"}, {"key": "own", "operator": "Exists"}),
+                },
+            ),
+        ],
+        ids=["a pool of all nodes", "a pool of some nodes"],
+    )
+    def test_what_argo_gives_pods_without_their_own_is_written_there(self, spec: str, found: Object) -> None:
+        """Only if the pool adds to it: else Argo itself does."""
+        work = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: x, labels: {kubectl-tas/pool: team}}
+spec:
+  entrypoint: a
+  nodeSelector: {zone: east}
+  tolerations: [{key: all, operator: Exists}]
+  templates: [{name: a, container: {image: i}}]
+"""
+        wanted = self.wanted(safe_load(work), spec=spec).items()
+        own = {path[-1]: item.value for path, item in wanted if {"nodeSelector", "tolerations"} & {*path}}
+        assert own == found
+
+    def test_an_existing_topology_that_a_cluster_topology_stands_for_may_be_named(self) -> None:
+        work = workload("batch/v1", "Job", "j", None, {"template": template()})
+        work["metadata"]["annotations"] = {**ZONE, "kai.scheduler/topology": "theirs"}
+        bound = topology("others", "rack host"), topology(spec=binding("theirs"))
+        found = self.wanted(work, **{f"topologies/{number}.yaml": text for number, text in enumerate(bound)})
+        notes = {path[-1]: item.value for path, item in found.items() if path[:2] == ("metadata", "annotations")}
+        assert notes["kai.scheduler/topology-required-placement"] == "topology.kubernetes.io/zone"
+
+
+@pytest.mark.parametrize(
+    ("version", "labels"), [("0.5", ("kai.scheduler/queue", "runai/queue")), ("0.6", ("kai.scheduler/queue",))]
+)
+def test_labels_with_the_queue_in_each_release(version: str, labels: tuple[str, ...]) -> None:
+    (backend,) = fleet_of(files(backend=f'{{name: a, scheduler: {{version: "{version}"}}}}')).backends
+    assert backend.queue_labels == labels

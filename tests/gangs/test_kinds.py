@@ -8,9 +8,11 @@ import yaml
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.quota_usage import accounts
 from kubectl_tas.gangs.task_files import TaskFile, file_maps
-from kubectl_tas.gangs.task_pods import is_pod
+from kubectl_tas.gangs.task_pods import _both as beside
+from kubectl_tas.gangs.task_pods import away_from, is_pod
 from kubectl_tas.gangs.workload_gang import own_gang, segments_of_pod, shared_gang
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
+from kubectl_tas.resolve.placement import Ignored
 from tests.support.cli import pool, subpool
 from tests.support.fleets import fleet_of
 from tests.support.workloads import LEVELS, Object, leader_worker_set, pytorch_job, segments, template, workload
@@ -122,10 +124,12 @@ class TestSharedGangs:
 class TestOwned:
     """Workloads whose PodGroup the tool writes."""
 
-    def test_an_owned_statefulset_starts_as_a_whole(self) -> None:
-        spec = {"replicas": 3, "template": template()}
+    @pytest.mark.parametrize("kind", ["StatefulSet", "ReplicaSet"])
+    def test_an_owned_set_starts_as_a_whole(self, kind: str) -> None:
+        """KAI starts both with one pod."""
+        spec = {"replicas": 3, "selector": {"matchLabels": {"app": "a"}}, "template": template()}
         owned, kais = (
-            workload("apps/v1", "StatefulSet", name, labels, spec)
+            workload("apps/v1", kind, name, labels, spec)
             for name, labels in (("own", {"kubectl-tas/podgroup": "owned"}), ("web", None))
         )
         assert [podgrouper.minimums(item) for item in resolved(owned, kais)] == [[3], [1]]
@@ -186,3 +190,79 @@ def test_archived_subpools_are_counted_where_they_are_asked_for(archived: bool, 
     files = {"pools/p.yaml": pool(), "a.yaml": subpool("a", 8, state="ARCHIVED"), "b.yaml": subpool("b", 8)}
     found = accounts(fleet_of(files), None, archived=archived)
     assert [item.subpool and item.subpool.name for item in found] == names
+
+
+REQUIRED, PREFERRED = (f"kai.scheduler/topology-{name}-placement" for name in ("required", "preferred"))
+
+
+@pytest.mark.parametrize(
+    ("of_jobs", "of_pods", "levels"),
+    [
+        ({PREFERRED: "rack"}, {REQUIRED: "rack"}, ("rack", None)),
+        ({PREFERRED: "zone"}, {REQUIRED: "rack"}, ("rack", None)),
+        ({PREFERRED: "rack"}, {REQUIRED: "zone"}, ("zone", "rack")),
+        ({REQUIRED: "zone", PREFERRED: "rack"}, {REQUIRED: "rack"}, ("rack", None)),
+        ({REQUIRED: "zone", PREFERRED: "rack"}, {}, ("zone", "rack")),
+        ({REQUIRED: "zone"}, {PREFERRED: "rack"}, ("zone", "rack")),
+        ({REQUIRED: "rack", PREFERRED: "rack"}, {REQUIRED: "zone"}, ("rack", "rack")),
+    ],
+)
+def test_what_jobs_prefer_beside_what_their_pods_require(
+    of_jobs: dict[str, str], of_pods: dict[str, str], levels: tuple[str, str | None]
+) -> None:
+    """A preferred level that the pods' own required one implies says nothing more. What jobs say alone stays."""
+    made = job_set(2)
+    jobs = made["spec"]["replicatedJobs"][0]["template"]
+    jobs["metadata"], jobs["spec"]["template"]["metadata"] = {"annotations": of_jobs}, {"annotations": of_pods}
+    found = resolved(made)[0].replicas[0].placement
+    assert found is not None
+    assert (found.required and found.required.level.key, found.preferred and found.preferred.level.key) == levels
+
+
+@pytest.mark.parametrize(
+    ("kind", "annotations", "segment_size", "ignored"),
+    [
+        ("kai", {}, 2, None),
+        ("kai", segments(2), 2, None),
+        ("default", {}, None, None),
+        ("default", segments(2), None, Ignored.NO_KAI),
+    ],
+)
+def test_segments_that_nobody_asked_for_are_not_missed(
+    kind: str, annotations: dict[str, str], segment_size: int | None, ignored: Ignored | None
+) -> None:
+    """subGroupSize is read by others than KAI too."""
+    made = leader_worker_set("serve", size=5, annotations=annotations)
+    made["spec"]["leaderWorkerTemplate"]["subGroupPolicy"]["subGroupSize"] = 2
+    config = f"apiVersion: tas/v1alpha1\nkind: Config\nspec: {{backends: [{{name: a, scheduler: {{type: {kind}}}}}]}}\n"
+    files = {"tas.yaml": config, "pools/p.yaml": pool(spec=LEVELS), "w.yaml": yaml.safe_dump(made)}
+    _, workers = fleet_of(files).workloads[0].replicas
+    assert (workers.segments and workers.segments.size, workers.ignored) == (segment_size, ignored)
+
+
+RULE = "requiredDuringSchedulingIgnoredDuringExecution"
+AWAY = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": ["x"]}
+TERM = {"matchExpressions": [AWAY]}
+
+
+@pytest.mark.parametrize(
+    ("own", "both"),
+    [
+        (None, {"nodeAffinity": {RULE: {"nodeSelectorTerms": [TERM]}}}),
+        ({"podAffinity": {"a": 1}}, {"podAffinity": {"a": 1}, "nodeAffinity": {RULE: {"nodeSelectorTerms": [TERM]}}}),
+        (
+            {"nodeAffinity": {RULE: {"nodeSelectorTerms": [TERM]}}},
+            {"nodeAffinity": {RULE: {"nodeSelectorTerms": [TERM]}}},
+        ),
+        ({"nodeAffinity": ["x"]}, None),
+        ({"nodeAffinity": {RULE: ["x"]}}, None),
+        ({"nodeAffinity": {RULE: {"nodeSelectorTerms": {"a": "b"}}}}, None),
+        ({"nodeAffinity": {RULE: {"nodeSelectorTerms": ["x"]}}}, None),
+        ({"nodeAffinity": {RULE: {"nodeSelectorTerms": [{"matchExpressions": {"a": "b"}}]}}}, None),
+    ],
+)
+def test_hosts_to_keep_away_from_leave_an_affinity_that_is_none_as_it_is(
+    own: Object | None, both: Object | None
+) -> None:
+    """Another rule reports such an affinity."""
+    assert beside(own, away_from(["x"])) == (own if both is None else both)
