@@ -108,6 +108,15 @@ class TestSelectors:
         assert only.message == f"pool team has no node with the zone that Job sweep {message}"
         assert only.hint.lower() == hint.lower()
 
+    def test_a_label_of_a_platform_that_a_task_fills_in_is_not_looked_for(self) -> None:
+        pods = "override_pod_template: [{spec: {nodeSelector: {zone: ZONE}}}]"
+        spec = f"  nodes: {{selector: {{gpu: h100}}}}\n  platforms: {{fast: {{{pods}}}}}\n"
+        files = {"pools/p.yaml": pool(spec=spec.replace("ZONE", "b"))}
+        (only,) = found(files, node(gpu="h100", zone="a"))
+        assert only.endswith("no node that pool team may use has gpu=h100, zone=b, which platform fast asks for")
+        files = {"pools/p.yaml": pool(spec=spec.replace("ZONE", "'{{ zone }}'"))}
+        assert found(files, node(gpu="h100", zone="a")) == []
+
 
 class TestGuarantees:
     def test_a_pool_that_is_guaranteed_nothing_is_not_named(self) -> None:
