@@ -319,3 +319,22 @@ def test_a_gang_that_the_file_does_not_tell(gang: Object, reason: str) -> None:
     (found,) = fleet_of(texts).workloads
     assert row(found).unpredicted == reason
     assert is_predicted(found) is not bool(reason)
+
+
+def test_a_kind_without_a_group_is_of_the_version_alone() -> None:
+    work = {**training(), "apiVersion": "v1", "kind": "Thing"}
+    texts = {"pools/z.yaml": yaml.safe_dump(karta(group="", kind="Thing")), "pools/p.yaml": pool(spec=LEVELS)}
+    judged = judged_files({**texts, "workflows/w.yaml": yaml.safe_dump(work)})
+    assert judged.found == ()
+    assert [(item.kind, item.pods) for item in judged.fleet.workloads] == [("Thing", 4)]
+
+
+def test_a_karta_that_scales_nothing_needs_no_scale_for_its_sub_groups() -> None:
+    """KAI refuses a SubGroup without one only if another component has it."""
+    for scale, messages in (
+        ({}, []),
+        (None, ['KAI refuses the SubGroup "head": its component has no scaleDefinition']),
+    ):
+        own = karta(component("head", scale={}), component("worker", scale=scale))
+        found = judged_files({"pools/z.yaml": yaml.safe_dump(own), "pools/p.yaml": pool()}).found
+        assert [item.message for item in found] == messages

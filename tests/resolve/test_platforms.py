@@ -10,7 +10,7 @@ import pytest
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.platform import Platform
-from kubectl_tas.resolve.platforms import Merged
+from kubectl_tas.resolve.platforms import Merged, tokens_in
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.pyyaml import safe_load
 from tests.support.rendered import files_below
@@ -116,6 +116,15 @@ def test_a_share_of_the_storage_as_cache(tmp_path: Path, share: str, value: str)
     text = f"  common_default_variables: {{USER_CACHE: {share}}}\n  common_pod_template: [{{spec: {body}}}]\n"
     made = rendered(repository(tmp_path, text, resource="storage: 100Gi"))["spec"]["containers"][0]
     assert made["env"][-1:] == [{"name": "T", "value": value}]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [("{{ a }} {{ b.c }}", {"a", "b"}), ("a", set()), ("{{ a b }}", set()), ("{% if %}", set()), ("{{ '", set())],
+)
+def test_names_that_a_text_uses(text: str, names: set[str]) -> None:
+    """A text that cannot be read uses none; what is wrong with it says another rule."""
+    assert tokens_in(text) == names
 
 
 def test_a_token_without_a_value_takes_its_key_along(tmp_path: Path) -> None:
