@@ -10,12 +10,13 @@ from kubectl_tas.gangs.quota_usage import accounts
 from kubectl_tas.gangs.task_files import TaskFile, file_maps
 from kubectl_tas.gangs.task_pods import _both as beside
 from kubectl_tas.gangs.task_pods import away_from, is_pod
-from kubectl_tas.gangs.workload_gang import own_gang, segments_of_pod, shared_gang
+from kubectl_tas.gangs.workload_gang import batches, own_gang, segments_of_pod, shared_gang
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.placement import Ignored
 from tests.support.cli import pool, subpool
 from tests.support.fleets import fleet_of
 from tests.support.workloads import LEVELS, Object, leader_worker_set, pytorch_job, segments, template, workload
+from tests.test_karta import component, karta, training
 
 BATCH = "kai.scheduler/batch-min-member"
 
@@ -151,6 +152,35 @@ class TestSegments:
         assert [item.segment for item in segments_of_pod(few, 7)] == ["segment-3"]
         assert [item.segment for item in segments_of_pod(many, 7)] == ["segment-3"]
         assert [(part.name, part.pods) for part in own_gang(many).parts] == [("leader", 1), ("workers", 4000)]
+
+
+@pytest.mark.parametrize("labels", [{"kubectl-tas/podgroup": "owned"}, None])
+def test_segments_of_pods_that_are_not_there_yet_have_none(labels: dict[str, str] | None) -> None:
+    """Of eight indices four run at a time."""
+    spec = {**_job(4), "completions": 8, "completionMode": "Indexed"}
+    spec["template"]["metadata"] = {"annotations": segments(2)}
+    (found,) = resolved(workload("batch/v1", "Job", "j", labels, spec))
+    gang = own_gang(found)
+    assert [part.name for part in gang.parts] == ["worker", *(f"worker-{number}" for number in range(4))]
+    assert [(item.sub_group, item.pods) for item in batches(found, gang)] == [("worker-0", 2), ("worker-1", 2)]
+
+
+@pytest.mark.parametrize(
+    ("version", "owned", "minimums"),
+    [("0.16", False, [1, 0]), ("0.16", True, [1, 2]), ("0.17", False, [1, 2]), ("0.17", True, [1, 2])],
+)
+def test_what_a_karta_says_holds_before_kai_reads_it_for_podgroups_of_this_tool(
+    version: str, owned: bool, minimums: list[int]
+) -> None:
+    work = training(worker={"replicas": 3, "least": 2, "template": template()})
+    work["metadata"]["labels"] |= {"kubectl-tas/podgroup": "owned"} if owned else {}
+    scale = {"replicasPath": ".spec.worker.replicas", "minReplicasPath": ".spec.worker.least"}
+    definition = yaml.safe_dump(karta(component("head"), component("worker", scale=scale)))
+    backends = f'{{backends: [{{name: a, scheduler: {{version: "{version}"}}}}]}}'
+    config = f"apiVersion: tas/v1alpha1\nkind: Config\nspec: {backends}\n"
+    files = {"tas.yaml": config, "pools/p.yaml": pool(), "pools/z.yaml": definition}
+    (found,) = fleet_of({**files, "w.yaml": yaml.safe_dump(work)}).workloads
+    assert podgrouper.minimums(found) == minimums
 
 
 def test_a_number_of_thousands_of_digits_is_none() -> None:

@@ -15,6 +15,7 @@ from tests.support.cli import pool, subpool
 from tests.support.fleets import fleet_of
 from tests.support.grove import clique, clique_set
 
+RESOURCES = "  resources: {large: {gpu: 1, cpu: 2, memory: 1Gi}, small: {gpu: 1, cpu: 2, memory: 1Gi}}"
 QUEUE = "osmo-pool-default-team--shared"
 
 
@@ -173,3 +174,17 @@ def test_a_subpool_that_is_closed_names_those_that_are_open(room: int, hint: str
     }
     admission, item = submission(files, "Job")
     assert admission.verdict(item).hint == hint
+
+
+@pytest.mark.parametrize(
+    ("gpus", "text"),
+    [
+        (10, "0 of 10 GPUs of team are used, it asks for 2; 0 of 8 cpu of team are used, it asks for 4"),
+        (-1, "0 of 8 cpu of team are used, it asks for 4"),
+    ],
+)
+def test_only_quotas_with_a_limit_are_counted_up(gpus: int, text: str) -> None:
+    work = workflow().replace("  resources: {large: {gpu: 40}, small: {gpu: 1}}", RESOURCES)
+    bounded = pool(guarantee=gpus, spec="    cpu: {guarantee: 8}\n")
+    admission, item = submission({"pools/p.yaml": bounded, "w.yaml": work}, "Workflow")
+    assert admission.verdict(item).text == text
