@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
+from kubectl_tas.gangs.podgrouper import is_predicted, row
 from tests.support.cli import kubectl_tas, pool, write
+from tests.support.fleets import fleet_of, judged_files
 from tests.support.pyyaml import safe_load, safe_load_all
 from tests.support.workloads import LEVELS, Object, template
 
@@ -269,3 +271,77 @@ def test_what_is_kept_of_an_earlier_run_follows_it(tmp_path: Path) -> None:
     assert kubectl_tas("validate", "-C", tmp_path / "r", *cache).code == 0
     repository(tmp_path / "r", karta(component("other")))
     assert "missing in spec.other" in kubectl_tas("validate", "-C", tmp_path / "r", *cache).out
+
+
+@pytest.mark.parametrize(
+    ("kartas", "message"),
+    [
+        (
+            karta(specDefinition={"podTemplateSpecPath": ".spec.template"}),
+            "the root has pods and components: KAI counts those of the components alone",
+        ),
+        (
+            karta(
+                component("worker"),
+                scaleDefinition={"replicasPath": ".spec.copies // 1", "minReplicasPath": ".spec.least"},
+            ),
+            "kubectl-tas does not read a minimum of the root: KAI multiplies those of the components by it",
+        ),
+        (
+            karta(component("worker", specDefinition={"podSpecPath": ".spec.worker"})),
+            'of "worker" kubectl-tas reads podTemplateSpecPath alone, not the podSpecPath',
+        ),
+        (
+            karta(component("worker", specDefinition={"metadataPath": ".spec.worker"})),
+            'of "worker" kubectl-tas reads podTemplateSpecPath alone, which is missing here',
+        ),
+    ],
+)
+def test_a_karta_that_counts_pods_in_ways_that_are_not_read(kartas: Object, message: str) -> None:
+    texts = {"pools/z.yaml": yaml.safe_dump(kartas), "pools/p.yaml": pool()}
+    assert [item.message for item in judged_files(texts).found] == [message]
+
+
+@pytest.mark.parametrize(
+    ("gang", "reason"),
+    [
+        ({"name": "x"}, ""),
+        ({"name": "x", "topology": {"name": "t"}}, "its Karta places the pods by a topology of its own"),
+        (
+            {"name": "x", "subGroups": [{"componentName": "head", "topology": {"name": "t"}}]},
+            "its Karta places the pods by a topology of its own",
+        ),
+        (
+            {"name": "x", "subGroups": [{"componentName": "head"}]},
+            "the SubGroups of its Karta are not its pod templates one by one",
+        ),
+    ],
+)
+def test_a_gang_that_the_file_does_not_tell(gang: Object, reason: str) -> None:
+    texts = {
+        "pools/z.yaml": yaml.safe_dump(karta(gang={"podGroup": gang})),
+        "pools/p.yaml": pool(),
+        "workflows/w.yaml": yaml.safe_dump(training()),
+    }
+    (found,) = fleet_of(texts).workloads
+    assert row(found).unpredicted == reason
+    assert is_predicted(found) is not bool(reason)
+
+
+def test_a_kind_without_a_group_is_of_the_version_alone() -> None:
+    work = {**training(), "apiVersion": "v1", "kind": "Thing"}
+    texts = {"pools/z.yaml": yaml.safe_dump(karta(group="", kind="Thing")), "pools/p.yaml": pool(spec=LEVELS)}
+    judged = judged_files({**texts, "workflows/w.yaml": yaml.safe_dump(work)})
+    assert judged.found == ()
+    assert [(item.kind, item.pods) for item in judged.fleet.workloads] == [("Thing", 4)]
+
+
+def test_a_karta_that_scales_nothing_needs_no_scale_for_its_sub_groups() -> None:
+    """KAI refuses a SubGroup without one only if another component has it."""
+    for scale, messages in (
+        ({}, []),
+        (None, ['KAI refuses the SubGroup "head": its component has no scaleDefinition']),
+    ):
+        own = karta(component("head", scale={}), component("worker", scale=scale))
+        found = judged_files({"pools/z.yaml": yaml.safe_dump(own), "pools/p.yaml": pool()}).found
+        assert [item.message for item in found] == messages

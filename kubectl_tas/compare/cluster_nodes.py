@@ -178,7 +178,7 @@ def _chosen(item: FleetWorkload | SubmittedSet, nodes: Sequence[Node]) -> Iterat
         there = [node for node in of_shard if own.items() <= node.labels.items()]
         for key, where in places.items():
             keys.append(key)
-            if there and not any(admits(spec, node.labels, keys=keys) for node in there):
+            if not any(admits(spec, node.labels, keys=keys) for node in there):
                 wanted = values_at(spec, where)
                 message = f"pool {pool.name} has no node with the {' and '.join(keys)} that {item.kind} {item.name} "
                 message += f"asks for: {shortened(wanted)}" if wanted else "asks for"
@@ -364,7 +364,7 @@ def _asked(fleet: Fleet, backend: FleetBackend) -> Iterator[_Asked]:
                 yield _Asked(f"PodGroup {item.name}", *finest, item.pool.shard if item.pool else None, place)
     for submitted in fleet.submitted_sets:
         known = submitted.set
-        if known.backend == backend and known.is_previewed and known.topology is not None:
+        if known.backend == backend and known.is_previewed:
             place = known.declared.at("metadata", "name")
             for finest in chain.from_iterable(map(_of_gang, gangs_of_set(known))):
                 yield _Asked(f"PodCliqueSet {known.name}", *finest, submitted.pool.shard, place)

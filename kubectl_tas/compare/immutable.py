@@ -393,11 +393,11 @@ def _covers(pattern: KeyPath, path: KeyPath) -> bool:
 
 def _is_same(path: KeyPath, old: Any, new: Any) -> bool:
     """Whether two values mean the same to an API server."""
-    if old == new and type(old) is type(new):
+    if old == new:
         return True
     if any(step in ("limits", "requests") for step in path[-2:-1]):
         return parse(old) == parse(new) is not None
-    default = DEFAULTS.get(str(path[-1])) if path else None
+    default = DEFAULTS.get(str(path[-1]))
     return bool(_said(old, default) == _said(new, default))
 
 

@@ -165,7 +165,7 @@ def unappliable_changes(change: Change) -> Iterator[Diagnostic]:
     gitops = change.after.config.gitops
     for item in object_changes(change):
         refused, kept = item.of(Effect.REFUSED), item.of(Effect.KEPT)
-        if refused and (item.is_replaced(gitops) or (item.after.is_replaced and gitops == "none")):
+        if refused and item.after.is_replaced:
             yield _finding(change, item, refused, CHANGE_REPLACED)
         elif refused:
             yield _finding(change, item, refused, CHANGE_REFUSED)

@@ -446,11 +446,8 @@ def is_predicted(workload: FleetWorkload) -> bool:
         return False
     if workload.is_owned:
         return True
-    if row(workload).unpredicted:
-        return False
-    if not row(workload).templates_elsewhere:
-        return True
-    return workload.is_segmented and workload.pool.backend.has(Feature.SUBGROUP_TREE)
+    own = row(workload)
+    return not (own.unpredicted or own.templates_elsewhere)
 
 
 def lists_parts(workload: FleetWorkload) -> bool:

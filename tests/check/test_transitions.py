@@ -77,6 +77,13 @@ class TestLevelsOfAPool:
         assert text.startswith("the levels of pool team change since HEAD from zone (zone) to zone (zones), but")
 
 
+def test_a_pool_that_is_new_may_have_a_queue_that_is_idle(repository: Path, tmp_path: Path) -> None:
+    """The base has a cluster topology alone."""
+    commit(write(repository, {"topologies/0.yaml": topology()}))
+    in_pool(repository, topology("racks", "rack host").replace("example.com/rack", "other/rack"), job("rack"))
+    assert rules(repository, "--base", "HEAD", "--cluster-state", state(tmp_path, queue(0))) == []
+
+
 class TestRemovedTopologies:
     def test_used_by_a_set(self, repository: Path) -> None:
         root = declare(repository, clique_set("rack", named="racks"), topology())

@@ -60,6 +60,9 @@ OBJECTS: dict[str, dict[str, Any]] = {
     ),
     "Service": _object("v1", "Service", {"spec": {"selector": {"app": "a"}, "ports": [{"port": 80}]}}),
     "headless Service": _object("v1", "Service", {"spec": {"clusterIP": "None", "selector": {"app": "a"}}}),
+    "external Service": _object(
+        "v1", "Service", {"spec": {"type": "ExternalName", "externalName": "a.example.com", "clusterIP": ""}}
+    ),
     "ConfigMap": _object("v1", "ConfigMap", {"data": {"a": "1"}}),
     "immutable ConfigMap": _object("v1", "ConfigMap", {"immutable": True, "data": {"a": "1"}}),
     "JobSet": _object(
@@ -127,9 +130,11 @@ CHANGES: list[tuple[str, tuple[str | int, ...], Any, Effect | None]] = [
     ("PersistentVolumeClaim", (*SPEC, "volumeMode"), "Filesystem", None),
     ("PersistentVolumeClaim", (*SPEC, "resources", "requests", "storage"), "5Gi", Effect.REFUSED),
     ("PersistentVolumeClaim", (*SPEC, "resources", "requests", "storage"), "10240Mi", None),
+    ("PersistentVolumeClaim", (*SPEC, "resources", "requests", "storage"), "20Gi", None),
     ("Service", (*SPEC, "clusterIP"), "None", Effect.REFUSED),
     ("Service", (*SPEC, "ports", 0, "port"), 8080, None),
     ("headless Service", (*SPEC, "clusterIP"), None, None),
+    ("external Service", (*SPEC, "clusterIP"), "10.0.0.1", None),
     ("ConfigMap", ("data", "a"), "2", None),
     ("ConfigMap", ("immutable",), True, None),
     ("immutable ConfigMap", ("data", "a"), "2", Effect.REFUSED),

@@ -60,6 +60,29 @@ def test_a_level_is_called_as_names_of_kubernetes_are_written(repository: Path) 
     assert [item["key"] for item in json.loads(result.out)["levels"]] == ["power-feed-a", "gpu-clique"]
 
 
+def test_levels_of_one_name_are_told_apart(repository: Path) -> None:
+    nodes = racks()
+    for item, (row, feed) in zip(nodes, ((number // 4, number // 2) for number in range(8)), strict=True):
+        item["metadata"]["labels"] |= {
+            "a.io/row": f"a{row}",
+            "b.io/row": f"b{feed}",
+            "c.io/row": item["metadata"]["name"],
+        }
+    words = [word for letter in "abc" for word in ("--label", f"{letter}.io/row")]
+    found = json.loads(suggest(repository, nodes, "-o", "json", *words).out)["levels"]
+    assert [(item["key"], item["label"]) for item in found] == [
+        ("row", "a.io/row"),
+        ("row-2", "b.io/row"),
+        ("row-3", "c.io/row"),
+    ]
+
+
+def test_where_no_node_has_gpus_all_of_them_count(repository: Path) -> None:
+    nodes = [node(f"n{number}", gpus=0, zone=f"z{number // 2}") for number in range(4)]
+    assert levels(repository, nodes)[0] == [ZONE, HOST]
+    assert suggest(repository, nodes).out.startswith("4 nodes\n")
+
+
 def test_a_label_that_does_not_nest_is_left_out_by_name(repository: Path) -> None:
     nodes = racks()
     nodes[0]["metadata"]["labels"][LEAF] = "l11"

@@ -10,7 +10,7 @@ import pytest
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.platform import Platform
-from kubectl_tas.resolve.platforms import Merged
+from kubectl_tas.resolve.platforms import Merged, tokens_in
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.pyyaml import safe_load
 from tests.support.rendered import files_below
@@ -94,8 +94,10 @@ def test_what_is_put_over_a_pod_leaves_its_parts_alone() -> None:
         ("cpu: 0.5", "{{USER_CPU}}", "0.5"),
         ("gpu: 2", "{{ USER_GPU * 2 }}", "4"),
         ("memory: 64Gi", "{{USER_MEMORY_VAL}} {{USER_MEMORY_UNIT}} {{USER_MEMORY_Mi}}", "64 Gi 65536"),
+        ('memory: "1048576"', "{{USER_MEMORY_VAL}} {{USER_MEMORY_UNIT}} {{USER_MEMORY_Mi}}", "1048576 B 1"),
         ("storage: 1536Mi", "{{USER_STORAGE_Gi}}", "1.5"),
         ("storage: 100Gi", "{{USER_CACHE}}", "90Gi"),
+        ('storage: "1000"', "{{USER_CACHE}}", "900"),
         ("cpu: 1", "{{WF_ID}} {{WF_TASK_NAME}} {{WF_POOL}} {{WF_PRIORITY}}", "train trainer team normal"),
         ("cpu: 4", "{% if USER_CPU > 2 %}2{% else %}{{USER_CPU}}{% endif %}", "2"),
         ("cpu: 1", "{{ WF_PLATFORM or 'none' }}", "none"),
@@ -105,6 +107,24 @@ def test_what_is_put_over_a_pod_leaves_its_parts_alone() -> None:
 def test_tokens(tmp_path: Path, resource: str, token: str, value: str) -> None:
     body = f'{{containers: [{{name: {USER}, env: [{{name: T, value: "{token}"}}]}}]}}'
     assert spec(tmp_path, body, resource=resource)["containers"][0]["env"][-1:] == [{"name": "T", "value": value}]
+
+
+@pytest.mark.parametrize(("share", "value"), [("5Gi", "5Gi"), ("50%", "50Gi"), ("33.5%", "33Gi"), ("all%", "0")])
+def test_a_share_of_the_storage_as_cache(tmp_path: Path, share: str, value: str) -> None:
+    """As OSMO reads it: whole percents; a share that is no number leaves nothing."""
+    body = f'{{containers: [{{name: {USER}, env: [{{name: T, value: "{{{{USER_CACHE}}}}"}}]}}]}}'
+    text = f"  common_default_variables: {{USER_CACHE: {share}}}\n  common_pod_template: [{{spec: {body}}}]\n"
+    made = rendered(repository(tmp_path, text, resource="storage: 100Gi"))["spec"]["containers"][0]
+    assert made["env"][-1:] == [{"name": "T", "value": value}]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [("{{ a }} {{ b.c }}", {"a", "b"}), ("a", set()), ("{{ a b }}", set()), ("{% if %}", set()), ("{{ '", set())],
+)
+def test_names_that_a_text_uses(text: str, names: set[str]) -> None:
+    """A text that cannot be read uses none; what is wrong with it says another rule."""
+    assert tokens_in(text) == names
 
 
 def test_a_token_without_a_value_takes_its_key_along(tmp_path: Path) -> None:
