@@ -169,10 +169,9 @@ def _of_workflow(fleet: Fleet, workflow: FleetWorkflow) -> Iterator[Unplaced]:
 def _of_workload(fleet: Fleet, workload: FleetWorkload) -> Iterator[Unplaced]:
     if workload.shared_gang is not None:
         members = [item for item in fleet.workloads if item.shared_gang is workload.shared_gang]
-        for item in members:
-            _check(item)
+        _check(*members)
         needed: dict[str | None, tuple[Shape, ...]] = {}
-        for item in members:
+        for item in (one for one in members if one.pods):
             own = _needed_of(fleet, item, own_gang(item))
             needed.update({member(item) if name is None else name: shapes for name, shapes in own.items() if shapes})
         gang = shared_gang(members)
@@ -190,19 +189,18 @@ def _of_workload(fleet: Fleet, workload: FleetWorkload) -> Iterator[Unplaced]:
         yield replace(found, further=_further(fleet, item, gang, own))
 
 
-def _check(workload: FleetWorkload) -> None:
-    """Raises _Unknown if KAI's gang for the workload cannot be predicted, or if KAI would place nothing."""
-    if not podgrouper.is_predicted(workload) or any(item.template is None for item in workload.replicas):
+def _check(*workloads: FleetWorkload) -> None:
+    """Raises _Unknown if KAI's gang for the workloads cannot be predicted, or if KAI would place nothing."""
+    types = [(workload, item) for workload in workloads for item in workload.replicas]
+    if not all(map(podgrouper.is_predicted, workloads)) or any(item.template is None for _, item in types):
         raise _Unknown("its file does not say what its pods are, or which PodGroup they get")
-    if not workload.pods:
+    if not any(workload.pods for workload in workloads):
         raise _Unknown("it has no pods")
-    if not podgrouper.lists_parts(workload):
+    if not all(map(podgrouper.lists_parts, workloads)):
         raise _Unknown("its SubGroups are too many to be listed")
-    if podgrouper.asks_for_more(workload):
+    if any(map(podgrouper.asks_for_more, workloads)):
         raise _Unknown("KAI does not make the segments that it asks for")
-    if not podgrouper.is_one_pod_group(workload) and len(workload.replicas) > 1:
-        raise _Unknown("each of its pods has a PodGroup of its own")
-    for item in workload.replicas:
+    for workload, item in types:
         never = podgrouper.never_runs(workload, item)
         if never is not None:
             raise _Unknown(never[0])
@@ -317,7 +315,7 @@ def _of_pod_group(fleet: Fleet, submitted: SubmittedPodGroup) -> Iterator[Unplac
             raise _Unknown(f"of {name} it needs {least}, and {there} of it {'is' if len(shapes) == 1 else 'are'} here")
         if least < len(shapes) and len(set(shapes)) > 1:
             orders[name if gang.parts else None] = _orders(shapes, least)
-            unknown = unknown or f"the Pods of {name} differ, and only the cluster knows which of them come first"
+            unknown = f"the Pods of {name} differ, and only the cluster knows which of them come first"
         needed[name if gang.parts else None] = tuple(shapes[:least])
         further[name if gang.parts else None] = tuple(shapes[least:])
     gang = replace(gang, pods=len(group.pods), gpus=submitted.gpus)
