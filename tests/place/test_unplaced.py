@@ -390,6 +390,31 @@ def test_a_pod_group_without_sub_groups_takes_its_first_pods(tmp_path: Path) -> 
     assert [pods_of(order) for order in left_out.orders] == [{None: 2}] * 3
 
 
+@pytest.mark.parametrize(("version", "parts"), [("0.9", {None: 3}), ("0.10", {"a": 2, "b": 1})])
+@pytest.mark.parametrize("is_set", [False, True])
+def test_a_release_without_a_tree_of_sub_groups_takes_the_pods_of_all_together(
+    version: str, parts: dict[str | None, int], is_set: bool, tmp_path: Path
+) -> None:
+    """Pods of a SubGroup that a release ignores need room all the same."""
+    group = SET if is_set else "---\n".join([JUDGE, *(member(f"p{n}", "aaab"[n]) for n in range(4))])
+    write(declare(tmp_path, version=version), {"workflows/w.yaml": group})
+    checked = check_source(tmp_path, FolderSource(tmp_path))
+    found = next(item for item in unplaced(checked.fleet, checked.fleet.submissions) if isinstance(item, Unplaced))
+    assert len(found.wanted.unit.all_pods) == 3
+    assert sum(map(len, found.further.values())) == 1
+    assert is_set or pods_of(found) == parts
+    assert (found.gang.parts == ()) is (version == "0.9")
+
+
+@pytest.mark.parametrize("version", ["0.9", "0.10"])
+def test_orders_of_pods_are_tried_for_every_release(version: str, tmp_path: Path) -> None:
+    pods = [member("p1", "a"), member("p2", "a"), member("p3", "b", 8), member("p4", "b", 4)]
+    write(declare(tmp_path, version=version), {"workflows/w.yaml": "---\n".join([JUDGE, *pods])})
+    for gpus, code in (([8, 8, 8], 0), ([8, 8, 4], 1), ([8, 8], 1)):
+        (tmp_path / "nodes.json").write_text(json.dumps({"items": nodes_of(*gpus)}))
+        assert kubectl_tas("fit", "judge", "--nodes", "nodes.json", cwd=tmp_path).code == code
+
+
 OWN, OTHER = "osmo-pool-default-team-topology", "racks"
 
 
