@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from kubectl_tas.gpus import GPU
 from kubectl_tas.load.source import FolderSource
 from kubectl_tas.place.answers import Fit, Outcome, fit
 from kubectl_tas.place.gangs_to_place import LeftOut, Unplaced, unplaced
-from kubectl_tas.place.node_resources import read_nodes
+from kubectl_tas.place.node_resources import Node, Taint, read_nodes
 from kubectl_tas.place.shapes import shape_of
 from tests.place.clusters import JUDGE, cluster, member, node, nodes_of
 from tests.support import grove
@@ -32,6 +33,7 @@ from tests.support.workloads import (
 )
 from tests.support.workloads import workload as made
 
+Item = dict[str, Any]
 ELASTIC = json.loads((Path(__file__).parent / "elastic_answers_of_kai_0_17.json").read_text())
 """PodGroups made by chance that need fewer SubGroups, or fewer pods, than there are, each with whether the scheduler of
 KAI 0.17.0 starts any of it, as its own snapshot tool says.
@@ -47,6 +49,7 @@ spec:
 """
 CONTAINERS = "containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: %d}}}]"
 PODS = f"{{metadata: {{annotations: {{%s}}}}, spec: {{%s {CONTAINERS}}}}}"
+PORT = "{name: i, image: i, ports: [{%s}]}"
 KINDS = {
     "serve": (
         "leaderworkerset.x-k8s.io/v1",
@@ -198,9 +201,72 @@ def test_nodes_of_the_pool_and_node_affinity_count(tmp_path: Path) -> None:
 )
 def test_conditions_of_node_affinity_hold_as_in_kubernetes(operator: str, values: list[str], holds: bool) -> None:
     conditions = [{"key": "zone", "operator": operator, "values": values}]
-    required = {"nodeSelectorTerms": [{"matchExpressions": conditions}, {}]}
+    assert (refusal({"matchExpressions": conditions}, {}) == "") is holds
+
+
+def refusal(*terms: Item, labels: tuple[str, ...] = ("7",)) -> str:
+    """Why the node n, with these labels of levels, is refused by node affinity with these terms."""
+    required = {"nodeSelectorTerms": list(terms)}
     spec = {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}}
-    assert (shape_of(spec).rules.refusal(node("n", ["7"], 1)) == "") is holds
+    return shape_of(spec).rules.refusal(node("n", labels, 1))
+
+
+@pytest.mark.parametrize(
+    ("operator", "label", "values"),
+    [("Gt", "7", ["6", "5"]), ("Lt", "7", []), ("Gt", "many", ["6"]), ("Lt", "7", ["many"]), ("Gt", None, ["6"])],
+)
+def test_only_whole_numbers_are_compared_and_one_at_a_time(operator: str, label: str | None, values: list[str]) -> None:
+    """Any other comparison holds nowhere."""
+    condition = {"key": "zone", "operator": operator, "values": values}
+    assert refusal({"matchExpressions": [condition]}, labels=(label,) if label else ()) == NOT_SELECTED
+
+
+NOT_SELECTED = "not selected by the node affinity"
+HERE = {"key": "metadata.name", "operator": "In", "values": ["n"]}
+NOT_ON = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": ["host"]}
+NOWHERE = {"key": "zone", "operator": "DoesNotExist"}
+
+
+@pytest.mark.parametrize(
+    ("terms", "reason"),
+    [
+        ([{"matchFields": [HERE]}], ""),
+        ([{"matchFields": [{**HERE, "values": ["m"]}]}], NOT_SELECTED),
+        ([{"matchExpressions": [HERE]}], NOT_SELECTED),
+        ([{"matchExpressions": [NOT_ON]}], "excluded by the task"),
+        ([{"matchExpressions": [NOT_ON], "matchFields": [HERE]}], "excluded by the task"),
+        ([{"matchExpressions": [NOT_ON, NOWHERE]}], NOT_SELECTED),
+        ([{"matchExpressions": [{**NOT_ON, "operator": "In", "values": ["x"]}]}], NOT_SELECTED),
+        ([{}], NOT_SELECTED),
+        ([], NOT_SELECTED),
+    ],
+)
+def test_what_node_affinity_says_of_a_node(terms: list[Item], reason: str) -> None:
+    """An expression reads labels and a field the name, no term selects all nodes, and an empty one none."""
+    required = {"nodeSelectorTerms": terms}
+    spec = {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}}
+    there = Node("n", {"zone": "7", "kubernetes.io/hostname": "host"}, {}, {})
+    assert shape_of(spec).rules.refusal(there) == reason
+
+
+@pytest.mark.parametrize(
+    ("toleration", "taint", "covers"),
+    [
+        ({"operator": "Exists"}, ("gpu", "yes", "NoSchedule"), True),
+        ({"key": "gpu", "operator": "Exists"}, ("gpu", "yes", "NoSchedule"), True),
+        ({"key": "gpu", "operator": "Exists"}, ("other", "yes", "NoSchedule"), False),
+        ({"key": "gpu", "operator": "Exists", "effect": "NoExecute"}, ("gpu", "yes", "NoSchedule"), False),
+        ({"key": "gpu"}, ("gpu", "", "NoSchedule"), True),
+        ({"key": "gpu"}, ("gpu", "yes", "NoSchedule"), False),
+        ({"key": "gpu", "operator": "Equal", "value": "yes"}, ("gpu", "yes", "NoExecute"), True),
+        ({"key": "gpu", "operator": "Equal", "value": "yes"}, ("gpu", "no", "NoExecute"), False),
+    ],
+)
+def test_tolerations_cover_taints_as_in_kubernetes(toleration: Item, taint: Sequence[str], covers: bool) -> None:
+    rules = shape_of({"tolerations": [toleration]}).rules
+    refused = rules.refusal(Node("n", {}, {}, {}, taints=(Taint(*taint),)))
+    key, value, effect = taint
+    assert refused == ("" if covers else f"with the taint {key}{'=' if value else ''}{value}:{effect}")
 
 
 @pytest.mark.parametrize(
@@ -219,6 +285,19 @@ def test_conditions_of_node_affinity_hold_as_in_kubernetes(operator: str, values
             "a pod of it asks for devices by a ResourceClaim",
         ),
         ({"spec": "nodeName: n1,"}, "a pod of it names its node itself"),
+        (
+            {
+                "spec": "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+                "[{topologyKey: h, labelSelector: {}}]}},"
+            },
+            "a pod of it has a rule about pods beside it (podAffinity)",
+        ),
+        ({"spec": "schedulingGates: [{name: g}],"}, "a pod of it waits for its scheduling gates"),
+        ({"spec": f"initContainers: [{PORT % 'hostPort: 80'}],"}, "a pod of it needs a port of its node"),
+        (
+            {"spec": f"hostNetwork: true, initContainers: [{PORT % 'containerPort: 80'}],"},
+            "a pod of it needs a port of its node",
+        ),
     ],
 )
 def test_what_depends_on_more_than_free_nodes_is_left_out(more: dict[str, Any], reason: str, tmp_path: Path) -> None:
@@ -358,6 +437,13 @@ def test_a_gang_has_no_answer_where_one_of_its_workloads_has_none(tmp_path: Path
     (found,) = listed(tmp_path, deployment("d", GANG), train_job(GANG))
     assert isinstance(found, LeftOut)
     assert found.reason == "its file does not say what its pods are, or which PodGroup they get"
+
+
+@pytest.mark.parametrize(
+    "spec", [f"initContainers: [{PORT % 'containerPort: 80'}],", "hostNetwork: true,", "affinity: {podAffinity: {}},"]
+)
+def test_pods_that_share_nothing_with_others_have_an_answer(spec: str, tmp_path: Path) -> None:
+    assert answer(tmp_path, cluster(1), workload("batch", spec=spec)).outcome is Outcome.FITS
 
 
 def test_a_hand_written_pod_group_has_the_pods_beside_it(tmp_path: Path) -> None:
