@@ -517,7 +517,15 @@ def test_what_is_no_difference(
 ) -> None:
     """An owner tells whose a PodGroup is, a file may say no topology, and what is not recorded differs from nothing."""
     found = answered(name, change, repository, tmp_path)
-    assert "differs" not in [cause["about"] for cause in found["causes"]]
+    assert not {"differs", "queue"} & {cause["about"] for cause in found["causes"]}
+
+
+def test_pods_that_no_longer_select_the_nodes_of_their_pool_differ(tmp_path: Path) -> None:
+    root = write(
+        tmp_path, {**FILES, "pools/team.yaml": FILES["pools/team.yaml"] + "  nodes: {selector: {disk: nvme}}\n"}
+    )
+    texts = [cause["text"] for cause in answered("busy", lambda items: None, root, tmp_path)["causes"]]
+    assert "2 pods in the cluster do not select the nodes of the file; the file does not say so" in texts
 
 
 def test_the_minimum_of_a_sub_group_is_compared(repository: Path, tmp_path: Path) -> None:
@@ -604,29 +612,39 @@ def test_a_level_without_room_is_told_at_the_annotation_that_requires_it(tmp_pat
     assert line[: cause["place"]["column"] + 3].endswith("kai.scheduler/topology-required-placement: rack")
 
 
-@pytest.mark.parametrize(("maximum", "line"), [("  maximum:\n    gpu: 24\n", "    gpu: 24"), ("", "      maximum: 40")])
+@pytest.mark.parametrize(("maximum", "line"), [("  maximum:\n    gpu: 24\n", "    gpu: "), ("", "      maximum: ")])
 def test_a_limit_is_told_where_it_is_written(maximum: str, line: str, tmp_path: Path) -> None:
     """Of a subpool without a maximum its pool's holds."""
     files = {**FILES, "subpools/vision.yaml": FILES["subpools/vision.yaml"].replace("  maximum: 24\n", maximum)}
     (cause,) = answered("limit_of_subpool", lambda items: None, write(tmp_path, files), tmp_path)["causes"]
-    assert files[cause["place"]["file"]].splitlines()[cause["place"]["line"] - 1] == line
+    place = cause["place"]
+    assert files[place["file"]].splitlines()[place["line"] - 1][: place["column"] - 1] == line
 
 
-def test_a_closed_subpool_may_be_at_its_limit_as_well(repository: Path, tmp_path: Path) -> None:
-    """That it is closed is no reason of a limit."""
-    limit = "OverLimit: team--old quota has reached the allowable limit of GPUs. Limit is 40 GPUs, currently 40 GPUs"
+OF_LIMIT = "team--old quota has reached the allowable limit of GPUs. Limit is 40 GPUs, currently 40 GPUs"
+OF_PARENT = "Workload requested 8 GPUs, but team quota is 32 GPUs, while 32 GPUs are already allocated"
 
+
+@pytest.mark.parametrize(
+    ("reason", "message", "text"),
+    [
+        ("OverLimit", OF_LIMIT, "the maximum of subpool team--old is 40 GPUs"),
+        ("NonPreemptibleOverQuota", OF_PARENT, "the quota of pool team is 32 GPUs"),
+    ],
+)
+def test_what_keeps_work_from_a_closed_subpool_may_be_another_limit(
+    reason: str, message: str, text: str, repository: Path, tmp_path: Path
+) -> None:
     def change(items: list[Item]) -> None:
         (condition,) = group_of(items, "pg-late")["status"]["schedulingConditions"]
-        condition["reasons"] = [{"reason": "OverLimit", "message": limit}]
+        condition["reasons"] = [{"reason": reason, "message": message}]
         items[:] = [item for item in items if item["kind"] != "Event"]
         for item in pods_of(items, "late"):
             item["status"].pop("conditions", None)
 
-    (cause,) = [
-        x for x in answered("deleting_subpool", change, repository, tmp_path)["causes"] if x["about"] == "quota"
-    ]
-    assert cause["text"].startswith("the maximum of subpool team--old is 40 GPUs")
+    found = answered("deleting_subpool", change, repository, tmp_path)
+    (cause,) = [cause for cause in found["causes"] if cause["about"] == "quota"]
+    assert cause["text"].startswith(text)
 
 
 @pytest.mark.parametrize(
