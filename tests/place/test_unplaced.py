@@ -660,3 +660,87 @@ def test_the_levels_of_a_pod_clique_set_are_those_of_its_topology(tmp_path: Path
     assert isinstance(found, Unplaced)
     hosts = "kubernetes.io/hostname"
     assert [level.label for level in found.levels] == ["topology.kubernetes.io/zone", "example.com/rack", hosts]
+
+
+def texts(kind: str, found: Fit) -> list[str]:
+    """The changes of a kind that help."""
+    return [change.text for change in found.changes if change.kind == kind]
+
+
+def test_of_gangs_of_which_none_fits_none_is_to_run(tmp_path: Path) -> None:
+    assert texts("copies", answer(tmp_path, cluster(3), workload("serve"))) == []
+
+
+@pytest.mark.solver
+@pytest.mark.parametrize(
+    ("pods", "nodes", "text"),
+    [
+        ((16, 4, 4), (8,), "run 2 pods instead of 3, without 1 pod with 16 GPUs"),
+        ((16, 4), (8,), "run 1 pod instead of 2, without 1 pod with 16 GPUs"),
+        ((8, 4, 4), (8,), "run 2 pods instead of 3, without 1 pod with 8 GPUs"),
+        ((8, 8, 8, 4, 4), (8, 8), "run 3 pods instead of 5, without 2 pods with 8 GPUs"),
+        ((8, 6, 4, 4), (8,), "run 2 pods instead of 4, without 1 pod with 6 GPUs and 1 pod with 8 GPUs"),
+        ((6, 4, 4), (8,), "run 2 pods instead of 3, without 1 pod with 6 GPUs"),
+        ((16, 16), (8,), None),
+    ],
+)
+def test_of_pods_that_differ_as_many_are_kept_as_fit(
+    pods: Sequence[int], nodes: Sequence[int], text: str | None, tmp_path: Path
+) -> None:
+    """Pods of a PodGroup have no names in its gang, and are told by their GPUs."""
+    group = [pod_group(f"minMember: {len(pods)}"), *(member(f"p{n}", "''", gpus) for n, gpus in enumerate(pods))]
+    assert texts("tasks", answer(tmp_path, nodes_of(*nodes), *group)) == ([text] if text else [])
+
+
+def tainted(nodes: list[Item], *taints: Item) -> list[Item]:
+    for item in nodes:
+        item["spec"] = {"taints": list(taints)}
+    return nodes
+
+
+LICENCE = {"key": "licence", "value": "none", "effect": "NoSchedule"}
+CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+
+
+@pytest.mark.solver
+@pytest.mark.parametrize(
+    ("taints", "is_cordoned", "text"),
+    [
+        ([LICENCE], False, ["remove the taint licence=none:NoSchedule from n0"]),
+        ([{**LICENCE, "value": ""}], False, ["remove the taint licence:NoSchedule from n0"]),
+        ([CORDON], True, ["uncordon n0"]),
+        ([CORDON, LICENCE], True, ["uncordon n0; remove the taint licence=none:NoSchedule from n0"]),
+        ([{"key": "node.kubernetes.io/disk-pressure", "effect": "NoSchedule"}, LICENCE], True, []),
+    ],
+)
+def test_what_is_to_be_done_to_a_node_before_it_takes_pods(
+    taints: list[Item], is_cordoned: bool, text: list[str], tmp_path: Path
+) -> None:
+    """A taint of Kubernetes' own goes with its cause, a cordon or something that nobody here can mend."""
+    nodes = tainted(cluster(1), *taints)
+    nodes[0]["spec"]["unschedulable"] = is_cordoned
+    assert texts("admit", answer(tmp_path, nodes, workload("batch"))) == text
+
+
+def holding(**metadata: Any) -> Item:
+    found = running("held", "")
+    found["metadata"] = {"name": "held", "namespace": "default", **metadata}
+    found["spec"]["containers"] = [{"name": "c", "resources": {"requests": {GPU: "8"}}}]
+    return found
+
+
+@pytest.mark.solver
+@pytest.mark.parametrize(
+    ("metadata", "text"),
+    [
+        ({}, ["free 1 node: n0, where 1 pod would have to go"]),
+        ({"annotations": {"pod-group-name": "g"}}, ["free 1 node: n0, where 1 pod of g would have to go"]),
+        ({"ownerReferences": [{"kind": "ReplicaSet"}]}, ["free 1 node: n0, where 1 pod would have to go"]),
+        ({"ownerReferences": [{"kind": "ReplicaSet"}, {"kind": "DaemonSet"}]}, []),
+        ({"annotations": {"kubernetes.io/config.mirror": "x"}}, []),
+    ],
+)
+def test_pods_that_come_back_to_their_node_do_not_go_to_free_it(
+    metadata: Item, text: list[str], tmp_path: Path
+) -> None:
+    assert texts("free", answer(tmp_path, cluster(1, holding(**metadata)), workload("batch"))) == text
