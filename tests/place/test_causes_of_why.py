@@ -668,3 +668,67 @@ def test_the_quota_is_that_of_the_queue_that_the_cluster_has(
 
     found = answered("limit_of_subpool", change, repository, tmp_path)["queue"]
     assert (found["name"], found.get("quota")) == (queue, quota)
+
+
+def suspended(name: str, namespace: str = "default", **labels: str) -> Item:
+    metadata = {"name": name, "namespace": namespace, "labels": labels}
+    return {"kind": "Job", "metadata": metadata, "spec": {"suspend": True}}
+
+
+@pytest.mark.parametrize(
+    ("form", "item", "text"),
+    [
+        ("jobs", suspended("pair-1", **{"kubectl-tas/workflow": "pair"}), "Job pair-1 is suspended in the cluster"),
+        ("pods", suspended("pair-1", **{"kubectl-tas/workflow": "pair"}), "the cluster has nothing of it"),
+        ("jobs", suspended("pair-1", **{"kubectl-tas/workflow": "rack"}), "the cluster has nothing of it"),
+        ("jobs", suspended("pair-1", "other", **{"kubectl-tas/workflow": "pair"}), "the cluster has nothing of it"),
+    ],
+)
+def test_the_jobs_of_a_workflow_are_those_with_its_label(form: str, item: Item, text: str, tmp_path: Path) -> None:
+    """Where workflows are made as Jobs, and in its namespace."""
+    config = FILES["tas.yaml"] + f"  workflowsAs: {form}\n"
+    root = write(tmp_path, {**FILES, "tas.yaml": config})
+    (cause,) = by_name(("nothing",))
+    state = saved(tmp_path / "state.json", [*cause.items, item])
+    found = kubectl_tas("-C", root, "workflow", "why", "pair", f"--cluster-state={state}", "-o", "json")
+    assert json.loads(found.out)["workflows"][0]["causes"][0]["text"].startswith(text)
+
+
+@pytest.mark.parametrize(("condition", "state", "code"), [("Complete", "ended", 0), ("Failed", "failed", 1)])
+def test_a_workflow_is_as_well_as_its_jobs(condition: str, state: str, code: int, tmp_path: Path) -> None:
+    """Also where their pods are gone."""
+    root = write(tmp_path, {**FILES, "tas.yaml": FILES["tas.yaml"] + "  workflowsAs: jobs\n"})
+    ended = suspended("pair-1", **{"kubectl-tas/workflow": "pair"})
+    ended |= {"spec": {}, "status": {"conditions": [{"type": condition, "status": "True", "reason": "Why"}]}}
+    (cause,) = by_name(("nothing",))
+    state_file = saved(tmp_path / "state.json", [*cause.items, ended])
+    result = kubectl_tas("-C", root, "workflow", "why", "pair", f"--cluster-state={state_file}", "-o", "json")
+    (found,) = json.loads(result.out)["workflows"]
+    assert (found["state"], result.code) == (state, code)
+    assert [item["text"] for item in found["causes"]] == ([] if code == 0 else ["Job pair-1 has failed: Why"])
+
+
+@pytest.mark.parametrize(("part", "outcome"), [("headgroup", "no-room"), ("small", "fits")])
+def test_a_pod_that_waits_stands_for_those_of_its_own_sub_group(
+    part: str, outcome: str, repository: Path, tmp_path: Path
+) -> None:
+    """Its selector is one that no node meets."""
+    group = "pg-ray-0a1b2c3d-0000-0000-0000-000000000000"
+    about = {"namespace": "default", "ownerReferences": [{"kind": "RayCluster", "name": "ray"}]}
+    metadata = {**about, "name": "a-pod", "labels": {"kai.scheduler/subgroup-name": part}}
+    asked = {"limits": {"nvidia.com/gpu": "8"}}
+    spec = {"containers": [{"name": "main", "resources": asked}], "restartPolicy": "Always", "nodeSelector": {"a": "b"}}
+
+    def change(items: list[Item]) -> None:
+        of_kind(items, "RayCluster")[0]["spec"] = {"suspend": False}
+        parts = [{"name": "headgroup", "minMember": 1}, {"name": "small", "minMember": 0}]
+        queue = "osmo-pool-default-team--shared"
+        items.append(
+            {"kind": "PodGroup", "metadata": {**about, "name": group}, "spec": {"queue": queue, "subGroups": parts}}
+        )
+        annotations = {"pod-group-name": group}
+        pod = {"kind": "Pod", "metadata": {**metadata, "annotations": annotations}, "spec": spec}
+        items.append({**pod, "status": {"phase": "Pending"}})
+
+    found = answered("suspended_ray_cluster", change, repository, tmp_path)
+    assert [gang["outcome"] for gang in found["fit"]["gangs"]] == [outcome]
