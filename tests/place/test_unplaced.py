@@ -744,3 +744,12 @@ def test_pods_that_come_back_to_their_node_do_not_go_to_free_it(
     metadata: Item, text: list[str], tmp_path: Path
 ) -> None:
     assert texts("free", answer(tmp_path, cluster(1, holding(**metadata)), workload("batch"))) == text
+
+
+def test_where_all_runs_nothing_more_is_needed(tmp_path: Path) -> None:
+    uid = "5f0e3c1a-0b1d-4f5e-9c1b-1a2b3c4d5e6f"
+    items(tmp_path, workload("batch"))
+    nodes = cluster(1, running("p", f"pg-batch-{uid}"))
+    (tmp_path / "nodes.json").write_text(json.dumps({"items": nodes}))
+    result = kubectl_tas("fit", "--grow", "--nodes", "nodes.json", cwd=tmp_path)
+    assert (result.code, result.out.splitlines()[-1]) == (0, "Needs:    no node more")
