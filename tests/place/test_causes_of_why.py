@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from tests.place.clusters import member
+from tests.support import grove
 from tests.support.cli import kubectl_tas, write
 from tests.support.kubectl import FakeKubectl
 from tests.support.whycauses import CRON_JOB, FILES, POD, Item, Recorded, job, recorded_causes, saved, workflow
@@ -732,3 +734,35 @@ def test_a_pod_that_waits_stands_for_those_of_its_own_sub_group(
 
     found = answered("suspended_ray_cluster", change, repository, tmp_path)
     assert [gang["outcome"] for gang in found["fit"]["gangs"]] == [outcome]
+
+
+@pytest.mark.parametrize(
+    ("levels", "says"),
+    [
+        (("zone", "row", "rack", "host"), ""),
+        (
+            ("zone", "row", "host"),
+            "the Topology by-hand has the levels topology.kubernetes.io/zone, example.com/row, kubernetes.io/hostname "
+            "in the cluster; the file says topology.kubernetes.io/zone, example.com/rack, kubernetes.io/hostname",
+        ),
+    ],
+)
+def test_a_topology_that_is_made_by_hand_may_have_more_levels(levels: Sequence[str], says: str, tmp_path: Path) -> None:
+    """Its levels are not those of the file, which only names some of them, and no manifest makes it."""
+    keys = {**grove.KEYS, "row": "example.com/row"}
+    spec = (
+        "{queue: osmo-pool-default-team--shared, priorityClassName: osmo-normal, minMember: 1, topologyConstraint: "
+        "{topology: by-hand, requiredTopologyLevel: example.com/rack}}"
+    )
+    group = f"apiVersion: scheduling.run.ai/v2alpha2\nkind: PodGroup\nmetadata: {{name: judge}}\nspec: {spec}\n"
+    binding = {"topologies/racks.yaml": grove.topology(spec=grove.binding())}
+    root = write(tmp_path, {**FILES, **binding, "workflows/judge.yaml": f"{group}---\n{member('p1', chr(39) * 2)}"})
+    there = {"levels": [{"nodeLabel": keys[name]} for name in levels]}
+    (cause,) = by_name(("nothing",))
+    items = [*cause.items, {"kind": "Topology", "metadata": {"name": "by-hand"}, "spec": there}]
+    state = saved(tmp_path / "state.json", items)
+    found = kubectl_tas("-C", root, "workflow", "why", "judge", f"--cluster-state={state}", "-o", "json")
+    differs = [item for item in json.loads(found.out)["workflows"][0]["causes"] if item["about"] == "differs"]
+    assert [(item["text"], item["hint"]) for item in differs] == (
+        [(says, "Give it the levels that it lacks, or change the file.")] if says else []
+    )
