@@ -249,9 +249,15 @@ spec:
 """
 
 
-def test_further_pods_of_what_runs_are_told_by_the_name_in_its_file(repository: Path) -> None:
+ADDED = [{"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}]
+"""What an API server adds to each pod."""
+
+
+@pytest.mark.parametrize("more", [{}, {"tolerations": ADDED}])
+def test_further_pods_of_what_runs_are_told_by_the_name_in_its_file(more: dict[str, Any], repository: Path) -> None:
+    """A pod is known by what it asks for."""
     group = "pg-train-0b8f4f4c-1111-4222-8333-944455566677"
-    running, waiting, last = pods(group, "n1", "n1", "n1")
+    running, waiting, last = pods(group, "n1", "n1", "n1", **more)
     for pod in (running, waiting, last):
         pod["metadata"] |= {"namespace": "default", "labels": {"kai.scheduler/subgroup-name": "worker"}}
     for number, pod in enumerate((waiting, last)):
