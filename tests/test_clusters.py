@@ -311,6 +311,12 @@ class TestState:
         assert rules(two, f"--cluster-state=lab={file}") == []
         assert rules(two, "--live", "--backend", "lab") == ["nodes-unread"]
 
+    def test_pods_that_may_not_be_seen(self, two: Path, kubectl: FakeKubectl) -> None:
+        kubectl.knows("lab-eu", queue(LAB), node("n", 8), forbidden="pods")
+        ((rule, message),) = findings(two, "--live", "--backend", "lab")
+        assert rule == "nodes-unread"
+        assert message.startswith("who holds the GPUs of backend lab is not known: the cluster forbids reading pods")
+
     def test_what_cannot_be_written(self, two: Path, tmp_path: Path, kubectl: FakeKubectl) -> None:
         for output in (tmp_path, tmp_path / "nowhere/state.json"):
             result = kubectl_tas("cluster", "state", "-C", two, "--backend", "lab", "--to", output)

@@ -249,9 +249,15 @@ spec:
 """
 
 
-def test_further_pods_of_what_runs_are_told_by_the_name_in_its_file(repository: Path) -> None:
+ADDED = [{"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}]
+"""What an API server adds to each pod."""
+
+
+@pytest.mark.parametrize("more", [{}, {"tolerations": ADDED}])
+def test_further_pods_of_what_runs_are_told_by_the_name_in_its_file(more: dict[str, Any], repository: Path) -> None:
+    """A pod is known by what it asks for."""
     group = "pg-train-0b8f4f4c-1111-4222-8333-944455566677"
-    running, waiting, last = pods(group, "n1", "n1", "n1")
+    running, waiting, last = pods(group, "n1", "n1", "n1", **more)
     for pod in (running, waiting, last):
         pod["metadata"] |= {"namespace": "default", "labels": {"kai.scheduler/subgroup-name": "worker"}}
     for number, pod in enumerate((waiting, last)):
@@ -364,3 +370,31 @@ def test_queues_that_lie_too_deep_are_an_error(tmp_path: Path) -> None:
     state.write_text(json.dumps({"kind": "List", "items": [node, *deep]}))
     result = kubectl_tas("fit", "--all", "-C", tmp_path / "r", "--cluster-state", state)
     assert (result.code, "the queue q100 lies more than 100 queues deep" in result.err) == (3, True), result.err
+
+
+def test_each_shard_places_its_own_work_on_its_own_nodes(tmp_path: Path) -> None:
+    """What runs in one holds nothing in the other."""
+    jobs = {
+        name: JOB.replace("2", "1").replace("name: train", f"name: {name}").replace("pool: team", f"pool: {name}")
+        % "default"
+        for name in ("blue", "team")
+    }
+    files = {
+        "pools/team.yaml": pool("team", 32),
+        "pools/blue.yaml": pool("blue", 32, "  nodePool: blue\n"),
+        **{f"workflows/{name}.yaml": text for name, text in jobs.items()},
+    }
+    there = [node(4), {**node(16), "metadata": {"name": "n2", "labels": {"kai.scheduler/node-pool": "blue"}}}]
+    running = pods("pg-old", "n2", schedulerName="kai-scheduler")
+    group = {"queue": "osmo-pool-default-blue--shared"}
+    told = [*there, *running, {"kind": "PodGroup", "metadata": {"name": "pg-old"}, "spec": group}]
+    root = write(tmp_path, {**files, "tas.yaml": "", "nodes.json": json.dumps({"items": told})})
+    found = json.loads(fit_all("-o", "json", "--nodes", root / "nodes.json", root=root).out)["schedulers"]
+    assert {
+        one["shard"]: (one["gpus"], [item["workflow"] for item in one["gangs"]], one["queues"][0]["holds"])
+        for one in found
+    } == {None: (4, ["team"], 0), "blue": (16, ["blue"], 8)}
+    assert [(item["workflow"], item["outcome"]) for one in found for item in one["gangs"]] == [
+        ("blue", "starts"),
+        ("team", "no-room"),
+    ]

@@ -224,7 +224,9 @@ def _topologies(work: LiveWork) -> Iterator[Cause]:
         if live[name] != levels if is_ours else not set(levels) <= set(live[name]):
             there, here = (", ".join(labels) or "none" for labels in (live[name], levels))
             text = f"the Topology {name} has the levels {there} in the cluster; the file says {here}"
-            yield Cause(About.DIFFERS, text, place=_place_of(ours[name], work), hint="Apply the manifests of its pool.")
+            lacking = "Give it the levels that it lacks, or change the file."
+            hint = "Apply the manifests of its pool." if is_ours else lacking
+            yield Cause(About.DIFFERS, text, place=_place_of(ours[name], work), hint=hint)
 
 
 def _is_here(topology: FleetTopology, work: LiveWork) -> bool:

@@ -11,9 +11,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from math import prod
+from types import MappingProxyType
 from typing import Any
 
 from kubectl_tas.gangs import podgrouper
@@ -169,10 +170,9 @@ def _of_workflow(fleet: Fleet, workflow: FleetWorkflow) -> Iterator[Unplaced]:
 def _of_workload(fleet: Fleet, workload: FleetWorkload) -> Iterator[Unplaced]:
     if workload.shared_gang is not None:
         members = [item for item in fleet.workloads if item.shared_gang is workload.shared_gang]
-        for item in members:
-            _check(item)
+        _check(*members)
         needed: dict[str | None, tuple[Shape, ...]] = {}
-        for item in members:
+        for item in (one for one in members if one.pods):
             own = _needed_of(fleet, item, own_gang(item))
             needed.update({member(item) if name is None else name: shapes for name, shapes in own.items() if shapes})
         gang = shared_gang(members)
@@ -186,23 +186,21 @@ def _of_workload(fleet: Fleet, workload: FleetWorkload) -> Iterator[Unplaced]:
         copies = workload.copies if podgrouper.is_one_pod_group(item) else pods
         named = _made(gang.name, _middle(item)) if of_kai else _exactly(gang.name)
         own = _needed_of(fleet, item, gang)
-        found = _one(fleet, item, gang, own, named, copies)
-        yield replace(found, further=_further(fleet, item, gang, own))
+        yield _one(fleet, item, gang, own, named, copies, _further(fleet, item, gang, own))
 
 
-def _check(workload: FleetWorkload) -> None:
-    """Raises _Unknown if KAI's gang for the workload cannot be predicted, or if KAI would place nothing."""
-    if not podgrouper.is_predicted(workload) or any(item.template is None for item in workload.replicas):
+def _check(*workloads: FleetWorkload) -> None:
+    """Raises _Unknown if KAI's gang for the workloads cannot be predicted, or if KAI would place nothing."""
+    types = [(workload, item) for workload in workloads for item in workload.replicas]
+    if not all(map(podgrouper.is_predicted, workloads)) or any(item.template is None for _, item in types):
         raise _Unknown("its file does not say what its pods are, or which PodGroup they get")
-    if not workload.pods:
+    if not any(workload.pods for workload in workloads):
         raise _Unknown("it has no pods")
-    if not podgrouper.lists_parts(workload):
+    if not all(map(podgrouper.lists_parts, workloads)):
         raise _Unknown("its SubGroups are too many to be listed")
-    if podgrouper.asks_for_more(workload):
+    if any(map(podgrouper.asks_for_more, workloads)):
         raise _Unknown("KAI does not make the segments that it asks for")
-    if not podgrouper.is_one_pod_group(workload) and len(workload.replicas) > 1:
-        raise _Unknown("each of its pods has a PodGroup of its own")
-    for item in workload.replicas:
+    for workload, item in types:
         never = podgrouper.never_runs(workload, item)
         if never is not None:
             raise _Unknown(never[0])
@@ -229,22 +227,22 @@ def _further(fleet: Fleet, workload: FleetWorkload, gang: Gang, needed: Needed) 
     if not podgrouper.is_one_pod_group(workload) or workload.pods > MAX_FURTHER:
         return {}
     found: dict[str | None, list[Shape]] = {}
-    shapes, has_parts = _shapes(fleet, workload), workload.pool.backend.has(Feature.SUBGROUP_TREE)
+    shapes = _shapes(fleet, workload)
     for batch in batches(workload, gang):
-        found.setdefault(batch.sub_group if has_parts else None, []).extend([shapes[batch.template.name]] * batch.pods)
+        found.setdefault(batch.sub_group, []).extend([shapes[batch.template.name]] * batch.pods)
     return {name: tuple((Counter(own) - Counter(needed.get(name, ()))).elements()) for name, own in found.items()}
 
 
 def _needed_of(fleet: Fleet, workload: FleetWorkload, gang: Gang) -> Needed:
     """Returns the pods that a workload's own gang needs, by SubGroup."""
     shapes = _shapes(fleet, workload)
-    backend = workload.pool.backend
-    if not gang.parts or not backend.has(Feature.SUBGROUP_TREE):
+    if not gang.parts:
         one_each = not podgrouper.is_one_pod_group(workload)
         counts = [1] if one_each else podgrouper.minimums(workload)
         pairs = zip(workload.replicas, counts, strict=True)
         found = tuple(shapes[item.name] for item, count in pairs for _ in range(count))
         return {None: found or tuple(shapes.values())[:1]}  # KAI counts a minimum of 0 as 1
+    backend = workload.pool.backend
     return {leaf.name: _least(leaf, backend) * (shapes[of.name],) for leaf, of in _leaves(workload, gang)}
 
 
@@ -294,7 +292,7 @@ def _of_set(fleet: Fleet, submitted: SubmittedSet) -> Iterator[Unplaced]:
             for leaf in gang.leaves
             if leaf.name in of_cliques and gang.pods <= MAX_FURTHER
         }
-        yield replace(_one(fleet, submitted, gang, needed, named, len(gangs)), further=further)
+        yield _one(fleet, submitted, gang, needed, named, len(gangs), further)
 
 
 def _of_pod_group(fleet: Fleet, submitted: SubmittedPodGroup) -> Iterator[Unplaced]:
@@ -317,15 +315,17 @@ def _of_pod_group(fleet: Fleet, submitted: SubmittedPodGroup) -> Iterator[Unplac
             raise _Unknown(f"of {name} it needs {least}, and {there} of it {'is' if len(shapes) == 1 else 'are'} here")
         if least < len(shapes) and len(set(shapes)) > 1:
             orders[name if gang.parts else None] = _orders(shapes, least)
-            unknown = unknown or f"the Pods of {name} differ, and only the cluster knows which of them come first"
+            unknown = f"the Pods of {name} differ, and only the cluster knows which of them come first"
         needed[name if gang.parts else None] = tuple(shapes[:least])
         further[name if gang.parts else None] = tuple(shapes[least:])
     gang = replace(gang, pods=len(group.pods), gpus=submitted.gpus)
-    one = replace(_one(fleet, submitted, gang, needed, _exactly(gang.name)), further=further)
+    own, named = partial(_one, fleet, submitted, gang), _exactly(gang.name)
+    one = own(needed, named, further=further)
     if unknown:
         is_known = prod(map(len, orders.values())) <= MAX_ORDERS
         each = (dict(zip(orders, chosen, strict=True)) for chosen in product(*orders.values()))
-        raise _Unknown(unknown, tuple(replace(one, needed={**needed, **own}) for own in each) if is_known else ())
+        tried = (own({**needed, **first}, named, further=further) for first in each) if is_known else ()
+        raise _Unknown(unknown, tuple(tried))
     yield one
 
 
@@ -379,18 +379,29 @@ def _waited_for(submitted: SubmittedPodGroup, gang: Gang) -> dict[str, int]:
 
 
 def _one(
-    fleet: Fleet, sent: Submission, gang: Gang, needed: Needed, named: re.Pattern[str], copies: int = 1
+    fleet: Fleet,
+    sent: Submission,
+    gang: Gang,
+    needed: Needed,
+    named: re.Pattern[str],
+    copies: int = 1,
+    further: Needed = MappingProxyType({}),
 ) -> Unplaced:
     backend = sent.pool.backend
     if not backend.has(Feature.SUBGROUP_TREE):
-        gang = replace(gang, parts=())
+        gang, needed, further = replace(gang, parts=()), _together(needed), _together(further)
     if not backend.has(Feature.TOPOLOGY) and any(part.constraint for part in (gang, *gang.parts)):
         raise _Unknown("the release of KAI knows no topologies")
     if not any(needed.values()):
         raise _Unknown("it starts with no pod at all: KAI takes them one by one")
     if copies > MAX_COPIES:
         raise _Unknown(f"it has {copies} gangs, and no more than {MAX_COPIES} are looked at")
-    return Unplaced(sent, gang, _levels(fleet, sent, gang), needed, named, None, copies)
+    return Unplaced(sent, gang, _levels(fleet, sent, gang), needed, named, None, copies, further=further)
+
+
+def _together(needed: Needed) -> Needed:
+    """Returns the pods of all SubGroups as pods in none."""
+    return {None: tuple(shape for shapes in needed.values() for shape in shapes)}
 
 
 def _levels(fleet: Fleet, sent: Submission, gang: Gang) -> tuple[Level, ...]:

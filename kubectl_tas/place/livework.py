@@ -31,9 +31,9 @@ ON_NODES = frozenset({"Running", "Succeeded"})
 
 
 def read_of(fleet: Fleet, sent: Submission) -> dict[str, str]:
-    """Returns kubectl's resource names, by kind, to read for a submission besides PodGroups and pods."""
+    """Returns kubectl's resource names, by kind, to read for a submission to KAI besides PodGroups and pods."""
     found = resources(_kind_of(fleet, sent), fleet.config.kinds)
-    return {**found, **({"Topology": TOPOLOGIES[0]} if sent.pool.backend.is_kai and _has_levels(sent) else {})}
+    return {**found, **({"Topology": TOPOLOGIES[0]} if _has_levels(sent) else {})}
 
 
 def _kind_of(fleet: Fleet, sent: Submission) -> str:

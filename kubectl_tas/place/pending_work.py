@@ -144,9 +144,9 @@ class _Question:
 
     @property
     def _is_there(self) -> bool:
-        """Whether the cluster has the submission's object, or events about it."""
+        """Whether the cluster has the submission's object or the Jobs of a workflow, or events about it."""
         sent = self.sent
-        return self.work.own is not None or (
+        return bool(self.work.controllers) or (
             not self.work.reads_own and (sent.namespace, f"{written(sent.kind)} {sent.name}") in self.work.told.events
         )
 
@@ -262,7 +262,7 @@ class _Question:
             if work.of_other_versions and work.missing:
                 text = f"the cluster has another version of it: PodGroup {', '.join(work.of_other_versions)}"
                 hint = "Apply its manifests; objects that ran keep their name, a changed workflow gets another one."
-            elif work.reads_own:
+            elif work.reads_own and work.kind == sent.kind:
                 text = f"the cluster has no {sent.kind} {sent.name} in namespace {sent.namespace}"
             elif "CustomResourceDefinitions" in unknown:
                 text, hint = f"the cluster does not know the kind {work.kind}", f"Install what {work.kind} is part of."

@@ -69,9 +69,9 @@ class Question:
         """One copy."""
         return self.changed or self.item.wanted
 
-    def finds(self, wanted: Wanted, nodes: tuple[Node, ...] | None = None) -> bool:
-        """Whether KAI places ``wanted`` on ``nodes``, or else on the nodes of the question."""
-        room = room_for(wanted, self.nodes if nodes is None else nodes, self.item.labels)
+    def finds(self, wanted: Wanted) -> bool:
+        """Whether KAI places ``wanted`` on the nodes of the question."""
+        room = room_for(wanted, self.nodes, self.item.labels)
         return (
             shortage_of(room, wanted.unit, self.item.levels) is None
             and kai_allocate.find(room, wanted.unit) is not None
@@ -242,17 +242,17 @@ def _kept(question: Question, leaves: Sequence[Unit]) -> Iterator[list[tuple[int
     shortage = question.shortage
     least = shortage.pods - shortage.best[0].pods if shortage and shortage.best else 1
     yield from _without(question, leaves, least)
-    most = None
     if question.is_short and solver.is_installed():
         most = _most_pods(question.room, ranked(question.wanted.unit))
         if most is None:
             return  # not even one pod of each fits
-        least = max(least, len(question.wanted.unit.all_pods) - sum(map(len, most)) - 1)
+        fewest = len(question.wanted.unit.all_pods) - sum(map(len, most))
+        if fewest > least:
+            yield from _without(question, leaves, fewest)  # as many pods, of one leaf
+        yield most
+        least = max(least, fewest)
     for fewer in range(least + 1, max(len(leaf.pods) for leaf in leaves)):
         yield from _without(question, leaves, fewer)
-        if most is not None:
-            yield most
-            most = None
 
 
 def _without(question: Question, leaves: Sequence[Unit], fewer: int) -> Iterator[list[tuple[int, ...]]]:

@@ -167,7 +167,9 @@ def _why(
         return "by pods without a PodGroup", True
     if group is None:
         return (f"in the PodGroup {name}, which is gone", True) if is_whole else None
-    queue = str((group.get("spec") or {}).get("queue"))
+    queue = (group.get("spec") or {}).get("queue")
+    if not queue:
+        return "in PodGroups without a queue", True
     return (f"in the queue {queue}, which is gone", True) if queues and queue not in queues else None
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kubectl_tas.cli.session import open_session
 from kubectl_tas.gpus import GPU
-from kubectl_tas.place.capacity import Capacity, capacity
+from kubectl_tas.place.capacity import Capacity, capacity, gpus_of
 from kubectl_tas.place.kai_allocate import find
 from kubectl_tas.place.node_cells import Unit, Wanted, room_for
 from kubectl_tas.place.node_resources import PODS, Node, Nodes
@@ -84,3 +84,21 @@ def test_pods_of_a_default_platform_go_to_its_nodes(tmp_path: Path) -> None:
     found = capacity(pool_with(tmp_path, spec), Nodes((node("a", "a1", 8), big)))
     assert found.unusable == {"without the label size=big": 1}
     assert found.outside == {"zone": 1}
+
+
+def test_pods_of_a_default_platform_have_the_selector_of_its_pod_templates(tmp_path: Path) -> None:
+    spec = (
+        "  default_platform: big\n  platforms: {big: {override_pod_template: [{spec: {nodeSelector: {size: big}}}]}}\n"
+    )
+    big = Node("b", {"size": "big"}, {GPU: 8}, {GPU: 8, PODS: 9})
+    found = capacity(pool_with(tmp_path, spec), Nodes((node("a", "a1", 8), big)))
+    assert found.unusable == {"without the label size=big": 1}
+
+
+def test_nodes_of_another_shard_or_that_are_cordoned_are_none_of_the_pool(tmp_path: Path, team: FleetPool) -> None:
+    blue = pool_with(tmp_path, "  nodePool: blue\n")
+    own = Node("b", {"kai.scheduler/node-pool": "blue"}, {GPU: 4}, {GPU: 4, PODS: 9})
+    nodes = Nodes((own, node("a", "a1", 8), node("c", "a1", 2, is_cordoned=True)))
+    assert capacity(blue, nodes).unusable == {"of another shard of the scheduler": 2}
+    assert capacity(blue, nodes).levels[0].domains[0].gpus == 4
+    assert [gpus_of(pools, nodes) for pools in ([blue], [team], [blue, team])] == [4, 8, 12]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from tests.place.clusters import member
+from tests.support import grove
 from tests.support.cli import kubectl_tas, write
 from tests.support.kubectl import FakeKubectl
-from tests.support.whycauses import FILES, Item, Recorded, recorded_causes, saved
+from tests.support.whycauses import CRON_JOB, FILES, POD, Item, Recorded, job, recorded_causes, saved, workflow
 
 CAUSES = recorded_causes()
 LIVE = ("service_account_missing", "deployment_refused", "topology_missing", "other_queue", "gate", "claim_missing")
@@ -296,3 +298,471 @@ def test_an_event_that_cannot_be_read_hides_nothing_else(repository: Path, tmp_p
     found = answered("suspended_by_hand", change, repository, tmp_path)
     assert [cause["about"] for cause in found["causes"]] == ["stopped"]
     assert found["notKnown"].keys() == {"Event"}
+
+
+def one(items: list[Item], kind: str) -> Item:
+    """The only object of a kind, or the first of a name that begins with it in the file's order."""
+    return of_kind(items, kind)[0]
+
+
+def pods_of(items: list[Item], name: str) -> list[Item]:
+    return [item for item in of_kind(items, "Pod") if item["metadata"]["name"].startswith(name)]
+
+
+def group_of(items: list[Item], name: str) -> Item:
+    return next(item for item in of_kind(items, "PodGroup") if name in item["metadata"]["name"])
+
+
+def suspended_job_of_a_cron_job(items: list[Item]) -> None:
+    owners = [{"kind": "CronJob", "name": "nightly"}]
+    metadata = {"name": "nightly-1", "namespace": "default", "ownerReferences": owners}
+    items.append({"kind": "Job", "metadata": metadata, "spec": {"suspend": True}})
+
+
+def deleted_group_without_finalizers(items: list[Item]) -> None:
+    for item in of_kind(items, "PodGroup"):
+        item["metadata"]["deletionTimestamp"] = "2026-11-23T01:00:00Z"
+
+
+def going_pods_with_finalizers(items: list[Item]) -> None:
+    for item in pods_of(items, "train"):
+        item["metadata"]["finalizers"] = ["batch.kubernetes.io/job-tracking", "example.com/backup", "example.com/log"]
+
+
+def going_pods_without_nodes(items: list[Item]) -> None:
+    for item in pods_of(items, "train"):
+        item["metadata"]["finalizers"] = ["batch.kubernetes.io/job-tracking"]
+        del item["spec"]["nodeName"]
+        item["status"] = {"phase": "Pending"}
+
+
+def one_gated_pod(items: list[Item]) -> None:
+    del pods_of(items, "train")[0]["spec"]["schedulingGates"]
+
+
+def one_pod_of_a_sub_group(items: list[Item]) -> None:
+    for item in pods_of(items, "pair")[1:]:
+        item["metadata"]["labels"].pop("kai.scheduler/subgroup-name", None)
+
+
+def one_pod_of_no_sub_group(items: list[Item]) -> None:
+    labels = [item["metadata"]["labels"] for item in pods_of(items, "pair")]
+    labels[0]["kai.scheduler/subgroup-name"] = "a"
+
+
+def no_levels(items: list[Item]) -> None:
+    one(items, "Topology")["spec"]["levels"] = []
+
+
+def other_affinity(items: list[Item]) -> None:
+    condition = {"key": "zone", "operator": "Exists"}
+    required = {"nodeSelectorTerms": [{"matchExpressions": [condition]}]}
+    for item in pods_of(items, "train"):
+        item["spec"]["nodeSelector"] = {}
+        item["spec"]["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+
+
+def failure_without_a_reason(items: list[Item]) -> None:
+    one(items, "Job")["status"]["conditions"] = [{"type": "Failed", "status": "True"}]
+
+
+def one_pod_that_is_about_to_start(items: list[Item]) -> None:
+    pods_of(items, "train")[0]["status"]["phase"] = "Running"
+
+
+def job_without_pods(items: list[Item]) -> None:
+    items[:] = [item for item in items if item not in pods_of(items, "train") and item["kind"] != "PodGroup"]
+
+
+def cron_job_whose_job_has_no_pods(items: list[Item]) -> None:
+    suspended_job_of_a_cron_job(items)
+    items[-1]["spec"] = {"suspend": False}
+
+
+CHANGED: list[tuple[str, Callable[[list[Item]], None], str, str]] = [
+    (
+        "cronjob_without_job",
+        suspended_job_of_a_cron_job,
+        "Job nightly-1 is suspended in the cluster, and not in the file",
+        "Ask who set spec.suspend; set it to false.",
+    ),
+    (
+        "cronjob_without_job",
+        cron_job_whose_job_has_no_pods,
+        "CronJob nightly is in the cluster, and has no pods",
+        "Look whether its controller runs, and at its events: kubectl describe.",
+    ),
+    (
+        "busy",
+        job_without_pods,
+        "Job train is in the cluster, and has no pods",
+        "Look whether its controller runs, and at its events: kubectl describe.",
+    ),
+    (
+        "busy",
+        deleted_group_without_finalizers,
+        "PodGroup pg-train-a0ba8c56-3c45-4fa2-9a77-87fe56ab0073 is being deleted since 2026-11-23T01:00:00Z",
+        "Wait until it is gone, then apply the manifests again.",
+    ),
+    (
+        "pods_terminating",
+        going_pods_with_finalizers,
+        "2 pods of it are being deleted since 2026-11-23T03:49:45Z, and KAI does not count them",
+        "finalizers example.com/backup, example.com/log must go first: look whether the controller of it runs.",
+    ),
+    (
+        "pods_terminating",
+        going_pods_without_nodes,
+        "2 pods of it are being deleted since 2026-11-23T03:49:45Z, and KAI does not count them",
+        "Wait until they are gone.",
+    ),
+    (
+        "gate",
+        one_gated_pod,
+        "1 pod of it has the scheduling gate example.com/licence; KAI does not place them before it is taken away",
+        "Ask who set the gates; KAI places the pods as soon as they are gone.",
+    ),
+    (
+        "sub_group_nobody_has",
+        one_pod_of_a_sub_group,
+        "1 pod of it names the SubGroup workers, and PodGroup pair-all-8a02cf83 has no SubGroups",
+        "Apply its manifests, or change the file.",
+    ),
+    (
+        "sub_group_missing",
+        one_pod_of_no_sub_group,
+        "1 pod of it names no SubGroup (label kai.scheduler/subgroup-name), and PodGroup pair-all-8a02cf83 has the "
+        "SubGroups a, b",
+        "Apply its manifests, or change the file.",
+    ),
+    (
+        "topology_with_other_levels",
+        no_levels,
+        "the Topology osmo-pool-default-team-topology has the levels none in the cluster; the file says "
+        "topology.kubernetes.io/zone, topology.kubernetes.io/rack",
+        "Apply the manifests of its pool.",
+    ),
+    (
+        "selector_of_a_webhook",
+        other_affinity,
+        "2 pods in the cluster have another node affinity; the file does not say so",
+        "Ask who changed them: a webhook, a pod template of the cluster, or by hand. Apply the manifests anew.",
+    ),
+    (
+        "job_failed",
+        failure_without_a_reason,
+        "Job train has failed: its controller does not say why",
+        "Mend what made it fail, then delete it and apply it again: its controller does not start it anew.",
+    ),
+    (
+        "about_to_start",
+        one_pod_that_is_about_to_start,
+        "1 pod of it has a node, and not started yet",
+        "Images may be on their way; their events say more.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "text", "hint"), CHANGED, ids=lambda item: getattr(item, "__name__", None))
+def test_what_is_said_of_a_state_that_is_a_little_otherwise(
+    name: str, change: Callable[[list[Item]], None], text: str, hint: str, repository: Path, tmp_path: Path
+) -> None:
+    found = answered(name, change, repository, tmp_path)
+    assert [cause["hint"] for cause in found["causes"] if cause["text"] == text] == [hint], found["causes"]
+
+
+def with_files(folder: Path, **files: str) -> Path:
+    """The repository with other files of work."""
+    return write(folder, {**FILES, **{f"workflows/{name}.yaml": text for name, text in files.items()}})
+
+
+def test_a_job_that_a_cron_job_made_is_not_suspended_by_the_file_of_the_cron_job(tmp_path: Path) -> None:
+    """Its field is not in the file, whatever the file says of the CronJob; the place is that of the name."""
+    root = with_files(tmp_path, nightly=CRON_JOB.replace("spec:\n", "spec:\n  suspend: true\n", 1))
+    (cause,) = answered("cronjob_without_job", suspended_job_of_a_cron_job, root, tmp_path)["causes"]
+    assert cause["text"] == "Job nightly-1 is suspended in the cluster, and not in the file"
+    assert (cause["place"]["line"], cause["place"]["column"]) == (4, 9)
+
+
+def owned_by_another_name(items: list[Item]) -> None:
+    group = group_of(items, "pg-train")
+    group["metadata"]["name"] = "batch-7"
+    for item in pods_of(items, "train"):
+        item["metadata"]["annotations"]["pod-group-name"] = "batch-7"
+
+
+def without_a_queue(items: list[Item]) -> None:
+    del group_of(items, "pg-train")["spec"]["queue"]
+
+
+def placed_by_a_webhook(items: list[Item]) -> None:
+    group_of(items, "pg-train")["spec"]["topologyConstraint"] = {"topology": "other", "requiredTopologyLevel": "rack"}
+
+
+def of_an_older_record(items: list[Item]) -> None:
+    group = group_of(items, "pg-blue")
+    group["metadata"].pop("labels")
+    group["spec"].pop("minMember")
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("busy", owned_by_another_name),
+        ("busy", without_a_queue),
+        ("busy", placed_by_a_webhook),
+        ("no_scheduler_of_the_shard", of_an_older_record),
+    ],
+)
+def test_what_is_no_difference(
+    name: str, change: Callable[[list[Item]], None], repository: Path, tmp_path: Path
+) -> None:
+    """An owner tells whose a PodGroup is, a file may say no topology, and what is not recorded differs from nothing."""
+    found = answered(name, change, repository, tmp_path)
+    assert not {"differs", "queue"} & {cause["about"] for cause in found["causes"]}
+
+
+def test_pods_that_no_longer_select_the_nodes_of_their_pool_differ(tmp_path: Path) -> None:
+    root = write(
+        tmp_path, {**FILES, "pools/team.yaml": FILES["pools/team.yaml"] + "  nodes: {selector: {disk: nvme}}\n"}
+    )
+    texts = [cause["text"] for cause in answered("busy", lambda items: None, root, tmp_path)["causes"]]
+    assert "2 pods in the cluster do not select the nodes of the file; the file does not say so" in texts
+
+
+def test_the_minimum_of_a_sub_group_is_compared(repository: Path, tmp_path: Path) -> None:
+    group = "pg-ray-0a1b2c3d-0000-0000-0000-000000000000"
+    metadata = {"name": group, "namespace": "default", "ownerReferences": [{"kind": "RayCluster", "name": "ray"}]}
+    spec = {"queue": "osmo-pool-default-team--shared", "subGroups": [{"name": "headgroup", "minMember": 2}]}
+
+    def change(items: list[Item]) -> None:
+        items.append({"kind": "PodGroup", "metadata": metadata, "spec": spec})
+
+    found = answered("suspended_ray_cluster", change, repository, tmp_path)
+    texts = [cause["text"] for cause in found["causes"] if cause["about"] == "differs"]
+    assert texts == [f"PodGroup {group} starts with 2 pods in SubGroup headgroup; the file says 1"]
+
+
+def test_the_pod_group_of_work_without_an_answer_is_not_judged(tmp_path: Path) -> None:
+    """Of a gang that cannot be predicted the right name is not known."""
+    pods = POD.replace("image: trainer", "image: trainer, ports: [{containerPort: 80, hostPort: 80}]")
+    root = with_files(tmp_path, train=job("train", "team").replace(POD, pods))
+
+    def change(items: list[Item]) -> None:
+        owned_by_another_name(items)
+        group_of(items, "batch-7")["metadata"]["ownerReferences"] = [{"kind": "Pod", "name": "x"}]
+
+    found = answered("busy", change, root, tmp_path)
+    assert "differs" not in [cause["about"] for cause in found["causes"]]
+
+
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_the_pod_groups_that_a_cluster_lacks_are_named(is_changed: bool, tmp_path: Path) -> None:
+    more = "  - name: more\n    tasks:\n    - {name: c, image: trainer, resource: node}\nresources:\n"
+    root = with_files(tmp_path, pair=workflow("pair").replace("resources:\n", more))
+
+    def change(items: list[Item]) -> None:
+        group = group_of(items, "pair-all")
+        other = {**group, "metadata": {**group["metadata"], "name": "pair-more-00000000"}}
+        items += [other] if is_changed else []
+
+    (cause,) = [x for x in answered("half_there", change, root, tmp_path)["causes"] if x["about"] == "absent"]
+    assert cause["text"] == "of its PodGroups the cluster lacks pair-more-fe550eff"
+    assert cause["hint"] == (
+        "Apply its manifests; objects that ran keep their name, a changed workflow gets another one."
+        if is_changed
+        else "Apply its manifests; if it has run, it may have been removed since."
+    )
+
+
+def test_work_is_not_without_pods_where_pods_are_not_known(repository: Path, tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        job_without_pods(items)
+        items[:] = [item for item in items if item["kind"] != "Pod"]
+        items[0]["kinds"] = [kind for kind in items[0]["kinds"] if kind != "Pod"]
+
+    found = answered("busy", change, repository, tmp_path)
+    assert "Pod" in found["notKnown"]
+    assert "not-ready" not in [cause["about"] for cause in found["causes"]]
+
+
+def test_nodes_of_its_shard_that_are_too_few_are_told_at_the_shard_of_the_pool(
+    repository: Path, tmp_path: Path
+) -> None:
+    def change(items: list[Item]) -> None:
+        blue = [item for item in of_kind(items, "Node") if "kai.scheduler/node-pool" in item["metadata"]["labels"]]
+        del blue[0]["metadata"]["labels"]["kai.scheduler/node-pool"]
+
+    (cause,) = answered("no_scheduler_of_the_shard", change, repository, tmp_path)["causes"]
+    assert cause["text"] == "the nodes of the shard blue are too few for it, and KAI does not use those of other shards"
+    assert cause["place"]["file"] == "pools/blue.yaml"
+    assert FILES["pools/blue.yaml"].splitlines()[cause["place"]["line"] - 1] == "  nodePool: blue"
+
+
+def test_a_level_without_room_is_told_at_the_annotation_that_requires_it(tmp_path: Path) -> None:
+    level = 'batch-min-member: "2", kai.scheduler/topology-required-placement: rack'
+    text = job("train", "team").replace('batch-min-member: "2"', level)
+    root = with_files(tmp_path, train=text)
+
+    def change(items: list[Item]) -> None:
+        items[:] = [item for item in items if item not in pods_of(items, "other-2")]
+
+    found = answered("busy", change, root, tmp_path)
+    (cause,) = [cause for cause in found["causes"] if cause["about"] == "topology"]
+    assert cause["text"] == "no rack has room for all 2 pods that must share one"
+    line = text.splitlines()[cause["place"]["line"] - 1]
+    assert line[: cause["place"]["column"] + 3].endswith("kai.scheduler/topology-required-placement: rack")
+
+
+@pytest.mark.parametrize(("maximum", "line"), [("  maximum:\n    gpu: 24\n", "    gpu: "), ("", "      maximum: ")])
+def test_a_limit_is_told_where_it_is_written(maximum: str, line: str, tmp_path: Path) -> None:
+    """Of a subpool without a maximum its pool's holds."""
+    files = {**FILES, "subpools/vision.yaml": FILES["subpools/vision.yaml"].replace("  maximum: 24\n", maximum)}
+    (cause,) = answered("limit_of_subpool", lambda items: None, write(tmp_path, files), tmp_path)["causes"]
+    place = cause["place"]
+    assert files[place["file"]].splitlines()[place["line"] - 1][: place["column"] - 1] == line
+
+
+OF_LIMIT = "team--old quota has reached the allowable limit of GPUs. Limit is 40 GPUs, currently 40 GPUs"
+OF_PARENT = "Workload requested 8 GPUs, but team quota is 32 GPUs, while 32 GPUs are already allocated"
+
+
+@pytest.mark.parametrize(
+    ("reason", "message", "text"),
+    [
+        ("OverLimit", OF_LIMIT, "the maximum of subpool team--old is 40 GPUs"),
+        ("NonPreemptibleOverQuota", OF_PARENT, "the quota of pool team is 32 GPUs"),
+    ],
+)
+def test_what_keeps_work_from_a_closed_subpool_may_be_another_limit(
+    reason: str, message: str, text: str, repository: Path, tmp_path: Path
+) -> None:
+    def change(items: list[Item]) -> None:
+        (condition,) = group_of(items, "pg-late")["status"]["schedulingConditions"]
+        condition["reasons"] = [{"reason": reason, "message": message}]
+        items[:] = [item for item in items if item["kind"] != "Event"]
+        for item in pods_of(items, "late"):
+            item["status"].pop("conditions", None)
+
+    found = answered("deleting_subpool", change, repository, tmp_path)
+    (cause,) = [cause for cause in found["causes"] if cause["about"] == "quota"]
+    assert cause["text"].startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("claim", "line"), [("", "  name: claims"), ("o", "  name: claims"), ("data", "      volumes: [{name: s")]
+)
+def test_an_object_that_a_webhook_named_is_told_at_the_work(claim: str, line: str, tmp_path: Path) -> None:
+    volumes = f"[{{name: s, emptyDir: {{}}}}, {{name: d, persistentVolumeClaim: {{claimName: {claim}}}}}]"
+    text = job("claims", "team", pod=f"      volumes: {volumes}\n" if claim else "")
+    root = with_files(tmp_path, claims=text)
+    cause = answered("claim_missing", lambda items: None, root, tmp_path)["causes"][0]
+    assert cause["text"] == "the cluster has no PersistentVolumeClaim data in namespace default"
+    assert text.splitlines()[cause["place"]["line"] - 1].startswith(line)
+
+
+@pytest.mark.parametrize(("queue", "quota"), [("osmo-pool-default-team--shared", 16), ("elsewhere", None)])
+def test_the_quota_is_that_of_the_queue_that_the_cluster_has(
+    queue: str, quota: int | None, repository: Path, tmp_path: Path
+) -> None:
+    def change(items: list[Item]) -> None:
+        group_of(items, "pg-limited")["spec"]["queue"] = queue
+
+    found = answered("limit_of_subpool", change, repository, tmp_path)["queue"]
+    assert (found["name"], found.get("quota")) == (queue, quota)
+
+
+def suspended(name: str, namespace: str = "default", **labels: str) -> Item:
+    metadata = {"name": name, "namespace": namespace, "labels": labels}
+    return {"kind": "Job", "metadata": metadata, "spec": {"suspend": True}}
+
+
+@pytest.mark.parametrize(
+    ("form", "item", "text"),
+    [
+        ("jobs", suspended("pair-1", **{"kubectl-tas/workflow": "pair"}), "Job pair-1 is suspended in the cluster"),
+        ("pods", suspended("pair-1", **{"kubectl-tas/workflow": "pair"}), "the cluster has nothing of it"),
+        ("jobs", suspended("pair-1", **{"kubectl-tas/workflow": "rack"}), "the cluster has nothing of it"),
+        ("jobs", suspended("pair-1", "other", **{"kubectl-tas/workflow": "pair"}), "the cluster has nothing of it"),
+    ],
+)
+def test_the_jobs_of_a_workflow_are_those_with_its_label(form: str, item: Item, text: str, tmp_path: Path) -> None:
+    """Where workflows are made as Jobs, and in its namespace."""
+    config = FILES["tas.yaml"] + f"  workflowsAs: {form}\n"
+    root = write(tmp_path, {**FILES, "tas.yaml": config})
+    (cause,) = by_name(("nothing",))
+    state = saved(tmp_path / "state.json", [*cause.items, item])
+    found = kubectl_tas("-C", root, "workflow", "why", "pair", f"--cluster-state={state}", "-o", "json")
+    assert json.loads(found.out)["workflows"][0]["causes"][0]["text"].startswith(text)
+
+
+@pytest.mark.parametrize(("condition", "state", "code"), [("Complete", "ended", 0), ("Failed", "failed", 1)])
+def test_a_workflow_is_as_well_as_its_jobs(condition: str, state: str, code: int, tmp_path: Path) -> None:
+    """Also where their pods are gone."""
+    root = write(tmp_path, {**FILES, "tas.yaml": FILES["tas.yaml"] + "  workflowsAs: jobs\n"})
+    ended = suspended("pair-1", **{"kubectl-tas/workflow": "pair"})
+    ended |= {"spec": {}, "status": {"conditions": [{"type": condition, "status": "True", "reason": "Why"}]}}
+    (cause,) = by_name(("nothing",))
+    state_file = saved(tmp_path / "state.json", [*cause.items, ended])
+    result = kubectl_tas("-C", root, "workflow", "why", "pair", f"--cluster-state={state_file}", "-o", "json")
+    (found,) = json.loads(result.out)["workflows"]
+    assert (found["state"], result.code) == (state, code)
+    assert [item["text"] for item in found["causes"]] == ([] if code == 0 else ["Job pair-1 has failed: Why"])
+
+
+@pytest.mark.parametrize(("part", "outcome"), [("headgroup", "no-room"), ("small", "fits")])
+def test_a_pod_that_waits_stands_for_those_of_its_own_sub_group(
+    part: str, outcome: str, repository: Path, tmp_path: Path
+) -> None:
+    """Its selector is one that no node meets."""
+    group = "pg-ray-0a1b2c3d-0000-0000-0000-000000000000"
+    about = {"namespace": "default", "ownerReferences": [{"kind": "RayCluster", "name": "ray"}]}
+    metadata = {**about, "name": "a-pod", "labels": {"kai.scheduler/subgroup-name": part}}
+    asked = {"limits": {"nvidia.com/gpu": "8"}}
+    spec = {"containers": [{"name": "main", "resources": asked}], "restartPolicy": "Always", "nodeSelector": {"a": "b"}}
+
+    def change(items: list[Item]) -> None:
+        of_kind(items, "RayCluster")[0]["spec"] = {"suspend": False}
+        parts = [{"name": "headgroup", "minMember": 1}, {"name": "small", "minMember": 0}]
+        queue = "osmo-pool-default-team--shared"
+        items.append(
+            {"kind": "PodGroup", "metadata": {**about, "name": group}, "spec": {"queue": queue, "subGroups": parts}}
+        )
+        annotations = {"pod-group-name": group}
+        pod = {"kind": "Pod", "metadata": {**metadata, "annotations": annotations}, "spec": spec}
+        items.append({**pod, "status": {"phase": "Pending"}})
+
+    found = answered("suspended_ray_cluster", change, repository, tmp_path)
+    assert [gang["outcome"] for gang in found["fit"]["gangs"]] == [outcome]
+
+
+@pytest.mark.parametrize(
+    ("levels", "says"),
+    [
+        (("zone", "row", "rack", "host"), ""),
+        (
+            ("zone", "row", "host"),
+            "the Topology by-hand has the levels topology.kubernetes.io/zone, example.com/row, kubernetes.io/hostname "
+            "in the cluster; the file says topology.kubernetes.io/zone, example.com/rack, kubernetes.io/hostname",
+        ),
+    ],
+)
+def test_a_topology_that_is_made_by_hand_may_have_more_levels(levels: Sequence[str], says: str, tmp_path: Path) -> None:
+    """Its levels are not those of the file, which only names some of them, and no manifest makes it."""
+    keys = {**grove.KEYS, "row": "example.com/row"}
+    spec = (
+        "{queue: osmo-pool-default-team--shared, priorityClassName: osmo-normal, minMember: 1, topologyConstraint: "
+        "{topology: by-hand, requiredTopologyLevel: example.com/rack}}"
+    )
+    group = f"apiVersion: scheduling.run.ai/v2alpha2\nkind: PodGroup\nmetadata: {{name: judge}}\nspec: {spec}\n"
+    binding = {"topologies/racks.yaml": grove.topology(spec=grove.binding())}
+    root = write(tmp_path, {**FILES, **binding, "workflows/judge.yaml": f"{group}---\n{member('p1', chr(39) * 2)}"})
+    there = {"levels": [{"nodeLabel": keys[name]} for name in levels]}
+    (cause,) = by_name(("nothing",))
+    items = [*cause.items, {"kind": "Topology", "metadata": {"name": "by-hand"}, "spec": there}]
+    state = saved(tmp_path / "state.json", items)
+    found = kubectl_tas("-C", root, "workflow", "why", "judge", f"--cluster-state={state}", "-o", "json")
+    differs = [item for item in json.loads(found.out)["workflows"][0]["causes"] if item["about"] == "differs"]
+    assert [(item["text"], item["hint"]) for item in differs] == (
+        [(says, "Give it the levels that it lacks, or change the file.")] if says else []
+    )

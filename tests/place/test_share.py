@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from kubectl_tas.errors import TasError
 from kubectl_tas.place.fairshare import Queue, QueueTree, Ranked, Standing, fair_shares, refusal
+from kubectl_tas.place.fairshare_report import Bound, Demand, divide
 from kubectl_tas.place.queues import trees
 from kubectl_tas.quantities import NO_LIMIT, UNLIMITED, Amount, Amounts
 
@@ -167,3 +168,24 @@ def test_a_queue_that_leaves_out_a_resource_may_have_nothing_of_it() -> None:
 def test_what_is_no_queue_is_said_so(queue: dict[str, Any]) -> None:
     with pytest.raises(TasError, match="Queue"):
         trees([], [queue])
+
+
+def test_why_a_queue_gets_no_more() -> None:
+    """A higher priority takes the rest first, and weights divide what it leaves."""
+    queues = (
+        gpus(priority=200, name="first", limit=6),
+        gpus(name="equal"),
+        gpus(name="content"),
+        gpus(weight=0, name="weightless"),
+    )
+    asked = {"first": 9, "equal": 9, "content": 1, "weightless": 9}
+
+    def bounds(capacity: int, **more: int) -> dict[str, Bound]:
+        told = {name: Amounts(number) for name, number in {**asked, **more}.items()}
+        found = divide(("b", None), QueueTree(queues), Amounts(capacity), Demand(told, {}, None), {})
+        return {part.queue.name: part.bound("gpu") for part in found.parts}
+
+    few = {"first": Bound.LIMIT, "equal": Bound.PRIORITY, "content": Bound.PRIORITY, "weightless": Bound.NO_WEIGHT}
+    assert bounds(6) == few
+    assert bounds(10) == {**few, "equal": Bound.WEIGHT, "content": Bound.ASKED}
+    assert bounds(0) == dict.fromkeys(asked, Bound.NOTHING_LEFT)

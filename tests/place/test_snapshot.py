@@ -213,6 +213,23 @@ def test_what_pods_need_and_nobody_knows_is_taken_to_be_there() -> None:
     )
 
 
+def test_config_maps_of_variables_are_needed_and_secrets_are_not() -> None:
+    env = [
+        {"name": "A", "valueFrom": {"configMapKeyRef": {"name": "keyed", "key": "a"}}},
+        {"name": "B", "valueFrom": {"secretKeyRef": {"name": "hidden", "key": "b"}}},
+        {"name": "C", "value": "c"},
+    ]
+    from_all = [{"secretRef": {"name": "hidden"}}, {"configMapRef": {"name": "all"}}]
+    _, doubts = written((), [pod("new", container={"env": env, "envFrom": from_all})])
+    assert doubts.taken == ("ConfigMap ml/all", "ConfigMap ml/keyed")
+
+
+def test_claims_of_devices_are_no_doubt_where_they_are_known() -> None:
+    claim = {"kind": "ResourceClaim", "metadata": {"name": "gpu", "namespace": "ml"}, "spec": {}}
+    claiming = pod("claiming", resourceClaims=[{"name": "gpu"}])
+    assert [written(there, [claiming])[1].claims for there in ([], [claim])] == [1, 0]
+
+
 def test_doubts() -> None:
     stranger = {**pod("stranger", nodeName="n"), "status": {"phase": "Running"}}
     ended = {**pod("ended", nodeName="n"), "status": {"phase": "Succeeded"}}

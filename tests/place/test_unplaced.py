@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,25 @@ from kubectl_tas.gpus import GPU
 from kubectl_tas.load.source import FolderSource
 from kubectl_tas.place.answers import Fit, Outcome, fit
 from kubectl_tas.place.gangs_to_place import LeftOut, Unplaced, unplaced
-from kubectl_tas.place.node_resources import read_nodes
+from kubectl_tas.place.node_resources import Node, Taint, read_nodes
 from kubectl_tas.place.shapes import shape_of
 from tests.place.clusters import JUDGE, cluster, member, node, nodes_of
 from tests.support import grove
 from tests.support.cli import kubectl_tas, write
+from tests.support.workloads import (
+    ZONE,
+    Object,
+    declare,
+    deployment,
+    leader_worker_set,
+    pytorch_job,
+    segments,
+    template,
+    tf_job,
+)
+from tests.support.workloads import workload as made
 
+Item = dict[str, Any]
 ELASTIC = json.loads((Path(__file__).parent / "elastic_answers_of_kai_0_17.json").read_text())
 """PodGroups made by chance that need fewer SubGroups, or fewer pods, than there are, each with whether the scheduler of
 KAI 0.17.0 starts any of it, as its own snapshot tool says.
@@ -35,6 +49,7 @@ spec:
 """
 CONTAINERS = "containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: %d}}}]"
 PODS = f"{{metadata: {{annotations: {{%s}}}}, spec: {{%s {CONTAINERS}}}}}"
+PORT = "{name: i, image: i, ports: [{%s}]}"
 KINDS = {
     "serve": (
         "leaderworkerset.x-k8s.io/v1",
@@ -186,9 +201,72 @@ def test_nodes_of_the_pool_and_node_affinity_count(tmp_path: Path) -> None:
 )
 def test_conditions_of_node_affinity_hold_as_in_kubernetes(operator: str, values: list[str], holds: bool) -> None:
     conditions = [{"key": "zone", "operator": operator, "values": values}]
-    required = {"nodeSelectorTerms": [{"matchExpressions": conditions}, {}]}
+    assert (refusal({"matchExpressions": conditions}, {}) == "") is holds
+
+
+def refusal(*terms: Item, labels: tuple[str, ...] = ("7",)) -> str:
+    """Why the node n, with these labels of levels, is refused by node affinity with these terms."""
+    required = {"nodeSelectorTerms": list(terms)}
     spec = {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}}
-    assert (shape_of(spec).rules.refusal(node("n", ["7"], 1)) == "") is holds
+    return shape_of(spec).rules.refusal(node("n", labels, 1))
+
+
+@pytest.mark.parametrize(
+    ("operator", "label", "values"),
+    [("Gt", "7", ["6", "5"]), ("Lt", "7", []), ("Gt", "many", ["6"]), ("Lt", "7", ["many"]), ("Gt", None, ["6"])],
+)
+def test_only_whole_numbers_are_compared_and_one_at_a_time(operator: str, label: str | None, values: list[str]) -> None:
+    """Any other comparison holds nowhere."""
+    condition = {"key": "zone", "operator": operator, "values": values}
+    assert refusal({"matchExpressions": [condition]}, labels=(label,) if label else ()) == NOT_SELECTED
+
+
+NOT_SELECTED = "not selected by the node affinity"
+HERE = {"key": "metadata.name", "operator": "In", "values": ["n"]}
+NOT_ON = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": ["host"]}
+NOWHERE = {"key": "zone", "operator": "DoesNotExist"}
+
+
+@pytest.mark.parametrize(
+    ("terms", "reason"),
+    [
+        ([{"matchFields": [HERE]}], ""),
+        ([{"matchFields": [{**HERE, "values": ["m"]}]}], NOT_SELECTED),
+        ([{"matchExpressions": [HERE]}], NOT_SELECTED),
+        ([{"matchExpressions": [NOT_ON]}], "excluded by the task"),
+        ([{"matchExpressions": [NOT_ON], "matchFields": [HERE]}], "excluded by the task"),
+        ([{"matchExpressions": [NOT_ON, NOWHERE]}], NOT_SELECTED),
+        ([{"matchExpressions": [{**NOT_ON, "operator": "In", "values": ["x"]}]}], NOT_SELECTED),
+        ([{}], NOT_SELECTED),
+        ([], NOT_SELECTED),
+    ],
+)
+def test_what_node_affinity_says_of_a_node(terms: list[Item], reason: str) -> None:
+    """An expression reads labels and a field the name, no term selects all nodes, and an empty one none."""
+    required = {"nodeSelectorTerms": terms}
+    spec = {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}}
+    there = Node("n", {"zone": "7", "kubernetes.io/hostname": "host"}, {}, {})
+    assert shape_of(spec).rules.refusal(there) == reason
+
+
+@pytest.mark.parametrize(
+    ("toleration", "taint", "covers"),
+    [
+        ({"operator": "Exists"}, ("gpu", "yes", "NoSchedule"), True),
+        ({"key": "gpu", "operator": "Exists"}, ("gpu", "yes", "NoSchedule"), True),
+        ({"key": "gpu", "operator": "Exists"}, ("other", "yes", "NoSchedule"), False),
+        ({"key": "gpu", "operator": "Exists", "effect": "NoExecute"}, ("gpu", "yes", "NoSchedule"), False),
+        ({"key": "gpu"}, ("gpu", "", "NoSchedule"), True),
+        ({"key": "gpu"}, ("gpu", "yes", "NoSchedule"), False),
+        ({"key": "gpu", "operator": "Equal", "value": "yes"}, ("gpu", "yes", "NoExecute"), True),
+        ({"key": "gpu", "operator": "Equal", "value": "yes"}, ("gpu", "no", "NoExecute"), False),
+    ],
+)
+def test_tolerations_cover_taints_as_in_kubernetes(toleration: Item, taint: Sequence[str], covers: bool) -> None:
+    rules = shape_of({"tolerations": [toleration]}).rules
+    refused = rules.refusal(Node("n", {}, {}, {}, taints=(Taint(*taint),)))
+    key, value, effect = taint
+    assert refused == ("" if covers else f"with the taint {key}{'=' if value else ''}{value}:{effect}")
 
 
 @pytest.mark.parametrize(
@@ -207,12 +285,165 @@ def test_conditions_of_node_affinity_hold_as_in_kubernetes(operator: str, values
             "a pod of it asks for devices by a ResourceClaim",
         ),
         ({"spec": "nodeName: n1,"}, "a pod of it names its node itself"),
+        (
+            {
+                "spec": "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+                "[{topologyKey: h, labelSelector: {}}]}},"
+            },
+            "a pod of it has a rule about pods beside it (podAffinity)",
+        ),
+        ({"spec": "schedulingGates: [{name: g}],"}, "a pod of it waits for its scheduling gates"),
+        ({"spec": f"initContainers: [{PORT % 'hostPort: 80'}],"}, "a pod of it needs a port of its node"),
+        (
+            {"spec": f"hostNetwork: true, initContainers: [{PORT % 'containerPort: 80'}],"},
+            "a pod of it needs a port of its node",
+        ),
     ],
 )
 def test_what_depends_on_more_than_free_nodes_is_left_out(more: dict[str, Any], reason: str, tmp_path: Path) -> None:
     (found,) = items(tmp_path, workload("batch", **more))
     assert isinstance(found, LeftOut)
     assert found.text == f"Job batch: {reason}"
+
+
+GANG = {"kubectl-tas/gang": "all"}
+OWNED = {"kubectl-tas/podgroup": "owned"}
+
+
+def job(name: str, pods: int = 1, *, annotations: dict[str, str] | None = None, **spec: Any) -> Object:
+    found = made("batch/v1", "Job", name, None, {"parallelism": pods, "template": template()})
+    found["metadata"]["annotations"] = annotations or {}
+    found["spec"]["template"]["spec"] |= spec
+    return found
+
+
+def job_set(jobs: int) -> Object:
+    part = {"name": "a", "replicas": jobs, "template": {"spec": {"template": template()}}}
+    return made("jobset.x-k8s.io/v1alpha2", "JobSet", "sets", None, {"replicatedJobs": [part]})
+
+
+def train_job(labels: dict[str, str]) -> Object:
+    return made("trainer.kubeflow.org/v1alpha1", "TrainJob", "train", labels, {"runtimeRef": {"name": "torch"}})
+
+
+def clique_set(replicas: int) -> Object:
+    pods = {"roleName": "r", "replicas": 1, "podSpec": template()["spec"]}
+    cliques = [{"name": "a", "spec": pods}]
+    return made(
+        "grove.io/v1alpha1", "PodCliqueSet", "chat", None, {"replicas": replicas, "template": {"cliques": cliques}}
+    )
+
+
+def starting(kind: str, least: int) -> Object:
+    """A job of Kubeflow that starts with so many pods."""
+    found = tf_job("t") if kind == "TFJob" else pytorch_job("p")
+    found["spec"]["runPolicy"] = {"schedulingPolicy": {"minAvailable": least}}
+    return found
+
+
+def listed(root: Path, *workloads: Object, version: str = "0.17") -> list[Unplaced | LeftOut]:
+    """The gangs of workloads in a cluster with this release of KAI."""
+    checked = check_source(root, FolderSource(declare(root, *workloads, version=version)))
+    return list(unplaced(checked.fleet, checked.fleet.submissions))
+
+
+@pytest.mark.parametrize(
+    ("workload", "version", "reason"),
+    [
+        (train_job(OWNED), "0.17", "its file does not say what its pods are, or which PodGroup they get"),
+        (job_set(1001), "0.17", "its SubGroups are too many to be listed"),
+        (
+            pytorch_job("p", workers=4, annotations=segments(2)),
+            "0.12",
+            "KAI does not make the segments that it asks for",
+        ),
+        (leader_worker_set("l", size=5, annotations=segments(1)), "0.17", "KAI refuses segments of 1 pod"),
+        (pytorch_job("p", workers=4, annotations=segments(2)), "0.15", "KAI's own webhook refuses its PodGroup"),
+        (clique_set(1001), "0.17", "its gangs are too many to be listed"),
+        (job("j", annotations=ZONE), "0.8", "the release of KAI knows no topologies"),
+        (job("j", tolerations=["x"]), "0.17", "Kubernetes would not take its pods"),
+        (deployment("d", replicas=201), "0.17", "it has 201 gangs, and no more than 200 are looked at"),
+    ],
+    ids=lambda item: item["kind"] if isinstance(item, dict) else None,
+)
+def test_work_whose_gang_kai_would_not_make_or_nobody_could_read_is_left_out(
+    workload: Object, version: str, reason: str, tmp_path: Path
+) -> None:
+    (found,) = listed(tmp_path, workload, version=version)
+    assert isinstance(found, LeftOut)
+    assert found.reason == reason
+
+
+@pytest.mark.parametrize("workload", [job_set(1000), deployment("d", replicas=200), clique_set(200)])
+def test_work_at_a_limit_is_looked_at(workload: Object, tmp_path: Path) -> None:
+    (found,) = listed(tmp_path, workload)
+    assert isinstance(found, Unplaced)
+
+
+@pytest.mark.parametrize(("workload", "version"), [(job("j"), "0.8"), (pytorch_job("p"), "0.9")])
+def test_work_without_a_level_is_placed_by_every_release(workload: Object, version: str, tmp_path: Path) -> None:
+    (found,) = listed(tmp_path, workload, version=version)
+    assert isinstance(found, Unplaced)
+    assert found.gang.parts == ()
+
+
+@pytest.mark.parametrize(
+    ("workload", "version", "needed", "further"),
+    [
+        (starting("PyTorchJob", 1), "0.12", {None: 1}, {None: 2}),
+        (starting("PyTorchJob", 1), "0.14", {"master": 1, "worker": 1}, {"worker": 1}),
+        (starting("PyTorchJob", 1), "0.17", {"master": 1}, {"worker": 2}),
+        (starting("TFJob", 0), "0.17", {None: 1}, {None: 4}),
+        (job("j", 1000), "0.17", {None: 1}, {None: 999}),
+        (job("j", 1001), "0.17", {None: 1}, {}),
+    ],
+)
+def test_a_minimum_of_none_counts_as_one_pod_where_kai_has_it_so(
+    workload: Object, version: str, needed: object, further: object, tmp_path: Path
+) -> None:
+    """A SubGroup may need no pod from 0.15. Pods that come later are known of gangs of up to 1,000."""
+    (found,) = listed(tmp_path, workload, version=version)
+    assert isinstance(found, Unplaced)
+    assert pods_of(found) == needed
+    assert {name: len(shapes) for name, shapes in found.further.items() if shapes} == further
+
+
+def test_workloads_of_one_gang_are_placed_once_and_together(tmp_path: Path) -> None:
+    """Each is a SubGroup; one that is divided has its replica types below it."""
+    parts = [deployment("d", GANG, gpus=4), pytorch_job("p", GANG, gpus=8, workers=3, minimum=2)]
+    gang, alone = listed(tmp_path, *parts, job("j"))
+    assert isinstance(gang, Unplaced)
+    assert isinstance(alone, Unplaced)
+    assert alone.sent.name == "j"
+    assert pods_of(gang) == {"deployment-d": 2, "pytorchjob-p-master": 1, "pytorchjob-p-worker": 1}
+    (tmp_path / "nodes.json").write_text(json.dumps({"items": nodes_of(8, 8, 8)}))
+    page = kubectl_tas("fit", "p", "--nodes", "nodes.json", cwd=tmp_path).out
+    assert "Asks:                   6 pods with 40 GPUs; starts with 4\n" in page
+
+
+@pytest.mark.parametrize("replicas", [0, 1])
+def test_workloads_without_pods_do_not_keep_their_gang_from_starting(replicas: int, tmp_path: Path) -> None:
+    """Their SubGroups have the minimum 0."""
+    (gang,) = listed(tmp_path, deployment("a", GANG, replicas=0), deployment("b", GANG, replicas=replicas))
+    if replicas:
+        assert isinstance(gang, Unplaced)
+        assert pods_of(gang) == {"deployment-b": 1}
+    else:
+        assert isinstance(gang, LeftOut)
+        assert gang.reason == "it has no pods"
+
+
+def test_a_gang_has_no_answer_where_one_of_its_workloads_has_none(tmp_path: Path) -> None:
+    (found,) = listed(tmp_path, deployment("d", GANG), train_job(GANG))
+    assert isinstance(found, LeftOut)
+    assert found.reason == "its file does not say what its pods are, or which PodGroup they get"
+
+
+@pytest.mark.parametrize(
+    "spec", [f"initContainers: [{PORT % 'containerPort: 80'}],", "hostNetwork: true,", "affinity: {podAffinity: {}},"]
+)
+def test_pods_that_share_nothing_with_others_have_an_answer(spec: str, tmp_path: Path) -> None:
+    assert answer(tmp_path, cluster(1), workload("batch", spec=spec)).outcome is Outcome.FITS
 
 
 def test_a_hand_written_pod_group_has_the_pods_beside_it(tmp_path: Path) -> None:
@@ -229,14 +460,114 @@ def test_a_hand_written_pod_group_has_the_pods_beside_it(tmp_path: Path) -> None
         assert left_out.reason == reason
 
 
+def pod_group(spec: str) -> str:
+    """The PodGroup of ``member``'s Pods, with a spec in YAML."""
+    text = f"{{queue: osmo-pool-default-team--shared, priorityClassName: osmo-normal, {spec}}}"
+    return f"apiVersion: scheduling.run.ai/v2alpha2\nkind: PodGroup\nmetadata: {{name: judge}}\nspec: {text}\n"
+
+
+def test_a_pod_group_without_sub_groups_takes_its_first_pods(tmp_path: Path) -> None:
+    pods = [member(f"p{n}", "''") for n in range(3)]
+    found = one(tmp_path, pod_group("minMember: 2"), *pods)
+    assert (pods_of(found), {name: len(more) for name, more in found.further.items()}) == ({None: 2}, {None: 1})
+    differs = member("p3", "''", 4)
+    (left_out,) = items(tmp_path, pod_group("minMember: 2"), *pods, differs)
+    assert isinstance(left_out, LeftOut)
+    assert [pods_of(order) for order in left_out.orders] == [{None: 2}] * 3
+
+
+@pytest.mark.parametrize(("version", "parts"), [("0.9", {None: 3}), ("0.10", {"a": 2, "b": 1})])
+@pytest.mark.parametrize("is_set", [False, True])
+def test_a_release_without_a_tree_of_sub_groups_takes_the_pods_of_all_together(
+    version: str, parts: dict[str | None, int], is_set: bool, tmp_path: Path
+) -> None:
+    """Pods of a SubGroup that a release ignores need room all the same."""
+    group = SET if is_set else "---\n".join([JUDGE, *(member(f"p{n}", "aaab"[n]) for n in range(4))])
+    write(declare(tmp_path, version=version), {"workflows/w.yaml": group})
+    checked = check_source(tmp_path, FolderSource(tmp_path))
+    found = next(item for item in unplaced(checked.fleet, checked.fleet.submissions) if isinstance(item, Unplaced))
+    assert len(found.wanted.unit.all_pods) == 3
+    assert sum(map(len, found.further.values())) == 1
+    assert is_set or pods_of(found) == parts
+    assert (found.gang.parts == ()) is (version == "0.9")
+
+
+@pytest.mark.parametrize("version", ["0.9", "0.10"])
+def test_orders_of_pods_are_tried_for_every_release(version: str, tmp_path: Path) -> None:
+    pods = [member("p1", "a"), member("p2", "a"), member("p3", "b", 8), member("p4", "b", 4)]
+    write(declare(tmp_path, version=version), {"workflows/w.yaml": "---\n".join([JUDGE, *pods])})
+    for gpus, code in (([8, 8, 8], 0), ([8, 8, 4], 1), ([8, 8], 1)):
+        (tmp_path / "nodes.json").write_text(json.dumps({"items": nodes_of(*gpus)}))
+        assert kubectl_tas("fit", "judge", "--nodes", "nodes.json", cwd=tmp_path).code == code
+
+
+OWN, OTHER = "osmo-pool-default-team-topology", "racks"
+
+
+def asked(topology: str | None, level: str) -> str:
+    return f"topologyConstraint: {{topology: {topology or 'null'}, requiredTopologyLevel: {level}}}"
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [
+        (
+            f"{asked(OWN, 'rack')}, subGroups: [{{name: default, minMember: 1, {asked(OTHER, 'rack')}}}]",
+            "its parts name 2 topologies",
+        ),
+        (f"minMember: 1, {asked(OTHER, 'rack')}", "its topology racks is not declared"),
+        (f"minMember: 1, {asked(None, 'rack')}", "its topology is not known"),
+        (f"minMember: 1, {asked(OWN, 'rows')}", f"it asks for a level that topology {OWN} does not have"),
+        ("minMember: 3", "of default it needs 3, and 2 Pods of it are here"),
+        (
+            "minSubGroup: 1, subGroups: [{name: a, minMember: 0}, {name: b, minMember: 1}]",
+            "it starts with no pod at all: KAI takes them one by one",
+        ),
+    ],
+)
+def test_a_pod_group_that_cannot_be_placed_says_why(spec: str, reason: str, tmp_path: Path) -> None:
+    (found,) = items(tmp_path, pod_group(spec), member("p1", "''"), member("p2", "''"))
+    assert isinstance(found, LeftOut)
+    assert found.reason == reason
+
+
+def test_a_topology_of_another_cluster_is_not_declared_here(tmp_path: Path) -> None:
+    backends = "[{name: default}, {name: lab, context: lab}]"
+    files = {"tas.yaml": f"apiVersion: tas/v1alpha1\nkind: Config\nspec: {{backends: {backends}}}\n"}
+    for pool, backend in (("team", "default"), ("far", "lab")):
+        text = POOL.replace("name: team", f"name: {pool}").replace("spec:\n", f"spec:\n  backend: {backend}\n")
+        files[f"pools/{pool}.yaml"] = text
+    far = "osmo-pool-default-far-topology"
+    group = pod_group(f"minMember: 1, {asked(far, 'rack')}") + "---\n" + member("p1", "''")
+    write(tmp_path, {**files, "workflows/all.yaml": group})
+    checked = check_source(tmp_path, FolderSource(tmp_path))
+    assert {item.name for item in checked.fleet.topologies} == {far, OWN}
+    (found,) = unplaced(checked.fleet, checked.fleet.submissions)
+    assert isinstance(found, LeftOut)
+    assert found.reason == f"its topology {far} is not declared"
+
+
+@pytest.mark.parametrize(("pods", "orders"), [(5, 60), (6, 0)])
+def test_at_most_a_hundred_orders_of_pods_are_tried(pods: int, orders: int, tmp_path: Path) -> None:
+    """Of three pods that come first: 5 * 4 * 3, and 6 * 5 * 4. Of two SubGroups that differ the first is named."""
+    group = pod_group("subGroups: [{name: b, minMember: 1}, {name: a, minMember: 3}]")
+    of_b = [member(f"q{n}", "b", 8) for n in range(2)]
+    (found,) = items(tmp_path, group, *of_b, *(member(f"p{n}", "a", n + 1) for n in range(pods)))
+    assert isinstance(found, LeftOut)
+    assert len(found.orders) == orders
+    both = [*of_b, member("q2", "b", 4), *(member(f"p{n}", "a", n + 1) for n in range(4))]
+    (found,) = items(tmp_path, group, *both)
+    assert isinstance(found, LeftOut)
+    assert (found.reason[:20], len(found.orders)) == ("the Pods of a differ", 2 * 24)
+
+
 def test_a_sub_group_may_come_before_its_parent(tmp_path: Path) -> None:
     """KAI does not mind their order."""
-    spec = (
-        "{queue: osmo-pool-default-team--shared, minSubGroup: 1, subGroups: "
+    group = pod_group(
+        "minSubGroup: 1, subGroups: "
         "[{name: x, parent: top, minMember: 2}, {name: inner, parent: top, minSubGroup: 1}, "
-        "{name: top, minSubGroup: 2}, {name: y, parent: inner, minMember: 1}]}"
+        "{name: top, minSubGroup: 2}, {name: y, parent: inner, minMember: 1}]"
     )
-    group = f"apiVersion: scheduling.run.ai/v2alpha2\nkind: PodGroup\nmetadata: {{name: judge}}\nspec: {spec}\n"
     assert pods_of(one(tmp_path, group, member("p1", "x"), member("p2", "x"), member("p3", "y"))) == {"x": 2, "y": 1}
 
 
@@ -329,3 +660,96 @@ def test_the_levels_of_a_pod_clique_set_are_those_of_its_topology(tmp_path: Path
     assert isinstance(found, Unplaced)
     hosts = "kubernetes.io/hostname"
     assert [level.label for level in found.levels] == ["topology.kubernetes.io/zone", "example.com/rack", hosts]
+
+
+def texts(kind: str, found: Fit) -> list[str]:
+    """The changes of a kind that help."""
+    return [change.text for change in found.changes if change.kind == kind]
+
+
+def test_of_gangs_of_which_none_fits_none_is_to_run(tmp_path: Path) -> None:
+    assert texts("copies", answer(tmp_path, cluster(3), workload("serve"))) == []
+
+
+@pytest.mark.solver
+@pytest.mark.parametrize(
+    ("pods", "nodes", "text"),
+    [
+        ((16, 4, 4), (8,), "run 2 pods instead of 3, without 1 pod with 16 GPUs"),
+        ((16, 4), (8,), "run 1 pod instead of 2, without 1 pod with 16 GPUs"),
+        ((8, 4, 4), (8,), "run 2 pods instead of 3, without 1 pod with 8 GPUs"),
+        ((8, 8, 8, 4, 4), (8, 8), "run 3 pods instead of 5, without 2 pods with 8 GPUs"),
+        ((8, 6, 4, 4), (8,), "run 2 pods instead of 4, without 1 pod with 6 GPUs and 1 pod with 8 GPUs"),
+        ((6, 4, 4), (8,), "run 2 pods instead of 3, without 1 pod with 6 GPUs"),
+        ((16, 16), (8,), None),
+    ],
+)
+def test_of_pods_that_differ_as_many_are_kept_as_fit(
+    pods: Sequence[int], nodes: Sequence[int], text: str | None, tmp_path: Path
+) -> None:
+    """Pods of a PodGroup have no names in its gang, and are told by their GPUs."""
+    group = [pod_group(f"minMember: {len(pods)}"), *(member(f"p{n}", "''", gpus) for n, gpus in enumerate(pods))]
+    assert texts("tasks", answer(tmp_path, nodes_of(*nodes), *group)) == ([text] if text else [])
+
+
+def tainted(nodes: list[Item], *taints: Item) -> list[Item]:
+    for item in nodes:
+        item["spec"] = {"taints": list(taints)}
+    return nodes
+
+
+LICENCE = {"key": "licence", "value": "none", "effect": "NoSchedule"}
+CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+
+
+@pytest.mark.solver
+@pytest.mark.parametrize(
+    ("taints", "is_cordoned", "text"),
+    [
+        ([LICENCE], False, ["remove the taint licence=none:NoSchedule from n0"]),
+        ([{**LICENCE, "value": ""}], False, ["remove the taint licence:NoSchedule from n0"]),
+        ([CORDON], True, ["uncordon n0"]),
+        ([CORDON, LICENCE], True, ["uncordon n0; remove the taint licence=none:NoSchedule from n0"]),
+        ([{"key": "node.kubernetes.io/disk-pressure", "effect": "NoSchedule"}, LICENCE], True, []),
+    ],
+)
+def test_what_is_to_be_done_to_a_node_before_it_takes_pods(
+    taints: list[Item], is_cordoned: bool, text: list[str], tmp_path: Path
+) -> None:
+    """A taint of Kubernetes' own goes with its cause, a cordon or something that nobody here can mend."""
+    nodes = tainted(cluster(1), *taints)
+    nodes[0]["spec"]["unschedulable"] = is_cordoned
+    assert texts("admit", answer(tmp_path, nodes, workload("batch"))) == text
+
+
+def holding(**metadata: Any) -> Item:
+    found = running("held", "")
+    found["metadata"] = {"name": "held", "namespace": "default", **metadata}
+    found["spec"]["containers"] = [{"name": "c", "resources": {"requests": {GPU: "8"}}}]
+    return found
+
+
+@pytest.mark.solver
+@pytest.mark.parametrize(
+    ("metadata", "text"),
+    [
+        ({}, ["free 1 node: n0, where 1 pod would have to go"]),
+        ({"annotations": {"pod-group-name": "g"}}, ["free 1 node: n0, where 1 pod of g would have to go"]),
+        ({"ownerReferences": [{"kind": "ReplicaSet"}]}, ["free 1 node: n0, where 1 pod would have to go"]),
+        ({"ownerReferences": [{"kind": "ReplicaSet"}, {"kind": "DaemonSet"}]}, []),
+        ({"annotations": {"kubernetes.io/config.mirror": "x"}}, []),
+    ],
+)
+def test_pods_that_come_back_to_their_node_do_not_go_to_free_it(
+    metadata: Item, text: list[str], tmp_path: Path
+) -> None:
+    assert texts("free", answer(tmp_path, cluster(1, holding(**metadata)), workload("batch"))) == text
+
+
+def test_where_all_runs_nothing_more_is_needed(tmp_path: Path) -> None:
+    uid = "5f0e3c1a-0b1d-4f5e-9c1b-1a2b3c4d5e6f"
+    items(tmp_path, workload("batch"))
+    nodes = cluster(1, running("p", f"pg-batch-{uid}"))
+    (tmp_path / "nodes.json").write_text(json.dumps({"items": nodes}))
+    result = kubectl_tas("fit", "--grow", "--nodes", "nodes.json", cwd=tmp_path)
+    assert (result.code, result.out.splitlines()[-1]) == (0, "Needs:    no node more")

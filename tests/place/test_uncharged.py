@@ -1,0 +1,182 @@
+"""Tests which GPUs of a cluster count as held by work that no queue is charged for, and which gangs hold GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kubectl_tas.errors import TasError
+from kubectl_tas.gpus import GPU
+from kubectl_tas.place.queues import Held, held_by_others, held_gangs, trees
+from kubectl_tas.place.uncharged import Holdings, Objects, holdings
+from tests.support.kubectl import node
+
+Item = dict[str, Any]
+KAI = "kai-scheduler"
+
+
+def pod(name: str = "p", node_name: str | None = "n", *, group: str | None = "g", gpus: int = 2, **more: Any) -> Item:
+    """A pod of 2 GPUs on the node n. ``more`` are fields of its metadata or, in ``spec``, of its spec."""
+    spec = {"schedulerName": KAI, "containers": [{"name": "c", "resources": {"requests": {GPU: gpus}}}]}
+    spec |= {"nodeName": node_name} if node_name else {}
+    metadata = {"name": name, "annotations": {"pod-group-name": group} if group else {}}
+    return {
+        "kind": "Pod",
+        "metadata": {**metadata, **{key: value for key, value in more.items() if key != "spec"}},
+        "spec": {**spec, **more.get("spec", {})},
+        "status": {"phase": "Running"},
+    }
+
+
+def group(name: str = "g", **spec: Any) -> Item:
+    return {"kind": "PodGroup", "metadata": {"name": name}, "spec": spec}
+
+
+def queue(name: str = "q") -> Item:
+    return {"kind": "Queue", "metadata": {"name": name}}
+
+
+def of(*items: Item, is_whole: bool = True) -> Holdings:
+    found = holdings(Objects([node("n", 8), node("out", 8, cordoned=True), *items], is_whole), KAI)
+    assert found is not None
+    return found
+
+
+def whys(*items: Item, is_whole: bool = True) -> list[str]:
+    return [item.why for item in of(*items, is_whole=is_whole).uncharged]
+
+
+@pytest.mark.parametrize(
+    ("items", "why"),
+    [
+        ([queue(), group(queue="q"), pod()], None),
+        ([queue(), group(queue="gone"), pod()], "in the queue gone, which is gone"),
+        ([queue(), group(), pod()], "in PodGroups without a queue"),
+        ([group(queue="gone"), pod()], None),
+        ([queue(), pod()], "in the PodGroup g, which is gone"),
+        ([queue(), pod(group=None)], "by pods without a PodGroup"),
+        ([queue(), pod(group=None, namespace="kai-resource-reservation")], None),
+        ([queue(), pod(group=None, spec={"schedulerName": "own"})], "by pods of the scheduler own"),
+        ([queue(), pod(group=None, gpus=0)], None),
+    ],
+)
+def test_a_pod_is_uncharged_where_its_queue_or_pod_group_is_gone(items: list[Item], why: str | None) -> None:
+    """Without any queue nothing is known of queues, and pods of KAI's own stand for others."""
+    assert whys(*items) == ([why] if why else [])
+
+
+def test_a_pod_group_that_was_not_read_may_be_there() -> None:
+    assert whys(queue(), pod(), is_whole=False) == []
+
+
+def test_what_a_preemptible_gang_holds_can_be_had_where_nodes_can() -> None:
+    """Nothing of a node that is cordoned can."""
+    gang = [queue(), group(queue="q", preemptibility="preemptible"), pod(), pod("r", "out")]
+    assert of(*gang, pod("s", group=None)).free == {"n": 6}
+
+
+def test_work_without_a_namespace_is_in_the_default_one() -> None:
+    (found,) = of(queue(), pod(group=None)).uncharged
+    assert (found.namespace, found.work, found.since) == ("default", "Pod/p", "")
+
+
+def held(*items: Item) -> Held:
+    (found,) = held_gangs(items)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("spec", "least"),
+    [
+        ({}, None),
+        ({"minMember": 3}, {"": 3}),
+        ({"subGroups": [{"name": "a"}, {"name": "b", "minMember": 2}]}, {"a": 1, "b": 2}),
+        ({"subGroups": [{"name": "top"}, {"name": "b", "parent": "top", "minMember": 2}]}, {"b": 2}),
+    ],
+)
+def test_the_least_pods_of_a_gang_are_those_of_its_leaves(spec: Item, least: object) -> None:
+    """A SubGroup without a minimum needs one pod."""
+    assert held(group(queue="q", **spec), pod()).least == least
+
+
+@pytest.mark.parametrize(
+    ("spec", "is_free"),
+    [
+        ({}, True),
+        ({"topologyConstraint": {"topology": "t"}}, False),
+        ({"subGroups": [{"name": "a", "topologyConstraint": {"topology": "t"}}]}, False),
+        ({"subGroups": [{"name": "a"}]}, True),
+    ],
+)
+def test_a_gang_is_free_to_move_where_no_part_of_it_asks_for_a_level(spec: Item, is_free: bool) -> None:
+    assert held(group(queue="q", **spec), pod()).is_free is is_free
+
+
+def test_a_gang_without_a_known_class_has_the_priority_of_its_pods() -> None:
+    """Which an API server has filled in by the class, and which means nothing without one."""
+    assert held(group(priorityClassName="x"), pod(spec={"priority": 125})).priority == 125
+    assert held(group(priorityClassName="x"), pod()).priority == 50
+    assert held(group(), pod(spec={"priority": 125})).priority == 50
+
+
+def test_pods_of_one_age_are_taken_by_their_uid() -> None:
+    both = [
+        pod("first", uid="2"),
+        pod("second", uid="1"),
+        pod("old", uid="3", creationTimestamp="2026-01-01T00:00:00Z"),
+    ]
+    assert [item.name for item in held(group(), *both).members] == ["second", "first", "old"]
+
+
+def test_what_may_not_move_freely_has_no_shape() -> None:
+    shared = pod("shared", annotations={"pod-group-name": "g", "gpu-fraction": "0.5"})
+    assert [item.shape is None for item in held(group(), pod(), shared).members] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("change", "node_name"),
+    [
+        (lambda item: item, "n"),
+        (lambda item: item["spec"].update(schedulerName=KAI), None),
+        (lambda item: item["spec"].pop("schedulerName"), "n"),
+        (lambda item: item["status"].update(phase="Succeeded"), None),
+        (lambda item: item.pop("status"), "n"),
+        (lambda item: item["metadata"].update(namespace="kai-scale-adjust"), None),
+        (lambda item: item["spec"].pop("nodeName"), None),
+        (lambda item: item.pop("spec"), None),
+        (lambda item: item.update(kind="Node"), None),
+    ],
+)
+def test_what_another_scheduler_has_placed(change: Callable[[Item], object], node_name: str | None) -> None:
+    """Pods that have ended hold nothing, and those that stand for others are counted there."""
+    item = pod(group=None, spec={"schedulerName": "own"})
+    change(item)
+    assert held_by_others(item, KAI) == node_name
+
+
+def test_a_pod_without_a_scheduler_that_is_in_a_pod_group_is_of_kai() -> None:
+    item = pod()
+    del item["spec"]["schedulerName"]
+    assert held_by_others(item, KAI) is None
+
+
+def test_a_pod_that_is_not_built_as_one_is_named() -> None:
+    with pytest.raises(TasError, match="a Pod of the cluster cannot be read: it is not built as Kubernetes") as error:
+        held_by_others({"kind": "Pod"}, KAI)
+    assert error.value.hint == "It must be what `kubectl get pods -A -o json` prints."
+
+
+@pytest.mark.parametrize(
+    ("labels", "shard"), [({"kai.scheduler/node-pool": "blue"}, "blue"), ({"a": "b"}, None), (None, None), ("x", None)]
+)
+def test_the_queues_of_a_cluster_are_in_the_shard_of_their_label(labels: object, shard: str | None) -> None:
+    found = trees((), [{"kind": "Queue", "metadata": {"name": "q", "labels": labels}}])
+    assert list(found) == [shard]
+
+
+@pytest.mark.parametrize("priority", [True, "100", 1e18])
+def test_what_is_no_number_in_a_queue_is_named(priority: object) -> None:
+    with pytest.raises(TasError, match=r"the Queue q of the cluster cannot be read: .* is no number"):
+        trees((), [{"kind": "Queue", "metadata": {"name": "q"}, "spec": {"priority": priority}}])
