@@ -135,10 +135,20 @@ def port(value: int | str) -> Refusal:
     return _PORT_NAME(value)
 
 
+def number_or_text(value: int | str) -> Refusal:
+    """Checks a value that may be a number or text. Kubernetes reads the number as int32 (IntOrString of
+    k8s.io/apimachinery/pkg/util/intstr).
+    """
+    if isinstance(value, int) and not -(2**31) <= value < 2**31:
+        end, how, which = (2**31 - 1, "most", "less") if value > 0 else (-(2**31), "least", "more")
+        return f"must be at {how} {end}", f"Use {end} or {which}."
+    return None
+
+
 def share(value: int | str) -> Refusal:
     """Checks a number or share of pods."""
     if isinstance(value, int):
-        return None if value >= 0 else ("must be at least 0", "Use 0 or more.")
+        return number_or_text(value) if value >= 0 else ("must be at least 0", "Use 0 or more.")
     if re.fullmatch(r"[0-9]{1,9}%", value):
         return None
     hint = f"Write it without quotes: {value}." if value.isdecimal() else "Write a number such as 1, or a share: 25%."

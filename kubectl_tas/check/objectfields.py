@@ -131,7 +131,11 @@ def _base64_refused(text: str) -> Refusal:
 def _share_refused(share: Any) -> Refusal:
     """Checks a bound of a PodDisruptionBudget: a number of pods, or a percentage of them."""
     if isinstance(share, int):
-        return None if share in _COUNT else ("must be at least 0", "Write a number of pods, or a percentage.")
+        return (
+            spellings.number_or_text(share)
+            if share >= 0
+            else ("must be at least 0", "Write a number of pods, or a percentage.")
+        )
     if not re.fullmatch(_PERCENT, share):
         return "must be a number of pods or a percentage", "Write one such as 1 or 50%, the number without quotes."
     return ("must be at most 100%", "Write 100% or less.") if int(share.removesuffix("%")) > 100 else None

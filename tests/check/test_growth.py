@@ -338,6 +338,13 @@ ROWS = {
         surging("-1"),
         ["w.yaml:4:58 invalid-value: spec.strategy.rollingUpdate.maxSurge must be at least 0, not -1 (Use 0 or more.)"],
     ),
+    "a surge beyond all numbers": (
+        surging("99999999999"),
+        [
+            "w.yaml:4:58 invalid-value: spec.strategy.rollingUpdate.maxSurge must be at most 2147483647, not "
+            "99999999999 (Use 2147483647 or less.)"
+        ],
+    ),
     "a surge of a part": (
         surging("0.5"),
         [
