@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -379,8 +380,61 @@ class TestWhere:
         result = kubectl_tas("import", "kueue", "--context", "prod", "--to", tmp_path / "other")
         assert (result.code, "Kueue's CustomResourceDefinitions are not installed" in result.err) == (3, True)
 
-    def test_files_and_a_cluster(self, tmp_path: Path) -> None:
-        assert kubectl_tas("import", "kueue", tmp_path, "--context", "prod").code == 2
+    def test_a_cluster_that_forbids_one_kind(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Without it, the numbers would be wrong."""
+        queues = json.dumps({"kind": "List", "items": [cluster_queue("q")]})
+        (tmp_path / "queues").write_text(queues)
+        FakeKubectl(tmp_path, monkeypatch).runs(
+            f'case "$*" in *clusterqueues*) cat {tmp_path}/queues ;; '
+            '*) echo "Error from server (Forbidden): cohorts is forbidden" >&2; exit 1 ;; esac'
+        )
+        result = kubectl_tas("import", "kueue", "--context", "prod", "--to", tmp_path / "work")
+        assert (result.code, "the cluster forbids reading" in result.err) == (3, True)
+        assert "Name files with objects of Kueue, or another --context." in result.err
+        assert not (tmp_path / "work").exists()
+
+    @pytest.mark.parametrize("option", ["--context", "--kubeconfig"])
+    def test_files_and_a_cluster(self, option: str, tmp_path: Path) -> None:
+        result = kubectl_tas("import", "kueue", tmp_path, option, "prod")
+        assert (result.code, "FILE stands for a cluster" in result.err) == (2, True)
+
+    def test_standard_input(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        class Stdin:
+            buffer = io.BytesIO(json.dumps(cluster_queue("q")).encode())
+
+        monkeypatch.setattr("sys.stdin", Stdin)
+        assert kubectl_tas("import", "kueue", "-", "--to", tmp_path / "work").code == 0
+        Stdin.buffer = io.BytesIO(b"{")
+        assert "<stdin>:1:" in kubectl_tas("import", "kueue", "-", "--to", tmp_path / "other").err
+
+    def test_a_folder_of_the_option(self, tmp_path: Path) -> None:
+        (tmp_path / "there").mkdir()
+        write(tmp_path, {"q.json": json.dumps(cluster_queue("q"))})
+        result = kubectl_tas("-C", "there", "import", "kueue", tmp_path / "q.json", "--to", "work", cwd=tmp_path)
+        assert result.code == 0, result.err
+        assert (tmp_path / "there/work/pools/q.yaml").is_file()
+
+    @pytest.mark.parametrize(
+        ("content", "said"),
+        [
+            (b"kind: \xff\n", "x.yaml:1:7: error: "),
+            (b"{apiVersion: v1, kind: List, items: [1]}\n", "x.yaml:1:38: error: "),
+            (b"{apiVersion: v1, kind: List, items: 1}\n", "x.yaml:1:37: error: "),
+        ],
+    )
+    def test_what_cannot_be_read(self, content: bytes, said: str, tmp_path: Path) -> None:
+        (tmp_path / "x.yaml").write_bytes(content)
+        result = kubectl_tas("import", "kueue", "x.yaml", "--to", "work", cwd=tmp_path)
+        assert (result.code, said in result.err, "Nothing was written." in result.err) == (1, True, True), result.err
+        assert not (tmp_path / "work").exists()
+
+    def test_files_that_would_not_be_read_are_not_written(self, tmp_path: Path) -> None:
+        config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {sources: [workflows]}\n"
+        write(tmp_path / "work", {"tas.yaml": config, "workflows/a.yaml": ""})
+        result = imported(tmp_path, cluster_queue("q"))
+        assert (result.code, result.out) == (3, "")
+        assert "pools/q.yaml would not be read; nothing was written" in result.err
+        assert not (tmp_path / "work/pools").exists()
 
     def test_into_a_repository(self, tmp_path: Path) -> None:
         """What is there stays, and is judged together with what is new."""

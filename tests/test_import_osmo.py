@@ -276,6 +276,19 @@ class TestShapes:
         assert message in result.err
         assert not (tmp_path / "work").exists()
 
+    def test_what_is_no_utf_8(self, tmp_path: Path) -> None:
+        (tmp_path / "a.json").write_bytes(b'{"pools": "\xff"}')
+        result = kubectl_tas("import", "osmo", tmp_path / "a.json", "--to", tmp_path / "work")
+        assert (result.code, "a.json:1:12: error: " in result.err) == (1, True), result.err
+        assert not (tmp_path / "work").exists()
+
+    def test_a_folder_of_the_option(self, tmp_path: Path) -> None:
+        (tmp_path / "there").mkdir()
+        (tmp_path / "0.json").write_text(json.dumps({"pools": {"team": plain_pool()}}))
+        result = kubectl_tas("-C", "there", "import", "osmo", tmp_path / "0.json", "--to", "work", cwd=tmp_path)
+        assert result.code == 0, result.err
+        assert (tmp_path / "there/work/pools/team.yaml").is_file()
+
     def test_what_is_no_yaml(self, tmp_path: Path) -> None:
         (tmp_path / "a.json").write_text('{"pools": {')
         result = kubectl_tas("import", "osmo", tmp_path / "a.json", "--to", tmp_path / "work")
