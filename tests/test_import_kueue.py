@@ -239,6 +239,7 @@ class TestOdd:
             (kueue("ClusterQueue", "a", {"resourceGroups": [{"flavors": [{}]}]}), 'the field "name" is missing'),
             (kueue("Cohort", "a", {"parentName": 3}), "spec.parentName must be text"),
             (kueue("WorkloadPriorityClass", "a", value="high"), "value must be a whole number"),
+            (kueue("WorkloadPriorityClass", "a", value=True), "value must be a whole number"),
             (kueue("Topology", "a", {"levels": [{"nodeLabel": 1}]}), "nodeLabel must be text"),
             (kueue("ResourceFlavor", "a", {"nodeLabels": ["x"]}), "spec.nodeLabels must be a mapping"),
         ],
@@ -249,6 +250,52 @@ class TestOdd:
         result = imported(tmp_path, used, item)
         assert result.code == 1
         assert said in result.err
+
+    def test_a_name_of_another_type_is_not_missing_too(self, tmp_path: Path) -> None:
+        queue = cluster_queue("q")
+        queue["spec"]["resourceGroups"][0]["flavors"][0]["name"] = 5
+        result = imported(tmp_path, queue)
+        assert (result.code, "name must be text" in result.err, "is missing" in result.err) == (1, True, False)
+
+    def test_an_empty_document_is_none(self, tmp_path: Path) -> None:
+        assert imported(tmp_path, None, cluster_queue("q")).code == 0
+
+    def test_work_says_the_pool_of_its_local_queue(self, tmp_path: Path) -> None:
+        labels = {"kueue.x-k8s.io/queue-name": "l", "kueue.x-k8s.io/priority-class": "high"}
+        work = {
+            "made": {"generateName": "made-", "namespace": "n", "labels": labels},
+            "plain": {"name": "plain", "namespace": "n", "labels": {**labels, "kueue.x-k8s.io/priority-class": "x"}},
+            "lost": {"name": "lost", "namespace": "m", "labels": labels},
+        }
+        items = [{"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata} for metadata in work.values()]
+        local = kueue("LocalQueue", "l", {"clusterQueue": "q"}, "n")
+        level = kueue("WorkloadPriorityClass", "high", value=1000)
+        result = imported(tmp_path, cluster_queue("q"), local, level, *items)
+        assert result.code == 0, result.err
+        label = "label kubectl-tas/pool: q"
+        assert f"  Job n/(generated): {label}, kubectl-tas/priority: HIGH\n  Job n/plain: {label}\n" in result.out
+        assert "Job lost: LocalQueue m/l has no place" in result.out
+
+    def test_weights_outside_of_a_cohort_mean_nothing(self, tmp_path: Path) -> None:
+        queues = [cluster_queue(name, fairSharing={"weight": weight}) for name, weight in (("a", 1), ("b", 3))]
+        result = imported(tmp_path, *queues)
+        left_out = "fairSharing: Kueue compares weights within a cohort, and this is in none"
+        assert f"  ClusterQueue b: {left_out}\n" in result.out
+        assert [read(tmp_path, f"pools/{x}.yaml")["resources"]["gpu"]["weight"] for x in "ab"] == [1, 1]
+
+    def test_flavors_with_and_without_nodes_and_of_two_topologies(self, tmp_path: Path) -> None:
+        queue = cluster_queue("q")
+        first = queue["spec"]["resourceGroups"][0]["flavors"][0]
+        queue["spec"]["resourceGroups"][0]["flavors"] = [{**first, "name": name} for name in ("a", "b")]
+        named = {"a": {"nodeLabels": {"x": "y"}, "topologyName": "s"}, "b": {"topologyName": "t"}}
+        topologies = [kueue("Topology", name, {"levels": [{"nodeLabel": "a/rack"}]}) for name in "st"]
+        flavors = [kueue("ResourceFlavor", name, spec) for name, spec in named.items()]
+        result = imported(tmp_path, queue, *flavors, *topologies)
+        assert result.code == 0, result.err
+        spec = read(tmp_path, "pools/q.yaml")
+        assert spec["platforms"] == {"a": {"nodes": {"selector": {"x": "y"}}}, "b": {}}
+        assert (spec["default_platform"], spec["topology"]) == ("a", "s")
+        assert "ClusterQueue q: topology t of flavor b: a pool has one, s" in result.out
 
     def test_a_topology_that_has_no_place(self, tmp_path: Path) -> None:
         flavor = kueue("ResourceFlavor", "all", {"nodeLabels": {"a": "b"}, "topologyName": "t"})
