@@ -183,6 +183,15 @@ def test_admit_asks_the_cluster_of_the_pool(two: Path, tmp_path: Path, kubectl: 
     assert {call.split()[0] for call in kubectl.calls} == {"--context=lab-eu"}
 
 
+def test_admit_says_that_the_cluster_of_the_pool_is_not_asked(two: Path, tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text("workflow: {name: w, pool: small, tasks: [{name: t, image: i}]}\n")
+    file = f"--cluster-state=prod={state(tmp_path, queue(PROD, 1))}"
+    result = kubectl_tas("admit", tmp_path / "job.yaml", "-C", two, file)
+    assert result.code == 3
+    assert "error: the cluster of the backend lab is not asked\n" in result.err
+    assert "Pass --cluster-state lab=FILE, or --live." in result.err
+
+
 def test_work_of_one_backend(two: Path) -> None:
     for name in ("big", "small"):
         task = "{name: t, image: i, lead: true}"

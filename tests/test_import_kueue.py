@@ -277,11 +277,13 @@ class TestOdd:
         assert "Job lost: LocalQueue m/l has no place" in result.out
 
     def test_weights_outside_of_a_cohort_mean_nothing(self, tmp_path: Path) -> None:
-        queues = [cluster_queue(name, fairSharing={"weight": weight}) for name, weight in (("a", 1), ("b", 3))]
+        queues = [
+            cluster_queue(name, fairSharing={"weight": weight}) for name, weight in (("a", 1), ("b", 3), ("c", 0))
+        ]
         result = imported(tmp_path, *queues)
         left_out = "fairSharing: Kueue compares weights within a cohort, and this is in none"
-        assert f"  ClusterQueue b: {left_out}\n" in result.out
-        assert [read(tmp_path, f"pools/{x}.yaml")["resources"]["gpu"]["weight"] for x in "ab"] == [1, 1]
+        assert f"  ClusterQueue b, c: {left_out}\n" in result.out
+        assert [read(tmp_path, f"pools/{x}.yaml")["resources"]["gpu"]["weight"] for x in "abc"] == [1, 1, 1]
 
     def test_flavors_with_and_without_nodes_and_of_two_topologies(self, tmp_path: Path) -> None:
         queue = cluster_queue("q")

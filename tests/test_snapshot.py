@@ -88,6 +88,15 @@ def test_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "other" in names(raw, "queues")
 
 
+def test_without_the_queues_there_is_no_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kubectl = FakeKubectl(tmp_path, monkeypatch)
+    nodes = json.loads((CASE / "nodes.json").read_text())["items"]
+    kubectl.knows("default", *nodes, forbidden="queues.scheduling.run.ai")
+    result = snapshot("mended", "--live", "--to", tmp_path / "x.zip")
+    assert (result.code, "the cluster forbids reading queues.scheduling.run.ai" in result.err) == (3, True), result.err
+    assert not (tmp_path / "x.zip").exists()
+
+
 LEFT_OUT = [
     ("manifests/segments", "Left out: TFJob/distributed-training: KAI does not make the segments"),
     ("manifests/handwritten-podgroups", "Left out: PodGroup/assistant: its Pods are not declared here."),
