@@ -291,6 +291,53 @@ class TestState:
         assert "managedFields" not in kept[LAB]
         assert "secret" not in printed
 
+    @pytest.mark.parametrize("resource", ["queues.scheduling.run.ai", "podgroups.scheduling.run.ai"])
+    def test_without_queues_and_pod_groups_there_is_no_state(
+        self, resource: str, two: Path, kubectl: FakeKubectl
+    ) -> None:
+        command = ("cluster", "state", "-C", two, "--backend", "lab", "--to", "-")
+        file = kubectl.folder / "lab-eu" / resource
+        hidden = file.with_name(f"{resource}.forbidden")
+        hidden.touch()
+        result = kubectl_tas(*command)
+        assert (result.code, f"the cluster forbids reading {resource}" in result.err) == (3, True)
+        hidden.unlink()
+        file.unlink()
+        result = kubectl_tas(*command)
+        assert (result.code, f"the cluster has no {resource}" in result.err) == (3, True)
+
+    def test_what_may_be_hidden(self, two: Path, kubectl: FakeKubectl) -> None:
+        """Of nodes any failure is: pods of all namespaces may be too many. Of others only what is forbidden."""
+        command = ("cluster", "state", "-C", two, "--backend", "lab", "--to", "-")
+        kubectl.knows("lab-eu", queue(LAB, 3), forbidden="deployments.apps")
+        (kubectl.folder / "lab-eu/pods").write_text("x")
+        result = kubectl_tas(*command)
+        assert result.code == 0, result.err
+        assert "the cluster forbids reading deployments.apps" in result.err
+        about = json.loads(result.out)["items"][0]
+        assert ("Pod" in about["kinds"], "Node" in about["kinds"]) == (False, True)
+        (kubectl.folder / "lab-eu/nodes").write_text("x")
+        assert kubectl_tas(*command).code == 3
+
+    def test_what_was_not_asked_for(self, two: Path, kubectl: FakeKubectl) -> None:
+        secret = {"items": [{"kind": "Secret", "metadata": {"name": "s"}}]}
+        (kubectl.folder / "lab-eu/queues.scheduling.run.ai").write_text(json.dumps(secret))
+        result = kubectl_tas("cluster", "state", "-C", two, "--backend", "lab", "--to", "-")
+        assert (result.code, result.out) == (3, "")
+        assert "the cluster answers with a 'Secret', which was not asked for" in result.err
+        assert "KUBECTL_PATH may name a program that is not kubectl." in result.err
+
+    def test_odd_objects_are_kept_as_they_are(self, two: Path, kubectl: FakeKubectl) -> None:
+        """Who reads them says what is wrong."""
+        odd = [{"kind": "PodGroup", "metadata": None}, {"kind": "Node", "metadata": {"name": "n"}, "status": "x"}]
+        pending = {"kind": "Pod", "metadata": None, "status": {"phase": "Pending"}}
+        kubectl.knows("lab-eu", queue(LAB, 3), *odd)
+        (kubectl.folder / "lab-eu/pods").write_text(json.dumps({"items": [pending]}))
+        result = kubectl_tas("cluster", "state", "-C", two, "--backend", "lab", "--to", "-")
+        assert result.code == 0, result.err
+        found = [item for item in json.loads(result.out)["items"] if item["kind"] not in ("Queue", "ClusterState")]
+        assert [item for item in found if item["kind"] in ("PodGroup", "Node", "Pod")] == odd[::-1]
+
     def test_several_clusters(self, two: Path, kubectl: FakeKubectl) -> None:
         result = kubectl_tas("cluster", "state", "-C", two, "--to", "-")
         assert result.code == 2
