@@ -385,6 +385,14 @@ class TestDrain:
             "PodGroup/by-hand (1 GPU in namespace ml), Workflow/train (4 GPUs in namespace ml)\n"
         )
 
+    def test_what_is_still_declared_is_named(self, draining: Path, kubectl: FakeKubectl) -> None:
+        """Whatever runs: it would be made again."""
+        write(draining, {"workflows/w.yaml": WORKFLOW.format("team--b", "LOW", 1)})
+        kubectl.answers([queue(A, 0), queue(B, 0)], [])
+        result = run(draining, "drain")
+        assert result.err == "team--b: still DELETING; still declared: Workflow/w (workflows/w.yaml)\n"
+        assert (state(draining, "a"), state(draining, "b")) == ("ARCHIVED", "DELETING")
+
     def test_what_lives_in_another_cluster_stays(self, draining: Path, kubectl: FakeKubectl) -> None:
         kubectl.answers([queue(A, 0)], [])
         assert run(draining, "drain").code == 0
