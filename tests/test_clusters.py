@@ -229,6 +229,13 @@ class TestRender:
         assert kubectl_tas("render", "-C", two, "--backend", "lab").code == 0
         assert sorted(path.name for path in (two / "manifests").iterdir()) == ["lab"]
 
+    def test_a_backend_without_anything(self, repository: Path) -> None:
+        write(repository, {"tas.yaml": CONFIG})
+        result = kubectl_tas("render", "-C", repository, "--backend", "lab", "--allow-empty")
+        assert result.code == 3
+        assert "error: nothing to render for the backend lab\n" in result.err
+        assert "Render without --backend to remove its manifests." in result.err
+
 
 class TestState:
     def test_what_is_written_is_what_is_read(self, two: Path, tmp_path: Path, kubectl: FakeKubectl) -> None:

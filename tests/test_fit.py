@@ -317,6 +317,13 @@ def test_what_is_not_predicted_is_left_out_aloud() -> None:
     assert (named.code, [item["name"] for item in json.loads(named.out)["leftOut"]]) == (1, ["sft"])
 
 
+@pytest.mark.parametrize("command", [("fit",), ("workflow", "explain")], ids=" ".join)
+def test_a_file_without_work_is_named(command: tuple[str, ...], with_plain: Path) -> None:
+    result = kubectl_tas("-C", with_plain, *command, "pools/a.yaml")
+    assert (result.code, result.out) == (2, "")
+    assert "pools/a.yaml has no workflow, workload, PodCliqueSet or PodGroup" in result.err
+
+
 def test_without_an_answer_there_is_no_picture() -> None:
     result = fit("sft", FILES[0], "-o", "svg", root=EXAMPLES / "company")
     assert (result.code, result.out) == (1, "")

@@ -199,7 +199,7 @@ class TestRefusals:
         result = kubectl_tas("init", "file", cwd=tmp_path)
         assert (result.code, result.out) == (2, "")
 
-    @pytest.mark.parametrize("source", ["", "two words", "kubectl-tas 1.0", "a\nb"])
+    @pytest.mark.parametrize("source", ["", "two words", "kubectl-tas 1.0", "a\nb", "a @ https://b/\x1b[1m"])
     def test_source_that_pip_does_not_read(self, repository: Path, source: str) -> None:
         assert kubectl_tas("init", "--source", source, cwd=repository).code == 2
         assert files(repository) == {}

@@ -305,6 +305,10 @@ class TestRender:
         assert kubectl_tas("render", "-C", team).code == 0
         assert f"removed manifests/queues/{A}.yaml" in run(team, "retire team a --used 0 --render").out
 
+    def test_not_where_nothing_was_edited(self, team: Path) -> None:
+        assert run(team, "drain --used 0 --render") == Result(0, "", "No subpool is DELETING.\n")
+        assert not (team / "manifests").exists()
+
     def test_not_in_a_dry_run(self, team: Path) -> None:
         assert run(team, "update team a --quota 40 --render --dry-run").code == 0
         assert not (team / "manifests").exists()
@@ -536,6 +540,7 @@ class TestList:
     def test_none(self, repository: Path) -> None:
         write(repository, {"pools/team.yaml": pool()})
         assert run(repository, "list") == Result(0, "", "There are no subpools.\n")
+        assert run(repository, "list team") == Result(0, "", "There are no subpools.\n")
 
     def test_unknown_pool(self, team: Path) -> None:
         result = run(team, "list tean")

@@ -10,6 +10,7 @@ import pytest
 
 from kubectl_tas.errors import TasError
 from kubectl_tas.live.live_cluster import QueueUsage, from_file, work_of
+from kubectl_tas.live.owners import resources
 from kubectl_tas.quantities import NOTHING, Amounts
 from tests.support.kubectl import pod_group, queue
 
@@ -145,6 +146,11 @@ def test_pod_groups_of_one_namespace(tmp_path: Path) -> None:
 )
 def test_the_work_of_a_pod_group(metadata: dict[str, Any], work: str) -> None:
     assert work_of({"kind": "PodGroup", "metadata": metadata}) == work
+
+
+def test_a_pod_group_is_read_with_its_pods_alone() -> None:
+    assert resources("PodGroup") == resources("Pod") == {}
+    assert resources("PodCliqueSet")["PodClique"] == "podcliques.grove.io"
 
 
 def test_gpus_that_no_podgroup_explains(tmp_path: Path) -> None:
