@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import pytest
 from kubectl_tas.load.source import MemorySource
 from kubectl_tas.store import cache
 from kubectl_tas.store.cache import FILE, Store, default_folder
+from kubectl_tas.work import kept
 from kubectl_tas.work import run as running
 from kubectl_tas.work.run import Effort
 from tests.support.cli import kubectl_tas
@@ -185,6 +187,31 @@ def test_two_hundred_kills(tmp_path: Path) -> None:
         store.put([(b"after", b"written")])
         assert store.get(b"after") == b"written"
         store.close()
+
+
+def test_outcomes_are_written_some_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last are those that ``save`` writes."""
+    monkeypatch.setattr(running, "LEAST_KEPT", 0)
+    monkeypatch.setattr(kept, "AT_ONCE", 1)
+    written = []
+    really = Store.put
+
+    def put(self: Store, entries: Iterable[tuple[bytes, bytes]]) -> None:
+        written.append(len(list(entries)))
+        really(self, ())
+
+    monkeypatch.setattr(Store, "put", put)
+    with closing(Store(tmp_path)) as store:
+        by_file(MemorySource(repository(3)), Effort(1, store))
+    assert written.count(1) > 1
+
+
+def test_a_package_that_is_not_installed_is_part_of_the_tool(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = set()
+    for names in (("no-such-package",), ("no-such-package", "none-either"), ()):
+        monkeypatch.setattr(kept, "BUILT_ON", names)
+        found.add(kept.tool_digest.__wrapped__())
+    assert len(found) == 3
 
 
 class TestPlace:
