@@ -174,6 +174,14 @@ class TestSubpools:
         )
 
 
+def test_a_file_of_another_cluster_does_not_say_what_drains(two: Path, tmp_path: Path) -> None:
+    write(two, {"subpools/a.yaml": subpool("a", 4, parent="big", state="DELETING")})
+    file = f"--cluster-state=lab={state(tmp_path, queue(LAB, 0))}"
+    result = kubectl_tas("subpool", "drain", "-C", two, file)
+    assert (result.code, result.out) == (3, "")
+    assert "cannot tell whether anything runs there: the cluster of the backend prod is not asked" in result.err
+
+
 def test_admit_asks_the_cluster_of_the_pool(two: Path, tmp_path: Path, kubectl: FakeKubectl) -> None:
     task = "{name: t, image: i, lead: true}"
     job = f"workflow:\n  name: w\n  pool: small\n  resources: {{default: {{gpu: 6}}}}\n  tasks: [{task}]\n"
