@@ -425,6 +425,8 @@ class TestOwners:
         result = kubectl_tas("init", "--ci", ci, cwd=repository)
         assert "CODEOWNERS" not in result.out
         assert f"Nothing in {there} names kubectl-tas: add what init writes in an empty folder.\n" in result.err
+        write(repository, {there: "/gpus/ @them  # kubectl-tas\n"})
+        assert f"Nothing in {there}" not in kubectl_tas("init", "--ci", ci, cwd=repository).err
 
     def test_a_file_that_is_there(self, repository: Path) -> None:
         write(repository, {".github/CODEOWNERS": "* @them\n"})

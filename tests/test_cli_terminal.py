@@ -19,6 +19,7 @@ import pytest
 
 from kubectl_tas.cli import terminal
 from kubectl_tas.cli.main import run
+from kubectl_tas.report.style import printable_lines
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.history import commit
 from tests.support.kubectl import FakeKubectl, queue
@@ -101,6 +102,25 @@ class TestColour:
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_what_programs_get_commands_no_terminal(is_terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A comment of a workload may hold anything, also across parts; what a program writes itself is known."""
+    monkeypatch.setattr(terminal, "_AT_ONCE", 1)
+    parts = ["a", ESCAPE, "1m\n", ":", ":error::b\n"]
+    printed = {}
+    for name, prints in {
+        "whole": lambda: terminal.hand_over("".join(parts)),
+        "in-parts": lambda: terminal.hand_over_parts(iter(parts)),
+        "safe": lambda: terminal.hand_over("".join(parts), is_safe=True),
+    }.items():
+        out = Terminal() if is_terminal else io.StringIO()
+        with contextlib.redirect_stdout(out):
+            prints()
+        printed[name] = out.getvalue()
+    escaped = f"a\\x1b[1m\n{printable_lines('::error::b')}\n" if is_terminal else "".join(parts)
+    assert printed == {"whole": escaped, "in-parts": escaped, "safe": "".join(parts)}
 
 
 class AtOnce(threading.Timer):

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from kubectl_tas.errors import TasError
+from kubectl_tas.live.cliquesets import from_file
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.golden import EXAMPLES
 from tests.support.grove import (
@@ -128,7 +130,47 @@ def test_sets_of_two_clusters(repository: Path) -> None:
     assert [item["backend"] for item in usage(root)["podCliqueSets"]] == ["a", "b"]
 
 
+def test_clusters_are_told_apart(repository: Path, tmp_path: Path) -> None:
+    root = two_clusters(repository, topology())
+    nodes = [node(name, 8, **dict.fromkeys(KEYS.values(), name)) for name in "xy"]
+    files = [state(tmp_path, live_set(), live_topology(), *nodes).rename(tmp_path / name) for name in "ab"]
+    asked = [f"--cluster-state={file.name}={file}" for file in files]
+    found = usage(root, *asked)
+    assert [item["backend"] for item in found["podCliqueSets"]] == ["a", "b"]
+    assert [item["backend"] for item in found["nodes"]] == ["a", "b"]
+    assert usage(root, asked[1], "--backend", "b")["podCliqueSets"][0]["backend"] == "b"
+
+
+def test_pods_of_cliques_that_have_not_started_are_not_known(tmp_path: Path) -> None:
+    """One that Grove has not counted makes the sum unknown, whatever others have."""
+    waiting = live_clique(0)
+    waiting["status"] = None
+    for cliques, pods in (
+        ([live_clique(2), live_clique(3)], 5),
+        ([live_clique(2), waiting], None),
+        ([waiting, live_clique(2)], None),
+    ):
+        assert from_file(str(state(tmp_path, *cliques))).pods == {("default", "chat"): pods}
+
+
+@pytest.mark.parametrize("number", [-1, 2**31, "2"])
+def test_numbers_of_pods_that_are_none(number: object, tmp_path: Path) -> None:
+    clique = {**live_clique(0), "status": {"scheduledReplicas": number}}
+    with pytest.raises(
+        TasError, match=r"the PodClique default/chat-0-server of the cluster cannot be read: .* is no num"
+    ):
+        from_file(str(state(tmp_path, clique)))
+
+
 class TestConditions:
+    @pytest.mark.parametrize("part", ["cliques", "podCliqueScalingGroups"])
+    def test_what_a_part_asks_for_counts_too(self, part: str, repository: Path, tmp_path: Path) -> None:
+        live = live_set(asked="zone")
+        asks = {"name": "x", "topologyConstraint": {"packDomain": "block"}}
+        live["spec"]["template"].setdefault(part, []).append(asks)
+        found = conditions(declare(repository), "--cluster-state", state(tmp_path, live, live_topology()))
+        assert found == {"chat": ("True", "ClusterTopologyLevelsUnavailable")}
+
     def test_unknown_where_the_topology_is_gone(self, repository: Path, tmp_path: Path) -> None:
         found = conditions(
             declare(repository), "--cluster-state", state(tmp_path, live_set(named="old"), live_topology())
@@ -169,6 +211,7 @@ class TestConditions:
         [
             ([live_topology()], [], "PodCliqueSets"),
             ([live_clique(0)], [], "PodCliqueSets"),
+            ([live_clique(0)], ["-n", "default"], "PodCliqueSets"),
             ([live_set()], ["--check"], "cluster topologies"),
             ([live_set()], [], None),
         ],
@@ -228,6 +271,18 @@ class TestDrift:
         assert found[0]["cluster"] is None
         assert found[1]["repository"] is None
         assert [level["domain"] for level in found[2]["cluster"]] == ["zone", "host"]
+
+    def test_data_are_followed_by_no_table(self, repository: Path, tmp_path: Path) -> None:
+        root = declare(repository, topology("racks"))
+        file = state(tmp_path, live_topology("racks", "zone host"), live_set(asked="zone"))
+        result = kubectl_tas("topology", "usage", "-C", root, "--check", "-o", "json", "--cluster-state", file)
+        assert (result.code, len(json.loads(result.out)["differences"])) == (1, 1)
+
+    def test_a_file_may_have_topologies_under_their_later_name(self, repository: Path, tmp_path: Path) -> None:
+        later = {**live_topology("racks", "zone host"), "kind": "ClusterTopologyBinding"}
+        found = usage(declare(repository, topology("racks")), "--cluster-state", state(tmp_path, later, live_set()))
+        (difference,) = found["differences"]
+        assert [level["domain"] for level in difference["cluster"]] == ["zone", "host"]
 
     def test_validate_finds_it_too(self, repository: Path, tmp_path: Path) -> None:
         root = declare(repository, topology("racks"), clique_set("rack", named="racks"))
@@ -363,7 +418,41 @@ class TestCluster:
     def test_without_grove(self, repository: Path, kubectl: Path) -> None:
         result = kubectl_tas("topology", "usage", "-C", declare(repository), "--live")
         assert result.code == 3
-        assert "the cluster has no podcliquesets.grove.io: Grove's CustomResourceDefinitions" in result.err
+        missing = "the cluster has no podcliquesets.grove.io: Grove's CustomResourceDefinitions"
+        assert missing in result.err
+        (kubectl / "nodes").unlink()
+        result = kubectl_tas("topology", "usage", "-C", declare(repository, topology()), "--live")
+        assert (result.code, missing in result.err, "not counted" in result.err) == (3, True, False)
+
+    def test_without_topologies(self, repository: Path, kubectl: Path) -> None:
+        """A Grove without their definition is broken; one that has none may be as it is meant."""
+        self.answer(kubectl, "podcliquesets", live_set())
+        self.answer(kubectl, "podcliques")
+        root = declare(repository)
+        result = kubectl_tas("topology", "usage", "-C", root, "--live", "--check")
+        assert (result.code, "the cluster has no clustertopologies.grove.io" in result.err) == (3, True)
+        self.answer(kubectl, "clustertopologies")
+        assert conditions(root, "--live", "--check") == {"chat": ("Unknown", "ClusterTopologyNotFound")}
+
+    def test_without_sets(self, repository: Path, kubectl: Path) -> None:
+        for resource in ("podcliquesets", "podcliques", "clustertopologies"):
+            self.answer(kubectl, resource)
+        result = kubectl_tas("topology", "usage", "-C", declare(repository), "--live")
+        assert (result.code, result.out, result.err) == (0, "", "The cluster has no PodCliqueSets.\n")
+
+    def test_nodes_may_be_hidden(self, repository: Path, kubectl: Path) -> None:
+        self.answer(kubectl, "podcliquesets", live_set())
+        self.answer(kubectl, "podcliques")
+        self.answer(kubectl, "clustertopologies", live_topology())
+        (kubectl / "nodes").unlink()
+        result = kubectl_tas("topology", "usage", "-C", declare(repository, topology()), "--live")
+        assert (result.code, result.out) == (0, "racks  default/chat\n")
+        assert result.err.startswith("The nodes are not counted: the cluster has no nodes")
+
+    def test_nodes_of_a_file_are_read_or_it_fails(self, repository: Path, tmp_path: Path) -> None:
+        file = state(tmp_path, live_set(), live_topology(), {"kind": "Node"})
+        result = kubectl_tas("topology", "usage", "-C", declare(repository, topology()), "--cluster-state", file)
+        assert (result.code, "a Node of the cluster cannot be read" in result.err) == (3, True)
 
     def test_a_file_is_read_even_where_nothing_is_asked_of_it(self, repository: Path) -> None:
         result = kubectl_tas("validate", "-C", declare(repository), "--cluster-state", repository / "nothing.json")

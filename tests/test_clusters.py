@@ -174,6 +174,14 @@ class TestSubpools:
         )
 
 
+def test_a_file_of_another_cluster_does_not_say_what_drains(two: Path, tmp_path: Path) -> None:
+    write(two, {"subpools/a.yaml": subpool("a", 4, parent="big", state="DELETING")})
+    file = f"--cluster-state=lab={state(tmp_path, queue(LAB, 0))}"
+    result = kubectl_tas("subpool", "drain", "-C", two, file)
+    assert (result.code, result.out) == (3, "")
+    assert "cannot tell whether anything runs there: the cluster of the backend prod is not asked" in result.err
+
+
 def test_admit_asks_the_cluster_of_the_pool(two: Path, tmp_path: Path, kubectl: FakeKubectl) -> None:
     task = "{name: t, image: i, lead: true}"
     job = f"workflow:\n  name: w\n  pool: small\n  resources: {{default: {{gpu: 6}}}}\n  tasks: [{task}]\n"
@@ -181,6 +189,15 @@ def test_admit_asks_the_cluster_of_the_pool(two: Path, tmp_path: Path, kubectl: 
     result = kubectl_tas("admit", tmp_path / "job.yaml", "-C", two, "--live")
     assert "3 used" in result.out, result.out
     assert {call.split()[0] for call in kubectl.calls} == {"--context=lab-eu"}
+
+
+def test_admit_says_that_the_cluster_of_the_pool_is_not_asked(two: Path, tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text("workflow: {name: w, pool: small, tasks: [{name: t, image: i}]}\n")
+    file = f"--cluster-state=prod={state(tmp_path, queue(PROD, 1))}"
+    result = kubectl_tas("admit", tmp_path / "job.yaml", "-C", two, file)
+    assert result.code == 3
+    assert "error: the cluster of the backend lab is not asked\n" in result.err
+    assert "Pass --cluster-state lab=FILE, or --live." in result.err
 
 
 def test_work_of_one_backend(two: Path) -> None:
@@ -219,6 +236,13 @@ class TestRender:
         write(two, {"tas.yaml": CONFIG.replace("name: lab", "name: lab, scheduler: {type: default}")})
         assert kubectl_tas("render", "-C", two, "--backend", "lab").code == 0
         assert sorted(path.name for path in (two / "manifests").iterdir()) == ["lab"]
+
+    def test_a_backend_without_anything(self, repository: Path) -> None:
+        write(repository, {"tas.yaml": CONFIG})
+        result = kubectl_tas("render", "-C", repository, "--backend", "lab", "--allow-empty")
+        assert result.code == 3
+        assert "error: nothing to render for the backend lab\n" in result.err
+        assert "Render without --backend to remove its manifests." in result.err
 
 
 class TestState:
@@ -281,6 +305,53 @@ class TestState:
         assert kept[LAB]["annotations"] == {"argocd.argoproj.io/tracking-id": "lab"}
         assert "managedFields" not in kept[LAB]
         assert "secret" not in printed
+
+    @pytest.mark.parametrize("resource", ["queues.scheduling.run.ai", "podgroups.scheduling.run.ai"])
+    def test_without_queues_and_pod_groups_there_is_no_state(
+        self, resource: str, two: Path, kubectl: FakeKubectl
+    ) -> None:
+        command = ("cluster", "state", "-C", two, "--backend", "lab", "--to", "-")
+        file = kubectl.folder / "lab-eu" / resource
+        hidden = file.with_name(f"{resource}.forbidden")
+        hidden.touch()
+        result = kubectl_tas(*command)
+        assert (result.code, f"the cluster forbids reading {resource}" in result.err) == (3, True)
+        hidden.unlink()
+        file.unlink()
+        result = kubectl_tas(*command)
+        assert (result.code, f"the cluster has no {resource}" in result.err) == (3, True)
+
+    def test_what_may_be_hidden(self, two: Path, kubectl: FakeKubectl) -> None:
+        """Of nodes any failure is: pods of all namespaces may be too many. Of others only what is forbidden."""
+        command = ("cluster", "state", "-C", two, "--backend", "lab", "--to", "-")
+        kubectl.knows("lab-eu", queue(LAB, 3), forbidden="deployments.apps")
+        (kubectl.folder / "lab-eu/pods").write_text("x")
+        result = kubectl_tas(*command)
+        assert result.code == 0, result.err
+        assert "the cluster forbids reading deployments.apps" in result.err
+        about = json.loads(result.out)["items"][0]
+        assert ("Pod" in about["kinds"], "Node" in about["kinds"]) == (False, True)
+        (kubectl.folder / "lab-eu/nodes").write_text("x")
+        assert kubectl_tas(*command).code == 3
+
+    def test_what_was_not_asked_for(self, two: Path, kubectl: FakeKubectl) -> None:
+        secret = {"items": [{"kind": "Secret", "metadata": {"name": "s"}}]}
+        (kubectl.folder / "lab-eu/queues.scheduling.run.ai").write_text(json.dumps(secret))
+        result = kubectl_tas("cluster", "state", "-C", two, "--backend", "lab", "--to", "-")
+        assert (result.code, result.out) == (3, "")
+        assert "the cluster answers with a 'Secret', which was not asked for" in result.err
+        assert "KUBECTL_PATH may name a program that is not kubectl." in result.err
+
+    def test_odd_objects_are_kept_as_they_are(self, two: Path, kubectl: FakeKubectl) -> None:
+        """Who reads them says what is wrong."""
+        odd = [{"kind": "PodGroup", "metadata": None}, {"kind": "Node", "metadata": {"name": "n"}, "status": "x"}]
+        pending = {"kind": "Pod", "metadata": None, "status": {"phase": "Pending"}}
+        kubectl.knows("lab-eu", queue(LAB, 3), *odd)
+        (kubectl.folder / "lab-eu/pods").write_text(json.dumps({"items": [pending]}))
+        result = kubectl_tas("cluster", "state", "-C", two, "--backend", "lab", "--to", "-")
+        assert result.code == 0, result.err
+        found = [item for item in json.loads(result.out)["items"] if item["kind"] not in ("Queue", "ClusterState")]
+        assert [item for item in found if item["kind"] in ("PodGroup", "Node", "Pod")] == odd[::-1]
 
     def test_several_clusters(self, two: Path, kubectl: FakeKubectl) -> None:
         result = kubectl_tas("cluster", "state", "-C", two, "--to", "-")

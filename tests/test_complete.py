@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_tas.cli import options
-from kubectl_tas.cli.complete import DIRECTIVES, OFFERS
+from kubectl_tas.cli.complete import DIRECTIVES, OFFERS, text
 from kubectl_tas.cli.main import COMMANDS
 from kubectl_tas.cli.options import Word
 from tests.support.cli import kubectl_tas, pool, subpool, write
@@ -87,6 +87,51 @@ def small(repository: Path) -> Path:
 )
 def test_choices(small: Path, words: list[str], expected: list[str]) -> None:
     assert choices(*words, cwd=small) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["pool", "rename", "--", ""], ["plain", "team", NO_FILES]),
+        (["pool", "rename", "--", "-x", ""], [NO_FILES]),
+        (["pool", "rename", "--", "--", ""], [NO_FILES]),
+        (["pool", "rename", "-", ""], [NO_FILES]),
+        (["pool", "rename", "--nope", ""], ["plain", "team", NO_FILES]),
+        (["pool", "list", "-ojson", "te"], ["team", "team--leaving", "team--old", "team--research", NO_FILES]),
+        (["pool", "list", "-ojson", "-"], None),
+        (["subpool", "retire", "a", "team", ""], [NO_FILES]),
+        (["pool", "list", "x=te"], [NO_FILES]),
+    ],
+    ids=str,
+)
+def test_words_of_a_line(
+    small: Path, words: list[str], expected: list[str] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What stands before the word decides which one it is."""
+    monkeypatch.chdir(small)
+    found = [line.partition("\t")[0] for line in text(words).splitlines()]
+    if expected is None:
+        assert "--output" not in found
+        assert "--backend" in found
+    else:
+        assert found == expected
+
+
+def test_what_a_choice_is(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = subpool("bare", 4).replace("  quota: 4\n", "")
+    topology = "apiVersion: grove.io/v1alpha1\nkind: ClusterTopology\nmetadata: {name: racks}\n"
+    write(small, {"subpools/bare.yaml": lines, "topologies/racks.yaml": topology})
+    monkeypatch.chdir(small)
+    found = text(["subpool", "update", ""]).splitlines()
+    assert "team--bare\tsubpool: ACTIVE" in found
+    assert any(line.startswith("team--research\tsubpool: ACTIVE, quota ") for line in found)
+    assert "racks\ttopologies/racks.yaml" in text(["topology", "describe", ""]).splitlines()
+
+
+def test_contexts_of_a_named_file(tmp_path: Path) -> None:
+    (tmp_path / "config").write_text("contexts:\n- name: prod\n- name: lab\n")
+    asked = ["validate", "--kubeconfig", f"{tmp_path}/config", "--context", ""]
+    assert text(asked) == f"prod\tcontext\nlab\tcontext\n{NO_FILES}\n"
 
 
 @pytest.mark.parametrize("words", [[], [""]])

@@ -362,6 +362,44 @@ def test_a_level_of_a_cluster_topology_is_renamed(tmp_path: Path) -> None:
     }
 
 
+def test_a_level_is_renamed_in_work_and_nothing_else_of_that_name(tmp_path: Path) -> None:
+    """Groups, environment and images may be called so too, and the work of another topology keeps its level."""
+    topology = "apiVersion: grove.io/v1alpha1\nkind: ClusterTopology\nmetadata: {name: NAME}\nspec:\n  levels:\n"
+    topology += "  - {domain: rack, key: example.com/rack}\n"
+    work = (
+        "workflow:\n  name: NAME\n  pool: NAME\n  tasks: [{name: rack, image: rack, environment: {key: rack}}]\n"
+        "resources:\n  default:\n    gpu: 1\n    topology:\n    - {key: rack, group: rack}\n"
+    )
+    job = (
+        "apiVersion: batch/v1\nkind: Job\n"
+        "metadata:\n  name: rack\n  labels: {kubectl-tas/pool: NAME}\n"
+        "  annotations: {kai.scheduler/topology: NAME, kai.scheduler/topology-required-placement: rack}\n"
+        "spec: {template: {spec: {restartPolicy: Never, containers: [{name: rack, image: rack}]}}}\n"
+    )
+    texts = {
+        "topologies": topology,
+        "workflows": work,
+        "workflows/jobs": job,
+        "pools": pool("NAME", spec="  topology: NAME\n"),
+    }
+    files = {
+        f"{folder}/{name}.yaml": text.replace("NAME", name) for folder, text in texts.items() for name in ("one", "two")
+    }
+    files["workflows/jobs/two.yaml"] = files["workflows/jobs/two.yaml"].replace("  name: rack", "  name: second")
+    known = judged(write(tmp_path, {"tas.yaml": CONFIG, **files}), {})
+    (document,), _ = parse("topologies/one.yaml", files["topologies/one.yaml"])
+    item = renamed_at(document, ("spec", "levels", 0, "domain"), 0, known.fleet)
+    assert item is not None
+    changes = {
+        "topologies/one.yaml": ("domain: rack", "domain: row"),
+        "workflows/one.yaml": ("- {key: rack", "- {key: row"),
+        "workflows/jobs/one.yaml": ("-required-placement: rack", "-required-placement: row"),
+    }
+    assert renamed(known, item, "row") == {
+        path: (files[path], files[path].replace(*change)) for path, change in changes.items()
+    }
+
+
 @pytest.mark.parametrize(
     ("before", "after", "edits"),
     [

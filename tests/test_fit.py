@@ -290,6 +290,7 @@ def test_a_state_of_the_cluster_holds_what_fit_reads(
         (["placed", "--all"], "name WORK, or pass --all"),
         (["place"], 'PodCliqueSet or PodGroup "place"; did you mean "placed"?'),
         (["placed", "--grow", "team", FILES[0]], "name WORK, or a pool behind --grow"),
+        (["--all", "--grow", "team", FILES[0]], "name WORK, or a pool behind --grow"),
         (["--grow", "teem", FILES[0]], 'no pool "teem"; did you mean "team"?'),
         (["placed", FILES[0], "--live"], "--nodes is given instead of a cluster"),
         (["placed", FILES[0], "--context", "c"], "--nodes is given instead of a cluster"),
@@ -314,6 +315,58 @@ def test_what_is_not_predicted_is_left_out_aloud() -> None:
     assert "No answer for TrainJob sft: its file does not say what its pods are" in result.err
     named = fit("sft", FILES[0], "-o", "json", root=EXAMPLES / "company")
     assert (named.code, [item["name"] for item in json.loads(named.out)["leftOut"]]) == (1, ["sft"])
+
+
+@pytest.mark.parametrize("command", [("fit",), ("workflow", "explain")], ids=" ".join)
+def test_a_file_without_work_is_named(command: tuple[str, ...], with_plain: Path) -> None:
+    result = kubectl_tas("-C", with_plain, *command, "pools/a.yaml")
+    assert (result.code, result.out) == (2, "")
+    assert "pools/a.yaml has no workflow, workload, PodCliqueSet or PodGroup" in result.err
+
+
+def test_without_an_answer_there_is_no_picture() -> None:
+    result = fit("sft", FILES[0], "-o", "svg", root=EXAMPLES / "company")
+    assert (result.code, result.out) == (1, "")
+    assert "No answer for TrainJob sft: " in result.err
+
+
+@pytest.fixture
+def with_plain(repository: Path) -> Path:
+    """A repository with a workflow for KAI, and a workflow and two Jobs for a cluster without it."""
+    backends = "backends: [{name: prod}, {name: plain, namespace: plain, scheduler: {type: default}}]"
+    job = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: %s, namespace: plain, labels: {kubectl-tas/pool: b}}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: i}]}}}
+"""
+    files = {
+        "tas.yaml": f"apiVersion: tas/v1alpha1\nkind: Config\nspec: {{{backends}}}\n",
+        "pools/a.yaml": pool("a", spec="  backend: prod\n"),
+        "pools/b.yaml": "apiVersion: tas/v1alpha1\nkind: Pool\nmetadata: {name: b}\nspec: {backend: plain}\n",
+        **{f"workflows/{name}.yaml": job % name for name in ("make", "test")},
+        **{
+            f"workflows/w{name}.yaml": f"workflow: {{name: w{name}, pool: {name}, tasks: [{{name: t, image: i}}]}}\n"
+            for name in "ab"
+        },
+    }
+    return write(repository, files)
+
+
+@pytest.mark.parametrize(("name", "what"), [("wb", "workflow wb"), ("make", "Job make"), ("Job/test", "Job test")])
+def test_work_for_a_cluster_without_kai_is_refused(name: str, what: str, with_plain: Path) -> None:
+    result = fit(name, FILES[0], root=with_plain)
+    assert (result.code, result.out) == (2, "")
+    assert f"{what} is for backend plain, which has no KAI" in result.err
+
+
+@pytest.mark.parametrize("how", ["--all", "--grow"])
+def test_work_for_a_cluster_without_kai_is_left_out_of_all(how: str, with_plain: Path) -> None:
+    result = fit(how, "--nodes", CASE / "nodes.json", root=with_plain)
+    assert result.code == 0, result.err
+    assert result.err.startswith("Left out: 1 workflow, 2 Jobs for backends without KAI.\n")
+    alone = fit(how, "--nodes", CASE / "nodes.json", "--backend", "prod", root=with_plain)
+    assert (alone.out, "Left out" in alone.err) == (result.out, False)
 
 
 @pytest.mark.parametrize("arguments", [["--all"], ["--grow"], ["dense-3b", "chat"]], ids=" ".join)

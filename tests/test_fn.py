@@ -69,6 +69,13 @@ def declared(text: str) -> Object:
     return found
 
 
+def test_an_input_that_is_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"kind: \xff")))
+    result = kubectl_tas("fn")
+    assert (result.code, result.out) == (3, "")
+    assert result.err.startswith("error: the input is not text: ")
+
+
 class TestRender:
     def test_a_repository(self, fn: Any) -> None:
         result, found = fn(config("Render", directory="quickstart"), CONFIG_MAP, cwd=EXAMPLES)

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_tas.quantities import kai_number
-from tests.support.cli import Result, kubectl_tas
+from tests.support.cli import Result, kubectl_tas, write
 from tests.support.clusters import FREE, kai, live_kai_topology, live_queue, priority_class, saved
 from tests.support.history import commit
 from tests.support.kubectl import FakeKubectl, pod_group, queue
-from tests.support.pyyaml import safe_load_all
+from tests.support.pyyaml import safe_load, safe_load_all
 from tests.support.rendered import files_below
 
 Item = dict[str, Any]
@@ -205,6 +205,7 @@ def unchanged_but_for_written(folder: Path, *items: Item) -> set[str]:
     return placed
 
 
+SHARD = {"kai.scheduler/node-pool": "h100"}
 REFUSED: dict[str, tuple[tuple[Item, ...], str]] = {
     "alone": ((live_queue("interns"),), "Queue interns: it has neither a parent nor children"),
     "beside-pools": (
@@ -242,6 +243,22 @@ REFUSED: dict[str, tuple[tuple[Item, ...], str]] = {
         (live_queue("p", None, (8, -1, 1)), live_queue("a", "p", (4, -1, 1), preemptMinRuntime="5m")),
         "a has a least runtime of its own",
     ),
+    "runtime-of-reclaim": (
+        (live_queue("p", None, (8, -1, 1)), live_queue("a", "p", (4, -1, 1), reclaimMinRuntime="5m")),
+        "a has a least runtime of its own",
+    ),
+    "shards": (
+        (live_queue("p", None, (8, -1, 1), labels=SHARD), live_queue("a", "p", (8, -1, 1))),
+        "Queue a, p: a and p are of different shards of the scheduler",
+    ),
+    "long-name": (
+        (live_queue("p" * 64, None, (8, -1, 1)), live_queue("a", "p" * 64, (8, -1, 1))),
+        f"the name {'p' * 64} has more than 63 characters",
+    ),
+    "limit-below-no-limit": (
+        (live_queue("p", None, (-1, 4, 1)), live_queue("a", "p", (-1, 4, 1))),
+        "p has no limit to its quota of gpu, but may hold at most 4 GPUs",
+    ),
     "gone": ((live_queue("p", "gone"),), "Queue p: its parent gone is not there"),
     "circle": ((live_queue("p", "q"), live_queue("q", "p")), "Queue p, q: no queue at the top is above it"),
     "bytes": (
@@ -249,6 +266,62 @@ REFUSED: dict[str, tuple[tuple[Item, ...], str]] = {
         "the quota of its memory is 1.000001, which is not in whole bytes that can be written with a unit",
     ),
 }  # fmt: skip
+
+
+def test_a_shard_beside_a_root_is_a_pool(tmp_path: Path) -> None:
+    """Its queues cannot be below the root, which is of another shard."""
+    shard = [live_queue("h", None, (8, -1, 1), labels=SHARD), live_queue("h-a", "h", (8, -1, 1), labels=SHARD)]
+    rooted = [live_queue("top"), live_queue("p", "top", (8, -1, 1)), live_queue("a", "p", (8, -1, 1))]
+    result = imported(tmp_path, *shard, *rooted, kai())
+    assert (result.code, "no place" in result.out) == (0, False), result.out
+    assert unchanged(tmp_path, *shard, *rooted) == {"h", "h-a", "top", "p", "a"}
+
+
+def test_a_shard_below_a_root_has_no_place(tmp_path: Path) -> None:
+    shard = [live_queue("h", "top", (8, -1, 1), labels=SHARD), live_queue("h-a", "h", (8, -1, 1), labels=SHARD)]
+    rooted = [live_queue("top"), live_queue("p", "top", (8, -1, 1)), live_queue("a", "p", (8, -1, 1))]
+    assert "Queue h, h-a: h is of the shard h100, but has a parent\n" in imported(tmp_path, *shard, *rooted, kai()).out
+    assert unchanged(tmp_path, *shard, *rooted) == {"top", "p", "a"}
+
+
+def test_a_leaf_that_is_called_shared_is_no_queue_of_the_pool_itself(tmp_path: Path) -> None:
+    """The name is that of the rest of a pool, which this leaf is not."""
+    items = (live_queue("p", None, (8, -1, 1)), *(live_queue(f"p-{x}", "p", (4, -1, 1)) for x in ("shared", "b")))
+    assert imported(tmp_path, *items, kai()).code == 0
+    assert unchanged(tmp_path, *items) == {"p", "p-shared", "p-b"}
+    assert sorted(path.stem for path in files_below(tmp_path / "work/subpools")) == ["p--b", "p--shared-queue"]
+
+
+def test_the_queue_of_the_pool_itself_is_known_by_what_it_is_called(tmp_path: Path) -> None:
+    """Any leaf with the rest of the quota would do, and the first is another one."""
+    leaves = (
+        live_queue("a", "p", (0, -1, 1)),
+        live_queue("z", "p", (8, -1, 1)),
+        live_queue("rest", "p", (0, -1, 1), displayName="p--_shared"),
+    )
+    assert imported(tmp_path, live_queue("p", None, (8, -1, 1)), *leaves, kai()).code == 0
+    assert safe_load((tmp_path / "work/pools/p.yaml").read_text())["spec"]["sharedQueue"] == {"name": "rest"}
+    assert sorted(path.stem for path in files_below(tmp_path / "work/subpools")) == ["p--a", "p--z"]
+
+
+def test_a_level_is_called_as_grove_calls_it(tmp_path: Path) -> None:
+    grove = {
+        "kind": "ClusterTopology",
+        "metadata": {"name": "fabric"},
+        "spec": {"levels": [{"domain": "block", "key": "a/spine"}]},
+    }
+    result = imported(tmp_path, *TEAM, live_kai_topology("fabric", "a/spine", "a/leaf"), grove, kai())
+    assert result.code == 0, result.err
+    levels = safe_load((tmp_path / "work/topologies/fabric.yaml").read_text())["spec"]["levels"]
+    assert levels == [{"domain": "block", "key": "a/spine"}, {"domain": "leaf", "key": "a/leaf"}]
+
+
+def test_a_field_that_no_file_can_express_would_go(tmp_path: Path) -> None:
+    first, *others = TEAM
+    later = {**first, "spec": {**first["spec"], "fairness": "strict", "empty": {}}}
+    result = imported(tmp_path, later, *others, kai())
+    assert "Would change:\n  Queue research: spec.fairness: 'strict' -> not there\n" in result.out
+    assert "spec.empty" not in result.out
 
 
 class TestNoPlace:
@@ -356,8 +429,33 @@ class TestCommand:
         again = kubectl_tas("import", "cluster", "--cluster-state", state, "--to", tmp_path / "again")
         assert again.out.replace("/again/", "/work/") == result.out
 
-    def test_a_file_and_a_context(self, tmp_path: Path) -> None:
-        assert imported(tmp_path, *TEAM, arguments=("--context", "prod")).code == 2
+    @pytest.mark.parametrize("option", ["--context", "--kubeconfig"])
+    def test_a_file_and_a_cluster(self, option: str, tmp_path: Path) -> None:
+        result = imported(tmp_path, *TEAM, arguments=(option, "prod"))
+        assert (result.code, "--cluster-state stands for a cluster" in result.err) == (2, True)
+
+    def test_a_config_is_not_overwritten(self, tmp_path: Path) -> None:
+        write(tmp_path / "work", {"tas.yaml": ""})
+        result = imported(tmp_path, *TEAM, kai())
+        assert (result.code, "work/tas.yaml is there already; nothing was written" in result.err) == (3, True)
+        assert "add the cluster to the repository: --backend NAME" in result.err
+        assert [path.name for path in files_below(tmp_path / "work")] == ["tas.yaml"]
+
+    def test_the_next_commands_name_the_repository_unless_it_is_the_working_folder(self, tmp_path: Path) -> None:
+        state = saved(tmp_path, *TEAM, kai())
+        (tmp_path / "here").mkdir()
+        ends = {
+            ".": "Next: kubectl tas validate && kubectl tas render\n",
+            "a b": "validate -C 'a b' && kubectl tas render -C 'a b'\n",
+        }
+        for to, end in ends.items():
+            result = kubectl_tas("import", "cluster", "--cluster-state", state, "--to", to, cwd=tmp_path / "here")
+            assert (result.code, result.err.endswith(end)) == (0, True), result.err
+
+    def test_an_old_release_is_refused(self, tmp_path: Path) -> None:
+        result = imported(tmp_path, *TEAM, kai("0.1.9"))
+        assert (result.code, (tmp_path / "work").exists()) == (3, False)
+        assert "the cluster runs KAI 0.1.9, which is older than 0.2 to 0." in result.err
 
     @pytest.mark.parametrize(
         "item",

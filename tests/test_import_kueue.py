@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -238,6 +239,7 @@ class TestOdd:
             (kueue("ClusterQueue", "a", {"resourceGroups": [{"flavors": [{}]}]}), 'the field "name" is missing'),
             (kueue("Cohort", "a", {"parentName": 3}), "spec.parentName must be text"),
             (kueue("WorkloadPriorityClass", "a", value="high"), "value must be a whole number"),
+            (kueue("WorkloadPriorityClass", "a", value=True), "value must be a whole number"),
             (kueue("Topology", "a", {"levels": [{"nodeLabel": 1}]}), "nodeLabel must be text"),
             (kueue("ResourceFlavor", "a", {"nodeLabels": ["x"]}), "spec.nodeLabels must be a mapping"),
         ],
@@ -248,6 +250,54 @@ class TestOdd:
         result = imported(tmp_path, used, item)
         assert result.code == 1
         assert said in result.err
+
+    def test_a_name_of_another_type_is_not_missing_too(self, tmp_path: Path) -> None:
+        queue = cluster_queue("q")
+        queue["spec"]["resourceGroups"][0]["flavors"][0]["name"] = 5
+        result = imported(tmp_path, queue)
+        assert (result.code, "name must be text" in result.err, "is missing" in result.err) == (1, True, False)
+
+    def test_an_empty_document_is_none(self, tmp_path: Path) -> None:
+        assert imported(tmp_path, None, cluster_queue("q")).code == 0
+
+    def test_work_says_the_pool_of_its_local_queue(self, tmp_path: Path) -> None:
+        labels = {"kueue.x-k8s.io/queue-name": "l", "kueue.x-k8s.io/priority-class": "high"}
+        work = {
+            "made": {"generateName": "made-", "namespace": "n", "labels": labels},
+            "plain": {"name": "plain", "namespace": "n", "labels": {**labels, "kueue.x-k8s.io/priority-class": "x"}},
+            "lost": {"name": "lost", "namespace": "m", "labels": labels},
+        }
+        items = [{"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata} for metadata in work.values()]
+        local = kueue("LocalQueue", "l", {"clusterQueue": "q"}, "n")
+        level = kueue("WorkloadPriorityClass", "high", value=1000)
+        result = imported(tmp_path, cluster_queue("q"), local, level, *items)
+        assert result.code == 0, result.err
+        label = "label kubectl-tas/pool: q"
+        assert f"  Job n/(generated): {label}, kubectl-tas/priority: HIGH\n  Job n/plain: {label}\n" in result.out
+        assert "Job lost: LocalQueue m/l has no place" in result.out
+
+    def test_weights_outside_of_a_cohort_mean_nothing(self, tmp_path: Path) -> None:
+        queues = [
+            cluster_queue(name, fairSharing={"weight": weight}) for name, weight in (("a", 1), ("b", 3), ("c", 0))
+        ]
+        result = imported(tmp_path, *queues)
+        left_out = "fairSharing: Kueue compares weights within a cohort, and this is in none"
+        assert f"  ClusterQueue b, c: {left_out}\n" in result.out
+        assert [read(tmp_path, f"pools/{x}.yaml")["resources"]["gpu"]["weight"] for x in "abc"] == [1, 1, 1]
+
+    def test_flavors_with_and_without_nodes_and_of_two_topologies(self, tmp_path: Path) -> None:
+        queue = cluster_queue("q")
+        first = queue["spec"]["resourceGroups"][0]["flavors"][0]
+        queue["spec"]["resourceGroups"][0]["flavors"] = [{**first, "name": name} for name in ("a", "b")]
+        named = {"a": {"nodeLabels": {"x": "y"}, "topologyName": "s"}, "b": {"topologyName": "t"}}
+        topologies = [kueue("Topology", name, {"levels": [{"nodeLabel": "a/rack"}]}) for name in "st"]
+        flavors = [kueue("ResourceFlavor", name, spec) for name, spec in named.items()]
+        result = imported(tmp_path, queue, *flavors, *topologies)
+        assert result.code == 0, result.err
+        spec = read(tmp_path, "pools/q.yaml")
+        assert spec["platforms"] == {"a": {"nodes": {"selector": {"x": "y"}}}, "b": {}}
+        assert (spec["default_platform"], spec["topology"]) == ("a", "s")
+        assert "ClusterQueue q: topology t of flavor b: a pool has one, s" in result.out
 
     def test_a_topology_that_has_no_place(self, tmp_path: Path) -> None:
         flavor = kueue("ResourceFlavor", "all", {"nodeLabels": {"a": "b"}, "topologyName": "t"})
@@ -379,8 +429,61 @@ class TestWhere:
         result = kubectl_tas("import", "kueue", "--context", "prod", "--to", tmp_path / "other")
         assert (result.code, "Kueue's CustomResourceDefinitions are not installed" in result.err) == (3, True)
 
-    def test_files_and_a_cluster(self, tmp_path: Path) -> None:
-        assert kubectl_tas("import", "kueue", tmp_path, "--context", "prod").code == 2
+    def test_a_cluster_that_forbids_one_kind(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Without it, the numbers would be wrong."""
+        queues = json.dumps({"kind": "List", "items": [cluster_queue("q")]})
+        (tmp_path / "queues").write_text(queues)
+        FakeKubectl(tmp_path, monkeypatch).runs(
+            f'case "$*" in *clusterqueues*) cat {tmp_path}/queues ;; '
+            '*) echo "Error from server (Forbidden): cohorts is forbidden" >&2; exit 1 ;; esac'
+        )
+        result = kubectl_tas("import", "kueue", "--context", "prod", "--to", tmp_path / "work")
+        assert (result.code, "the cluster forbids reading" in result.err) == (3, True)
+        assert "Name files with objects of Kueue, or another --context." in result.err
+        assert not (tmp_path / "work").exists()
+
+    @pytest.mark.parametrize("option", ["--context", "--kubeconfig"])
+    def test_files_and_a_cluster(self, option: str, tmp_path: Path) -> None:
+        result = kubectl_tas("import", "kueue", tmp_path, option, "prod")
+        assert (result.code, "FILE stands for a cluster" in result.err) == (2, True)
+
+    def test_standard_input(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        class Stdin:
+            buffer = io.BytesIO(json.dumps(cluster_queue("q")).encode())
+
+        monkeypatch.setattr("sys.stdin", Stdin)
+        assert kubectl_tas("import", "kueue", "-", "--to", tmp_path / "work").code == 0
+        Stdin.buffer = io.BytesIO(b"{")
+        assert "<stdin>:1:" in kubectl_tas("import", "kueue", "-", "--to", tmp_path / "other").err
+
+    def test_a_folder_of_the_option(self, tmp_path: Path) -> None:
+        (tmp_path / "there").mkdir()
+        write(tmp_path, {"q.json": json.dumps(cluster_queue("q"))})
+        result = kubectl_tas("-C", "there", "import", "kueue", tmp_path / "q.json", "--to", "work", cwd=tmp_path)
+        assert result.code == 0, result.err
+        assert (tmp_path / "there/work/pools/q.yaml").is_file()
+
+    @pytest.mark.parametrize(
+        ("content", "said"),
+        [
+            (b"kind: \xff\n", "x.yaml:1:7: error: "),
+            (b"{apiVersion: v1, kind: List, items: [1]}\n", "x.yaml:1:38: error: "),
+            (b"{apiVersion: v1, kind: List, items: 1}\n", "x.yaml:1:37: error: "),
+        ],
+    )
+    def test_what_cannot_be_read(self, content: bytes, said: str, tmp_path: Path) -> None:
+        (tmp_path / "x.yaml").write_bytes(content)
+        result = kubectl_tas("import", "kueue", "x.yaml", "--to", "work", cwd=tmp_path)
+        assert (result.code, said in result.err, "Nothing was written." in result.err) == (1, True, True), result.err
+        assert not (tmp_path / "work").exists()
+
+    def test_files_that_would_not_be_read_are_not_written(self, tmp_path: Path) -> None:
+        config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {sources: [workflows]}\n"
+        write(tmp_path / "work", {"tas.yaml": config, "workflows/a.yaml": ""})
+        result = imported(tmp_path, cluster_queue("q"))
+        assert (result.code, result.out) == (3, "")
+        assert "pools/q.yaml would not be read; nothing was written" in result.err
+        assert not (tmp_path / "work/pools").exists()
 
     def test_into_a_repository(self, tmp_path: Path) -> None:
         """What is there stays, and is judged together with what is new."""

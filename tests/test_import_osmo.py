@@ -192,9 +192,10 @@ class TestPools:
 
     def test_a_name_that_no_object_can_have(self, tmp_path: Path) -> None:
         """Workflows may go on to name the pool as before: '_' is '-' there."""
-        result = imported(tmp_path, {"pools": {"ci_Runs": plain_pool(), "ci-runs": plain_pool()}})
+        result = imported(tmp_path, {"pools": {name: plain_pool() for name in ("ci_Runs", "ci-runs", "ci--x")}})
         assert (result.code, "Pool ci_Runs is called ci-runs here." in result.err) == (0, True)
         assert "Pool ci-runs is called ci-runs-2 here." in result.err
+        assert "Pool ci--x is called ci-x here." in result.err
 
     def test_a_name_that_fits_in_osmo_alone(self, tmp_path: Path) -> None:
         """OSMO's queue of a pool is a leaf; here the leaf below it has a longer name."""
@@ -289,6 +290,7 @@ class TestShapes:
             ({"pools": {"a": {"backend": ["prod"]}}}, "the backend of the POOL a is a list, not a name"),
             ([{"name": "a", "policies": {"actions": []}}], "the policies of the ROLE a are no list of mappings"),
             ([{"name": "a", "policies": [{"actions": [1]}]}], "actions of the ROLE a is no list of texts"),
+            ([{"name": "a", "policies": [{"resources": "pool/a"}]}], "resources of the ROLE a is no list of texts"),
         ],
     )
     def test_of_none(self, tmp_path: Path, document: Data, message: str) -> None:
@@ -296,6 +298,19 @@ class TestShapes:
         assert result.code == 3
         assert message in result.err
         assert not (tmp_path / "work").exists()
+
+    def test_what_is_no_utf_8(self, tmp_path: Path) -> None:
+        (tmp_path / "a.json").write_bytes(b'{"pools": "\xff"}')
+        result = kubectl_tas("import", "osmo", tmp_path / "a.json", "--to", tmp_path / "work")
+        assert (result.code, "a.json:1:12: error: " in result.err) == (1, True), result.err
+        assert not (tmp_path / "work").exists()
+
+    def test_a_folder_of_the_option(self, tmp_path: Path) -> None:
+        (tmp_path / "there").mkdir()
+        (tmp_path / "0.json").write_text(json.dumps({"pools": {"team": plain_pool()}}))
+        result = kubectl_tas("-C", "there", "import", "osmo", tmp_path / "0.json", "--to", "work", cwd=tmp_path)
+        assert result.code == 0, result.err
+        assert (tmp_path / "there/work/pools/team.yaml").is_file()
 
     def test_what_is_no_yaml(self, tmp_path: Path) -> None:
         (tmp_path / "a.json").write_text('{"pools": {')
@@ -311,6 +326,36 @@ class TestShapes:
     def test_one_name_for_two_things(self, tmp_path: Path) -> None:
         result = imported(tmp_path, {"pools": {"a": plain_pool()}}, {"pools": {"a": plain_pool(description="b")}})
         assert (result.code, "the POOL a appears twice, with different content" in result.err) == (3, True)
+
+    def test_one_configuration_for_two_things(self, tmp_path: Path) -> None:
+        result = imported(tmp_path, *({"workflow": {"max_num_tasks": number}} for number in (1, 2)))
+        assert result.code == 3
+        assert "the WORKFLOW configuration appears twice, with different content" in result.err
+
+    def test_one_thing_without_a_name(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        class Stdin:
+            buffer = io.BytesIO(b"backend: prod\n")
+
+        monkeypatch.setattr("sys.stdin", Stdin)
+        result = kubectl_tas("import", "osmo", "-", "--to", tmp_path / "work")
+        assert (result.code, "<stdin> has a POOL without a name" in result.err) == (3, True)
+        assert "leave the name out of `osmo config show`" in result.err
+
+    @pytest.mark.parametrize(
+        ("pool", "said"),
+        [
+            ({"resources": {"gpu": {"guarantee": "8", "maximum": 4}}}, "guarantee must be"),
+            ({"resources": {"gpu": {"guarantee": 8, "maximum": "4"}}}, "maximum must be"),
+        ],
+    )
+    def test_a_number_in_quotes_is_found(self, tmp_path: Path, pool: Data, said: str) -> None:
+        result = imported(tmp_path, {"pools": {"a": plain_pool(**pool)}})
+        assert (result.code, said in result.err) == (1, True), result.err
+
+    def test_a_label_policy_that_is_none_is_found(self, tmp_path: Path) -> None:
+        labels = {"policy": ["team"]}
+        result = imported(tmp_path, {"pools": {"a": plain_pool()}, "workflow": {"labels_config": labels}})
+        assert (result.code, "spec.labels_config.policy[0] must be a mapping" in result.err) == (1, True), result.err
 
     @settings(max_examples=150, deadline=None)
     @given(
@@ -443,6 +488,22 @@ class TestRoles:
         result = imported(tmp_path, {"pools": {"team": plain_pool()}}, [role])
         assert (result.code, "access" in read(tmp_path, "pools/team.yaml")["spec"]) == (0, False)
         assert "No role lets anybody send work to pool team; without access.submit everybody may." in result.err
+
+    @pytest.mark.parametrize(
+        ("actions", "submit"),
+        [("workflow:Create", True), ("*", True), (["*:Create"], True), (["*:Delete", "pool:Create"], False)],
+    )
+    def test_actions(self, tmp_path: Path, actions: Data, submit: bool) -> None:
+        """A single one needs no list, and * stands for all."""
+        role = {"name": "any", "policies": [{"actions": actions, "resources": ["pool/team"]}]}
+        assert imported(tmp_path, {"pools": {"team": plain_pool()}}, [role]).code == 0
+        access = read(tmp_path, "pools/team.yaml")["spec"].get("access", {})
+        assert access.get("submit") == (["any"] if submit else None)
+
+    def test_a_denial_without_resources_is_one_of_all(self, tmp_path: Path) -> None:
+        role = {"name": "any", "policies": [{"effect": "Deny", "actions": ["workflow:Create"]}]}
+        result = imported(tmp_path, {"pools": {"team": plain_pool()}}, [role])
+        assert "  Role any: Deny workflow:Create of all: it counts only within this role" in result.out
 
     def test_a_field_that_a_policy_does_not_have(self, tmp_path: Path) -> None:
         role = {"name": "any", "policies": [{"action": "workflow:Create", "resource": "pool/team"}]}

@@ -206,6 +206,7 @@ def test_a_second_cluster(tmp_path: Path) -> None:
     ("item", "said"),
     [
         (live_kai_topology("fabric", "a/zone", "a/block"), "spec.levels[1].nodeLabel: 'a/block' there, 'a/rack' here"),
+        (live_kai_topology("fabric", "a/zone"), "Topology fabric: spec.levels: 1 items there, 2 items here"),
         (priority_class("osmo-low", 7), "PriorityClass osmo-low: value: 7 there, 50 here"),
     ],
 )
@@ -233,6 +234,103 @@ def test_a_repository_without_a_config(tmp_path: Path) -> None:
     config = safe_load((tmp_path / "work/tas.yaml").read_text())
     assert [item["name"] for item in config["spec"]["backends"]] == ["default", "lab"]
     assert kubectl_tas("validate", "-C", tmp_path / "work").code == 0
+
+
+def test_what_can_be_changed_in_place_is_no_clash(tmp_path: Path) -> None:
+    """Labels and descriptions of objects with one name may differ."""
+    topology = live_kai_topology("fabric", "a/zone", "a/rack")
+    assert imported(tmp_path, *LABELLED, topology, kai()).code == 0
+    others = (
+        {**priority_class("osmo-low", 50), "description": "theirs"},
+        live_kai_topology("fabric", "a/zone", "a/rack"),
+    )
+    for item in others:
+        item["metadata"]["labels"] = {"app.kubernetes.io/managed-by": "theirs"}
+    result = imported(tmp_path, *LABELLED, *others, kai(), arguments=("--backend", "lab"))
+    assert result.code == 0, result.err
+    for change in ("PriorityClass osmo-low: description: 'theirs' -> ", "Topology fabric: metadata.labels["):
+        assert f"  {change}" in result.out
+
+
+def test_objects_that_no_import_reads_are_not_compared(tmp_path: Path) -> None:
+    """The guard is in the repository, and clusters have no say in it."""
+    config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {guard: true, backends: [{name: default}]}\n"
+    write(tmp_path / "work", {"pools/team.yaml": POOL, "tas.yaml": config})
+    result = imported(tmp_path, *LABELLED, kai(), arguments=("--backend", "lab"))
+    assert result.code == 0, result.err
+    assert "ValidatingAdmissionPolicy" not in result.out
+
+
+@pytest.mark.parametrize("config", ["", "spec: {gitops: flux}\n"])
+def test_a_config_without_backends_gets_the_one_that_there_was(config: str, tmp_path: Path) -> None:
+    head = "apiVersion: tas/v1alpha1\nkind: Config\n"
+    write(tmp_path / "work", {"pools/team.yaml": POOL, "tas.yaml": head + config})
+    result = imported(tmp_path, *LABELLED, kai(), arguments=("--backend", "lab"))
+    assert result.code == 0, result.err
+    spec = safe_load((tmp_path / "work/tas.yaml").read_text())["spec"]
+    assert ([item["name"] for item in spec["backends"]], spec.get("gitops")) == (
+        ["default", "lab"],
+        "flux" if config else None,
+    )
+
+
+def test_only_pools_that_stand_for_the_only_backend_are_told_it(tmp_path: Path) -> None:
+    """A pool below another is where its parent is."""
+    told = POOL.replace("name: team", "name: told").replace("spec: {", "spec: {backend: default, ")
+    child = POOL.replace("name: team", "name: child").replace("spec: {", "spec: {parent: team, ")
+    files = {"pools/team.yaml": POOL, "pools/told.yaml": told, "pools/child.yaml": child}
+    write(tmp_path / "work", files)
+    result = imported(tmp_path, *LABELLED, kai(), arguments=("--backend", "lab"))
+    assert result.code == 0, result.err + result.out
+    there = {path: (tmp_path / "work" / path).read_text() for path in files}
+    assert {path for path, text in files.items() if there[path] != text} == {"pools/team.yaml"}
+    assert result.out.count("set backend: default") == 1
+
+
+def test_a_third_cluster_changes_no_pool_and_no_folder(tmp_path: Path) -> None:
+    assert imported(tmp_path, *LABELLED, kai()).code == 0
+    assert imported(tmp_path, *LABELLED, kai(), arguments=("--backend", "lab")).code == 0
+    before = {path: path.read_bytes() for path in files_below(tmp_path / "work/pools")}
+    result = imported(tmp_path, *LABELLED, kai(), arguments=("--backend", "edge"))
+    assert (result.code, "has its own folder" in result.err, "set backend" in result.out) == (0, False, False)
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_a_file_that_is_there_keeps_its_name(tmp_path: Path) -> None:
+    write(tmp_path / "work", {"pools/research.yaml": POOL})
+    result = imported(tmp_path, *LABELLED, kai(), arguments=("--backend", "lab"))
+    assert result.code == 0, result.err
+    assert POOL.partition("spec:")[0] in (tmp_path / "work/pools/research.yaml").read_text()
+    new = safe_load((tmp_path / "work/pools/research-lab.yaml").read_text())
+    assert (new["metadata"]["name"], new["spec"]["backend"]) == ("research", "lab")
+
+
+@pytest.mark.parametrize("has_folder", [False, True])
+def test_a_backend_may_be_named_for_a_new_repository(has_folder: bool, tmp_path: Path) -> None:
+    if has_folder:
+        (tmp_path / "work").mkdir()
+    assert imported(tmp_path, *LABELLED, kai(), arguments=("--backend", "lab")).code == 0
+    assert [x["name"] for x in safe_load((tmp_path / "work/tas.yaml").read_text())["spec"]["backends"]] == ["lab"]
+
+
+def test_a_cluster_of_which_nothing_has_a_place_is_not_added(tmp_path: Path) -> None:
+    write(tmp_path / "work", {"pools/team.yaml": POOL})
+    result = imported(tmp_path, live_queue("interns"), kai(), arguments=("--backend", "lab"))
+    assert result.code == 1
+    assert result.err.endswith("Nothing was written: nothing of the cluster can be declared.\n")
+    assert "Queue interns: it has neither a parent nor children" in result.out
+    assert [path.name for path in files_below(tmp_path / "work")] == ["team.yaml"]
+
+
+def test_files_that_would_not_be_read_are_not_written(tmp_path: Path) -> None:
+    config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {sources: [pools]}\n"
+    write(tmp_path / "work", {"pools/team.yaml": POOL, "tas.yaml": config})
+    result = imported(tmp_path, *LABELLED, kai(), arguments=("--backend", "lab"))
+    assert result.code == 3
+    assert "subpools/research--nlp.yaml" in result.err
+    assert "would not be read; nothing was written" in result.err
+    assert "Add their folders to spec.sources of tas.yaml." in result.err
+    assert sorted(path.name for path in files_below(tmp_path / "work")) == ["tas.yaml", "team.yaml"]
 
 
 ODD_AMOUNTS = (1048576.5, "1e3", "8", -2, 1e30, 3e9, None, True, [], {"a": 1})

@@ -6,13 +6,18 @@ import json
 import os
 import re
 import shlex
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 import yaml
 from jsonschema.validators import validator_for
 
+from kubectl_tas import process
+from kubectl_tas.edit import scaffold
 from kubectl_tas.emit import disk
+from kubectl_tas.errors import TasError
 from tests.support.cli import kubectl_tas, write
 from tests.support.history import commit, git
 from tests.support.pyyaml import safe_load
@@ -31,6 +36,7 @@ FILES = {
     "workflows/train.yaml",
 }
 
+HOST = "https://git.example.com/a"
 GITHUB = ".github/workflows/manifests.yaml"
 KNOWN = (
     *("--owner", "@acme/gpu-admins"),
@@ -142,6 +148,47 @@ class TestInAGitRepository:
         assert job["on"]["push"]["branches"] == ["trunk"]
         assert "targetRevision: trunk\n" in (mono / "argocd/application.yaml").read_text()
 
+    @pytest.mark.parametrize(
+        ("answers", "url", "branch"),
+        [
+            ({"remote": HOST, "symbolic-ref origin": "origin/prod", "for-each-ref": "x"}, HOST, "prod"),
+            ({"for-each-ref": "x refs/heads/main", "symbolic-ref": "topic"}, scaffold.NO_REMOTE, "main"),
+            ({"symbolic-ref": "trunk"}, scaffold.NO_REMOTE, "trunk"),
+            ({}, scaffold.NO_REMOTE, "main"),
+        ],
+    )
+    def test_what_git_says_of_a_checkout(
+        self, answers: dict[str, str], url: str, branch: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """origin's default branch, else main, else the one that is checked out, if any is."""
+
+        def run(command: list[str]) -> process.Finished:
+            _, _, _, verb, *rest = command
+            key = f"{verb} origin" if rest[-1:] == ["refs/remotes/origin/HEAD"] else verb
+            found = str(tmp_path) if verb == "rev-parse" else answers.get(key, "")
+            return process.Finished(0 if found else 1, found.encode(), "")
+
+        monkeypatch.setattr(process, "run", run)
+        assert scaffold.checkout_of(tmp_path / "new") == scaffold.Checkout(tmp_path, url, branch)
+
+    def test_without_git(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def run(_command: list[str]) -> NoReturn:
+            raise TasError("cannot run git", hint="Install it.")
+
+        monkeypatch.setattr(process, "run", run)
+        assert scaffold.checkout_of(tmp_path) == scaffold.Checkout(tmp_path, scaffold.NO_REMOTE, "main")
+        monkeypatch.setattr(scaffold, "distribution", _absent)
+        folder = scaffold.resource_root()
+        assert scaffold.own_requirement() == ("", f"it comes from {folder}, and there is no git to ask")
+
+    def test_outside_of_git(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(process, "run", lambda _command: process.Finished(128, b"", "not a git repository"))
+        assert scaffold.checkout_of(tmp_path) == scaffold.Checkout(tmp_path, scaffold.NO_REMOTE, "main")
+
+
+def _absent(name: str) -> NoReturn:
+    raise PackageNotFoundError(name)
+
 
 class TestFilesThatAreThere:
     def test_hooks_without_this_tool(self, repository: Path) -> None:
@@ -199,7 +246,7 @@ class TestRefusals:
         result = kubectl_tas("init", "file", cwd=tmp_path)
         assert (result.code, result.out) == (2, "")
 
-    @pytest.mark.parametrize("source", ["", "two words", "kubectl-tas 1.0", "a\nb"])
+    @pytest.mark.parametrize("source", ["", "two words", "kubectl-tas 1.0", "a\nb", "a @ https://b/\x1b[1m"])
     def test_source_that_pip_does_not_read(self, repository: Path, source: str) -> None:
         assert kubectl_tas("init", "--source", source, cwd=repository).code == 2
         assert files(repository) == {}

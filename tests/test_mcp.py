@@ -19,6 +19,7 @@ from mcp import MCPError
 
 from kubectl_tas.agents import patching
 from kubectl_tas.agents.asking import page_of
+from kubectl_tas.cli.mcp import _words as cluster_words
 from kubectl_tas.errors import TasError
 from tests.support.agent import Ask, in_process, speak, words
 from tests.support.cli import kubectl_tas, pool, subpool, write
@@ -482,6 +483,25 @@ def test_nothing_of_the_repository_is_imported(root: Path) -> None:
         assert (await ask("validate")).structured_content["summary"]["error"] == 0
 
     speak(root, talk, cwd=root, isolated=True)
+
+
+def test_standard_input_has_no_nodes() -> None:
+    result = kubectl_tas("mcp", "--nodes", "-")
+    assert (result.code, result.out) == (2, "")
+    assert "--nodes - does not go with mcp: standard input has the agent's questions" in result.err
+
+
+@pytest.mark.parametrize(
+    ("cluster", "live", "expected"),
+    [
+        ({"backend": "prod", "namespace": "ml", "cluster_state": ()}, False, ()),
+        ({"backend": "prod"}, True, ("--live", "--backend=prod")),
+        ({"context": None, "cluster_state": ("a=x", "b=y")}, False, ("--cluster-state=a=x", "--cluster-state=b=y")),
+        ({"kubeconfig": "k", "namespace": "n"}, False, ("--kubeconfig=k", "--namespace=n")),
+    ],
+)
+def test_words_for_the_cluster(cluster: dict[str, Any], live: bool, expected: tuple[str, ...]) -> None:
+    assert cluster_words(cluster, live=live) == expected
 
 
 def test_without_the_extra(tmp_path: Path) -> None:

@@ -122,3 +122,5 @@ def test_pools_without_kai_are_left_out(tmp_path: Path) -> None:
     assert "Pool:       a\n" in result.out
     assert "Pool:       b\n" not in result.out
     assert kubectl_tas("-C", root, "pool", "plan", "b", FILES[0]).code == 2
+    alone = kubectl_tas("-C", root, "pool", "plan", "--backend", "plain", FILES[0])
+    assert (alone.code, alone.out, "there is no pool to plan for" in alone.err) == (2, "", True)

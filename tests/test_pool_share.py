@@ -157,6 +157,8 @@ def test_a_subpool_that_drains_is_guaranteed_nothing(repository: Path) -> None:
         (["--gpus", "8", "--demand", "team"], "write NAME=N"),
         (["--gpus", "8", "--demand", "team=many"], "write NAME=N"),
         (["--gpus", "8", "--demand", "idle=-1"], "N GPUs from 0 to 9999999"),
+        (["--gpus", "8", "--demand", "idle=10000000"], "N GPUs from 0 to 9999999"),
+        (["--gpus", "8", "--demand", "idle=²"], "--demand idle=²: write NAME=N"),
         (["--gpus", "8", "--demand", "idle=1", "--demand", "Idle=2"], "twice for Idle"),
         (["--gpus", "8", "--demand", "idel=1"], 'did you mean "idle"'),
         (["--gpus", "8", "--demand", "osmo-pool-default-research=1"], "no pool or leaf queue"),
@@ -186,6 +188,33 @@ def test_of_several_clusters_one_is_named_where_it_is_about_one(repository: Path
     assert "name it with --backend: a, b" in share("--gpus", "8", root=repository).err
     assert gpus("--gpus", "8", "--backend", "b", "--demand", "pool-b=9", root=repository) == {"pool-b": 8}
     assert gpus("pool-a", "--gpus", "8", "--demand", "pool-a=5", root=repository) == {"pool-a": 5}
+
+
+NO_KAI = "none of these pools is in a cluster with KAI, which divides GPUs among queues"
+
+
+@pytest.mark.parametrize("arguments", [["tests"], ["--backend", "ci"]], ids=" ".join)
+def test_a_cluster_without_kai_divides_nothing(arguments: list[str]) -> None:
+    result = share(*arguments, "--gpus", "8", root=case_input(GOLDEN / "manifests/two-clusters"))
+    assert (result.code, result.out, NO_KAI in result.err) == (2, "", True)
+
+
+def test_pools_without_kai_are_left_out_beside_others() -> None:
+    root = case_input(GOLDEN / "manifests/two-clusters")
+    result = share("language", "tests", "--gpus", "8", root=root)
+    assert (result.code, result.err.startswith("Left out: ci, which has no KAI.\n")) == (0, True)
+    alone = share("language", "--gpus", "8", root=root)
+    assert (alone.out, alone.err) == (result.out, result.err.partition("\n")[2])
+
+
+def test_a_shard_without_pools_of_the_repository_is_not_divided(tmp_path: Path) -> None:
+    """Its queues are those of others, so there is nothing to show."""
+    state = json.loads((CASE / "cluster.json").read_text())
+    metadata = {"name": "foreign", "labels": {"kai.scheduler/node-pool": "h100"}}
+    state["items"].append({"kind": "Queue", "metadata": metadata, "spec": {}})
+    file = tmp_path / "state.json"
+    file.write_text(json.dumps(state))
+    assert answer(f"--cluster-state={file}")["shard"] is None
 
 
 def test_a_queue_of_which_a_cluster_does_not_say_what_it_holds_is_named(tmp_path: Path) -> None:

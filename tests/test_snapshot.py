@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from kubectl_tas.cli.main import run as run_here
 from kubectl_tas.process import run
+from tests.support import grove
 from tests.support.cli import Result, kubectl_tas, pool, write
 from tests.support.golden import EXAMPLES, GOLDEN, case_input
 from tests.support.kubectl import FakeKubectl, pod_group, queue
@@ -86,6 +88,15 @@ def test_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "other" in names(raw, "queues")
 
 
+def test_without_the_queues_there_is_no_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kubectl = FakeKubectl(tmp_path, monkeypatch)
+    nodes = json.loads((CASE / "nodes.json").read_text())["items"]
+    kubectl.knows("default", *nodes, forbidden="queues.scheduling.run.ai")
+    result = snapshot("mended", "--live", "--to", tmp_path / "x.zip")
+    assert (result.code, "the cluster forbids reading queues.scheduling.run.ai" in result.err) == (3, True), result.err
+    assert not (tmp_path / "x.zip").exists()
+
+
 LEFT_OUT = [
     ("manifests/segments", "Left out: TFJob/distributed-training: KAI does not make the segments"),
     ("manifests/handwritten-podgroups", "Left out: PodGroup/assistant: its Pods are not declared here."),
@@ -132,6 +143,130 @@ def test_errors_of_the_repository_come_first(tmp_path: Path) -> None:
     root = write(tmp_path, {"pools/team.yaml": "kind: Pool\n", "tas.yaml": ""})
     assert snapshot(*FILES, "--to", tmp_path / "x.zip", root=root).code == 1
     assert not (tmp_path / "x.zip").exists()
+
+
+CLUSTERS = "manifests/two-clusters"
+SEVERAL = "a snapshot is of one cluster; name its backend with --backend: hgx, nvl72"
+NONE = "there is no work for the backend hgx"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), SEVERAL),
+        (("unit-tests",), "the backend ci has no KAI"),
+        (("--backend", "ci"), "the backend ci has no KAI"),
+        (("pretrain", "--backend", "hgx"), NONE),
+    ],
+    ids=str,
+)
+def test_a_snapshot_is_of_one_cluster_with_kai(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    root = case_input(GOLDEN / CLUSTERS)
+    result = snapshot(*arguments, FILES[0], "--to", tmp_path / "x.zip", root=root)
+    assert (result.code, message in result.err) == (2, True), result.err
+    assert not (tmp_path / "x.zip").exists()
+
+
+def test_beside_a_cluster_without_kai_the_one_that_has_it_is_meant(tmp_path: Path) -> None:
+    result = snapshot(
+        "pretrain", "unit-tests", FILES[0], "--to", tmp_path / "x.zip", root=case_input(GOLDEN / CLUSTERS)
+    )
+    assert result.code == 0, result.err
+    (group,) = content(tmp_path / "x.zip")["podGroups"]
+    assert group["metadata"]["labels"]["kubectl-tas/workflow"] == "pretrain"
+
+
+def printed(*arguments: str | Path, monkeypatch: pytest.MonkeyPatch, is_terminal: bool = False) -> tuple[int, bytes]:
+    """The exit code, and what is written to a standard output of bytes."""
+    out = io.TextIOWrapper(io.BytesIO())
+    monkeypatch.setattr(out, "isatty", lambda: is_terminal)
+    monkeypatch.setattr(sys, "stdout", out)
+    code = run_here([*map(str, ("-C", case_input(CASE), "snapshot", *arguments))], "kubectl tas")
+    out.flush()
+    found: io.BytesIO = out.buffer  # type: ignore[assignment]
+    return code, found.getvalue()
+
+
+def test_it_is_printed_for_a_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert snapshot("mended", *FILES, "--to", tmp_path / "x.zip").code == 0
+    code, out = printed("mended", *FILES, "--to", "-", monkeypatch=monkeypatch)
+    assert (code, out) == (0, (tmp_path / "x.zip").read_bytes())
+    err = capsys.readouterr().err
+    assert err.startswith("Printed: 12 nodes; 1 PodGroup with 7 pods.\n")
+    assert "Next: " not in err
+    assert not (tmp_path / "-").exists()
+
+
+def test_it_is_not_printed_to_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out = printed("mended", *FILES, "--to", "-", monkeypatch=monkeypatch, is_terminal=True)
+    assert (code, out) == (2, b"")
+    assert "a snapshot is not for people to read: name a file with --to" in capsys.readouterr().err
+
+
+BY_HAND = """\
+apiVersion: scheduling.run.ai/v2alpha2
+kind: PodGroup
+metadata: {name: by-hand}
+spec: {queue: osmo-pool-default-team--shared, minMember: 1, priorityClassName: mine}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: a, annotations: {pod-group-name: by-hand}}
+spec: {schedulerName: kai-scheduler, containers: [{name: a, image: i}]}
+"""
+
+
+def test_a_named_pod_group_or_set_comes_without_the_others(repository: Path, tmp_path: Path) -> None:
+    root = grove.declare(repository, *(grove.clique_set(name=name) for name in ("chat", "talk")), BY_HAND)
+    for name, pod in (("talk", "talk-0-server"), ("by-hand", "a")):
+        result = snapshot(name, FILES[0], "--to", tmp_path / "x.zip", root=root)
+        assert result.code == 0, result.err
+        raw = content(tmp_path / "x.zip")
+        assert [item.startswith(pod) for item in names(raw, "pods")] == [True]
+        assert [item.startswith(name) for item in names(raw, "podGroups")] == [True]
+
+
+@pytest.mark.parametrize("shard", ["h100", None])
+def test_it_is_of_the_shard_of_the_work(shard: str | None, repository: Path, tmp_path: Path) -> None:
+    spec = f"  nodePool: {shard}\n" if shard else ""
+    work = "workflow: {name: w, pool: team, tasks: [{name: a, image: i}]}\n"
+    write(repository, {"pools/team.yaml": pool(spec=spec), "workflows/w.yaml": work})
+    assert snapshot(FILES[0], "--to", tmp_path / "x.zip", root=repository).code == 0
+    with zipfile.ZipFile(tmp_path / "x.zip") as archive:
+        parameters = json.loads(archive.read("snapshot.json"))["schedulerParams"]
+    assert parameters["partitionParams"]["NodePoolLabelValue"] == (shard or "")
+
+
+def test_what_the_cluster_lacks_is_said(repository: Path, tmp_path: Path) -> None:
+    job = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: sweep, labels: {kubectl-tas/pool: team}}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: a, image: i, envFrom: [{configMapRef: {name: settings}}]}]
+      resourceClaims: [{name: gpu, resourceClaimName: one}]
+"""
+    root = grove.declare(repository, job, BY_HAND)
+    stranger = {
+        "kind": "Pod",
+        "metadata": {"name": "other", "annotations": {"pod-group-name": "gone"}},
+        "spec": {"nodeName": "n1", "schedulerName": "kai-scheduler", "containers": [{"name": "a"}]},
+        "status": {"phase": "Running"},
+    }
+    (tmp_path / "pods.json").write_text(json.dumps({"items": [stranger]}))
+    result = snapshot(FILES[0], "--nodes", tmp_path / "pods.json", "--to", tmp_path / "x.zip", root=root)
+    assert result.code == 0, result.err
+    assert [line for line in result.err.splitlines() if line.startswith(("Missing", "Assumed"))] == [
+        "Assumed to exist: ConfigMap default/settings.",
+        "Missing: PriorityClass mine; PodGroups with it have priority 50.",
+        "Missing: ResourceClaims of 1 pod, which will not be placed.",
+        "Missing: the PodGroups of 1 pod on nodes; no queue is charged for them, and they stay.",
+    ]
 
 
 @pytest.mark.skipif(not TOOL, reason="KAI_SNAPSHOT_TOOL names no snapshot tool of KAI 0.17")

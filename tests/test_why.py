@@ -611,6 +611,12 @@ def test_an_empty_cluster(tmp_path: Path) -> None:
     assert (found["state"], abouts(found)) == ("absent", ["absent", "queue"])
 
 
+def test_work_for_a_cluster_without_kai_is_refused() -> None:
+    result = why("unit-tests", STATE, root=case_input(GOLDEN / "manifests/two-clusters"))
+    assert (result.code, result.out) == (2, "")
+    assert "unit-tests is for backend ci, which has no KAI" in result.err
+
+
 def test_of_files_that_are_refused_nothing_is_said(tmp_path: Path) -> None:
     root = shutil.copytree(case_input(CASE), tmp_path / "repository")
     (root / "pools/broken.yaml").write_text("apiVersion: tas/v1alpha1\nkind: Pool\n")

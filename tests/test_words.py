@@ -7,8 +7,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
+from kubectl_tas.cli.failures import told
 from kubectl_tas.words import closest, nothing_called
 from tests.support.cli import kubectl_tas, pool, subpool, write
 
@@ -131,6 +133,42 @@ def overlong(text: str) -> list[str]:
     text = re.sub(r"`[^`\n]*`", "code", re.sub(r"\]\([^)]*\)", "", text))
     pieces = re.split(r"\n\s*\n|\n(?=\s*(?:[-*#|]|\d+\.|```))|\||(?<=[.!?:;])\s+|\n\s*-+\w", text)
     return [" ".join(piece.split()) for piece in pieces if len(piece.split()) > LONGEST]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ("pool", "--context", "x", "list"),
+            "error: --context goes behind the command\n  = help: Run: kubectl tas pool list --context x\n",
+        ),
+        (
+            ("pool", "--context=x", "list"),
+            "error: --context goes behind the command\n  = help: Run: kubectl tas pool list --context=x\n",
+        ),
+        (("pool", "--context", "x"), "Error: No such option '--context'.\n"),
+        (("rule", "--context", "x", "pool-unknown"), "Error: No such option '--context'.\n"),
+        (("pool", "list", "-Aw"), "Error: No such option '-A'.\n"),
+        (("get", "pool/"), 'error: no command "get"\n  = help: Run: kubectl tas pool list\n'),
+    ],
+    ids=" ".join,
+)
+def test_habits_of_kubectl(arguments: tuple[str, ...], said: str) -> None:
+    result = kubectl_tas(*arguments)
+    assert (result.code, result.out, result.err.endswith(said)) == (2, "", True), result.err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (OSError(2, "No such file or directory", "a"), 3, "error: a: No such file or directory\n"),
+        (OSError("odd"), 3, "error: odd\n"),
+        (click.ClickException("odd"), 1, "Error: odd\n"),
+    ],
+)
+def test_failures_of_the_system(error: Exception, code: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert told(error, None, []) == code
+    assert capsys.readouterr().err == said
 
 
 @pytest.fixture(scope="module")

@@ -98,7 +98,7 @@ def _parents(state: str) -> Callable[[Asked], Iterator[Choice]]:
 def _own(state: str) -> Callable[[Asked], Iterator[Choice]]:
     def offer(asked: Asked) -> Iterator[Choice]:
         for pool, name, choice in _subpools(asked, (state,)):
-            if asked.words and pool == fold(asked.words[-1]):
+            if pool == fold(asked.words[-1]):
                 yield Choice(name, choice.about)
 
     return offer

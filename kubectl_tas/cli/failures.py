@@ -44,11 +44,10 @@ def told(error: BaseException, context: click.Context | None, words: Sequence[st
 
 def _refuse(error: click.ClickException, words: Sequence[str]) -> int:
     """Prints the error in the command line as click does, and returns its exit code."""
-    if isinstance(error, click.UsageError):
-        if isinstance(error, click.NoSuchOption):
-            error = of_option(error, words) or error
-        if isinstance(error, HabitError):
-            return _fail(error.message, error.hint, error.exit_code)
+    if isinstance(error, click.NoSuchOption):
+        error = of_option(error, words) or error
+    if isinstance(error, HabitError):
+        return _fail(error.message, error.hint, error.exit_code)
     if isinstance(error, click.NoSuchOption):
         from kubectl_tas.words import closest  # only a slip waits for it
 

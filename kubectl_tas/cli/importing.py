@@ -34,7 +34,7 @@ from kubectl_tas.live.cluster_state import Record, read, record
 from kubectl_tas.live.kubectl import Access, NoSuchResourceError, get
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.schema import items_of
-from kubectl_tas.load.source import CONFIG_FILE, FolderSource, MemorySource, OverlaySource, decode
+from kubectl_tas.load.source import CONFIG_FILE, FolderSource, MemorySource, OverlaySource, decode, is_read
 from kubectl_tas.report.unifieddiff import unified
 from kubectl_tas.words import shortened
 
@@ -126,10 +126,7 @@ def _added(root: Path, found: Record, wanted: Wanted) -> int | None:
         session = check_source(root, as_edited(root, files))
         if _refused(session):
             return 1
-        unread = {item.path for item in edits} - set(session.fleet.repository.files)
-        if unread:
-            message = f"{', '.join(sorted(unread))} would not be read; nothing was written"
-            raise TasError(message, hint=f"Add their folders to spec.sources of {CONFIG_FILE}.")
+        _must_be_read(session, (item.path for item in edits))
         after = compile_fleet(session.fleet)
         objects = compared((item for item in after if item.backend == wanted.backend), found)
         if clashes := [(item, x) for item in objects if item.is_clash for x in item.differences or ()]:
@@ -258,6 +255,7 @@ def _written(root: Path, imported: Imported, heading: str) -> int:
         for sentence in imported.missing or ("Correct them in the input, and import it again.",):
             say(sentence, err=True)
         return 1
+    _must_be_read(session, wanted)
     if wanted:
         write_new(root, fresh)
     for path in wanted:
@@ -331,6 +329,15 @@ def _refused(session: Session, has: str = "would have") -> bool:
         show_findings(errors)
         say(f"Nothing was written: the repository {has} these errors.", err=True)
     return bool(errors)
+
+
+def _must_be_read(session: Session, paths: Iterable[str]) -> None:
+    """Raises TasError if the repository's sources leave out one of the files to write."""
+    config = session.fleet.config
+    unread = sorted(path for path in paths if not is_read(path, config.sources, exclude=config.output))
+    if unread:
+        message = f"{', '.join(unread)} would not be read; nothing was written"
+        raise TasError(message, hint=f"Add their folders to spec.sources of {CONFIG_FILE}.")
 
 
 def _tell_next(root: Path) -> None:

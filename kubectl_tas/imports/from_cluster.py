@@ -222,7 +222,7 @@ def _write_pool(making: _Making, pool: LivePool, name: str, keys: list[dict[str,
     spec |= {"queue": own} if own else {}
     spec |= {"sharedQueue": rest} if rest else {}
     spec |= {"topology_keys": keys} if keys else {}
-    below = f", with {', '.join(item.name for item in pool.queues[1:])} below it" if pool.queues[1:] else ""
+    below = f", with {', '.join(item.name for item in pool.queues[1:])} below it"
     making.write(f"pools/{name}.yaml", f"Imported: the Queue {queue.name}{below}.", document("Pool", name, spec))
     shorts = distinct(_subpool_name(pool, name, leaf) for leaf in pool.leaves)
     for leaf, short in zip(pool.leaves, shorts, strict=True):
@@ -403,7 +403,7 @@ def compared(artifacts: Iterable[Artifact], record: Record) -> list[Compared]:
     for artifact in artifacts:
         manifest = artifact.manifest.model_dump(mode="json", exclude_none=True, by_alias=True)
         kind, name = str(manifest["kind"]), str(manifest["metadata"]["name"])
-        if artifact.apply and kind in COMPARED:
+        if kind in COMPARED:
             there = live.get((kind, name))
             if there is None:
                 found.append(Compared(kind, name, None))

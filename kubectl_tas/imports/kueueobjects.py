@@ -360,7 +360,7 @@ def _share(given: Given, reading: Reading) -> Share:
     unused = dict.fromkeys(flavor for used in flavors.values() for flavor in used if flavor not in first)
     if is_queue and unused:
         reading.leave(given, f"flavor {', '.join(unused)}: pods go to the nodes of {', '.join(first)} alone")
-    return Share(quotas, first, frozenset(named), upper, Fraction(1) if weight is None or not upper else weight)
+    return Share(quotas, first, frozenset(named), upper, Fraction(1) if weight is None else weight)
 
 
 def _resource(name: str) -> ResourceName | None:

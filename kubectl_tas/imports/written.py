@@ -119,7 +119,7 @@ def additions(fleet: Fleet, imported: Imported) -> Iterator[Edit]:
     else:
         values = ((("spec", "backends"), Appended(backends), None),)
         yield SetValues(declared.origin, values, f"added backend {name}")
-    for pool in fleet.repository.pools if len(fleet.backends) == 1 else ():
+    for pool in fleet.repository.pools:
         if pool.spec.spec.backend is None and pool.spec.spec.parent is None:
             own = fleet.backends[0].name
             yield SetValues(pool.origin, ((("spec", "backend"), own, FIRST),), f"set backend: {own}")

@@ -189,6 +189,32 @@ def test_what_is_suggested_is_valid_and_covers_all_nodes(repository: Path, like:
     assert f"0 of {len(items)}" in usage.out
 
 
+def test_a_pool_without_nodes(repository: Path) -> None:
+    write(repository, {"pools/team.yaml": pool(spec="  nodes: {selector: {gpu: gone}}\n")})
+    result = suggest(repository, racks(), "--pool", "team")
+    assert (result.code, result.out) == (3, "")
+    assert "error: no node is for pods of pool team\n" in result.err
+    assert "Correct nodes.selector and nodePool of the pool." in result.err
+    result = suggest(repository, [])
+    assert result.code == 3
+    assert "error: no node is in the cluster\n" in result.err
+    assert "Join nodes to the cluster." in result.err
+
+
+def test_the_cluster_is_that_of_the_pool_unless_another_is_named(repository: Path) -> None:
+    config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {backends: [{name: a}, {name: b, namespace: b}]}\n"
+    pools = {f"pools/{name}.yaml": pool(name, spec=f"  backend: {name}\n") for name in "ab"}
+    write(repository, {"tas.yaml": config, **pools})
+    assert suggest(repository, racks(), "--pool", "b").code == 0
+    file = repository / "nodes.json"
+    asked = kubectl_tas("-C", repository, "topology", "suggest", "--pool", "a", "--cluster-state", f"b={file}")
+    assert asked.code == 3, asked
+    named = kubectl_tas(
+        *("-C", repository, "topology", "suggest", "--pool", "a"), "--backend", "b", "--cluster-state", f"b={file}"
+    )
+    assert named.code == 0, named.err
+
+
 def test_keys_and_labels_are_told_apart() -> None:
     assert len({place.label for place in PLACES}) == len(PLACES)
     assert place_of("network.topology.nvidia.com/spine") is not None

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from kubectl_tas.cli.options import RENAMED, RENAMED_OPTIONS
+from kubectl_tas.edit import migration
 from kubectl_tas.edit.migration import Names, migrated
+from kubectl_tas.folders import MEBIBYTE
 from tests.support.cli import kubectl_tas, pool, write
 
 NAMES = Names(RENAMED, RENAMED_OPTIONS)
@@ -28,6 +30,7 @@ jobs:
     ("old", "new"),
     [
         ("kubectl tas render -o -", "kubectl tas render --to -"),
+        ("kubectl tas --color=always -C gpu render -o -", "kubectl tas --color=always -C gpu render --to -"),
         ("kubectl-tas render --output=-", "kubectl-tas render --to=-"),
         (
             "kubectl tas --context prod cluster state -o state.json",
@@ -60,6 +63,8 @@ def test_old_names(old: str, new: str) -> None:
         "my-kubectl-tasks render -o x",
         "kubectl tas subpool deleted a",
         "kubectl tas",
+        "kubectl tas -C gpu",
+        "kubectl tas report --outputs x",
         "kubectl get subpool delete",
     ],
 )
@@ -107,6 +112,21 @@ def test_files_of_a_checkout(checkout: Path) -> None:
     assert os.access(checkout / "run.sh", os.X_OK)
     again = kubectl_tas("-C", checkout / "gpu", "migrate", "--check")
     assert (again.code, again.err) == (0, "No old name found.\n")
+
+
+def test_files_that_are_too_large_or_no_files_are_skipped(checkout: Path) -> None:
+    write(checkout, {"large.sh": "kubectl tas render -o x\n" + " " * MEBIBYTE})
+    os.mkfifo(checkout / "pipe.sh")
+    (checkout / "gone.sh").symlink_to("nowhere")
+    done = kubectl_tas("-C", checkout / "gpu", "migrate", "--check")
+    assert (done.code, len(done.out.splitlines())) == (1, 3)
+
+
+def test_a_folder_of_too_many_files_is_refused(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(migration, "MAX_FILES", 4)
+    done = kubectl_tas("-C", checkout / "gpu", "migrate")
+    assert (done.code, f"{checkout} has more than 4 files" in done.err) == (3, True), done
+    assert "in a folder with fewer" in done.err
 
 
 def test_every_old_name_has_a_row(checkout: Path) -> None:

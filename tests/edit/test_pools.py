@@ -210,6 +210,13 @@ class TestRemove:
         write(team, {"tas.yaml": config, "workflows/w.yaml": WORKFLOW.format("w", "other")})
         assert 'the folder "subpools" does not exist [source-missing]' in refused(team, "remove", "team")
 
+    def test_an_item_of_a_list_is_not_taken_out_of_it(self, team: Path) -> None:
+        listed = pool("new").replace("\n", "\n  ").rstrip()
+        write(team, {"pools/list.yaml": f"apiVersion: v1\nkind: List\nitems:\n- {listed}\n"})
+        said = refused(team, "remove", "new", code=3)
+        assert "pools/list.yaml: an item of a List is not taken out of it" in said
+        assert "Remove it by hand." in said
+
     def test_a_link(self, team: Path) -> None:
         write(team, {"workflows/w.yaml": WORKFLOW.format("w", "other")})
         (team / "subpools/a.yaml").rename(team / "a.txt")

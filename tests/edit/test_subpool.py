@@ -305,6 +305,10 @@ class TestRender:
         assert kubectl_tas("render", "-C", team).code == 0
         assert f"removed manifests/queues/{A}.yaml" in run(team, "retire team a --used 0 --render").out
 
+    def test_not_where_nothing_was_edited(self, team: Path) -> None:
+        assert run(team, "drain --used 0 --render") == Result(0, "", "No subpool is DELETING.\n")
+        assert not (team / "manifests").exists()
+
     def test_not_in_a_dry_run(self, team: Path) -> None:
         assert run(team, "update team a --quota 40 --render --dry-run").code == 0
         assert not (team / "manifests").exists()
@@ -384,6 +388,14 @@ class TestDrain:
             "team--b: still DELETING; still running: Job/sweep (1 GPU in namespace ml), "
             "PodGroup/by-hand (1 GPU in namespace ml), Workflow/train (4 GPUs in namespace ml)\n"
         )
+
+    def test_what_is_still_declared_is_named(self, draining: Path, kubectl: FakeKubectl) -> None:
+        """Whatever runs: it would be made again."""
+        write(draining, {"workflows/w.yaml": WORKFLOW.format("team--b", "LOW", 1)})
+        kubectl.answers([queue(A, 0), queue(B, 0)], [])
+        result = run(draining, "drain")
+        assert result.err == "team--b: still DELETING; still declared: Workflow/w (workflows/w.yaml)\n"
+        assert (state(draining, "a"), state(draining, "b")) == ("ARCHIVED", "DELETING")
 
     def test_what_lives_in_another_cluster_stays(self, draining: Path, kubectl: FakeKubectl) -> None:
         kubectl.answers([queue(A, 0)], [])
@@ -528,6 +540,7 @@ class TestList:
     def test_none(self, repository: Path) -> None:
         write(repository, {"pools/team.yaml": pool()})
         assert run(repository, "list") == Result(0, "", "There are no subpools.\n")
+        assert run(repository, "list team") == Result(0, "", "There are no subpools.\n")
 
     def test_unknown_pool(self, team: Path) -> None:
         result = run(team, "list tean")

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from kubectl_tas.errors import TasError
-from kubectl_tas.live.live_cluster import QueueUsage, from_file
+from kubectl_tas.live.live_cluster import QueueUsage, from_file, work_of
+from kubectl_tas.live.owners import resources
 from kubectl_tas.quantities import NOTHING, Amounts
 from tests.support.kubectl import pod_group, queue
 
@@ -113,6 +114,43 @@ def test_less_memory_than_nothing(tmp_path: Path) -> None:
     status = {"allocated": {"memory": "-1Gi"}}
     found = usage(tmp_path, {"kind": "Queue", "metadata": {"name": "q"}, "status": status})
     assert (found.used, found.doubt) == (None, "it says that -1Gi memory are allocated")
+
+
+def test_the_first_doubt_is_told(tmp_path: Path) -> None:
+    status = {"allocated": {"memory": "-1Gi", "nvidia.com/gpu": "-2"}}
+    held = {"kind": "Queue", "metadata": {"name": "q"}, "status": status}
+    assert usage(tmp_path, held).doubt == "it says that -2 GPUs are allocated"
+    fewer = "one of its PodGroups says that fewer than no pods run"
+    assert usage(tmp_path, held, pod_group("q", running=-1)).doubt == fewer
+
+
+def test_pod_groups_of_one_namespace(tmp_path: Path) -> None:
+    """Without a namespace an object is in default; one that is not built so is in none."""
+    groups = [pod_group("q", running=1) for _ in range(3)]
+    groups[1]["metadata"]["namespace"] = "ml"
+    del groups[2]["metadata"]["namespace"]
+    groups.append({**pod_group("q", running=1), "metadata": None})
+    file = tmp_path / "state.json"
+    file.write_text(json.dumps({"kind": "List", "items": [queue("q", 0), *groups]}))
+    running = {name: from_file(str(file), name).queues["q"].workflows for name in ("default", "ml", "gone", None)}
+    assert running == {"default": 2, "ml": 1, "gone": 0, None: 4}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "work"),
+    [
+        ({"labels": {"kubectl-tas/workflow": "w"}, "ownerReferences": [{"kind": "Job", "name": "j"}]}, "Workflow/w"),
+        ({"ownerReferences": ["j", {"kind": "Job", "name": "j"}]}, "Job/j"),
+        ({"name": "p"}, "PodGroup/p"),
+    ],
+)
+def test_the_work_of_a_pod_group(metadata: dict[str, Any], work: str) -> None:
+    assert work_of({"kind": "PodGroup", "metadata": metadata}) == work
+
+
+def test_a_pod_group_is_read_with_its_pods_alone() -> None:
+    assert resources("PodGroup") == resources("Pod") == {}
+    assert resources("PodCliqueSet")["PodClique"] == "podcliques.grove.io"
 
 
 def test_gpus_that_no_podgroup_explains(tmp_path: Path) -> None:

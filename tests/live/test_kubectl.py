@@ -125,6 +125,18 @@ FAILURES = {
         "Error in configuration: context was not found for specified context: nope",
         "kubectl knows no such context: Error in configuration: context was not found for specified context: nope",
     ),
+    "kind-of-no-resource": (
+        'error: no matches for kind "Queue" in version "scheduling.run.ai/v2"',
+        "the cluster has no queues.scheduling.run.ai: KAI Scheduler's CustomResourceDefinitions are not installed",
+    ),
+    "resource-that-is-gone": (
+        "Error from server (NotFound): the server could not find the requested resource",
+        "the cluster has no queues.scheduling.run.ai: KAI Scheduler's CustomResourceDefinitions are not installed",
+    ),
+    "too-slow": (
+        "Unable to connect to the server: context deadline exceeded",
+        "the cluster cannot be reached: Unable to connect to the server: context deadline exceeded",
+    ),
     "no-reason": ("", "the cluster cannot be reached: it gave no reason"),
 }
 

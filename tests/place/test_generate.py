@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_tas.node_places import LIKE
 from kubectl_tas.place.node_resources import domain_of, read_nodes
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.golden import EXAMPLES
@@ -102,3 +103,19 @@ def test_what_makes_no_sense_is_refused(arguments: list[str], message: str) -> N
     result = kubectl_tas("-C", ZONES, "nodes", "generate", "--pool", "zones", *arguments)
     assert (result.code, result.out) == (2, "")
     assert message in result.err
+
+
+@pytest.mark.parametrize("arguments", [[], ["--pool", "zones", "--like", "aws"]], ids=str)
+def test_labels_are_those_of_a_pool_or_of_a_cloud(arguments: list[str]) -> None:
+    if arguments:
+        arguments[-1] = min(LIKE)
+    result = kubectl_tas("-C", ZONES, "nodes", "generate", *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert "pass --pool or --like, one of the two" in result.err
+
+
+def test_a_pool_without_topology_has_no_labels_to_leave_out(tmp_path: Path) -> None:
+    write(tmp_path, {"pools/team.yaml": pool()})
+    result = kubectl_tas("-C", tmp_path, "nodes", "generate", "--pool", "team", "--unlabelled", "1")
+    assert (result.code, "--unlabelled is for a pool with a topology" in result.err) == (2, True)
+    assert kubectl_tas("-C", tmp_path, "nodes", "generate", "--pool", "team").code == 0

@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from kubectl_tas.load.source import MemorySource
+from kubectl_tas.store import cache
 from kubectl_tas.store.cache import FILE, Store, default_folder
+from kubectl_tas.work import kept
 from kubectl_tas.work import run as running
 from kubectl_tas.work.run import Effort
 from tests.support.cli import kubectl_tas
@@ -84,6 +89,52 @@ def test_a_folder_that_others_may_write_to_is_not_used(tmp_path: Path) -> None:
     assert not (tmp_path / FILE).exists()
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this system has no owners of files")
+@pytest.mark.parametrize("how", ["writable", "link"])
+def test_a_file_that_others_may_have_made_is_not_used(how: str, tmp_path: Path) -> None:
+    file, other = tmp_path / "own" / FILE, tmp_path / "other"
+    with closing(Store(file.parent)) as store:
+        store.put([(b"a", b"one")])
+    if how == "writable":
+        file.chmod(0o666)
+    else:
+        file.rename(other)
+        file.symlink_to(other)
+    with closing(Store(file.parent)) as store:
+        assert store.get(b"a") is None
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this system has no owners of files")
+def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(Store(tmp_path)) as store:
+        store.put([(b"a", b"one")])
+    monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
+    with closing(Store(tmp_path)) as store:
+        assert store.get(b"a") is None
+
+
+def test_a_file_that_is_locked_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a damaged one is removed: another process has this one open."""
+    monkeypatch.setattr(cache, "_WAIT", 0.0)
+    with closing(Store(tmp_path)) as store:
+        store.put([(b"a", b"one")])
+    with closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as other, closing(Store(tmp_path)) as store:
+        other.execute("BEGIN EXCLUSIVE")
+        store.put([(b"b", b"two")])
+        other.execute("COMMIT")
+    with closing(Store(tmp_path)) as store:
+        assert (store.get(b"a"), store.get(b"b")) == (b"one", None)
+
+
+def test_a_body_of_another_type_is_none(tmp_path: Path) -> None:
+    with closing(Store(tmp_path)) as store:
+        store.put([(b"a", b"one")])
+    with closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as other:
+        other.execute("UPDATE entry SET body = 'text'")
+    with closing(Store(tmp_path)) as store:
+        assert store.get(b"a") is None
+
+
 def test_a_python_without_sqlite_keeps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sqlite3", None)
     store = Store(tmp_path)
@@ -138,6 +189,31 @@ def test_two_hundred_kills(tmp_path: Path) -> None:
         store.close()
 
 
+def test_outcomes_are_written_some_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last are those that ``save`` writes."""
+    monkeypatch.setattr(running, "LEAST_KEPT", 0)
+    monkeypatch.setattr(kept, "AT_ONCE", 1)
+    written = []
+    really = Store.put
+
+    def put(self: Store, entries: Iterable[tuple[bytes, bytes]]) -> None:
+        written.append(len(list(entries)))
+        really(self, ())
+
+    monkeypatch.setattr(Store, "put", put)
+    with closing(Store(tmp_path)) as store:
+        by_file(MemorySource(repository(3)), Effort(1, store))
+    assert written.count(1) > 1
+
+
+def test_a_package_that_is_not_installed_is_part_of_the_tool(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = set()
+    for names in (("no-such-package",), ("no-such-package", "none-either"), ()):
+        monkeypatch.setattr(kept, "BUILT_ON", names)
+        found.add(kept.tool_digest.__wrapped__())
+    assert len(found) == 3
+
+
 class TestPlace:
     """Where it is kept."""
 
@@ -145,6 +221,8 @@ class TestPlace:
         assert default_folder({"XDG_CACHE_HOME": "/c", "HOME": "/h"}) == Path("/c/kubectl-tas")
         assert default_folder({"XDG_CACHE_HOME": "c", "HOME": "/h"}) == Path("/h/.cache/kubectl-tas")
         assert default_folder({}) is None
+        assert default_folder({"HOME": "h"}) is None
+        assert default_folder({"KUBECTL_TAS_CACHE": "own", "XDG_CACHE_HOME": "/c"}) == Path("own")
 
     def test_never_in_the_repository(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         for path, content in repository(0).items():

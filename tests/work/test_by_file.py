@@ -21,6 +21,7 @@ from kubectl_tas.work import run as running
 from kubectl_tas.work.rendering import objects_to_apply, texts_of
 from kubectl_tas.work.run import Effort, Parts, Run, judged, judged_both, survey
 from kubectl_tas.work.whole import Layout, Repeat, run_or_repeat
+from tests.support import grove
 from tests.support.golden import EXAMPLES, GOLDEN, find, laid_out
 from tests.support.sweeps import some
 from tests.work import repositories
@@ -198,6 +199,46 @@ def test_the_topology_of_another_pool_however_its_annotation_is_written(key: str
     files["workflows/j.yaml"] = job.replace("spec:", annotations, 1).encode()
     source = MemorySource(files)
     assert by_file(source, Effort()) == whole(source)
+
+
+JOB = repositories.JOB.format(name="j", pool="team", label="", pods=1, gpus=1)
+TOGETHER = {
+    "a-pod-that-names-a-pod-group": """\
+apiVersion: v1
+kind: Pod
+metadata: {name: p, labels: {kubectl-tas/pool: team}, annotations: {pod-group-name: g}}
+spec: {containers: [{name: main, image: i, resources: {limits: {nvidia.com/gpu: 9}}}]}
+""",
+    "an-autoscaler-of-a-clique": repositories.SCALER.format(name="s-0-c", pool="team").replace(
+        "apps/v1, kind: Deployment", "grove.io/v1alpha1, kind: PodClique"
+    ),
+    "variables-of-a-map": JOB.replace(
+        "image: busybox:1.37", "image: busybox:1.37\n        envFrom: [{configMapRef: {name: m}}]", 1
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_what_is_judged_with_others_comes_out_the_same(name: str) -> None:
+    """Beside the objects that it may have to do with."""
+    named = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {NVIDIA_VISIBLE_DEVICES: all}\n"
+    files = {
+        "pools/team.yaml": repositories.POOL.format(name="team", gpus=8),
+        "workflows/it.yaml": TOGETHER[name],
+        "workflows/group.yaml": repositories.GROUP.format(name="g", pool="team"),
+        "workflows/map.yaml": named,
+        "workflows/set.yaml": grove.clique_set(None, grove.clique("c", replicas=2, gpus=4), name="s"),
+        "workflows/other.yaml": repositories.JOB.format(name="other", pool="team", label="", pods=1, gpus=1),
+    }
+    source = MemorySource({path: text.encode() for path, text in files.items()})
+    assert by_file(source, Effort(processes=1)) == whole(source)
+
+
+def test_names_that_begin_with_a_stem_of_another_file() -> None:
+    stems = [("a", "1"), ("a-b", "2"), ("c", "3"), ("c", "4")]
+    points = [("a-b-x", "5"), ("b", "6"), ("c-1", "3")]
+    found = {frozenset(pair) for pair in running._begin_alike(stems, points)}
+    assert found == {frozenset(pair) for pair in ("12", "15", "25", "34")}
 
 
 @pytest.mark.parametrize("kind", ["StatefulSet", "Deployment"])

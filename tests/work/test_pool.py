@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator
 
 import pytest
@@ -15,6 +16,7 @@ from kubectl_tas.load.source import MemorySource, RawFile
 from kubectl_tas.resolve.fleet import resolve_context
 from kubectl_tas.work import processes
 from kubectl_tas.work.outcome import Outcome, Shared
+from kubectl_tas.work.plain import of_text
 from tests.work.repositories import POOL, WORKFLOW
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="one process does all of it elsewhere")
@@ -69,6 +71,54 @@ def test_one_that_is_killed(shared: Shared, work: list[RawFile], monkeypatch: py
     with pytest.raises(TasError, match="was ended by signal 9") as caught:
         list(processes.outcomes(work, shared, 2, render=False))
     assert "--processes 1" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [(ZeroDivisionError("there"), "a process failed at .*/21.yaml"), (None, "was ended with exit code 3")],
+)
+def test_what_fails_only_there(
+    how: Exception | None, message: str, shared: Shared, work: list[RawFile], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parent, really = os.getpid(), processes.outcome
+
+    def outcome(raw: RawFile, *rest: object) -> Outcome:
+        if os.getpid() != parent and raw.path.endswith("/21.yaml"):
+            if how is None:
+                os._exit(3)
+            raise how
+        return really(raw, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(processes, "outcome", outcome)
+    with pytest.raises(TasError, match=message):
+        list(processes.outcomes(work, shared, 2, render=False))
+
+
+@pytest.mark.parametrize("system", ["linux", "darwin"])
+def test_several_processes_pay_off_only_where_copying_one_is_cheap(
+    system: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(4))
+    many = processes.processes_for(10**6)
+    assert (many > 1) == (system == "linux")
+    assert processes.processes_for(1) == 1
+
+
+def test_a_system_without_nameless_files_keeps_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as system:
+        system.setattr(os, "name", "nt")
+        system.delattr(tempfile, "mkstemp")
+        spool = processes.Spool()
+    assert (spool.put([b"a", b"bc"]), spool.put([b"d"])) == (0, 3)
+    assert [spool.get(*place) for place in ((0, 1), (1, 2), (3, 1))] == ["a", "bc", "d"]
+
+
+@pytest.mark.parametrize("text", ["{}", "1", "[" * 200_000, "[1", ""])
+def test_what_is_no_list_is_no_plain_data(text: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 - json has messages of its own
+        of_text(text)
+    assert of_text("[1]") == [1]
 
 
 def test_what_fails_there_fails_here(shared: Shared, work: list[RawFile], monkeypatch: pytest.MonkeyPatch) -> None:
