@@ -146,9 +146,9 @@ def node(name: str, labels: dict[str, str], *, gpus: int = 8) -> dict[str, Any]:
     }
 
 
-def drawn(root: Path, spec: str, *nodes: dict[str, Any], resources: str = "gpu: 8") -> list[str]:
-    """The boxes of a workflow on nodes, as a tree."""
-    text = (
+def drawn(root: Path, spec: str, *nodes: dict[str, Any], resources: str = "gpu: 8", text: str = "") -> list[str]:
+    """The boxes of a workflow of one task, or of another, on nodes, as a tree."""
+    text = text or (
         f"workflow: {{name: w, pool: team, tasks: [{{name: t, image: i}}]}}\nresources: {{default: {{{resources}}}}}\n"
     )
     write(root, {"pools/team.yaml": pool(spec=spec), "workflows/w.yaml": text})
@@ -166,6 +166,38 @@ def test_a_gang_without_levels_may_run_outside_of_the_topology(repository: Path)
     (box,) = drawn(repository, ZONES, node("n", {}))
     assert box.startswith("outside of the topology: w")
     assert "room for 1 pod, 1 node" in box
+
+
+def test_domains_are_drawn_beside_nodes_outside_that_take_the_pods(repository: Path) -> None:
+    small = (node(f"in-{zone}", {"zone": zone}, gpus=4) for zone in "xy")
+    zones, *each, outside = drawn(repository, ZONES, *small, node("out", {}))
+    assert zones == "all nodes: room for 0 pods, 2 nodes, ░░░░░░░░░░ 8 of 8 GPUs free"
+    assert each == [f"zone {zone}: room for 0 pods, 1 node, ░░░░░░░░░░ 4 of 4 GPUs free" for zone in "xy"]
+    assert outside.startswith("outside of the topology: w")
+    assert outside.endswith("1 pod, 8 GPUs, room for 1 pod, 1 node, ▒▒▒▒▒▒▒▒▒▒ 8 of 8 GPUs free")
+
+
+def test_a_domain_of_which_no_node_can_be_used_has_no_room_and_no_bar(repository: Path) -> None:
+    closed = {**node("b", {"zone": "y"}), "spec": {"unschedulable": True}}
+    found = drawn(repository, ZONES, node("a", {"zone": "x"}), closed)
+    assert found[-1] == "zone y: 0 of 1 node can be used, 1 cordoned"
+    chart = fit("w", "-o", "mermaid", f"--nodes={repository / 'nodes.json'}", root=repository).out
+    (line,) = (line for line in chart.splitlines() if "zone y" in line)
+    assert line.endswith(":::out")
+
+
+def test_gpus_of_pods_that_differ_are_left_out_where_a_domain_takes_some_of_them(repository: Path) -> None:
+    tasks = "{name: a, image: i, resource: a}, {name: b, image: i, resource: b}"
+    text = (
+        f"workflow: {{name: w, pool: team, groups: [{{name: g, tasks: [{tasks}]}}]}}\n"
+        "resources: {a: {gpu: 8}, b: {gpu: 4}}\n"
+    )
+    found = drawn(repository, ZONES, node("a", {"zone": "x"}), node("b", {"zone": "y"}, gpus=4), text=text)
+    assert found == [
+        "all nodes: 2 nodes, ▒▒▒▒▒▒▒▒▒▒ 12 of 12 GPUs free",
+        "zone x: w-g-666725b5: 1 pod, 1 node, ░░░░░░░░░░ 8 of 8 GPUs free",
+        "zone y: w-g-666725b5: 1 pod, 1 node, ░░░░░░░░░░ 4 of 4 GPUs free",
+    ]
 
 
 def test_a_pool_without_a_topology_has_one_box(repository: Path) -> None:

@@ -91,7 +91,7 @@ def test_who_is_spread_is_named(unit: str, who: str) -> None:
         (Lack(GPU, 1, 0), "1 GPU, and the most that is free on one is 0"),
         (Lack(CPU, 1500, 500), "1.5 of cpu, and the most that is free on one is 500m"),
         (Lack("memory", 2**31, 2**30), "2Gi of memory, and the most that is free on one is 1Gi"),
-        (Lack("example.com/nic", 3, 2), "3 of example.com/nic, and the most that is free on one is 2"),
+        (Lack("example.com/nic", 2048, 1), "2048 of example.com/nic, and the most that is free on one is 1"),
     ],
 )
 def test_what_no_node_has_enough_of_is_told_in_its_unit(lack: Lack, text: str) -> None:
