@@ -83,6 +83,13 @@ def test_a_pool_without_a_quota_has_no_bar(repository: Path) -> None:
     assert shown.endswith("\nPool team: 0 GPUs used, without a limit\n")
 
 
+def test_a_pool_without_a_quota_of_which_nothing_is_known_has_no_limit(repository: Path) -> None:
+    write(repository, {"pools/team.yaml": pool(guarantee=-1), "state.json": '{"kind": "List", "items": []}'})
+    state = f"--cluster-state={repository / 'state.json'}"
+    shown = kubectl_tas("-C", repository, "pool", "describe", "team", "-o", "tree", state).out
+    assert shown.endswith("\nPool team: GPUs without a limit, what is used is not known\n")
+
+
 @pytest.mark.parametrize("output", ["tree", "svg", "mermaid"])
 def test_a_chain_of_pools_without_end_is_cut(output: str, repository: Path) -> None:
     parents = ("", *(f"  parent: p{n}\n" for n in range(299)))
