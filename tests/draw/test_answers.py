@@ -8,7 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from kubectl_tas.draw import fitpages, growthpages
+from kubectl_tas.compare.topology_drift import Condition, Use
+from kubectl_tas.draw import fitpages, growthpages, topologytables
 from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.gpus import GPU
 from kubectl_tas.place import solver
@@ -160,3 +161,17 @@ def test_where_nothing_waits_no_pool_is_named() -> None:
 def test_why_no_rack_helps_is_told_where_it_is_known(short: Shortage | None, more: str) -> None:
     text = growthpages.render([("prod", grown(waiting=(Waiting(item(), None, short),)))])
     assert text.endswith(f" waits{more}\n")
+
+
+@pytest.mark.parametrize(
+    ("condition", "cells"),
+    [
+        (None, ["-", "-", "-"]),
+        (Condition("False", "AllAvailable"), ["False", "AllAvailable", "-"]),
+        (Condition("True", "Unavailable", ("rack", "host")), ["True", "Unavailable", "rack,", "host"]),
+    ],
+)
+def test_a_set_of_which_grove_says_nothing_has_empty_cells(condition: Condition | None, cells: list[str]) -> None:
+    use = Use("ml", "chat", "racks", is_default=False, condition=condition)
+    (row,) = topologytables.conditions([use]).splitlines()[1:]
+    assert row.split() == ["racks", "ml/chat", *cells]
