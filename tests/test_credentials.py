@@ -64,6 +64,9 @@ def test_a_key_and_a_value_below_its_name_are_hidden_over_lines() -> None:
         "- name: DB_USER",
         "  value: hunter2hunter2",
         "  value: hunter2hunter2",
+        "- name: DB_PASSWORD",
+        "  valueFrom: {}",
+        "  value: hunter2hunter2",
         f"key: {KEY}",
         f"  {body}",
         "  -----END RSA PRIVATE KEY-----",
@@ -73,5 +76,5 @@ def test_a_key_and_a_value_below_its_name_are_hidden_over_lines() -> None:
     ]
     shown = list(lines)
     shown[1] = f"  value: {'*' * 14}"
-    shown[6] = f"  {'*' * 64}"
+    shown[9] = f"  {'*' * 64}"
     assert list(hidden_lines(lines)) == shown

@@ -57,6 +57,9 @@ def term(key: str, *values: str) -> dict[str, Any]:
         (affine(term("rack", "b")), True),
         (affine({"matchExpressions": 3}), True),
         (affine("zone"), True),
+        (affine("zone", term("zone", "b")), False),
+        (affine({"matchExpressions": ["zone"]}), True),
+        ({"affinity": ["zone"]}, True),
     ],
 )
 def test_only_labels_in_question_decide(spec: dict[str, Any], is_admitted: bool) -> None:
