@@ -325,3 +325,8 @@ def _pairs(theme: Theme) -> Iterator[tuple[str, str, float]]:
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 def test_colours_have_contrast(theme: Theme) -> None:
     assert [(one, other) for one, other, least in _pairs(theme) if _contrast(one, other) < least] == []
+
+
+def test_a_line_that_is_too_narrow_for_any_character_has_one() -> None:
+    assert [line.text for line in svg._wrapped("word", "ab", 0.1)] == ["a", "b"]
+    assert [line.text for line in svg._wrapped("word", "", 0.1)] == [""]
