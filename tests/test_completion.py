@@ -304,3 +304,12 @@ def test_a_hover_over_a_pool_or_queue_is_a_card(what: str, name: str, lines: lis
     shown = [line for card in cards for line in card.splitlines()[1:-1]]
     assert len(cards) == bool(lines)
     assert [line[: len(start)] for line, start in zip(shown, lines, strict=False)] == lines
+
+
+@pytest.mark.parametrize(
+    ("version", "own", "other"),
+    [("batch/v1", "parallelism", "minAvailable"), ("batch.volcano.sh/v1alpha1", "minAvailable", "parallelism")],
+)
+def test_two_kinds_of_one_name_have_their_own_fields(version: str, own: str, other: str, fleet: Fleet) -> None:
+    found = offered(f"apiVersion: {version}\nkind: Job\nspec: {{|}}\n", fleet)
+    assert (own in found, other in found) == (True, False)
