@@ -255,3 +255,42 @@ def test_what_has_no_picture_says_so(option: str) -> None:
     result = fit(option, "-o", "svg", *NODES)
     assert result.code == 2
     assert "not those of --all or --grow" in result.err
+
+
+SEGMENTS = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {{name: wide, labels: {{kubectl-tas/pool: team}}}}
+spec:
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: {pods}
+      template:
+        metadata: {{annotations: {{{notes}}}}}
+        spec: {{containers: [{{name: pytorch, image: i}}]}}
+"""
+RACKS = "  topology_keys: [{key: zone, label: zone}, {key: rack, label: rack}]\n"
+
+
+@pytest.mark.parametrize(
+    ("level", "told"),
+    [
+        ("", ""),
+        ("kai.scheduler/segment-topology-required-placement: rack", "each required in one rack (rack), "),
+        ("kai.scheduler/segment-topology-preferred-placement: zone", "each preferred in one zone (zone), "),
+    ],
+)
+def test_segments_that_are_too_many_are_told_in_a_line(level: str, told: str, repository: Path) -> None:
+    notes = f"kai.scheduler/segment-size: '2', kai.scheduler/topology: osmo-pool-default-team-topology, {level}"
+    text = SEGMENTS.format(pods=2002, notes=notes.removesuffix(", "))
+    write(repository, {"pools/team.yaml": pool(spec=RACKS), "workflows/wide.yaml": text})
+    shown = kubectl_tas("-C", repository, "workflow", "explain", "wide").out
+    (line,) = (line for line in shown.splitlines() if line.startswith("Segments:"))
+    assert line.split(maxsplit=1)[1] == f"1001 segments of 2 pods of worker, {told}more than the 1000 that are listed"
+
+
+def test_pods_that_name_their_pod_group_are_told(repository: Path) -> None:
+    text = SEGMENTS.format(pods=2, notes="pod-group-name: own")
+    write(repository, {"pools/team.yaml": pool(), "workflows/wide.yaml": text})
+    shown = kubectl_tas("-C", repository, "workflow", "explain", "wide").out
+    assert "\nPodGroup:    own, named by the pods themselves\n" in shown
