@@ -31,7 +31,7 @@ def in_unit_of(field: str, text: str) -> int | None:
     """
     unit = _FIELD.search(field)
     place, total, written = 0, 0, text.strip()
-    while unit and place < len(written):
+    while place < len(written):
         found = _SAID.match(written, place)
         size = _NANOSECONDS.get(found[3].lower()) if found else None
         if found is None or size is None:

@@ -134,19 +134,19 @@ def choices(spec: object) -> Iterator[tuple[str, Path]]:
     yield from found.items()
 
 
-def admits(spec: object, labels: Mapping[str, str], *, keys: Iterable[str] | None = None) -> bool:
-    """Whether a PodSpec admits a node with ``labels``. With ``keys``, ignores conditions on all other labels."""
-    known = None if keys is None else frozenset(keys)
+def admits(spec: object, labels: Mapping[str, str], *, keys: Iterable[str]) -> bool:
+    """Whether a PodSpec admits a node with ``labels``. Ignores conditions on labels that are not in ``keys``."""
+    known = frozenset(keys)
     selector = _at(spec, ("nodeSelector",))
     pairs = selector.items() if isinstance(selector, dict) else ()
-    if any(labels.get(key) != value for key, value in pairs if known is None or key in known):
+    if any(labels.get(key) != value for key, value in pairs if key in known):
         return False
     terms = _items(_at(spec, AFFINITY))
     return not terms or any(
         all(
             fulfils(condition, labels)
             for condition in _items(_at(term, ("matchExpressions",)))
-            if known is None or str(condition.get("key")) in known
+            if str(condition.get("key")) in known
         )
         for term in terms
     )
@@ -169,7 +169,7 @@ def _at(value: object, path: Path) -> Any:
     for step in path:
         if isinstance(value, dict):
             value = value.get(step)
-        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+        elif isinstance(value, list) and isinstance(step, int):
             value = value[step]
         else:
             return None

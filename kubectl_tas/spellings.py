@@ -120,7 +120,7 @@ def image(text: str) -> Refusal:
     if text != text.strip():
         return "must have no blanks around it", f"Write {text.strip()}."
     refusal, meant = _IMAGE(text), text.removeprefix("https://").removeprefix("docker://").removesuffix(":")
-    return (refusal[0], f"Write {meant}.") if refusal and meant and _IMAGE(meant) is None else refusal
+    return (refusal[0], f"Write {meant}.") if refusal and _IMAGE(meant) is None else refusal
 
 
 port_name = or_empty(_PORT_NAME)

@@ -43,7 +43,7 @@ def scalar(value: object, style: str = "", *, flow: bool = False) -> str:
     TypeError for None and for anything that is not a scalar.
     """
     if type(value) is str:
-        return _quoted_as(value, style, flow=flow) if style or flow else _text(value)
+        return _quoted_as(value, style) if style or flow else _text(value)
     if isinstance(value, LargeNumber):
         return _number(value)
     if isinstance(value, str):
@@ -146,10 +146,10 @@ def _text(value: str) -> str:
     return _quoted(value)
 
 
-def _quoted_as(value: str, style: str, *, flow: bool) -> str:
+def _quoted_as(value: str, style: str) -> str:
     if style == "'" and value.isprintable():
         return "'" + value.replace("'", "''") + "'"
-    return _quoted(value) if style or (flow and ":" in value) else _text(value)
+    return _quoted(value) if style or ":" in value else _text(value)
 
 
 def _quoted(value: str) -> str:

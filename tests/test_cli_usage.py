@@ -539,6 +539,19 @@ class TestDescribe:
         (root / "tas.yaml").write_text(f"apiVersion: tas/v1alpha1\nkind: Config\n{spec}\n")
         assert f"Topology:  {shown}\n" in kubectl_tas("topology", "describe", "racks", "-C", root).out
 
+    @pytest.mark.parametrize(
+        ("release", "shown"),
+        [("v0.1.0-alpha.8", "not rendered: Grove 0.1.0-alpha.8 makes it"), ("v0.1.0-alpha.9", "rendered here")],
+    )
+    def test_an_early_grove_makes_the_topology_of_its_configuration(
+        self, repository: Path, release: str, shown: str
+    ) -> None:
+        root = declare(repository, operator())
+        spec = f"spec: {{backends: [{{name: default, grove: {{version: {release[1:]}}}}}]}}"
+        (root / "tas.yaml").write_text(f"apiVersion: tas/v1alpha1\nkind: Config\n{spec}\n")
+        page = kubectl_tas("topology", "describe", "grove-topology", "-C", root).out
+        assert f"Topology:  grove-topology on backend default, {shown}\n" in page
+
     def test_a_pools_own(self, repository: Path) -> None:
         root = declare(repository)
         with (root / "pools/team.yaml").open("a") as file:

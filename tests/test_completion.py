@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from kubectl_tas.editor.completion import completion
-from kubectl_tas.editor.definition import definitions, reference_at
+from kubectl_tas.editor.definition import Reference, definitions, reference_at
+from kubectl_tas.editor.hover import of_reference
 from kubectl_tas.editor.project import judged, parsed
+from kubectl_tas.model.base import KeyPath
 from kubectl_tas.resolve.fleet import Fleet
 from tests.support.cli import pool, subpool, write
 
@@ -202,6 +204,7 @@ def test_nothing_that_a_terminal_would_obey(tmp_path: Path) -> None:
         (f"{GROUP}spec: {{queue: osmo-pool-default-te|am}}", ["pools/team.yaml:4:9"]),
         (f"{GROUP}spec: {{queue: osmo-pool-default-team--sh|ared}}", ["pools/team.yaml:4:9"]),
         (f"{JOB}spec: {{template: {{metadata: {{annotations: {{pod-group-name: g|}}}}}}}}", ["workflows/g.yaml:3:18"]),
+        (f"{JOB}spec: {{template: {{metadata: {{annotations: {{pod-group-name: h|}}}}}}}}", []),
         (
             f"{JOB}metadata: {{annotations: {{kai.scheduler/topology: racks, "
             "kai.scheduler/topology-required-placement: example.com/ra|ck}}",
@@ -223,3 +226,90 @@ def test_definitions(text: str, places: list[str], fleet: Fleet) -> None:
     reference = reference_at(document, path) if path is not None else None
     assert reference is not None
     assert [str(place) for place in definitions(reference, fleet)] == places
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Fleet:
+    """A repository without a Config, a pool without a topology, and a set that names no topology."""
+    clique = "{name: c, spec: {roleName: c, replicas: 1, podSpec: {containers: [{name: a, image: i}]}}}"
+    files = {
+        "pools/bare.yaml": pool("bare", -1),
+        "pools/team.yaml": pool(spec=LEVELS),
+        "subpools/a.yaml": subpool("a", 8, state="ARCHIVED"),
+        "topologies/t.yaml": "apiVersion: grove.io/v1alpha1\nkind: ClusterTopology\nmetadata: {name: rows}\n"
+        "spec: {levels: [{domain: row, key: example.com/row}]}\n",
+        "workflows/x.yaml": f"{SET}metadata: {{name: s, labels: {{kubectl-tas/pool: team}}}}\nspec: {{replicas: 1, "
+        f"template: {{topologyConstraint: {{topologyName: rows, packDomain: row}}, cliques: [{clique}]}}}}\n",
+    }
+    return judged(write(tmp_path_factory.mktemp("bare"), files), {}).fleet
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (f"{SET}spec: {{template: {{cliques: [{{spec: {{topologyConstraint: {{packDomain: |}}}}}}]}}}}\n", ["row"]),
+        (f"{WORKFLOW}resources:\n  big:\n    topology: [{{key: |}}]\n", ["zone", "rack"]),
+        ("workflow: {pool: bare}\nresources: {big: {topology: [{key: |}]}}\n", ["row", "zone", "rack"]),
+        ("workflow: {pool: [bare]}\nresources: {big: {topology: [{key: |}]}}\n", ["row", "zone", "rack"]),
+        ("workflow: {pool: [team]}\nresources: {big: {platform: |}}\n", []),
+        ("workflow:\n  tasks: [a, {name: [t]}, {name: u}, {inputs: [{task: |}]}]\n", ["u"]),
+    ],
+)
+def test_levels_and_names_are_those_that_can_be_meant(text: str, words: list[str], bare: Fleet) -> None:
+    assert list(offered(text, bare)) == words
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "workflow: {pool: team, backend: default|}",
+        "workflow: {pool: team}\nresources: {r: {topology: [{key: ro|w}]}}",
+        "workflow: {pool: [team]}\nresources: {r: {platform: h1|00}}",
+        "workflow: {pool: team}\nresources: {r: {platform: a1|00}}",
+        f"{JOB}spec: {{template: {{metadata: {{annotations: {{pod-group-name: g|}}}}}}}}",
+    ],
+)
+def test_what_is_not_declared_is_found_nowhere(text: str, bare: Fleet) -> None:
+    before, _, after = text.partition("|")
+    (document,) = parsed("workflows/y.yaml", before + after)
+    path = document.path_around(len(before))
+    reference = reference_at(document, path) if path is not None else None
+    assert reference is not None
+    assert definitions(reference, bare) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [("workflow: {pool: ''}", ("workflow", "pool")), ("workflow: {pool: 3}", ("workflow", "pool")), ("- a", (0,))],
+)
+def test_what_names_nothing_is_no_reference(text: str, path: KeyPath) -> None:
+    (document,) = parsed("workflows/y.yaml", text)
+    assert reference_at(document, path) is None
+
+
+@pytest.mark.parametrize(
+    ("what", "name", "lines"),
+    [
+        ("pool", "BARE", ["Pool:", "Queue:", "Quota:     no limit", "Declared:  no limit", "Left:      no limit"]),
+        ("pool", "team", ["Pool:", "Queue:", "Quota:     100 GPUs", "Declared:  0 GPUs", "Left:      100 GPUs"]),
+        ("pool", "team--a", ["Pool:", "State:     ARCHIVED", "Quota:     0 GPUs"]),
+        ("queue", "osmo-pool-default-bare--shared", ["Pool:      bare", "Queue:     osmo-pool-default-bare--shared"]),
+        ("queue", "bare", []),
+        ("level", "osmo-pool-default-bare--shared", []),
+    ],
+)
+def test_a_hover_over_a_pool_or_queue_is_a_card(what: str, name: str, lines: list[str], bare: Fleet) -> None:
+    (document,) = parsed("workflows/y.yaml", "a: b")
+    cards = list(of_reference(Reference(what, name, document, ()), bare))
+    shown = [line for card in cards for line in card.splitlines()[1:-1]]
+    assert len(cards) == bool(lines)
+    assert [line[: len(start)] for line, start in zip(shown, lines, strict=False)] == lines
+
+
+@pytest.mark.parametrize(
+    ("version", "own", "other"),
+    [("batch/v1", "parallelism", "minAvailable"), ("batch.volcano.sh/v1alpha1", "minAvailable", "parallelism")],
+)
+def test_two_kinds_of_one_name_have_their_own_fields(version: str, own: str, other: str, fleet: Fleet) -> None:
+    found = offered(f"apiVersion: {version}\nkind: Job\nspec: {{|}}\n", fleet)
+    assert (own in found, other in found) == (True, False)

@@ -36,3 +36,28 @@ def test_a_duration(written: str, printed: str) -> None:
 )
 def test_no_duration(written: str) -> None:
     assert durations.parse(written) is None
+
+
+@pytest.mark.parametrize("digits", ["0" * 100 + "1", "9" * 5000])
+def test_more_digits_than_a_duration_has_are_not_read(digits: str) -> None:
+    assert durations.parse(f"{digits}s") is None
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "number"),
+    [
+        ("activeDeadlineSeconds", "4h", 14400),
+        ("activeDeadlineSeconds", " 1 hour, 30 minutes ", 5400),
+        ("ttlSecondsAfterFinished", "1.5m", 90),
+        ("ttlSecondsAfterFinished", "1500ms", 2),
+        ("keepDays", "36h", 2),
+        ("timeoutMs", "2s", 2000),
+        ("activeDeadlineSeconds", "4 parsecs", None),
+        ("activeDeadlineSeconds", "4h and more", None),
+        ("activeDeadlineSeconds", "4", None),
+        ("activeDeadlineSeconds", " ", None),
+        ("name", "4h", None),
+    ],
+)
+def test_a_time_in_words_is_a_number_in_the_unit_of_its_field(field: str, text: str, number: int | None) -> None:
+    assert durations.in_unit_of(field, text) == number

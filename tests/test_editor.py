@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 from lsprotocol.types import ClientCapabilities, InitializeParams, Position, PublishDiagnosticsParams
 
-from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.check.references import RULES as OF_NAMES
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.editor import server
 from kubectl_tas.editor.definition import reference_at
 from kubectl_tas.editor.outlines import symbol
 from kubectl_tas.editor.positions import Text, fix
-from kubectl_tas.editor.project import Judgement, judged, looked_at, shown, text_of
+from kubectl_tas.editor.project import Judgement, documents, judged, looked_at, shown, text_of
 from kubectl_tas.editor.renaming import renamed, renamed_at
 from kubectl_tas.load.document import parse
 from kubectl_tas.words import question
@@ -57,6 +58,9 @@ def test_places_that_the_text_has_no_more() -> None:
         ("pool: teem", "pool: team"),
         ("pool: 'teem'", "pool: 'team'"),
         ('pool: "teem"', 'pool: "team"'),
+        ("pool: '", None),
+        ("pool: 'teem", None),
+        ("pool: \"teem'", None),
         ("pool: {{ x }}", None),  # what a template says is not what it means
         ("pool: &a teem", None),
         ("pool: team", None),  # it has been mended since
@@ -413,3 +417,27 @@ def test_a_level_is_renamed_in_work_and_nothing_else_of_that_name(tmp_path: Path
 def test_edits_from_one_text_to_another(before: str, after: str, edits: list[tuple[int, int, str]]) -> None:
     found = Text(before).edits(after)
     assert [(item.range.start.line, item.range.end.line, item.new_text) for item in found] == edits
+
+
+def test_a_finding_of_a_whole_file_is_mended_nowhere() -> None:
+    place = Location("x", 0, 0)
+    assert fix(Diagnostic(RULE, "", place, hint=question("teem", "team")), place, Text("teem")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("a: 1\n---\nb: 2\n", 2), ("workflow: {name: '{{ x }}'}\ndefault-values: {x: 1}\n", 0), ("a: [", 0)],
+)
+def test_of_a_template_no_documents_are_known(text: str, count: int) -> None:
+    assert len(documents("x.yaml", text)) == count
+
+
+def test_a_finding_without_a_place_is_shown_in_the_config() -> None:
+    there, other = Location("a.yaml", 1, 1), Location("b.yaml", 2, 1)
+    of_name = next(iter(OF_NAMES))
+    items = [
+        Diagnostic(RULE, "nowhere", None),
+        Diagnostic(of_name, "a", there, (Related("", other), Related("", None))),
+        Diagnostic(RULE, "b", there, (Related("", other),)),
+    ]
+    assert [place for _, place in shown(items)] == [Location("tas.yaml"), there, other, there]

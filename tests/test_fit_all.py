@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -175,6 +176,53 @@ def test_jobs_of_one_name_in_two_namespaces_are_two_gangs(tmp_path: Path) -> Non
     assert [len(found[part]) for part in ("running", "gangs")] == [1, 1]
     alone = json.loads(kubectl_tas("-C", root, "fit", "train", "-o", "json", *nodes).out)["gangs"]
     assert sorted(item["outcome"] for item in alone) == ["fits", "runs"]
+
+
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: serve, namespace: default, labels: {kubectl-tas/pool: team}}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: serve}}
+  template:
+    metadata: {labels: {app: serve}}
+    spec: {containers: [{name: main, image: x, resources: {limits: {nvidia.com/gpu: 8}}}]}
+"""
+TWO_GROUPS = """\
+workflow:
+  name: w
+  pool: team
+  groups:
+  - {name: g, tasks: [{name: a, image: i, command: [x]}]}
+  - {name: h, tasks: [{name: b, image: i, command: [x]}]}
+resources: {default: {gpu: 1}}
+"""
+
+
+def test_pods_of_a_deployment_and_groups_of_a_workflow_are_told_apart(tmp_path: Path) -> None:
+    """Of a Deployment each pod is a gang of its own."""
+    running = pods("pg-serve-5d4f-x7k2p-0e0e0e0e-1234-1234-1234-0123456789ab", "n1")
+    running[0]["metadata"]["namespace"] = "default"
+    files = {"pools/team.yaml": pool(), "workflows/serve.yaml": DEPLOYMENT, "workflows/w.yaml": TWO_GROUPS}
+    root = write(tmp_path, {**files, "tas.yaml": "", "pods.json": json.dumps({"items": running})})
+
+    def rows(*nodes: str | Path) -> list[str]:
+        lines = fit_all(FILES[0], *nodes, root=root).out.partition("\n\n")[2].partition("\n\n")[0].splitlines()[2:]
+        cells = [re.split(" {2,}", line) for line in lines]
+        return [f"{row[1]}: {row[-1]}" for row in cells]
+
+    groups, copies = ["w/g: starts", "w/h: starts"], [f"serve ({number} of 3): starts" for number in (1, 2, 3)]
+    assert rows() == [*groups, *copies]
+    assert rows("--nodes", root / "pods.json") == [*groups, *copies[1:], "serve: 1 of 3 run"]
+
+
+def test_a_queue_with_queues_of_others_below_it_starts_nothing(tmp_path: Path) -> None:
+    below = {**queue("foreign"), "spec": {"parentQueue": "osmo-pool-default-team--shared"}}
+    root = write(tmp_path, {**TEAM, "state.json": json.dumps({"items": [node(8), below]})})
+    result = fit_all("--nodes", root / "state.json", root=root)
+    assert "  never starts: its queue has other queues below it, and KAI " in result.out
+    assert result.code == 1
 
 
 def test_what_drains_and_does_not_run_starts_no_more(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kubectl_tas.gpus import GPU, of_pod
+from kubectl_tas.gpus import GPU, Hundredths, is_fraction, of_pod
 from kubectl_tas.model.podtemplate import PodTemplate
 from tests.support.cli import kubectl_tas, pool, write
 
@@ -68,3 +68,25 @@ def test_parts_in_every_answer(repository: Path) -> None:
     explained = json.loads(kubectl_tas("workflow", "explain", "notebooks", "-o", "json", "-C", repository).out)
     assert explained["gpus"] == 1.5
     assert "it asks for 1.5" in kubectl_tas("admit", repository / "workflows/job.yaml", "-C", repository).out
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("0.5", True),
+        (".5", True),
+        ("5e-1", True),
+        ("0", False),
+        ("0.0", False),
+        ("1", False),
+        ("1.5", False),
+        ("a", False),
+    ],
+)
+def test_a_fraction_lies_between_none_and_a_whole_gpu(text: str, is_one: bool) -> None:
+    assert is_fraction(text) is is_one
+
+
+def test_of_any_number_of_gpus_a_part_may_be_taken() -> None:
+    assert Decimal("Infinity") - Hundredths("0.5") == Decimal("Infinity")
+    assert str(Hundredths("0.5") * 2) == "1"

@@ -165,6 +165,13 @@ def test_no_cluster(root: Path) -> None:
     speak(root, talk)
 
 
+@pytest.mark.parametrize("has_nodes", [False, True])
+def test_a_patch_for_work_that_is_not_there_is_refused_by_name(has_nodes: bool, root: Path) -> None:
+    said = patching.suggest(in_process(root, *NODES[: 4 * has_nodes]), {"work": "trian"})
+    message = 'Error: no file, workflow, workload, PodCliqueSet or PodGroup "trian"; did you mean "train"?'
+    assert (said.answer, said.notes.splitlines()[-1]) == (None, message)
+
+
 OUTSIDE = ("../outside.yaml", "/etc/passwd", "link.yaml", "folder/x.yaml", "C:/x", ".git/config")
 
 

@@ -83,6 +83,13 @@ def test_a_pool_without_a_quota_has_no_bar(repository: Path) -> None:
     assert shown.endswith("\nPool team: 0 GPUs used, without a limit\n")
 
 
+def test_a_pool_without_a_quota_of_which_nothing_is_known_has_no_limit(repository: Path) -> None:
+    write(repository, {"pools/team.yaml": pool(guarantee=-1), "state.json": '{"kind": "List", "items": []}'})
+    state = f"--cluster-state={repository / 'state.json'}"
+    shown = kubectl_tas("-C", repository, "pool", "describe", "team", "-o", "tree", state).out
+    assert shown.endswith("\nPool team: GPUs without a limit, what is used is not known\n")
+
+
 @pytest.mark.parametrize("output", ["tree", "svg", "mermaid"])
 def test_a_chain_of_pools_without_end_is_cut(output: str, repository: Path) -> None:
     parents = ("", *(f"  parent: p{n}\n" for n in range(299)))
@@ -146,9 +153,9 @@ def node(name: str, labels: dict[str, str], *, gpus: int = 8) -> dict[str, Any]:
     }
 
 
-def drawn(root: Path, spec: str, *nodes: dict[str, Any], resources: str = "gpu: 8") -> list[str]:
-    """The boxes of a workflow on nodes, as a tree."""
-    text = (
+def drawn(root: Path, spec: str, *nodes: dict[str, Any], resources: str = "gpu: 8", text: str = "") -> list[str]:
+    """The boxes of a workflow of one task, or of another, on nodes, as a tree."""
+    text = text or (
         f"workflow: {{name: w, pool: team, tasks: [{{name: t, image: i}}]}}\nresources: {{default: {{{resources}}}}}\n"
     )
     write(root, {"pools/team.yaml": pool(spec=spec), "workflows/w.yaml": text})
@@ -166,6 +173,38 @@ def test_a_gang_without_levels_may_run_outside_of_the_topology(repository: Path)
     (box,) = drawn(repository, ZONES, node("n", {}))
     assert box.startswith("outside of the topology: w")
     assert "room for 1 pod, 1 node" in box
+
+
+def test_domains_are_drawn_beside_nodes_outside_that_take_the_pods(repository: Path) -> None:
+    small = (node(f"in-{zone}", {"zone": zone}, gpus=4) for zone in "xy")
+    zones, *each, outside = drawn(repository, ZONES, *small, node("out", {}))
+    assert zones == "all nodes: room for 0 pods, 2 nodes, ░░░░░░░░░░ 8 of 8 GPUs free"
+    assert each == [f"zone {zone}: room for 0 pods, 1 node, ░░░░░░░░░░ 4 of 4 GPUs free" for zone in "xy"]
+    assert outside.startswith("outside of the topology: w")
+    assert outside.endswith("1 pod, 8 GPUs, room for 1 pod, 1 node, ▒▒▒▒▒▒▒▒▒▒ 8 of 8 GPUs free")
+
+
+def test_a_domain_of_which_no_node_can_be_used_has_no_room_and_no_bar(repository: Path) -> None:
+    closed = {**node("b", {"zone": "y"}), "spec": {"unschedulable": True}}
+    found = drawn(repository, ZONES, node("a", {"zone": "x"}), closed)
+    assert found[-1] == "zone y: 0 of 1 node can be used, 1 cordoned"
+    chart = fit("w", "-o", "mermaid", f"--nodes={repository / 'nodes.json'}", root=repository).out
+    (line,) = (line for line in chart.splitlines() if "zone y" in line)
+    assert line.endswith(":::out")
+
+
+def test_gpus_of_pods_that_differ_are_left_out_where_a_domain_takes_some_of_them(repository: Path) -> None:
+    tasks = "{name: a, image: i, resource: a}, {name: b, image: i, resource: b}"
+    text = (
+        f"workflow: {{name: w, pool: team, groups: [{{name: g, tasks: [{tasks}]}}]}}\n"
+        "resources: {a: {gpu: 8}, b: {gpu: 4}}\n"
+    )
+    found = drawn(repository, ZONES, node("a", {"zone": "x"}), node("b", {"zone": "y"}, gpus=4), text=text)
+    assert found == [
+        "all nodes: 2 nodes, ▒▒▒▒▒▒▒▒▒▒ 12 of 12 GPUs free",
+        "zone x: w-g-666725b5: 1 pod, 1 node, ░░░░░░░░░░ 8 of 8 GPUs free",
+        "zone y: w-g-666725b5: 1 pod, 1 node, ░░░░░░░░░░ 4 of 4 GPUs free",
+    ]
 
 
 def test_a_pool_without_a_topology_has_one_box(repository: Path) -> None:
@@ -216,3 +255,42 @@ def test_what_has_no_picture_says_so(option: str) -> None:
     result = fit(option, "-o", "svg", *NODES)
     assert result.code == 2
     assert "not those of --all or --grow" in result.err
+
+
+SEGMENTS = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {{name: wide, labels: {{kubectl-tas/pool: team}}}}
+spec:
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: {pods}
+      template:
+        metadata: {{annotations: {{{notes}}}}}
+        spec: {{containers: [{{name: pytorch, image: i}}]}}
+"""
+RACKS = "  topology_keys: [{key: zone, label: zone}, {key: rack, label: rack}]\n"
+
+
+@pytest.mark.parametrize(
+    ("level", "told"),
+    [
+        ("", ""),
+        ("kai.scheduler/segment-topology-required-placement: rack", "each required in one rack (rack), "),
+        ("kai.scheduler/segment-topology-preferred-placement: zone", "each preferred in one zone (zone), "),
+    ],
+)
+def test_segments_that_are_too_many_are_told_in_a_line(level: str, told: str, repository: Path) -> None:
+    notes = f"kai.scheduler/segment-size: '2', kai.scheduler/topology: osmo-pool-default-team-topology, {level}"
+    text = SEGMENTS.format(pods=2002, notes=notes.removesuffix(", "))
+    write(repository, {"pools/team.yaml": pool(spec=RACKS), "workflows/wide.yaml": text})
+    shown = kubectl_tas("-C", repository, "workflow", "explain", "wide").out
+    (line,) = (line for line in shown.splitlines() if line.startswith("Segments:"))
+    assert line.split(maxsplit=1)[1] == f"1001 segments of 2 pods of worker, {told}more than the 1000 that are listed"
+
+
+def test_pods_that_name_their_pod_group_are_told(repository: Path) -> None:
+    text = SEGMENTS.format(pods=2, notes="pod-group-name: own")
+    write(repository, {"pools/team.yaml": pool(), "workflows/wide.yaml": text})
+    shown = kubectl_tas("-C", repository, "workflow", "explain", "wide").out
+    assert "\nPodGroup:    own, named by the pods themselves\n" in shown

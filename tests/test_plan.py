@@ -81,6 +81,53 @@ def test_the_nodes_of_child_pools_keep_the_guarantee_of_their_parent(tmp_path: P
     assert guarantee(node("b", 24, cordoned=True, size="big")) == "32 GPUs; usable nodes have 8"
 
 
+def planned(root: Path, spec: str, *nodes: dict[str, Any], guarantee: int = 8) -> tuple[str, dict[str, Any]]:
+    """The page of a pool and its data."""
+    items = json.dumps({"items": nodes})
+    write(root, {"tas.yaml": "", "pools/team.yaml": pool("team", guarantee, spec), "nodes.json": items})
+    page, data = (
+        kubectl_tas("-C", root, "pool", "plan", f"--nodes={root}/nodes.json", "-o", output).out
+        for output in ("text", "json")
+    )
+    (found,) = json.loads(data)["pools"]
+    return page, found
+
+
+LEVELS = "  topology_keys: [{key: zone, label: zone}, {key: rack, label: rack}]\n"
+
+
+def with_room(name: str, gpus: int, **labels: str) -> dict[str, Any]:
+    found = node(name, gpus, **labels)
+    found["status"]["allocatable"]["pods"] = "10"
+    return found
+
+
+def test_without_gpus_no_gang_can_start(tmp_path: Path) -> None:
+    page, data = planned(tmp_path, LEVELS, node("n", 0, zone="a", rack="1"))
+    assert "\nGangs:      none can start: no node with GPUs can be used\n" in page
+    assert "WITHIN ONE" not in page
+    assert data["levels"] == []
+
+
+def test_a_level_whose_label_no_node_has_takes_no_gang(tmp_path: Path) -> None:
+    page, data = planned(tmp_path, LEVELS, with_room("n", 8, zone="a"))
+    rows = [line.split() for line in page.splitlines()]
+    assert ["zone", "0", "none", "-", "-", "-"] in rows
+    assert [(item["level"], item["largestGang"]["pods"], item["domains"]) for item in data["levels"]][1:] == [
+        ("zone", 0, []),
+        ("rack", 0, []),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "text"),
+    [(-1, "any number of GPUs"), (16, "16 GPUs"), (17, "17 GPUs; usable nodes have 16")],
+)
+def test_a_guarantee_that_the_nodes_lack_is_told(guarantee: int, text: str, tmp_path: Path) -> None:
+    page, _ = planned(tmp_path, "", with_room("n", 16), guarantee=guarantee)
+    assert f"\nGuarantee:  {text}\n" in page
+
+
 def test_a_pool_that_is_not_there() -> None:
     result = plan("reserch", *FILES)
     assert result.code == 2

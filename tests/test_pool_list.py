@@ -285,10 +285,126 @@ def test_names_that_yaml_reads_otherwise(repository: Path) -> None:
 
 def test_where_work_of_a_pool_runs_is_described(repository: Path) -> None:
     places = "  namespaces: [a, b]\n  nodePool: blue\n  nodes:\n    selector: {gpu: h100, zone: east}\n"
-    places += "    tolerations: [{key: gpu, operator: Exists, effect: NoSchedule}, {key: x, value: y}]\n"
+    places += "    tolerations: [{key: gpu, operator: Exists, effect: NoSchedule}, {key: x, value: y}, "
+    places += "{operator: Exists, effect: NoExecute, tolerationSeconds: 0}]\n"
     write(repository, {"pools/team.yaml": pool(spec=places)})
     lines = kubectl_tas("pool", "describe", "team", "-C", repository).out.splitlines()
     told = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
     assert (told["Namespaces"], told["Node pool"]) == ("a, b", "blue")
     assert told["Node selector"] == "gpu=h100, zone=east"
-    assert told["Tolerations"] == "gpu:NoSchedule op=Exists, x=y"
+    assert told["Tolerations"] == "gpu:NoSchedule op=Exists, x=y, :NoExecute op=Exists for 0s"
+
+
+def described(root: Path, name: str = "team") -> dict[str, str]:
+    lines = kubectl_tas("pool", "describe", name, "-C", root).out.splitlines()
+    return {name.strip(): value.strip() for name, _, value in (line.partition(": ") for line in lines)}
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "text"),
+    [
+        ("{type: kai, version: '0.17'}", "prod (namespace ml, kai-scheduler 0.17)"),
+        ("{type: default}", "prod (namespace ml, default-scheduler)"),
+    ],
+)
+def test_the_scheduler_of_a_pool_is_described_with_its_release(repository: Path, scheduler: str, text: str) -> None:
+    backends = f"spec: {{backends: [{{name: prod, namespace: ml, scheduler: {scheduler}}}]}}"
+    config = f"apiVersion: tas/v1alpha1\nkind: Config\n{backends}\n"
+    assert described(write(repository, {"tas.yaml": config, "pools/team.yaml": pool()}))["Backend"] == text
+
+
+@pytest.mark.parametrize(
+    ("platform", "selector", "text"),
+    [
+        ("{}", "{a: b}", "h (default)"),
+        ("{override_pod_template: [nodes]}", "{a: b, c: d}", "h (default): a=b, c=d"),
+        ("{override_pod_template: [nodes]}", "[a]", "h (default)"),
+        ("{nodes: {selector: {x: y}}, override_pod_template: [nodes]}", "{a: b}", "h (default): x=y, a=b"),
+        (
+            "{privileged_allowed: true, host_network_allowed: true, allowed_mounts: [/data]}",
+            "{}",
+            "h (default): allows privileged, hostNetwork, mounts of /data",
+        ),
+    ],
+)
+def test_a_platform_is_described(repository: Path, platform: str, selector: str, text: str) -> None:
+    template = (
+        "apiVersion: tas/v1alpha1\nkind: PodTemplate\nmetadata: {name: nodes}\n"
+        f"template: {{spec: {{nodeSelector: {selector}}}}}\n"
+    )
+    spec = f"  default_platform: h\n  platforms: {{h: {platform}}}\n"
+    assert (
+        described(write(repository, {"pools/t.yaml": template, "pools/team.yaml": pool(spec=spec)}))["Platform"] == text
+    )
+
+
+@pytest.mark.parametrize(
+    ("access", "submit", "view"),
+    [
+        ("{}", None, None),
+        ("{view: [audit]}", "everybody who may create work", "audit"),
+        ("{submit: [team]}", "team", None),
+        ("{submit: [team], view: [audit]}", "team", "audit"),
+    ],
+)
+def test_who_may_use_a_pool_is_described(repository: Path, access: str, submit: str | None, view: str | None) -> None:
+    told = described(write(repository, {"pools/team.yaml": pool(spec=f"  access: {access}\n")}))
+    assert (told.get("May submit"), told.get("May view")) == (submit, view)
+
+
+@pytest.mark.parametrize(("weights", "text"), [("", "1"), (", weight: 3", "gpu 3, cpu 1, memory 1")])
+def test_weights_that_differ_are_described_each(repository: Path, weights: str, text: str) -> None:
+    spec = pool().replace("    gpu:\n      guarantee: 100\n", f"    gpu: {{guarantee: 100{weights}}}\n")
+    assert described(write(repository, {"pools/team.yaml": spec}))["Weight"] == text
+
+
+LEVEL = "  topology_keys: [{key: rack, label: example.com/rack}]\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "spec", "topology"),
+    [
+        ("team", "pool", LEVEL, "osmo-pool-default-team-topology"),
+        ("team--a", "subpool", LEVEL, "osmo-pool-default-team-topology"),
+        ("team", "pool", "", None),
+    ],
+)
+def test_data_about_a_pool_or_subpool_names_it(
+    repository: Path, name: str, kind: str, spec: str, topology: str | None
+) -> None:
+    write(repository, {"pools/team.yaml": pool(spec=spec), "subpools/a.yaml": subpool("a", 30)})
+    found = json.loads(kubectl_tas("pool", "describe", name, "-o", "json", "-C", repository).out)
+    assert (found["name"], found["kind"], found["topology"]) == (name, kind, topology)
+
+
+def test_a_wide_list_of_levels_names_their_topology(repository: Path) -> None:
+    write(repository, {"pools/team.yaml": pool(spec=LEVEL)})
+    listed = [
+        kubectl_tas("topology", "list", "--pool", "team", "-o", how, "-C", repository).out for how in ("table", "wide")
+    ]
+    assert [[line.split() for line in out.splitlines()] for out in listed] == [
+        [["KEY", "LABEL"], ["rack", "example.com/rack"]],
+        [["KEY", "LABEL", "TOPOLOGY"], ["rack", "example.com/rack", "osmo-pool-default-team-topology"]],
+    ]
+
+
+def test_an_archived_subpool_has_no_queue_in_a_wide_list(team: Path) -> None:
+    write(team, {"subpools/c.yaml": subpool("c", 20, state="ARCHIVED")})
+    lines = kubectl_tas("subpool", "list", "-o", "wide", "-C", team).out.splitlines()
+    assert [line.split()[-1] for line in lines] == [
+        "QUEUE",
+        "osmo-pool-default-team--a",
+        "osmo-pool-default-team--b",
+        "-",
+    ]
+
+
+def test_since_when_gpus_are_held_may_not_be_known(repository: Path, tmp_path: Path) -> None:
+    other = running("other", 2, "", "default-scheduler")
+    del other["status"]["startTime"]
+    write(repository, {"pools/a.yaml": pool("a", 16)})
+    state = cluster(tmp_path, WHOLE, node("n", 32), queue("a--shared", 4), other)
+    (found,) = json.loads(kubectl_tas("pool", "list", "--cluster-state", state, "-o", "json", "-C", repository).out)[
+        "uncharged"
+    ]
+    assert (found["work"], found["gpus"], found["since"]) == ("Pod/other", 2, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,55 @@ def test_pools_of_different_nodes_are_divided_as_if_they_were_not(repository: Pa
 
 def test_a_queue_may_be_named_in_a_demand() -> None:
     assert gpus("--gpus", "88", "--demand", "osmo-pool-default-idle--shared=3")["idle"] == 3
+
+
+def whys(text: str) -> dict[str, str]:
+    """The last cell of each row, by pool."""
+    rows = [re.split(" {2,}", line.strip()) for line in text.splitlines() if "  " in line.strip()]
+    return {row[0]: row[-1] for row in rows}
+
+
+def test_why_a_share_is_no_larger_is_told(repository: Path) -> None:
+    """First takes all that is left, since it comes first; last is left nothing, whatever its weight."""
+    specs = {"first": "  priority: 200\n", "last": "  priority: 50\n"}
+    write(repository, {f"pools/{name}.yaml": pool(name, 4, spec) for name, spec in specs.items()})
+    result = share("--gpus", "16", "--demand", "first=40", "--demand", "last=40", root=repository)
+    found = whys(result.out)
+    assert found["first"] == "4 guaranteed, 8 borrowed; takes what is left"
+    assert found["last"] == "4 guaranteed; higher priorities take what is left"
+
+
+def test_other_resources_are_shown_where_they_are_short(repository: Path) -> None:
+    task = "tasks: [{name: t, image: i, command: [x]}]"
+    job = f"workflow: {{name: w, pool: team, {task}}}\nresources: {{default: {{cpu: 16, gpu: 1}}}}\n"
+    write(repository, {"pools/team.yaml": pool(guarantee=8), "workflows/w.yaml": job})
+    node = {"kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": {"nvidia.com/gpu": "8", "cpu": "9"}}}
+    write(repository, {"nodes.json": json.dumps({"items": [node]})})
+    titles = [
+        line for line in share("--nodes", repository / "nodes.json", root=repository).out.splitlines() if ": " in line
+    ]
+    assert titles[:2] == ["default: 8 GPUs, 1 asked for", "default: 9 cpu, 16 asked for; these get less"]
+
+
+def test_the_shard_of_a_division_is_named(repository: Path) -> None:
+    write(repository, {"pools/team.yaml": pool(spec="  nodePool: h100\n")})
+    assert share("--gpus", "8", root=repository).out.startswith("default, shard h100: 8 GPUs, 0 asked for\n")
+
+
+def test_only_the_queue_that_takes_work_is_said_to_ask_for_more_than_its_guarantee(repository: Path) -> None:
+    task = "tasks: [{name: t, image: i, command: [x]}]"
+    job = f"workflow: {{name: w, pool: team--a, {task}}}\nresources: {{default: {{gpu: 10}}}}\n"
+    files = {"pools/team.yaml": pool(guarantee=8), "subpools/a.yaml": subpool("a", 8), "workflows/w.yaml": job}
+    result = share("--gpus", "16", "-o", "json", root=write(repository, files))
+    notes = json.loads(result.out)["clusters"][0]["notes"]
+    assert [note.partition(":")[0] for note in notes if "HIGH and NORMAL" in note] == ["team--a"]
+
+
+@pytest.mark.parametrize(("demand", "is_told"), [(8, False), (9, True)])
+def test_only_of_a_pool_that_borrows_is_told_when_it_gives_back(demand: int, is_told: bool, repository: Path) -> None:
+    write(repository, {"pools/team.yaml": pool(guarantee=8, spec="  reclaimMinRuntime: 5m\n")})
+    notes = answer("--gpus", "16", "--demand", f"team={demand}", root=repository)["notes"]
+    assert any("(reclaimMinRuntime)" in note for note in notes) is is_told
 
 
 def test_a_subpool_that_drains_is_guaranteed_nothing(repository: Path) -> None:

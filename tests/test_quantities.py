@@ -114,3 +114,11 @@ def test_one_gpu_is_no_plural() -> None:
 def test_sums_are_those_of_every_python() -> None:
     """``sum`` makes one of these in Python 3.12, as ``math.fsum`` does; Go, and so KAI, makes what is here."""
     assert quantities.summed([0.1] * 10) == 0.9999999999999999
+
+
+@pytest.mark.parametrize("mebibytes", [249, 249 * 1024, 250])
+def test_memory_of_a_queue_is_the_amount_or_the_next_number_above_it(mebibytes: int) -> None:
+    """For 249Mi, 261.095424 times 10^6 is less than what work asks for."""
+    number = quantities.kai_number("memory", mebibytes * 2**20)
+    assert 0 <= number * 10**6 - mebibytes * 2**20 < 1
+    assert quantities.from_kai("memory", number) == mebibytes * 2**20

@@ -138,3 +138,13 @@ def test_an_object_comes_out_of_another_process() -> None:
     assert received == Sent("a", 2)
     with pytest.raises(FrozenInstanceError):
         received.size = 3
+
+
+@pytest.mark.parametrize("decorator", [records._dataclass, dataclasses.dataclass])
+def test_a_class_without_fields_keeps_what_it_says_of_itself(decorator: Any) -> None:
+    class Bare:
+        def __repr__(self) -> str:
+            return "bare"
+
+    cls = decorator(Bare)
+    assert (repr(cls()), cls() == cls(), cls.__match_args__) == ("bare", True, ())

@@ -27,6 +27,7 @@ TAKEN = {
     "share": (0, 3, 2**31 - 1, "25%", "150%"),
     "share_of_all": (0, "100%"),
     "mode": (0, 420, 511),
+    "file_path": ("a", "a/b"),
     "medium": ("", "Memory", "HugePages", "HugePages-2Mi"),
     "domain_path": ("kueue.x-k8s.io/multikueue",),
 }
@@ -43,6 +44,7 @@ REFUSED = {
     "share": (-1, 2**31, "1", "a%", "-1%", ""),
     "share_of_all": ("101%", -1, 2**31),
     "mode": (-1, 512, 644, 777),
+    "file_path": ("", "/a", "../a"),
     "medium": ("memory", "Disk"),
     "domain_path": ("kueue", "a b/c", "/a"),
 }
@@ -83,3 +85,33 @@ def test_time_zones(zone: str) -> None:
 @pytest.mark.parametrize("zone", ["", "Local", "local", "Berlin", "europe/berlin", "GMT+2", "Europe/../UTC", "CEST"])
 def test_no_time_zones(zone: str) -> None:
     assert schedules.zone_refused(zone) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"), [("/a/b", "Write a/b without '/' before it."), ("//", "Write a path without '/' before it.")]
+)
+def test_a_path_in_a_volume_begins_with_no_slash(text: str, advice: str) -> None:
+    assert spellings.local_path(text) == ("must be a relative path", advice)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_known"),
+    [
+        ("10.0.0.0/8", True),
+        ("10.1.2.3/8", True),
+        ("fe80::/10", True),
+        ("fe80::1%eth0/64", False),
+        ("10.0.0.0", False),
+        ("10.0.0.0/255.0.0.0", False),
+    ],
+)
+def test_a_network_has_a_prefix_and_no_zone(text: str, is_known: bool) -> None:
+    assert (spellings.network(text) is not None) is is_known
+
+
+@pytest.mark.parametrize(
+    ("schedule", "is_taken"), [("1,,2 * * * *", True), ("1,60 * * * *", False), (",60 * * * *", False)]
+)
+def test_nothing_between_commas_of_a_schedule_is_skipped(schedule: str, is_taken: bool) -> None:
+    """As robfig/cron reads it, with Go's strings.FieldsFunc."""
+    assert (schedules.refused(schedule) is None) is is_taken

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kubectl_tas import kai
+from kubectl_tas import grove, kai
 from tests.support.cli import Result, kubectl_tas
 from tests.support.crds import server
 from tests.support.golden import GOLDEN, assert_files, case_input, cases
@@ -243,3 +244,10 @@ def test_a_field_that_is_gone(field: str, tmp_path: Path) -> None:
         else:
             objects = list(safe_load_all(render(root).out))
             assert [reason for item in objects for reason in server(version).violations(item)] == []
+
+
+@pytest.mark.parametrize("read", [kai.release, grove.release])
+@pytest.mark.parametrize("version", ["", "latest", "0.x", "0.17.0.1", "1"])
+def test_what_is_no_version_is_refused(read: Callable[[str], object], version: str) -> None:
+    with pytest.raises(ValueError, match=f"not a version: '{version}'"):
+        read(version)

@@ -11,7 +11,7 @@ import click
 import pytest
 
 from kubectl_tas.cli.failures import told
-from kubectl_tas.words import closest, nothing_called
+from kubectl_tas.words import Misspellings, closest, nothing_called
 from tests.support.cli import kubectl_tas, pool, subpool, write
 
 FIELDS = ("command", "cpu", "environment", "gpu", "image", "memory", "metadata", "quota", "resource", "state", "weight")
@@ -214,3 +214,9 @@ def test_pages_and_help_have_short_sentences() -> None:
 def test_a_long_sentence_is_found() -> None:
     assert overlong("word " * 41) != []
     assert overlong("word. " * 41 + "word " * 40) == []
+
+
+def test_names_that_are_too_long_are_no_misspellings() -> None:
+    known = Misspellings(["a" * 253, "b" * 254])
+    assert known.of("a" * 252) == "a" * 253
+    assert (known.of("b" * 253), known.of("b" * 254)) == (None, None)

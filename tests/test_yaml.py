@@ -114,3 +114,18 @@ def test_a_key_too_long_for_parsers_gets_a_question_mark() -> None:
 def test_comment() -> None:
     assert comment("größe/a b") == "größe/a b"
     assert comment("a\nb\u202e") == "a\\nb\\u202e"
+
+
+@pytest.mark.parametrize(
+    ("value", "style", "in_flow", "written"),
+    [
+        ("a:b", "", True, '"a:b"'),
+        ("a:b", "", False, "a:b"),
+        ("ab", "", True, "ab"),
+        ("ab", '"', False, '"ab"'),
+        ("it's", "'", False, "'it''s'"),
+        ("a\nb", "'", False, '"a\\nb"'),
+    ],
+)
+def test_a_text_has_quotes_where_they_were_or_must_be(value: str, style: str, in_flow: bool, written: str) -> None:
+    assert scalar(value, style, flow=in_flow) == written

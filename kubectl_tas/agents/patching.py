@@ -99,8 +99,10 @@ def _of_work(call: Call, work: str) -> Said:
     """Suggests an edit so that the queue admits work that never starts, else so that KAI places or starts it."""
     call.within(work)
     words = ["admit", "-o", "json", *call.server.cluster, "--", work]
-    answer = call.ask(words).answer
-    refused = [item for item in answer["workflows"] if item["verdict"] in _REFUSED] if answer is not None else []
+    asked = call.ask(words)
+    if asked.answer is None:
+        return asked
+    refused = [item for item in asked.answer["workflows"] if item["verdict"] in _REFUSED]
     can_wait = all(item["verdict"] == "pending" for item in refused)
     if can_wait and (not refused or call.server.nodes or call.server.cluster):
         said = _of_nodes(call, work)

@@ -153,7 +153,7 @@ def rooted(figure: Figure) -> Box:
 
 
 def within(box: Box, most: int) -> Box:
-    """Limits a box to ``most`` boxes inside it. Whole layers are kept while they fit, the first layer always."""
+    """Limits a box to ``most`` boxes inside it. Whole layers are kept while they fit."""
     depth, wide = 1, box.children
     number = len(wide)
     while wide and number <= most:

@@ -28,12 +28,12 @@ def figure(answer: Fit, nodes: Nodes, given: str) -> Figure:
 
 def _boxes(answer: Fit, nodes: Nodes) -> tuple[Box, ...]:
     own = nodes_of(answer.item, nodes)
-    inside: dict[Domain | None, list[Node]] = {}
+    within: dict[Domain, list[Node]] = {}
+    outside: list[Node] = []
     for node in own:
-        inside.setdefault(domain_of(node, answer.item.labels), []).append(node)
+        domain = domain_of(node, answer.item.labels)
+        (outside if domain is None else within.setdefault(domain, [])).append(node)
     drawing = _Drawing(answer, answer.item.wanted.shapes)
-    outside = inside.pop(None, [])
-    within = {domain: found for domain, found in inside.items() if domain is not None}
     tops = {domain[:1] for domain in within}
     boxes = [drawing.domain(tops.pop() if len(tops) == 1 else (), within)] if tops else []
     if outside:
@@ -72,10 +72,10 @@ class _Drawing:
         taken = [one for one in sorted(below) if one in self._taken]
         others = [one for one in sorted(below) if one not in self._taken]
         boxes = folded([self.domain(one, below[one]) for one in (*taken, *others)])
-        left = others[FIRST_SHOWN:]
-        if len(boxes) <= len(taken) + ALL_SHOWN or not left:
+        if len(boxes) <= len(taken) + ALL_SHOWN:
             yield from boxes
             return
+        left = others[FIRST_SHOWN:]
         yield from (self.domain(one, below[one]) for one in (*taken, *others[:FIRST_SHOWN]))
         nodes = [node for one in left for found in below[one].values() for node in found]
         yield self._box(Box(f"and {len(left)} more", look=Look.MORE, count=len(left)), nodes, {})

@@ -179,9 +179,10 @@ def must_share(short: Shortage, level: Level, gang: Gang) -> str:
 
 
 def _pods_of(short: Shortage, gang: Gang) -> str:
-    is_gang = without_copy(short.unit) == gang.name
-    own = "its" if short.pods == 1 else "all"
-    return f"{own if is_gang else without_copy(short.unit)} {plural(short.pods, 'pod')}"
+    unit, pods = without_copy(short.unit), plural(short.pods, "pod")
+    if unit != gang.name:
+        return f"{pods} of {unit}"
+    return f"its {pods}" if short.pods == 1 else f"all {pods}"
 
 
 def data(answers: Sequence[Fit], left_out: Sequence[LeftOut] = ()) -> shapes.Fits:

@@ -87,7 +87,7 @@ def _names(scheduler: Scheduler) -> dict[str, str]:
 def _name(item: Unplaced, job: str = "") -> str:
     has_several = isinstance(item.sent, FleetWorkflow) and len(item.sent.groups) > 1
     group = f"/{item.group.name}" if item.group is not None and has_several else ""
-    copy = job[job.index(" (") :] if item.copies > 1 and " (" in job else ""
+    copy = job[job.index(" (") :] if " (" in job else ""
     where = job[: job.rindex("/") + 1] if "/" in job else ""
     return f"{where}{item.sent.name}{group}{copy}"
 
@@ -125,6 +125,8 @@ def _becomes(turn: Turn, names: Mapping[str, str], scheduler: Scheduler) -> str:
         case Outcome.NO_ROOM:
             return "KAI finds no room on what is free, even for it alone"
         case Outcome.NO_QUEUE:
+            if turn.work.queue in scheduler.start.tree.by_name:
+                return "never starts: its queue has other queues below it, and KAI starts work of the lowest alone"
             return "never starts: its queue is not there"
         case Outcome.REFUSED:
             assert turn.refusal is not None

@@ -284,7 +284,7 @@ def _all(amounts: Amounts) -> str:
 
 def keys(pool: FleetPool, *, wide: bool = False) -> str:
     """Renders the topology keys of a pool as a table."""
-    more = (pool.topology.name if pool.topology else "-",) if wide else ()
+    more = (pool.topology.name,) if wide and pool.topology else ()
     rows = [(level.key, level.label, *more) for level in pool.levels]
     return table.render(("KEY", "LABEL", *(("TOPOLOGY",) if wide else ())), rows)
 

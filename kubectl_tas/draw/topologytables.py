@@ -133,20 +133,21 @@ def sets(fleet: Fleet, topology: FleetTopology) -> Iterator[tuple[str, str]]:
     known = domains(declared_levels(fleet))
     for item in _sets_of(fleet, topology):
         state = condition(item.spec, known)
-        missing = f" (it lacks {', '.join(state.missing)})" if state and state.missing else ""
-        yield _set_name(fleet, item), f"{state.status if state else '-'}{missing}"
+        assert state is not None  # a set that uses a topology has the condition
+        missing = f" (it lacks {', '.join(state.missing)})" if state.missing else ""
+        yield _set_name(fleet, item), f"{state.status}{missing}"
 
 
 def uses(found: Sequence[Use]) -> str:
     """Renders a line for each PodCliqueSet, grouped by topology."""
     rows = [(use.label, use.full_name) for use in _in_order(found)]
-    return table.render(("", ""), rows).partition("\n")[2] if rows else ""
+    return table.render(("", ""), rows).partition("\n")[2]
 
 
 def conditions(found: Sequence[Use]) -> str:
     """Renders a line for each PodCliqueSet, with the condition that Grove reports."""
     rows = [(use.label, use.full_name, *_condition_cells(use.condition)) for use in _in_order(found)]
-    return table.render(HEADER, rows) if rows else ""
+    return table.render(HEADER, rows)
 
 
 def _condition_cells(found: Condition | None) -> tuple[str, str, str]:
@@ -158,7 +159,7 @@ def _condition_cells(found: Condition | None) -> tuple[str, str, str]:
 def differences(drifts: Sequence[Drift]) -> str:
     """Renders the topologies that differ, with both hierarchies."""
     rows = [(item.full_name, _levels(item.declared), _levels(item.live)) for item in drifts]
-    return table.render(DRIFT_HEADER, rows) if rows else ""
+    return table.render(DRIFT_HEADER, rows)
 
 
 def covered(found: Sequence[Coverage]) -> str:

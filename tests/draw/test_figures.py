@@ -7,16 +7,28 @@ import shutil
 import subprocess
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
 from kubectl_tas.draw import diagrams, html, svg, tree
 from kubectl_tas.draw.diagrams import FORMATS
-from kubectl_tas.draw.figure import ALL_SHOWN, FIRST_SHOWN, MOST_BESIDE, MOST_DEEP, Bar, Box, Figure, Look, folded
+from kubectl_tas.draw.figure import (
+    ALL_SHOWN,
+    FIRST_SHOWN,
+    MOST_BESIDE,
+    MOST_DEEP,
+    Bar,
+    Box,
+    Figure,
+    Look,
+    folded,
+    within,
+)
 from kubectl_tas.draw.gangfigure import tree_of
 from kubectl_tas.draw.palette import DARK, LIGHT, Theme
-from kubectl_tas.gangs.gang import Gang, SubGroup
+from kubectl_tas.gangs.gang import Gang, Member, SubGroup
 from tests.draw.test_impactpages import HOSTILE
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -72,12 +84,28 @@ class TestFolding:
         assert len(found) == MOST_BESIDE == 60
         assert found[-1].title == "and 941 more"
 
+    def test_what_a_flood_counts_together_is_each_box_of_those_that_were_folded(self) -> None:
+        alike = [task(f"like-{n}", 99) for n in range(20)]
+        found = folded([*(task(f"worker-{n}", n) for n in range(59)), *alike])
+        assert len(found) == 60
+        assert found[-1].title == "and 20 more"
+
 
 def test_a_chain_of_sub_groups_without_end_is_cut() -> None:
     chain = tuple(SubGroup(f"s{n}", 1, 1, 0, parent=f"s{n - 1}" if n else None) for n in range(5000))
     found = list(tree_of(Gang("pg", 1, 1, 0, parts=chain)).all)
     assert [box.name for box in found] == ["pg", *(f"s{n}" for n in range(MOST_DEEP))]
     assert found[-1].words == ("1 pod", "with more in it")
+
+
+@pytest.mark.parametrize(("members", "words"), [((), ("1 pod",)), ((Member("t", 0),), ("1 pod", "with more in it"))])
+def test_only_a_part_with_more_in_it_says_so_where_the_picture_ends(
+    members: tuple[Member, ...], words: tuple[str, ...]
+) -> None:
+    parts = [SubGroup(f"s{n}", 1, 1, 0, parent=f"s{n - 1}" if n else None) for n in range(MOST_DEEP)]
+    parts[-1] = replace(parts[-1], members=members)
+    *_, last = tree_of(Gang("pg", 1, 1, 0, parts=tuple(parts))).all
+    assert (last.name, last.words) == (f"s{MOST_DEEP - 1}", words)
 
 
 class _Page(HTMLParser):
@@ -236,6 +264,21 @@ def test_a_mermaid_chart_is_never_too_large_to_be_drawn() -> None:
     assert "with 49 more in it" in shown
 
 
+@pytest.mark.parametrize(
+    ("most", "shown"),
+    [
+        (1, ["top, with 4 more in it"]),
+        (2, ["top", "a, with 2 more in it", "b"]),
+        (3, ["top", "a", "deep, with 1 more in it", "b"]),
+        (4, ["top", "a", "deep", "leaf", "b"]),
+    ],
+)
+def test_a_chart_has_whole_layers_as_far_as_there_is_room(most: int, shown: list[str]) -> None:
+    inner = Box("deep", children=(Box("leaf"),))
+    found = within(Box("top", children=(Box("a", children=(inner,)), Box("b"))), most)
+    assert [", ".join((box.name, *box.words)) for box in found.all] == shown
+
+
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 def test_graphviz_draws_it() -> None:
     written = "".join(diagrams.dot([everything(text)]) for text in HOSTILE)
@@ -282,3 +325,8 @@ def _pairs(theme: Theme) -> Iterator[tuple[str, str, float]]:
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 def test_colours_have_contrast(theme: Theme) -> None:
     assert [(one, other) for one, other, least in _pairs(theme) if _contrast(one, other) < least] == []
+
+
+def test_a_line_that_is_too_narrow_for_any_character_has_one() -> None:
+    assert [line.text for line in svg._wrapped("word", "ab", 0.1)] == ["a", "b"]
+    assert [line.text for line in svg._wrapped("word", "", 0.1)] == [""]

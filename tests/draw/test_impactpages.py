@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 
-from kubectl_tas.compare.impact import Impact, QueueChange, QueueState, Restart, SubpoolStep
+from kubectl_tas.compare.impact import Impact, QueueChange, QueueState, Restart, SubpoolStep, TopologyChange
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
-from kubectl_tas.draw import impacthtml, impactmarkdown, impactsections
+from kubectl_tas.draw import impacthtml, impactjson, impactmarkdown, impactsections
+from kubectl_tas.draw.impactmarkdown import MAX_CELL
 from kubectl_tas.quantities import Amounts
+from kubectl_tas.resolve.topologies import Level
 
 RULE = Rule("a-rule", Severity.ERROR, "a", "b")
 HOSTILE = (
@@ -39,7 +43,7 @@ def impact(*names: str, findings: tuple[Diagnostic, ...] = ()) -> Impact:
     """A change of queues, subpools and gangs that are called so."""
     old, new = (QueueState("team", None, *(Amounts(n),) * 3, None, {}, {}) for n in (1, 2))
     return Impact(
-        revision=names[0],
+        revision=names[0] if names else "main",
         queues=tuple(QueueChange("default", name, old, new) for name in names),
         subpools=tuple(SubpoolStep(name, "ACTIVE", "DELETING") for name in names),
         topologies=(),
@@ -172,3 +176,48 @@ def test_a_name_of_any_length_has_room() -> None:
     page = impactmarkdown.render(impact("é" * 100_000))
     assert len(page.encode()) <= impactmarkdown.LIMIT
     assert "more characters" in page
+
+
+BEFORE = QueueState("team", None, *(Amounts(1),) * 3, None, {}, {})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "also"),
+    [
+        ({}, {}, "-"),
+        ({}, {"parent": "all"}, "below the top -> all"),
+        ({"parent": "all"}, {}, "below all -> the top"),
+        ({}, {"priority": 0}, "priority - -> 0"),
+        ({"priority": 200}, {"priority": 50}, "priority 200 -> 50"),
+        ({"parent": "a", "priority": 1}, {"parent": "b", "priority": 2}, "below a -> b; priority 1 -> 2"),
+    ],
+)
+def test_what_else_changes_of_a_queue_is_told(before: dict[str, Any], after: dict[str, Any], also: str) -> None:
+    change = QueueChange("prod", "q", replace(BEFORE, **before), replace(BEFORE, **after))
+    (queues,) = impactsections.sections(replace(impact(), queues=(change,)))
+    assert queues.rows[0][-1] == also
+
+
+def test_a_topology_that_is_new_or_gone_has_no_levels_on_one_side() -> None:
+    levels = (Level("zone", "example.com/zone"), Level("rack", "example.com/rack"))
+    new, gone = TopologyChange("new", None, levels, "made"), TopologyChange("gone", levels, None, "dropped")
+    found = replace(impact(), topologies=(new, gone))
+    (section,) = impactsections.sections(found)
+    text = "zone (example.com/zone) > rack (example.com/rack)"
+    assert section.rows == (("new", "made", "-", text), ("gone", "dropped", text, "-"))
+    data = json.loads(impactjson.render(found))["topologies"]
+    assert [(item["before"] is None, item["after"] is None) for item in data] == [(True, False), (False, True)]
+
+
+@pytest.mark.parametrize(
+    ("content", "written"),
+    [
+        ("a b", "`a b`"),
+        (" a", "<code> a</code>"),
+        ("a ", "<code>a </code>"),
+        ("a" * MAX_CELL + " b", f"`{'a' * MAX_CELL}` (and 2 more characters)"),
+    ],
+)
+def test_blanks_around_a_text_stay(content: str, written: str) -> None:
+    """GitHub takes one blank away at each side of a code span in backquotes."""
+    assert impactmarkdown.code(content) == written

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from pathlib import Path
+
+import pytest
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Suggestion
 from kubectl_tas.report import json as report
@@ -76,3 +79,22 @@ def test_is_valid_whatever_the_names(tmp_path: Path) -> None:
 
 def test_text_is_not_escaped() -> None:
     assert "名前" in shown([Diagnostic(ERROR, "名前", None)], 1)
+
+
+def test_gpus_in_part_are_numbers_and_nothing_else_is_written() -> None:
+    assert report.dump({"whole": Decimal("2.0"), "part": Decimal("0.5")}) == '{\n  "whole": 2,\n  "part": 0.5\n}\n'
+    with pytest.raises(TypeError, match=r"not JSON: \{1\}"):
+        report.dump({"a": {1}})
+
+
+def test_a_result_without_a_place_has_none() -> None:
+    found = [Diagnostic(ERROR, "a", PLACE, hint="b"), Diagnostic(WARNING, "c", None)]
+    assert report.results(found, lambda place: {"file": {"path": place.path}}) == [
+        {
+            "message": "a",
+            "severity": "error",
+            "file": {"path": "pools/a.yaml"},
+            "tags": {"rule": "some-error", "hint": "b"},
+        },
+        {"message": "c", "severity": "warning", "tags": {"rule": "some-warning"}},
+    ]

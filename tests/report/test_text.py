@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
-from kubectl_tas.report import text
+from kubectl_tas.report import style, text
 
 ERROR = Rule("some-error", Severity.ERROR, "", "")
 WARNING = Rule("some-warning", Severity.WARNING, "", "")
@@ -130,3 +130,10 @@ def test_nothing_commands_the_terminal(evil: str, shown: str) -> None:
     assert lines[3:5] == [f"  = note: r {shown} ({shown}.yaml:1:1)", f"  = help: h {shown}"]
     assert lines[1].startswith("  1 | a: ")
     assert len(lines) == 7
+
+
+@pytest.mark.parametrize(
+    ("words", "colour", "shown"), [("a", True, "\x1b[1ma\x1b[0m"), ("a", False, "a"), ("", True, "")]
+)
+def test_nothing_has_no_colour(words: str, colour: bool, shown: str) -> None:
+    assert style.paint(words, style.BOLD, colour=colour) == shown

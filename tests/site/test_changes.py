@@ -54,6 +54,16 @@ def test_what_changed_for_whom(changed: Path, tmp_path: Path) -> None:
     assert dead_links(tmp_path / "site") == []
 
 
+def test_without_owners_and_with_parents_each_pool_has_its_own_quota(repository: Path, tmp_path: Path) -> None:
+    """The queue of a pool with subpools is that of all of them, and says nothing of what is left to the pool."""
+    write(repository, {"pools/team.yaml": pool(), "subpools/a.yaml": subpool("a", 10)})
+    commit(repository)
+    write(repository, {"pools/team.yaml": pool(guarantee=120), "subpools/a.yaml": subpool("a", 30)})
+    assert report(repository, tmp_path / "site", "--since", "HEAD") == 0
+    text = words(tmp_path / "site/changes/index.html")
+    assert "For whom Pool GPU quota Work team--a 10 -> 30 (+20) - Queues Queue" in text
+
+
 def test_what_a_reader_of_changes_reads(
     changed: Path, tmp_path: Path, snapshot: Any, request: pytest.FixtureRequest
 ) -> None:

@@ -15,7 +15,7 @@ from kubectl_tas.site.blocks import Badge, Bar, Drawing, Facts, Findings, Indent
 from kubectl_tas.site.content import Content
 from tests.place.clusters import cluster, nodes_of
 from tests.support.cli import pool, subpool, write
-from tests.support.site import content
+from tests.support.site import content, flow
 
 SETTINGS = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {backends: [{name: one}, {name: two}]}\n"
 TREE = """\
@@ -256,3 +256,32 @@ def test_a_cluster_lists_twenty_topologies(repository: Path) -> None:
     assert [row[0] for row in table.rows] == [Link(name, f"topologies/{name}.html") for name in names[:20]]
     assert table.rows[0][1] == "zone > rack"
     assert table.more == Link("Topologies: all 21", "topologies/index.html")
+
+
+PLAIN = """\
+apiVersion: tas/v1alpha1
+kind: Config
+spec: {backends: [{name: one, scheduler: {version: '0.17'}}, {name: two, scheduler: {type: default}}]}
+"""
+
+
+def test_of_a_cluster_without_kai_no_room_is_known(repository: Path) -> None:
+    """KAI's rules say nothing of it, whatever nodes it has."""
+    files = {f"pools/{name}.yaml": f"{pool(name)}  backend: {name}\n" for name in ("one", "two")}
+    write(repository, {"tas.yaml": PLAIN, **files, **flow("kai", 8, "one"), **flow("plain", 8, "two")})
+    nodes = read_nodes([*nodes_of(8, 8), {"kind": "Pod", "metadata": {"name": "p"}, "spec": {}}])
+    told = content(repository, nodes={"one": nodes, "two": nodes})
+    facts = {
+        name: dict(block.rows)["Scheduler"]
+        for name in ("one", "two")
+        for block in page_of(told, told.places.cluster(told.fleet.pool_by_name[name].backend).target).blocks
+        if isinstance(block, Facts)
+    }
+    assert facts == {"one": "kai-scheduler 0.17", "two": "default-scheduler"}
+    rooms = [
+        any(isinstance(block, Text) and block.title == "Room" for block in page_of(told, f"pools/{name}.html").blocks)
+        for name in ("one", "two")
+    ]
+    assert rooms == [True, False]
+    answers = [answer for found in told.fits.values() for answer in found]
+    assert [answer.sent.name for answer in answers] == ["kai"]

@@ -1,0 +1,137 @@
+"""Tests what the table of pending work says of each outcome of a gang's turn."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from kubectl_tas.draw import pendingtable
+from kubectl_tas.gpus import GPU
+from kubectl_tas.place.actions import Outcome, Pending, Turn
+from kubectl_tas.place.fairshare import Queue, QueueTree, Refusal
+from kubectl_tas.place.gangs_to_place import Unplaced
+from kubectl_tas.place.node_cells import Unit, Wanted
+from kubectl_tas.place.scenarios import Batch
+from kubectl_tas.place.schedulers import Scheduler
+from kubectl_tas.place.scheduling_session import Place, Pod, Start, Work
+from kubectl_tas.place.shapes import Rules, Shape
+from kubectl_tas.quantities import Amounts
+
+NONE = Amounts()
+TREE = QueueTree(
+    tuple(
+        Queue(name, parent, NONE, NONE, NONE, 100, "")
+        for name, parent in (("all", None), ("own", "all"), ("split", "all"), ("low", "split"))
+    )
+)
+
+
+def work(name: str, queue: str = "own", pods: int = 2, *, runs: bool = False) -> Work:
+    members = tuple(Pod(f"{name}-{number}", name, {GPU: 8}) for number in range(pods))
+    return Work(name, queue, 100, False, (not runs, "", name), members, {name: pods})
+
+
+def on(one: Work, *domains: tuple[str, ...] | None) -> tuple[Place, ...]:
+    """A node in each of the domains, for the first pods."""
+    return tuple((pod, "n", domain) for pod, domain in zip(one.pods, domains, strict=False))
+
+
+def scheduler(one: Work, shard: str | None = None, **sent: Any) -> Scheduler:
+    about = {"kind": "Job", "name": "train", "target": "team--a", "priority": "NORMAL", "is_draining": False}
+    about |= {"is_preemptible": False, **sent}
+    wanted = Wanted(Unit("u", pods=(0,) * len(one.pods)), (Shape(((GPU, 8),), Rules()),))
+    gang = SimpleNamespace(sent=SimpleNamespace(**about), group=None, copies=1, wanted=wanted)
+    start = Start((), Amounts(64), TREE, ())
+    return Scheduler("prod", shard, start, (one,), {one.name: cast(Unplaced, gang)}, (), {"own": "team--a"})
+
+
+def found(turn: Turn) -> Pending:
+    nothing = dict.fromkeys(TREE.by_name, NONE)
+    return Pending(Start((), Amounts(64), TREE, ()), nothing, nothing, nothing, (turn,))
+
+
+def said(turn: Turn, **sent: Any) -> str:
+    """The last cell of its row."""
+    table = pendingtable.render([(scheduler(turn.work, **sent), found(turn))], "").splitlines()
+    return table[4].split("  ")[-1]
+
+
+MINE, OTHER = work("mine"), work("other", runs=True)
+FURTHER = work("mine", runs=True)
+WHOLE, PART = Batch(OTHER, OTHER.pods), Batch(OTHER, OTHER.pods[:1])
+
+
+@pytest.mark.parametrize(
+    ("turn", "text"),
+    [
+        (Turn(MINE, Outcome.STARTS, on(MINE, ("a",), ("a",))), "starts in a"),
+        (Turn(MINE, Outcome.STARTS, on(MINE, ("a",))), "starts in a with 1 of its 2 pods"),
+        (Turn(FURTHER, Outcome.STARTS, on(FURTHER, ("a",))), "starts in a"),
+        (Turn(MINE, Outcome.STARTS, on(MINE, ("a",), None)), "starts in a and outside of the topology"),
+        (
+            Turn(MINE, Outcome.STARTS, on(MINE, ("a",), ("b",)), action="preempt", evicted=(PART,)),
+            "starts in a and b; others of its pods once 1 of 2 pods of other (8 GPUs of team--a) are preempted",
+        ),
+        (Turn(MINE, Outcome.LATER, on(MINE, ("a",), ("a",))), "starts in a next, once what goes for others is gone"),
+        (
+            Turn(MINE, Outcome.EVICTS, on(MINE, ("a",), ("a",)), action="reclaim", evicted=(WHOLE,)),
+            "starts in a once other (16 GPUs of team--a) is ended, since its pool holds more than its share",
+        ),
+        (Turn(MINE, Outcome.WAITS, ahead=("other",)), "waits: the nodes that it would have go to other"),
+        (Turn(MINE, Outcome.WAITS), "waits: what starts before it leaves too little room"),
+        (Turn(work("mine", "gone"), Outcome.NO_QUEUE), "never starts: its queue is not there"),
+        (
+            Turn(work("mine", "split"), Outcome.NO_QUEUE),
+            "never starts: its queue has other queues below it, and KAI starts work of the lowest alone",
+        ),
+        (
+            Turn(MINE, Outcome.REFUSED, refusal=Refusal("OverLimit", "own", "gpu", 8, 0, 16)),
+            "never starts: it asks for 16 GPUs, and the limit of team--a is 8",
+        ),
+        (
+            Turn(MINE, Outcome.REFUSED, refusal=Refusal("NonPreemptibleOverQuota", "own", "gpu", 16, 8, 16)),
+            "waits for the quota of team--a: of 16 GPUs 8 are held, and it asks for 16 GPUs",
+        ),
+        (
+            Turn(MINE, Outcome.REFUSED, ahead=("other",), refusal=Refusal("OverLimit", "all", "gpu", 16, 8, 16)),
+            "waits for the limit of all: of 16 GPUs 8 are held, other among them, and it asks for 16 GPUs",
+        ),
+    ],
+)
+def test_what_becomes_of_a_gang_is_told(turn: Turn, text: str) -> None:
+    assert said(turn) == text
+
+
+@pytest.mark.parametrize(
+    ("is_preemptible", "text"),
+    [
+        (False, "starts no more: team--a is DELETING, where only what runs may finish"),
+        (True, "never starts: it asks for 16 GPUs, and the limit of team--a is 8"),
+    ],
+)
+def test_only_work_with_a_quota_loses_it_where_a_subpool_is_deleting(is_preemptible: bool, text: str) -> None:
+    turn = Turn(MINE, Outcome.REFUSED, refusal=Refusal("OverLimit", "own", "gpu", 8, 0, 16))
+    assert said(turn, is_draining=True, is_preemptible=is_preemptible) == text
+
+
+@pytest.mark.parametrize(("shard", "head"), [(None, "prod: "), ("h100", "prod, shard h100: ")])
+def test_the_shard_of_a_scheduler_is_named(shard: str | None, head: str) -> None:
+    turn = Turn(MINE, Outcome.WAITS, asks=Amounts(16))
+    text = pendingtable.render([(scheduler(MINE, shard), found(turn))], "")
+    assert text.startswith(f"{head}64 GPUs, 0 held; 1 gang that waits for 16\n")
+
+
+def test_data_says_where_pods_go_and_names_those_that_end_if_they_run() -> None:
+    waiting = work("waiting")
+    turn = Turn(
+        MINE, Outcome.EVICTS, on(MINE, ("a",), None), action="preempt", evicted=(PART, Batch(waiting, waiting.pods))
+    )
+    (answer,) = pendingtable.data([(scheduler(MINE), found(turn))])["schedulers"]
+    (gang,) = answer["gangs"]
+    assert [(one["domain"], one["pods"]) for one in gang["placed"]] == [(["a"], 1), (None, 1)]
+    assert [(one["podGroup"], one["pods"], one["podCount"], one["podsOfGang"]) for one in gang["evicted"]] == [
+        ("other", ["other-0"], 1, 2),
+        ("waiting", [], 2, 2),
+    ]
