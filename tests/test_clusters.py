@@ -306,6 +306,14 @@ class TestState:
         assert "managedFields" not in kept[LAB]
         assert "secret" not in printed
 
+    def test_what_is_kept_of_a_pod_group(self, two: Path, kubectl: FakeKubectl) -> None:
+        """All that says whether it holds GPUs, since `subpool drain` archives a queue by that."""
+        status = {"running": 2, "resourcesStatus": {"allocated": {"nvidia.com/gpu": "3"}, "requested": {"cpu": "1"}}}
+        kubectl.knows("lab-eu", queue(LAB, 3), {**pod_group(LAB), "status": status})
+        printed = kubectl_tas("cluster", "state", "-C", two, "--backend", "lab", "--to", "-").out
+        kept = next(item["status"] for item in json.loads(printed)["items"] if item.get("kind") == "PodGroup")
+        assert kept == {"running": 2, "resourcesStatus": {"allocated": {"nvidia.com/gpu": "3"}}}
+
     @pytest.mark.parametrize("resource", ["queues.scheduling.run.ai", "podgroups.scheduling.run.ai"])
     def test_without_queues_and_pod_groups_there_is_no_state(
         self, resource: str, two: Path, kubectl: FakeKubectl

@@ -120,6 +120,8 @@ class TestRender:
         assert (result.code, "Queue" in kinds(found)) == (0, True)
         result, _ = fn(config("Render", directory=".", backend="south"), cwd=repository)
         assert (result.code, result.out) == (2, "")
+        result, _ = fn(config("Validate", directory=".", backend="south"), cwd=repository)
+        assert (result.code, result.out) == (2, "")
 
     def test_errors_leave_the_items_as_they_are(self, fn: Any) -> None:
         items = [declared(pool()), JOB, tracked(declared(subpool("big", 200)), "subpools/all.yaml", 2)]

@@ -61,6 +61,12 @@ PODS: tuple[tuple[str, str, str, str], ...] = (
         f"{NEAREST} has mismatchLabelKeys without a labelSelector",
         "Write labelSelector too.",
     ),
+    (
+        "activeDeadlineSeconds: ^2147483648",
+        VALUE,
+        "POD.activeDeadlineSeconds must be at most 2147483647, not 2147483648",
+        "Use 2147483647 or less.",
+    ),
     (f"{NEAR}{{topologyKey: ^5}}]}}}}", TYPE, f"{NEAREST}.topologyKey {NO_TEXT}", QUOTES),
     (
         f"{TERMS}^{{}}]}}}}}}",

@@ -104,3 +104,20 @@ SAID = 'w.yaml:11:34 reference-unknown: targetPort "{}" is no port of the pods t
 )
 def test_ports_by_name(port: str, ports: str, hint: str) -> None:
     assert told_of(service(port, ports)) == ([SAID.format(port, hint)] if hint else [])
+
+
+def test_a_label_that_names_work_of_several_kinds() -> None:
+    jobs = (
+        "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\n"
+        "metadata: {name: train, labels: {kubectl-tas/pool: team}}\n"
+        "spec: {replicatedJobs: [{name: a, template: {spec: {template: {spec: "
+        "{restartPolicy: Never, containers: [{name: a, image: a}]}}}}}]}\n---\n"
+    )
+    policy = (
+        "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: x}\n"
+        "spec: {podSelector: {matchLabels: {jobset.sigs.k8s.io/jobset-name: trian}}, policyTypes: [Ingress]}\n"
+    )
+    assert told_of(jobs + policy) == [
+        "w.yaml:9:68 selects-too-few: this NetworkPolicy selects no pods: namespace default has no JobSet or TrainJob "
+        '"trian" (Did you mean "train"?)'
+    ]
