@@ -155,6 +155,8 @@ class TestDescriptions:
             "plain\tpool: 100 GPUs",
             "team\tpool: Shared training pool",
         ]
+        write(small, {"pools/zero.yaml": "apiVersion: tas/v1alpha1\nkind: Pool\nmetadata: {name: zero}\nspec: {}\n"})
+        assert complete("pool", "describe", "zer", cwd=small)[0] == "zero\tpool"
         assert complete("subpool", "recreate", "team--", cwd=small)[0] == "team--old\tsubpool: ARCHIVED, quota 4"
         assert complete("workflow", "explain", "", cwd=small)[0] == "train\tWorkflow in workflows/train.yaml"
 

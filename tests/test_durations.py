@@ -47,6 +47,7 @@ def test_more_digits_than_a_duration_has_are_not_read(digits: str) -> None:
     ("field", "text", "number"),
     [
         ("activeDeadlineSeconds", "4h", 14400),
+        ("activeDeadlineSeconds", "2d", 172800),
         ("activeDeadlineSeconds", " 1 hour, 30 minutes ", 5400),
         ("ttlSecondsAfterFinished", "1.5m", 90),
         ("ttlSecondsAfterFinished", "1500ms", 2),
