@@ -442,6 +442,13 @@ ROWS = {
             '"podSelector"?)'
         ],
     ),
+    "a range and a selector in one entry": (
+        policy("{ipBlock: {cidr: 10.0.0.0/8}, podSelector: {}}"),
+        [
+            "w.yaml:7:51 fields-conflict: spec.ingress[0].from[0] has ipBlock and podSelector, which cannot go "
+            "together (Make two entries of them.)"
+        ],
+    ),
     "a range that is no text": (
         policy("{ipBlock: {cidr: 10, except: [10.1.0.0/16]}}"),
         ['w.yaml:7:38 wrong-type: spec.ingress[0].from[0].ipBlock.cidr must be text, not 10 (Put it in quotes: "10".)'],

@@ -204,7 +204,12 @@ class TestWhatToolsRead:
 
 class TestWhatIsHarmless:
     @pytest.mark.parametrize(
-        "name", ["README.md", "OWNERS", "queues/.gitkeep", ".gitignore", "picture.svg", "LICENSE", "notes.txt"]
+        "name",
+        [
+            *("README.md", "README", "OWNERS", "OWNERS_ALIASES", "CODEOWNERS", "LICENSE", "NOTICE", "queues/.gitkeep"),
+            *(".gitignore", ".keep", ".editorconfig", ".DS_Store", "notes.txt", "notes.rst", "notes.adoc", "a.png"),
+            *("picture.svg", "a.jpg", "a.jpeg", "a.gif", "a.yaml~", "a.swp", "a.orig", "a.rej", "a.bak"),
+        ],
     )
     def test_no_tool_reads_it(self, team: Path, name: str) -> None:
         passed(write(team, {f"manifests/{name}": "words\n"}))
