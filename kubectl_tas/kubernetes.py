@@ -69,7 +69,7 @@ _COMPLETED = {name: fields for name, fields in _MUST_BE_THERE.items() if name !=
 _MUST_BE_THERE_OF = {"kserve": _COMPLETED, "seldon-core": _COMPLETED}
 """The required fields for operators that complete containers: KServe by ServingRuntimes, Seldon Core by servers."""
 _FORMATS: dict[str, Bound] = {
-    "int32": range(-(2**31), 2**31),
+    "int32": spellings.INT32,
     "int64": range(-(2**63), 2**63),
     "int-or-string": spellings.number_or_text,
 }

@@ -135,14 +135,22 @@ def port(value: int | str) -> Refusal:
     return _PORT_NAME(value)
 
 
+INT32 = range(-(2**31), 2**31)
+
+
+def within(value: int, bound: range) -> Refusal:
+    """Checks a whole number against its bound."""
+    if value in bound:
+        return None
+    end, how, which = (bound[0], "least", "more") if value < bound[0] else (bound[-1], "most", "less")
+    return f"must be at {how} {end}", f"Use {end} or {which}."
+
+
 def number_or_text(value: int | str) -> Refusal:
     """Checks a value that may be a number or text. Kubernetes reads the number as int32 (IntOrString of
     k8s.io/apimachinery/pkg/util/intstr).
     """
-    if isinstance(value, int) and not -(2**31) <= value < 2**31:
-        end, how, which = (2**31 - 1, "most", "less") if value > 0 else (-(2**31), "least", "more")
-        return f"must be at {how} {end}", f"Use {end} or {which}."
-    return None
+    return within(value, INT32) if isinstance(value, int) else None
 
 
 def share(value: int | str) -> Refusal:

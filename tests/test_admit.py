@@ -159,7 +159,7 @@ class TestFile:
         (found,) = json.loads(result.out)["workflows"]
         assert (found["used"], found["verdict"]) == (10, "pending")
 
-    @pytest.mark.parametrize("path", ["larger.yaml", "drafts/larger.yaml"])
+    @pytest.mark.parametrize("path", ["larger.yaml", "drafts/larger.yaml", "workflows/.larger.yaml"])
     def test_outside_the_sources_replaces_a_workload(self, team: Path, path: str) -> None:
         job = """\
 apiVersion: batch/v1

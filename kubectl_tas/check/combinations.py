@@ -169,15 +169,14 @@ def _resources(of: Fields) -> Found:
     for name, asked in requests.value.items():
         given = limits.get(name)
         request, limit = quantities.parse(asked), quantities.parse(given)
-        message = f"the container requests {asked} of {name}, but its limit is {given}"
+        lacks = "without a limit" if given is None else f"but its limit is {given}"
+        message = f"the container requests {asked} of {name}, {lacks}"
+        hint = f"Write {name}: {asked} in limits; the request may be left out."
         if "/" in name and not name.partition("/")[0].endswith("kubernetes.io"):
             if given is None or limit != request:  # such resources, as GPUs are, are given whole or not at all
-                message = f"the container requests {asked} of {name}, without a limit" if given is None else message
-                hint = f"Write {name}: {asked} in limits; the request may be left out."
                 yield Diagnostic(GPU_LIMIT, message, of.origin.locate((*requests.path, name)), hint=hint)
         elif request is not None and given is None and name.startswith(_HUGE) and not is_pod:
-            message = f"the container requests {asked} of {name}, without a limit"
-            yield _amount(requests, name, message, f"Write {name}: {asked} in limits; the request may be left out.")
+            yield _amount(requests, name, message, hint)
         elif request is not None and limit is not None and name.startswith(_HUGE) and request != limit:
             yield _amount(requests, name, f"{message}, which must be the same", f"Write {given}.")
         elif request is not None and limit is not None and request > limit:

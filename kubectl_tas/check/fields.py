@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas import kubernetes
+from kubectl_tas import kubernetes, spellings
 from kubectl_tas.check import combinations, objectfields
 from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
@@ -172,11 +172,7 @@ def _refused(origin: Origin, path: KeyPath, value: Any, bound: Bound) -> Iterato
             words = [word for word in bound if word]
             hint = did_you_mean(str(value), words, folds=True)
             yield invalid_value(origin, path, f"must be one of {', '.join(words)}", value, hint)
-    elif isinstance(bound, range):
-        if value not in bound:
-            end, how, which = (bound[0], "least", "more") if value < bound[0] else (bound[-1], "most", "less")
-            yield invalid_value(origin, path, f"must be at {how} {end}", value, f"Use {end} or {which}.")
-    elif (found := bound(value)) is not None:
+    elif (found := spellings.within(value, bound) if isinstance(bound, range) else bound(value)) is not None:
         yield invalid_value(origin, path, found[0], value, found[1])
 
 

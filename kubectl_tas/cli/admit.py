@@ -13,7 +13,15 @@ from kubectl_tas.check.deduplicate import blamed_on_flags
 from kubectl_tas.cli.addressing import KINDS, Place, files_meant, open_work, place_of, work_arguments
 from kubectl_tas.cli.backends import cluster_options, named_clusters
 from kubectl_tas.cli.options import OPEN_TARGET, output_option, repository_option, template_options
-from kubectl_tas.cli.session import check_added, find_root, is_elsewhere, read_named, show_findings, tell_errors
+from kubectl_tas.cli.session import (
+    check_added,
+    find_root,
+    is_elsewhere,
+    read_named,
+    replacing,
+    show_findings,
+    tell_errors,
+)
 from kubectl_tas.cli.terminal import hand_over, show
 from kubectl_tas.diagnostics import has_errors
 from kubectl_tas.draw import verdicts as pages
@@ -21,9 +29,8 @@ from kubectl_tas.gangs.admission import VERDICTS, Answer, answers, sent_by, spli
 from kubectl_tas.load.source import FolderSource, OverlaySource
 from kubectl_tas.load.splice import sent_elsewhere
 from kubectl_tas.model.osmo_workflow import Priority
-from kubectl_tas.model.repository import Repository
 from kubectl_tas.report import json
-from kubectl_tas.resolve.fleet import Fleet, files_of, replaced
+from kubectl_tas.resolve.fleet import Fleet, files_of
 from kubectl_tas.resolve.pools import Submission
 
 if TYPE_CHECKING:
@@ -63,7 +70,7 @@ def admit(
     written = read_named(place.full, hint="Name a workflow file.")
     content = sent_elsewhere(place.path, written, pool, priority, place.is_meant)
     source = OverlaySource(FolderSource(root), {place.path: content})
-    session = check_added(root, source, place.path, partial(_replaced, place.path))
+    session = check_added(root, source, place.path, partial(replacing, (place.path,)))
     is_new = is_elsewhere(place.path, session.fleet.repository)
     wrong, others = split_findings(session.diagnostics, place.path, is_new=is_new)
     if has_errors(wrong):
@@ -81,11 +88,6 @@ def admit(
         show(pages.told(found))
     code = tell_errors(replace(session, diagnostics=others))
     return 1 if any(answer.verdict.rule in VERDICTS for answer in found) else code
-
-
-def _replaced(path: str, repository: Repository) -> Repository:
-    """Returns the repository without the workloads that a file outside its sources replaces."""
-    return replaced(path, repository) if is_elsewhere(path, repository) else repository
 
 
 def _declared(directory: str | None, word: str) -> Place:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial, reduce
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
@@ -29,12 +29,12 @@ from kubectl_tas.folders import MEBIBYTE, read_plain
 from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.load.ignored_files import nothing_declared, unread
 from kubectl_tas.load.loading import Loaded, load_repository
-from kubectl_tas.load.source import CONFIG_FILE, MAX_BYTES, FolderSource, OverlaySource, Source
-from kubectl_tas.model.config import DEFAULT_SOURCES
+from kubectl_tas.load.source import CONFIG_FILE, MAX_BYTES, FolderSource, OverlaySource, Source, is_read
+from kubectl_tas.model.config import DEFAULT_SOURCES, DEFAULTS
 from kubectl_tas.model.repository import Repository
 from kubectl_tas.records import dataclass
 from kubectl_tas.report import text
-from kubectl_tas.report.findings import STDIN, Findings
+from kubectl_tas.report.findings import Findings
 from kubectl_tas.resolve.fleet import Fleet, replaced, resolve
 from kubectl_tas.store.cache import Store, default_folder
 from kubectl_tas.work.run import Effort, Parts, Run, judged, judged_both, survey
@@ -193,23 +193,23 @@ def open_summaries(
 
 
 def _with(root: Path, added: Mapping[str, bytes]) -> tuple[Source, Callable[[Repository], Repository] | None]:
-    """Returns a source with more files, and an adjustment of the repository. Declarations in files outside its sources
-    replace those of the same kind and name.
-    """
-
-    def adjust(repository: Repository) -> Repository:
-        elsewhere = (path for path in added if is_elsewhere(path, repository))
-        return reduce(lambda found, path: replaced(path, found, workflows=True), elsewhere, repository)
-
+    """Returns a source with more files, and the adjustment of the repository to them."""
     source = FolderSource(root)
-    return (OverlaySource(source, added), adjust) if added else (source, None)
+    return (OverlaySource(source, added), partial(replacing, added, workflows=True)) if added else (source, None)
+
+
+def replacing(paths: Iterable[str], repository: Repository, *, workflows: bool = False) -> Repository:
+    """Returns the repository without the workloads that ``paths`` replace, and with ``workflows`` the workflows too.
+    A file that the repository does not read replaces work of the same kind and name.
+    """
+    elsewhere = (path for path in paths if is_elsewhere(path, repository))
+    return reduce(lambda found, path: replaced(path, found, workflows=workflows), elsewhere, repository)
 
 
 def is_elsewhere(path: str, repository: Repository) -> bool:
-    """Whether a file that a user names is standard input, or lies outside the sources of the repository."""
-    sources = repository.config.spec.spec.sources if repository.config else DEFAULT_SOURCES
-    lies_outside = path == STDIN or os.path.isabs(path)  # noqa: PTH117
-    return lies_outside or not any(PurePosixPath(path).is_relative_to(folder) for folder in sources)
+    """Whether the repository does not read a file that a user names, for example standard input."""
+    config = repository.config.spec.spec if repository.config else DEFAULTS
+    return not is_read(path, config.sources, exclude=config.output)
 
 
 def check_added(root: Path, source: Source, path: str, adjust: Callable[[Repository], Repository] | None) -> Session:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from kubectl_tas.check.run_checks import judge, settled
-from kubectl_tas.load.source import MemorySource
+from kubectl_tas.check.run_checks import settled
 from tests.support.cli import pool
+from tests.support.fleets import judged_files
 
 
 def told(files: dict[str, str]) -> list[str]:
     """Every finding of these files in one line each: its place, its rule, its message, and its hint."""
-    judged = judge(MemorySource({path: text.encode() for path, text in files.items()}))
+    judged = judged_files(files)
     counted, _ = settled(judged.found, judged.fleet, None, complete=judged.complete)
     return [f"{item.location} {item.rule.code}: {item.message} ({item.hint})" for item in counted]
 
