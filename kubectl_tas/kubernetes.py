@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kubectl_tas import quantities, schedules, spellings
+from kubectl_tas import quantities, spellings, times
 from kubectl_tas.yaml import LargeNumber
 
 Bound = tuple[str, ...] | range | Callable[[Any], tuple[str, str] | None]
@@ -122,10 +122,10 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     "CronJobSpec": {
         "concurrencyPolicy": ("Allow", "Forbid", "Replace"),
         "failedJobsHistoryLimit": _COUNT,
-        "schedule": schedules.refused,
+        "schedule": times.schedule_refused,
         "startingDeadlineSeconds": _SECONDS,
         "successfulJobsHistoryLimit": _COUNT,
-        "timeZone": schedules.zone_refused,
+        "timeZone": times.zone_refused,
     },
     "DeploymentSpec": {
         "minReadySeconds": _COUNT,

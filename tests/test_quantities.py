@@ -1,4 +1,4 @@
-"""Tests that amounts and schedules are read as Kubernetes reads them."""
+"""Tests that amounts are read as Kubernetes reads them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from kubectl_tas import quantities, schedules
+from kubectl_tas import quantities
 
 
 @pytest.mark.parametrize(
@@ -52,58 +52,6 @@ def test_amounts(written: object, amount: Decimal | None) -> None:
 )
 def test_what_was_meant_by_an_amount(written: str, hint: str) -> None:
     assert quantities.refused(written) == ("must be a quantity such as 500m or 64Gi", hint)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "* * * * *",
-        "*/5 0-6,12-18/2 1 jan-MAR mon",
-        "5/15 ? ? * 0",
-        "@daily",
-        "@every 1h30m",
-        "0 0 1,15 * 1-5",
-    ],
-)
-def test_schedules_that_kubernetes_takes(text: str) -> None:
-    assert schedules.refused(text) is None
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "* * * *",
-        "* * * * * *",
-        "60 * * * *",
-        "* 24 * * *",
-        "* * 0 * *",
-        "* * * 13 *",
-        "* * * * 7",
-        "*/0 * * * *",
-        "5-1 * * * *",
-        "1-2-3 * * * *",
-        "1/2/3 * * * *",
-        "-1 * * * *",
-        "* * * * monday",
-        "@dayly",
-        "@every day",
-        "CRON_TZ=UTC * * * * *",
-        f"{'9' * 5000} * * * *",
-        f"*/{'9' * 5000} * * * *",
-        "٣ * * * *",
-    ],
-)
-def test_schedules_that_kubernetes_refuses(text: str) -> None:
-    assert schedules.refused(text) is not None
-
-
-@pytest.mark.parametrize(
-    ("zone", "is_one"),
-    [("Etc/UTC", True), ("America/Argentina/La_Rioja", True), ("Etc/GMT+5", True), ("Local", False), ("CET 1", False)],
-)
-def test_time_zones(zone: str, is_one: bool) -> None:
-    assert (schedules.zone_refused(zone) is None) is is_one
 
 
 def test_one_gpu_is_no_plural() -> None:

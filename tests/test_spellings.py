@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_tas import schedules, spellings
+from kubectl_tas import spellings
 
 TAKEN = {
     "image": (
@@ -77,16 +77,6 @@ def test_a_share_below_zero_is_told_the_least() -> None:
     assert spellings.share(-1) == ("must be at least 0", "Use 0 or more.")
 
 
-@pytest.mark.parametrize("zone", ["Etc/UTC", "UTC", "Europe/Zurich", "Asia/Calcutta", "US/Pacific", "Etc/GMT+2", "EST"])
-def test_time_zones(zone: str) -> None:
-    assert schedules.zone_refused(zone) is None
-
-
-@pytest.mark.parametrize("zone", ["", "Local", "local", "Berlin", "europe/berlin", "GMT+2", "Europe/../UTC", "CEST"])
-def test_no_time_zones(zone: str) -> None:
-    assert schedules.zone_refused(zone) is not None
-
-
 @pytest.mark.parametrize(
     ("text", "advice"), [("/a/b", "Write a/b without '/' before it."), ("//", "Write a path without '/' before it.")]
 )
@@ -107,11 +97,3 @@ def test_a_path_in_a_volume_begins_with_no_slash(text: str, advice: str) -> None
 )
 def test_a_network_has_a_prefix_and_no_zone(text: str, is_known: bool) -> None:
     assert (spellings.network(text) is not None) is is_known
-
-
-@pytest.mark.parametrize(
-    ("schedule", "is_taken"), [("1,,2 * * * *", True), ("1,60 * * * *", False), (",60 * * * *", False)]
-)
-def test_nothing_between_commas_of_a_schedule_is_skipped(schedule: str, is_taken: bool) -> None:
-    """As robfig/cron reads it, with Go's strings.FieldsFunc."""
-    assert (schedules.refused(schedule) is None) is is_taken

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas import durations, kai
+from kubectl_tas import kai, times
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.workload_gang import reads_wait, waits
@@ -169,11 +169,11 @@ def _fields(spec: dict[str, object]) -> Iterator[tuple[str, str]]:
 
 
 def _is_wait(text: str, *, is_delay: bool) -> bool:
-    found = durations.parse(text)
+    found = times.nanoseconds(text)
     return found is not None and (found >= 0 or not is_delay)
 
 
 def _no_duration(name: str, text: str, item: FleetWorkload | FleetPodGroup, path: KeyPath) -> Diagnostic:
-    what = "a duration of 0 or more" if durations.parse(text) is not None else "a duration"
+    what = "a duration of 0 or more" if times.nanoseconds(text) is not None else "a duration"
     message = f'{name} must be {what}, such as 90s or 1h30m, not "{text}"'
     return Diagnostic(DURATION_INVALID, message, item.declared.at(*path), hint="Write a number with a unit: s, m or h.")

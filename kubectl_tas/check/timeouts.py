@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from kubectl_tas import durations
+from kubectl_tas import times
 from kubectl_tas.check.resource_requests import pods_of
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.task_pods import CodeRange, code_ranges, seconds
@@ -113,7 +113,7 @@ def check_evictions(fleet: Fleet) -> Iterator[Diagnostic]:
         for period, place in _periods(item):
             if type(period) is int and period > most and (at := place()) not in seen:
                 seen.add(at)
-                time, allowed = durations.text(period * 10**9), fleet.config.maxGracePeriod
+                time, allowed = times.duration(period * 10**9), fleet.config.maxGracePeriod
                 what = f"pods of the LOW {item.kind} {item.name} may keep what they borrow"
                 message = f"{what} for {time} after KAI evicts them; the Config allows {allowed}"
                 hint = f"Write at most {most}, or send the work as NORMAL."

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from kubectl_tas import durations
+from kubectl_tas import times
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.gang import Constraint, Gang, SubGroup
 from kubectl_tas.gangs.segment_cuts import (
@@ -362,6 +362,6 @@ def wait(workload: FleetWorkload, name: str, feature: Feature) -> str | None:
     """Returns the duration of that name in the workload's PodGroup, as Go writes it; None if the PodGroup has none."""
     if not workload.pool.backend.has(feature):
         return None
-    read = (durations.parse(text) for path, text in waits(workload, name) if reads_wait(workload, path))
+    read = (times.nanoseconds(text) for path, text in waits(workload, name) if reads_wait(workload, path))
     found = next((item for item in read if item is not None), None)
-    return None if found is None else durations.text(found)
+    return None if found is None else times.duration(found)

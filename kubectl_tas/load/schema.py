@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from kubectl_tas import durations
+from kubectl_tas import times
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Suggestion
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.kinds import Kind
@@ -293,7 +293,7 @@ def _type_hint(path: KeyPath, value: Any, types: Sequence[str], schema: Mapping[
 
 def _number_hint(field: str, text: str, *, whole: bool) -> str:
     """Returns a hint for a text that begins with a number: the number in the unit that the field's name implies."""
-    time = durations.in_unit_of(field, text)
+    time = times.in_unit_of(field, text)
     if time is not None:
         return f"The unit is that of the field: write {time}, without quotes."
     plain = re.sub(r"(?<=\d)[,_' ](?=\d{3}(?!\d))", "", text)
@@ -302,8 +302,8 @@ def _number_hint(field: str, text: str, *, whole: bool) -> str:
         return f"Write a {'whole ' if whole else ''}number, without quotes or a unit."
     if len(amount[1]) > MAX_DIGITS:
         return "The number is too large."
-    times = SUFFIXES.get(amount[3] or "", Decimal(1))
-    number = amount[1] if times < 1 else f"{Decimal(amount[1] + (amount[2] or '')) * times:f}"
+    factor = SUFFIXES.get(amount[3] or "", Decimal(1))
+    number = amount[1] if factor < 1 else f"{Decimal(amount[1] + (amount[2] or '')) * factor:f}"
     return f"Write the number alone, without quotes or a unit: {number}."
 
 

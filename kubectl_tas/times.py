@@ -1,0 +1,171 @@
+"""Reads durations as Go writes them, such as 1h30m, and checks schedules of CronJobs as Kubernetes does.
+
+Sources: ParseDuration and Duration.String of Go's package time; ``validateScheduleFormat`` of Kubernetes 1.35
+(pkg/apis/batch/validation), and ``ParseStandard`` of github.com/robfig/cron/v3, which Kubernetes calls.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+from kubectl_tas.late import late_pattern
+from kubectl_tas.records import dataclass
+from kubectl_tas.words import did_you_mean, question
+
+_UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
+_PART = late_pattern(r"(?=\.?[0-9])([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
+_MAX = 2**63 - 1
+_FIELD = late_pattern(r"([Mm]illi(?:second)?s?|[Ss]ec(?:ond)?s?|[Mm]inutes?|[Hh]ours?|[Dd]ays?|Ms)(?![a-z])")
+_WORDS = {
+    "ms": ("ms", "milli", "millis", "millisecond", "milliseconds", "msec", "msecs"),
+    "s": ("s", "sec", "secs", "second", "seconds"),
+    "m": ("m", "min", "mins", "minute", "minutes"),
+    "h": ("h", "hr", "hrs", "hour", "hours"),
+    "d": ("d", "day", "days"),
+}
+_NANOSECONDS = {word: _UNITS.get(unit, 24 * _UNITS["h"]) for unit, words in _WORDS.items() for word in words}
+_SAID = late_pattern(r"([0-9]{1,15})(?:\.([0-9]{1,9}))?[\s_-]*([a-z]+)[\s,]*", re.IGNORECASE | re.ASCII)
+
+
+def in_unit_of(field: str, text: str) -> int | None:
+    """Returns a time such as 4h or 10 minutes in the unit that the name of a field implies, rounded up. For
+    activeDeadlineSeconds, 4h is 14400. Returns None if the name implies no unit, or the text is not a time.
+    """
+    unit = _FIELD.search(field)
+    place, total, written = 0, 0, text.strip()
+    while place < len(written):
+        found = _SAID.match(written, place)
+        size = _NANOSECONDS.get(found[3].lower()) if found else None
+        if found is None or size is None:
+            return None
+        total += int(Fraction(f"{found[1]}.{found[2] or 0}") * size)
+        place = found.end()
+    return -(-total // _NANOSECONDS[unit[0].lower()]) if unit and place else None
+
+
+def nanoseconds(text: str) -> int | None:
+    """Returns the nanoseconds of a duration, which may be negative; None if Go refuses the text."""
+    sign, rest = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
+    if rest == "0":
+        return 0
+    total, place = 0, 0
+    while place < len(rest):
+        found = _PART.match(rest, place)
+        if found is None or len(found[0]) > 100:
+            return None
+        whole, part, unit = found[1] or "0", found[2] or "", _UNITS[found[3]]
+        total += int(whole) * unit + int(Fraction(int(part or "0"), 10 ** len(part)) * unit)
+        place = found.end()
+    return sign * total if rest and total <= _MAX else None
+
+
+def duration(nanoseconds: int) -> str:
+    """Returns a duration as Go prints it: 1h30m0s, 1.5s, 100ms."""
+    sign, rest = ("-", -nanoseconds) if nanoseconds < 0 else ("", nanoseconds)
+    if rest == 0:
+        return "0s"
+    if rest < 10**9:
+        unit = next(unit for unit in ("ms", "µs", "ns") if rest >= _UNITS[unit])
+        return f"{sign}{_decimal(rest, _UNITS[unit])}{unit}"
+    minutes, seconds = divmod(rest, _UNITS["m"])
+    hours, minutes = divmod(minutes, 60)
+    found = f"{_decimal(seconds, 10**9)}s"
+    if hours or minutes:
+        found = f"{minutes}m{found}"
+    return f"{sign}{hours}h{found}" if hours else f"{sign}{found}"
+
+
+def _decimal(amount: int, unit: int) -> str:
+    whole, part = divmod(amount, unit)
+    digits = str(part).rjust(len(str(unit)) - 1, "0").rstrip("0")
+    return f"{whole}.{digits}" if digits else str(whole)
+
+
+_DESCRIPTORS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
+_EVERY = "@every "
+_DIGITS = 9
+"""The most digits of a number in a schedule."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    name: str
+    least: int
+    most: int
+    words: tuple[str, ...] = ()
+
+
+_FIELDS = (
+    _Field("the minute", 0, 59),
+    _Field("the hour", 0, 23),
+    _Field("the day of the month", 1, 31),
+    _Field("the month", 1, 12, ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")),
+    _Field("the day of the week", 0, 6, ("sun", "mon", "tue", "wed", "thu", "fri", "sat")),
+)
+
+
+def schedule_refused(text: str) -> tuple[str, str] | None:
+    """Returns why an API server refuses a schedule, and a hint; None if the server accepts it."""
+    if "TZ" in text:
+        return "must not name a time zone", "Write it in timeZone, beside schedule."
+    if text.startswith("@"):
+        every = nanoseconds(text.removeprefix(_EVERY)) if text.startswith(_EVERY) else None
+        if text in _DESCRIPTORS or every is not None:
+            return None
+        return "is no schedule that Kubernetes knows", f"Known are {', '.join(_DESCRIPTORS)} and @every DURATION."
+    parts = text.split()
+    if len(parts) != len(_FIELDS):
+        hint = "Write minute, hour, day of the month, month and day of the week, such as 0 3 * * 1."
+        return f"must have {len(_FIELDS)} fields, and has {len(parts)}", hint
+    for field, part in zip(_FIELDS, parts, strict=True):
+        for item in part.split(","):
+            if item and not _is_range(item.lower(), field):
+                named = f", or {field.words[0]} to {field.words[-1]}" if field.words else ""
+                rule = f'has "{item}" for {field.name}, which is from {field.least} to {field.most}{named}'
+                sunday = field.words[:1] == ("sun",) and item == "7"
+                return rule, "Write 0 for Sunday." if sunday else "Write *, a number, a range such as 1-5, or */5."
+    return None
+
+
+def zone_refused(text: str) -> tuple[str, str] | None:
+    """Returns why an API server refuses a time zone; None for those of the tz database 2025c, which Go embeds."""
+    known = _zones()
+    if text in known:
+        return None
+    meant = text.casefold()
+    near = (name for name in known if meant in (name.casefold(), name.rpartition("/")[2].casefold()))
+    hint = did_you_mean(text, known, "Write one of the tz database, such as Etc/UTC or Europe/Zurich.", folds=True)
+    return "must be the name of a time zone", question(text, found) if (found := next(near, None)) else hint
+
+
+@cache
+def _zones() -> tuple[str, ...]:
+    """Reads the packed time zones: this machine may have other zones than that of the API server."""
+    return tuple(Path(__file__).with_name("timezones.txt").read_text(encoding="utf-8").split())
+
+
+def _is_range(text: str, field: _Field) -> bool:
+    span, *steps = text.split("/")
+    ends = span.split("-")
+    if len(steps) > 1 or any(not _whole(step) for step in steps):
+        return False
+    if ends[0] in ("*", "?"):
+        return True
+    numbers = [_number(end, field) for end in ends]
+    if len(numbers) > 2 or any(number is None for number in numbers):
+        return False
+    first, last = numbers[0] or 0, numbers[-1] or 0
+    return field.least <= first <= last <= field.most
+
+
+def _number(text: str, field: _Field) -> int | None:
+    if text in field.words:
+        return field.words.index(text) + field.least
+    return _whole(text)
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _DIGITS else None
