@@ -15,11 +15,10 @@ from typing import Any
 from fuzz import readers
 from kubectl_tas.cli.session import Session, check_source
 from kubectl_tas.compile import compile_fleet
-from kubectl_tas.diagnostics import Diagnostic, Location
+from kubectl_tas.diagnostics import Diagnostic, Location, TasError
 from kubectl_tas.emit import manifest_text as emitted
 from kubectl_tas.emit.file_plan import layout
 from kubectl_tas.emit.manifest_text import Deferred, whole
-from kubectl_tas.errors import TasError
 from kubectl_tas.gangs.pool_demands import Mode, demands
 from kubectl_tas.load import source
 from kubectl_tas.load.source import CONFIG_FILE, SUFFIXES, RawFile

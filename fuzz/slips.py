@@ -29,9 +29,8 @@ from fuzz.oracle import ROOT, MemorySource
 from fuzz.reasons import REASONS, Row, reason
 from kubectl_tas.cli.session import check_source
 from kubectl_tas.compile import compile_fleet
-from kubectl_tas.diagnostics import Diagnostic, has_errors
+from kubectl_tas.diagnostics import Diagnostic, TasError, has_errors
 from kubectl_tas.emit import manifest_text
-from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import CONFIG_FILE
 
 WHATS = ("delete", "misspell", "move", "rename")

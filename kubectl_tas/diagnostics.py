@@ -1,4 +1,4 @@
-"""Defines findings about the input, with one type and one sort order for all checks."""
+"""Defines findings about the input, with one type and one sort order for all checks, and failures of the tool."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 from functools import cached_property
 from operator import attrgetter
 
-from kubectl_tas.records import dataclass
+from kubectl_tas.late import dataclass
 
 MAX_TEXT = 4000
 """The most characters of a message or a hint."""
@@ -176,3 +176,15 @@ def has_errors(diagnostics: Iterable[Diagnostic], *, strict: bool = False) -> bo
     """Whether a run with these findings fails; ``strict`` counts warnings too."""
     failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
     return any(d.severity in failing for d in diagnostics)
+
+
+class TasError(Exception):
+    """The tool could not do its work (an unreadable folder, a full disk): exit code 3.
+
+    ``message`` says what failed in one sentence; ``hint`` says what the user can do.
+    """
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint

@@ -9,7 +9,7 @@ import re
 from enum import Enum
 from typing import cast
 
-from kubectl_tas.records import dataclass
+from kubectl_tas.late import dataclass
 
 
 class Feature(Enum):

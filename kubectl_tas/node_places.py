@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kubectl_tas.records import dataclass
+from kubectl_tas.late import dataclass
 from kubectl_tas.words import did_you_mean, shortened
 
 HOSTNAME = "kubernetes.io/hostname"

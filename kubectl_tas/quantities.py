@@ -17,8 +17,7 @@ from functools import lru_cache, reduce
 from typing import Literal
 
 from kubectl_tas.gpus import Gpus, Hundredths
-from kubectl_tas.late import late_pattern
-from kubectl_tas.records import dataclass
+from kubectl_tas.late import dataclass, late_pattern
 
 ResourceName = Literal["gpu", "cpu", "memory"]
 RESOURCES: tuple[ResourceName, ...] = ("gpu", "cpu", "memory")

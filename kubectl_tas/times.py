@@ -11,8 +11,7 @@ from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
-from kubectl_tas.late import late_pattern
-from kubectl_tas.records import dataclass
+from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.words import did_you_mean, question
 
 _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}

@@ -187,12 +187,12 @@ def test_pure_rooms_touch_nothing(room_name: str) -> None:
 
 
 def test_classes_are_compiled_when_they_are_used() -> None:
-    """By ``kubectl_tas.records``: the standard library compiles all of them at every start."""
+    """By ``kubectl_tas.late``: the standard library compiles all of them at every start."""
     for path in MODULES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module == "dataclasses":
                 names = {alias.name for alias in node.names}
-                assert "dataclass" not in names or dotted(path) == f"{PACKAGE}.records", dotted(path)
+                assert "dataclass" not in names or dotted(path) == f"{PACKAGE}.late", dotted(path)
 
 
 def test_processes_are_started_in_one_place() -> None:

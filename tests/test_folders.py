@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import TasError
 from kubectl_tas.folders import MAX_FOLDER, is_matched, misspelled, read_all, read_plain, real_output, too_deep
 
 

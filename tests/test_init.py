@@ -15,9 +15,9 @@ import yaml
 from jsonschema.validators import validator_for
 
 from kubectl_tas import process
+from kubectl_tas.diagnostics import TasError
 from kubectl_tas.edit import scaffold
 from kubectl_tas.emit import disk
-from kubectl_tas.errors import TasError
 from tests.support.cli import kubectl_tas, write
 from tests.support.history import commit, git
 from tests.support.pyyaml import safe_load

@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 from kubectl_tas import __version__, process
 from kubectl_tas.agents.asking import DEFAULT_LIMIT, Server, page_of, refusal, started
 from kubectl_tas.agents.tool_table import TOOLS, Tool
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import TasError
 from kubectl_tas.words import nothing_called
 
 MAX_AT_ONCE = 2

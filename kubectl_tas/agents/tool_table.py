@@ -8,8 +8,8 @@ from typing import Any
 
 from kubectl_tas.agents.asking import DEFAULT_LIMIT, MAX_LIMIT, PAGE, Call, Said, cluster_words, node_words, optional
 from kubectl_tas.agents.patching import suggest
-from kubectl_tas.errors import TasError
-from kubectl_tas.records import dataclass
+from kubectl_tas.diagnostics import TasError
+from kubectl_tas.late import dataclass
 from kubectl_tas.resources import read_resource
 
 Arguments = Mapping[str, Any]

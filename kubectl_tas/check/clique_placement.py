@@ -10,9 +10,9 @@ from kubectl_tas.check.placement_rules import check_order
 from kubectl_tas.check.versions import needs_kai
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.grove import DEFAULT_TOPOLOGY, TEMPLATE
+from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.topology_kinds import DOMAINS
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import Grove
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet

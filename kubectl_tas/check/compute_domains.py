@@ -18,11 +18,11 @@ from kubectl_tas.gangs.podgroup_gang import gang_of_pod_group
 from kubectl_tas.gangs.podgrouper import is_one_pod_group
 from kubectl_tas.gangs.workload_gang import gang_of, sub_group
 from kubectl_tas.kai import Feature
+from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import KUBEFLOW
 from kubectl_tas.node_places import GPU_CLIQUE, HOSTNAME, place_of
-from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.companions import CLAIM_TEMPLATE_NAME, FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet

@@ -13,8 +13,8 @@ from kubectl_tas.check.conflicts import Fields, listed
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.podgrouper import is_ray
 from kubectl_tas.gpus import Gpus
+from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload

@@ -10,11 +10,10 @@ from kubectl_tas.check.workflow_fields import TASK_DATA
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.gangs.task_files import MAX_BYTES, OUTPUT, data_paths, filled, is_below, normal, task_file
 from kubectl_tas.gangs.task_pods import mounted_secrets
-from kubectl_tas.late import late_pattern
+from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.osmo_workflow import Task, Workflow
 from kubectl_tas.model.repository import Declared, local_path
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 

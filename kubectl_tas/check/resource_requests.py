@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from kubectl_tas import gpus, quantities
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
-from kubectl_tas.late import late_pattern
+from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.load.kinds import without_nulls
 from kubectl_tas.model.backdoors import Part
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload

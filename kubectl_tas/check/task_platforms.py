@@ -21,12 +21,12 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.gangs.task_files import data_paths, normal
 from kubectl_tas.gangs.task_files import filled as with_tokens
 from kubectl_tas.gangs.task_pods import is_pod, mounted_secrets, on_platform, pod_spec
+from kubectl_tas.late import dataclass
 from kubectl_tas.load.schema import INVALID_VALUE
 from kubectl_tas.model import labels
 from kubectl_tas.model.backdoors import LABELS, parts
 from kubectl_tas.model.base import KeyPath, LabelValue
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.platforms import (
     AMOUNT,

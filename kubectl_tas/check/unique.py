@@ -9,11 +9,11 @@ from kubectl_tas.check.object_names import workflow_names
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.gangs.podgrouper import pod_group_name
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
+from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import REPLICA_TYPE
 from kubectl_tas.model.osmo_workflow import Workflow
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet

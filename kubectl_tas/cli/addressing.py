@@ -14,9 +14,8 @@ import click
 from kubectl_tas.cli.options import FILE, SUBMISSION, F
 from kubectl_tas.cli.session import Session, find_root, open_session, open_summaries, read_named
 from kubectl_tas.diagnostics import Severity
-from kubectl_tas.late import late_pattern
+from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.load.source import SUFFIXES
-from kubectl_tas.records import dataclass
 from kubectl_tas.report.findings import STDIN
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import files_of, is_called, no_work, sent

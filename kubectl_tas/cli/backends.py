@@ -85,7 +85,7 @@ def given_clusters(fleet: Fleet, options: Mapping[str, Any], *, live: bool = Fal
     ``live``.
     """
     from kubectl_tas.cli.terminal import waiting
-    from kubectl_tas.errors import TasError
+    from kubectl_tas.diagnostics import TasError
     from kubectl_tas.live.kubectl import Access
     from kubectl_tas.live.live_cluster import Cluster, Clusters  # most runs of most commands ask no cluster
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import click
 
 from kubectl_tas.cli.terminal import UNREAD, say, show
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import TasError
 
 INTERRUPTED = 130
 """The exit code of a shell for a program that SIGINT ended."""

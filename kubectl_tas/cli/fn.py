@@ -13,8 +13,7 @@ import click
 from kubectl_tas.cli.backends import chosen_backends
 from kubectl_tas.cli.session import Session, check_source, open_session, read_stdin, show_findings
 from kubectl_tas.cli.terminal import hand_over
-from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import Diagnostic, TasError
 from kubectl_tas.folders import MEBIBYTE
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.functioninput import (

@@ -19,10 +19,9 @@ from kubectl_tas.cli.options import FILE, FOLDER, Group, group_directory, kubect
 from kubectl_tas.cli.session import Session, check_source, read_named, show_findings
 from kubectl_tas.cli.terminal import say, show, waiting
 from kubectl_tas.compile import compile_fleet
-from kubectl_tas.diagnostics import Diagnostic, Severity
+from kubectl_tas.diagnostics import Diagnostic, Severity, TasError
 from kubectl_tas.edit.apply import as_edited, lock, spliced, write
 from kubectl_tas.emit.create_only import standing, write_new
-from kubectl_tas.errors import TasError
 from kubectl_tas.folders import is_hidden
 from kubectl_tas.imports.from_cluster import Compared, Wanted, compared, import_cluster
 from kubectl_tas.imports.from_kueue import import_kueue

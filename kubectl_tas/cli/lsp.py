@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import TasError
 
 
 @click.command(epilog="Example: kubectl tas lsp")

@@ -17,7 +17,7 @@ from kubectl_tas.agents.asking import Server
 from kubectl_tas.cli.nodesource import nodes_options
 from kubectl_tas.cli.options import repository_option
 from kubectl_tas.cli.session import find_root
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import TasError
 
 SECONDS = 60
 

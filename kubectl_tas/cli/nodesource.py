@@ -12,7 +12,7 @@ from kubectl_tas.cli.backends import cluster_options, given_clusters
 from kubectl_tas.cli.options import FILE, together
 from kubectl_tas.cli.session import read_stdin
 from kubectl_tas.cli.terminal import say
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import TasError
 from kubectl_tas.live import kubectl
 from kubectl_tas.live.live_cluster import Beside, Cluster
 from kubectl_tas.place.node_resources import Nodes, read_nodes

@@ -29,13 +29,12 @@ from kubectl_tas.cli.session import (
     tell_warnings,
 )
 from kubectl_tas.cli.terminal import hand_over_parts, print_findings, progress, say, show
-from kubectl_tas.diagnostics import Diagnostic, has_errors, in_order
+from kubectl_tas.diagnostics import Diagnostic, TasError, has_errors, in_order
 from kubectl_tas.emit import manifest_text
 from kubectl_tas.emit.disk import Stamps
 from kubectl_tas.emit.file_plan import Plan, apply_plan, bereft, folder_of, layout, plan, stale
 from kubectl_tas.emit.foreign import OUTPUT_FOREIGN
 from kubectl_tas.emit.manifest_text import Deferred
-from kubectl_tas.errors import TasError
 from kubectl_tas.load.ignored_files import NOTHING_DECLARED
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.artifact import Placed

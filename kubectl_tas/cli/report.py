@@ -14,9 +14,9 @@ from kubectl_tas.cli.options import FOLDER, REVISION, repository_option, templat
 from kubectl_tas.cli.pool import CLUSTER, DECLARED, SOURCES, live_option
 from kubectl_tas.cli.session import open_session, tell_errors, tell_unread
 from kubectl_tas.cli.terminal import progress, say
+from kubectl_tas.diagnostics import TasError
 from kubectl_tas.emit.file_plan import apply_plan
 from kubectl_tas.emit.site_files import plan_pages
-from kubectl_tas.errors import TasError
 from kubectl_tas.live.kubectl import complete_kinds
 from kubectl_tas.live.live_cluster import Clusters, nodes_among
 from kubectl_tas.place.node_resources import Nodes, read_nodes

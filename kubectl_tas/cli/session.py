@@ -22,17 +22,16 @@ from kubectl_tas.check.run_checks import Base, judge, settled
 from kubectl_tas.check.versions import check_guard
 from kubectl_tas.cli.options import group_directory, noted, settings
 from kubectl_tas.cli.terminal import UNREAD, progress, say, show, wants_colour
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, has_errors, in_order
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, TasError, has_errors, in_order
 from kubectl_tas.emit.foreign import Foreign, check_output, checkout_of, foreign, left_behind
-from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MEBIBYTE, read_plain
 from kubectl_tas.gangs.lasting import Past
+from kubectl_tas.late import dataclass
 from kubectl_tas.load.ignored_files import nothing_declared, unread
 from kubectl_tas.load.loading import Loaded, load_repository
 from kubectl_tas.load.source import CONFIG_FILE, MAX_BYTES, FolderSource, OverlaySource, Source, is_read
 from kubectl_tas.model.config import DEFAULT_SOURCES, DEFAULTS
 from kubectl_tas.model.repository import Repository
-from kubectl_tas.records import dataclass
 from kubectl_tas.report import text
 from kubectl_tas.report.findings import Findings
 from kubectl_tas.resolve.fleet import Fleet, replaced, resolve

@@ -18,8 +18,8 @@ from kubectl_tas.cli.options import FILE, repository_option, template_options, t
 from kubectl_tas.cli.session import Session, refuse_errors, tell_warnings
 from kubectl_tas.cli.terminal import hand_over_bytes, say, waiting
 from kubectl_tas.compile.controllers import seen
+from kubectl_tas.diagnostics import TasError
 from kubectl_tas.emit.disk import write_file
-from kubectl_tas.errors import TasError
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.place.kai_snapshot import Doubts, Scheduler, snapshot
 from kubectl_tas.report.text import plural

@@ -122,7 +122,7 @@ def _folder(root: Path) -> str:
 
 
 def _append(path: Path, findings: Findings) -> None:
-    from kubectl_tas.errors import TasError
+    from kubectl_tas.diagnostics import TasError
     from kubectl_tas.report import github
 
     try:

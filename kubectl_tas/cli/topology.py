@@ -17,13 +17,13 @@ from kubectl_tas.cli.terminal import hand_over, say, show, show_list
 from kubectl_tas.compare.cluster_nodes import Coverage, coverage, may_use
 from kubectl_tas.compare.nodelevels import suggest as suggested
 from kubectl_tas.compare.topology_drift import Drift, Use, declared_uses, drifts, live_uses
+from kubectl_tas.diagnostics import TasError
 from kubectl_tas.draw import topologytables as pages
 from kubectl_tas.draw.pooltables import keys, keys_data
-from kubectl_tas.errors import TasError
+from kubectl_tas.late import dataclass
 from kubectl_tas.live.cliquesets import GroveState
 from kubectl_tas.live.kubectl import NoSuchResourceError
 from kubectl_tas.live.live_cluster import Cluster, Node
-from kubectl_tas.records import dataclass
 from kubectl_tas.report import json
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet

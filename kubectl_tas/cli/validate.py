@@ -35,8 +35,7 @@ from kubectl_tas.cli.session import (
     report,
 )
 from kubectl_tas.cli.terminal import print_findings
-from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import Diagnostic, TasError
 from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.load.source import SUFFIXES, FolderSource, OverlaySource, is_read
 from kubectl_tas.model.config import VALUES_FOLDER as VALUES

@@ -15,10 +15,10 @@ from kubectl_tas.gangs.cliqueset_gang import gangs_of_set
 from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.kai import Feature
+from kubectl_tas.late import dataclass
 from kubectl_tas.live.live_cluster import Node
 from kubectl_tas.model import labels
 from kubectl_tas.node_places import admits, choices, instead, values_at
-from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from typing import Any
 
+from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.quantities import parse
-from kubectl_tas.records import dataclass
 
 
 class Effect(Enum):

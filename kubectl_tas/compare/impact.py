@@ -17,11 +17,11 @@ from kubectl_tas.emit.foreign import FileBeside
 from kubectl_tas.gangs.admission import Admission, Verdict
 from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
+from kubectl_tas.late import dataclass
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.policies import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
 from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.topologies import Level

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
+from kubectl_tas.late import dataclass
 from kubectl_tas.live.live_cluster import Node
 from kubectl_tas.node_places import HOSTNAME, place_of, rank
-from kubectl_tas.records import dataclass
 from kubectl_tas.words import shortened
 
 _SHOWN = 5

@@ -11,11 +11,11 @@ from kubectl_tas.compare.immutable import Changed, Effect, changed_fields
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.apply_demands import demanded
 from kubectl_tas.gangs.pool_demands import Demand, companion_demands, demands, is_replaced, member_demands
+from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import group_of
 from kubectl_tas.model.labels import REPLACE
 from kubectl_tas.model.repository import Declared, Origin
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.companions import Place
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission

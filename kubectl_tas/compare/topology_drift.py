@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, TasError, Waiving
 from kubectl_tas.grove import DEFAULT_TOPOLOGY
+from kubectl_tas.late import dataclass
 from kubectl_tas.live.cliquesets import GroveState, Levels, LiveSet, SetKey
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.topologies import FleetTopology

@@ -19,14 +19,13 @@ from kubectl_tas.compare.grove_changes import (
 from kubectl_tas.compare.object_changes import changed_namespaces, unappliable_changes
 from kubectl_tas.compare.pool_changes import changed_subpools, gone_pools, moved_pools
 from kubectl_tas.compare.topology_drift import check_drift
-from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, TasError, Waiving
+from kubectl_tas.late import dataclass
 from kubectl_tas.live.cliquesets import GroveState
 from kubectl_tas.live.kubectl import ForbiddenError, NoSuchResourceError
 from kubectl_tas.live.live_cluster import Cluster, Clusters, Node
 from kubectl_tas.load.rights import misplaced, name_of, outside
 from kubectl_tas.model.config import PRIORITY_VALUES
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import shortened

@@ -9,6 +9,7 @@ from typing import Literal
 
 from kubectl_tas.compile.cel import any_label_changed, holds, label, listed, looked_up, tables, text, value
 from kubectl_tas.compile.metadata import folder, metadata
+from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.kindlists import GROVE, POD_GROUPS, WORKLOADS, Phase, group_of
@@ -30,7 +31,6 @@ from kubectl_tas.model.policies import (
     Validation,
     Verb,
 )
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet

@@ -22,12 +22,12 @@ from kubectl_tas.gangs.apply_demands import demanded
 from kubectl_tas.gangs.cliqueset_gang import previewed_gangs
 from kubectl_tas.gangs.pool_demands import demands
 from kubectl_tas.gangs.workload_gang import batches
+from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import parse
 from kubectl_tas.model.artifact import Artifact, PassThrough
 from kubectl_tas.model.base import KeyPath, Model
 from kubectl_tas.model.labels import POD_GROUP, SUBGROUP
 from kubectl_tas.model.manifest import Metadata, PodGroup
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet

@@ -15,6 +15,7 @@ from kubectl_tas.compile import cel
 from kubectl_tas.compile.access import access_policy
 from kubectl_tas.compile.metadata import metadata
 from kubectl_tas.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES
+from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.config import PRIORITY_VALUES
@@ -35,7 +36,6 @@ from kubectl_tas.model.policies import (
     Validation,
 )
 from kubectl_tas.quantities import NO_LIMIT, NOTHING, OTHERS, UNITS, Amounts, ResourceName, larger
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet

@@ -9,6 +9,7 @@ from dataclasses import field
 
 from kubectl_tas import quantities
 from kubectl_tas.compile.metadata import metadata
+from kubectl_tas.late import dataclass
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.model.kindlists import Phase
@@ -16,7 +17,6 @@ from kubectl_tas.model.labels import POOL
 from kubectl_tas.model.manifest import Namespace, PriorityClass, Queue, QueueResources, QueueSpec, Share
 from kubectl_tas.model.pool_kinds import QueueMeta
 from kubectl_tas.quantities import UNLIMITED, Amounts, ResourceName
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet

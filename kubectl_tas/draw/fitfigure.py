@@ -10,12 +10,12 @@ from functools import cached_property
 from kubectl_tas.draw import fitpages as pages
 from kubectl_tas.draw.figure import ALL_SHOWN, FIRST_SHOWN, Bar, Box, Figure, Look, folded
 from kubectl_tas.gpus import GPU
+from kubectl_tas.late import dataclass
 from kubectl_tas.place.answers import Fit, nodes_of
 from kubectl_tas.place.node_cells import multiples
 from kubectl_tas.place.node_resources import CPU, Domain, Node, Nodes, domain_of
 from kubectl_tas.place.shapes import Shape
 from kubectl_tas.quantities import ResourceName, said, show
-from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 
 

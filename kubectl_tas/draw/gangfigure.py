@@ -13,7 +13,7 @@ from kubectl_tas.gangs.gang import Gang, Member, Part, SubGroup
 from kubectl_tas.gangs.podgroup_gang import gang_of_pod_group
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.gangs.workload_gang import gang_of, whole_placement
-from kubectl_tas.records import dataclass
+from kubectl_tas.late import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import MAX_SEGMENTS, FleetWorkload

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 
 from kubectl_tas.compare.impact import Impact, QueueChange, QueueState, WorkState
+from kubectl_tas.late import dataclass
 from kubectl_tas.quantities import NO_LIMIT, RESOURCES, UNITS, Amount, Amounts, ResourceName, said, show
-from kubectl_tas.records import dataclass
 from kubectl_tas.report import table
 from kubectl_tas.report.style import printable
 from kubectl_tas.report.text import blocks, plural

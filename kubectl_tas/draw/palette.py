@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping
 
 from kubectl_tas.draw.figure import Look
-from kubectl_tas.records import dataclass
+from kubectl_tas.late import dataclass
 
 NAMESPACE = "tas"
 """Prefix of all class names. An SVG inside a page shares the style sheet of the page."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.draw.fitpages import nodes_text, not_tried, place_name
 from kubectl_tas.gpus import Gpus
+from kubectl_tas.late import dataclass
 from kubectl_tas.place.capacity import Capacity, DomainRoom, LevelRoom
 from kubectl_tas.quantities import NO_LIMIT, Amount, as_data
-from kubectl_tas.records import dataclass
 from kubectl_tas.report import table
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.pools import FleetPool

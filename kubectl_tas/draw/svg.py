@@ -12,8 +12,8 @@ from html import escape
 from kubectl_tas.draw import tree
 from kubectl_tas.draw.figure import SMALL, Bar, Box, Figure, Look
 from kubectl_tas.draw.palette import LEGEND, NAMESPACE, STROKES, Theme, css_class, style_sheet
+from kubectl_tas.late import dataclass
 from kubectl_tas.quantities import summed
-from kubectl_tas.records import dataclass
 from kubectl_tas.report.style import printable, width
 
 WIDTH = 880.0

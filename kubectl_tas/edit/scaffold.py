@@ -17,9 +17,9 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 import kubectl_tas
 from kubectl_tas import __version__, process
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import TasError
+from kubectl_tas.late import dataclass
 from kubectl_tas.load.source import CONFIG_FILE
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resources import read_resource, resource_root
 from kubectl_tas.yaml import scalar

@@ -11,10 +11,10 @@ from dataclasses import field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, TasError
 from kubectl_tas.gangs.admission import OVER_QUOTA_RUNNING, Admission, kept, needless
 from kubectl_tas.gangs.lasting import Past
+from kubectl_tas.late import dataclass
 from kubectl_tas.load.rights import is_within
 from kubectl_tas.load.splice import Appended, Value
 from kubectl_tas.model.base import KeyPath
@@ -22,7 +22,6 @@ from kubectl_tas.model.pool_kinds import SubpoolState
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts
 from kubectl_tas.quantities import said as amount_said
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import BEHAVIOUR, TRANSITIONS, FleetPool, FleetSubpool, Leaf, work_name

@@ -7,11 +7,11 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from kubectl_tas.diagnostics import Location
+from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.schema import written
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.diagnostics import Diagnostic, TasError
 from kubectl_tas.draw.verdicts import told
 from kubectl_tas.editor.definition import Reference
-from kubectl_tas.errors import TasError
 from kubectl_tas.gangs.admission import answers
 from kubectl_tas.gangs.quota_usage import Account, accounts
 from kubectl_tas.load.document import Document

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
+from kubectl_tas.diagnostics import TasError
 from kubectl_tas.draw.diagrams import FORMATS
 from kubectl_tas.draw.gangfigure import figure, picture
 from kubectl_tas.edit.pool_edits import strings
 from kubectl_tas.editor.project import Judgement
-from kubectl_tas.errors import TasError
+from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import is_called
 from kubectl_tas.resolve.pools import Submission

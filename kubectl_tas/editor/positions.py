@@ -9,7 +9,7 @@ from itertools import pairwise
 from lsprotocol.types import Position, PositionEncodingKind, Range, TextEdit
 
 from kubectl_tas.diagnostics import Diagnostic, Location
-from kubectl_tas.records import dataclass
+from kubectl_tas.late import dataclass
 from kubectl_tas.yaml import scalar
 
 UNITS = {

@@ -11,16 +11,15 @@ from kubectl_tas.check import check_work
 from kubectl_tas.check.references import RULES as OF_NAMES
 from kubectl_tas.check.references import check_references
 from kubectl_tas.check.run_checks import settled
-from kubectl_tas.diagnostics import Diagnostic, Location, Severity
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import Diagnostic, Location, Severity, TasError
 from kubectl_tas.gangs.admission import Verdict
+from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.ignored_files import unread
 from kubectl_tas.load.loading import load_work
 from kubectl_tas.load.osmofiles import template_root
 from kubectl_tas.load.schema import items_of
 from kubectl_tas.load.source import CONFIG_FILE, FolderSource, OverlaySource, RawFile, decode, is_read
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet, resolve_work
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.work import run

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.diagnostics import Diagnostic, TasError
 from kubectl_tas.edit import pool_edits
 from kubectl_tas.edit.apply import applied, new_errors
 from kubectl_tas.edit.subpool_edits import Edit, SetValues
 from kubectl_tas.editor.definition import reference_at, topologies_near
 from kubectl_tas.editor.project import Judgement, judged
-from kubectl_tas.errors import TasError
+from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.source import decode
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.topologies import FleetTopology

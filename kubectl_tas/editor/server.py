@@ -19,7 +19,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from kubectl_tas import __version__, process
-from kubectl_tas.diagnostics import Diagnostic, Location, Severity
+from kubectl_tas.diagnostics import Diagnostic, Location, Severity, TasError
 from kubectl_tas.draw.diagrams import FORMATS
 from kubectl_tas.editor import hover, outlines, project
 from kubectl_tas.editor.completion import completion
@@ -27,11 +27,10 @@ from kubectl_tas.editor.definition import definitions, reference_at
 from kubectl_tas.editor.positions import Text, fix
 from kubectl_tas.editor.project import Judgement, find_root, judged, looked_at, shown, text_of
 from kubectl_tas.editor.renaming import Renamed, renamed, renamed_at
-from kubectl_tas.errors import TasError
+from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.records import dataclass
 from kubectl_tas.report.style import printable, printable_lines, unlinked
 from kubectl_tas.resolve.pools import Submission
 

@@ -8,8 +8,8 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
+from kubectl_tas.diagnostics import TasError
 from kubectl_tas.emit.disk import Disk
-from kubectl_tas.errors import TasError
 
 WRITTEN = "Written by kubectl-tas, which writes it anew where its schemas have changed."
 """Comment in every schema that kubectl-tas writes. A file with this comment may be replaced."""

@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from types import TracebackType
 
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import TasError
 from kubectl_tas.folders import read_all
 from kubectl_tas.late import late_pattern
 

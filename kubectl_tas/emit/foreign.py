@@ -19,9 +19,8 @@ from typing import Literal
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.emit.disk import KUSTOMIZATION, MARK, TEMPORARY, unreadable
 from kubectl_tas.folders import MAX_DEPTH, is_below, is_git, is_hidden, is_matched, misspelled, too_deep
-from kubectl_tas.late import late_pattern
+from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.model.config import ConfigSpec
-from kubectl_tas.records import dataclass
 
 OUTPUT_FOREIGN = Rule(
     "output-foreign",

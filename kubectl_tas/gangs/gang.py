@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from kubectl_tas.gpus import Gpus
-from kubectl_tas.records import dataclass
+from kubectl_tas.late import dataclass
 from kubectl_tas.resolve.topologies import Level
 
 

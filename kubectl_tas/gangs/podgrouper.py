@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, TypeGuard, cast
 
 from kubectl_tas.gangs.segment_cuts import waited_for, worker_segment
 from kubectl_tas.kai import Feature
+from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import KUBEFLOW, RAY
 from kubectl_tas.model.podkinds import PodKind
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet_workload import MAX_SEGMENTS, FleetWorkload

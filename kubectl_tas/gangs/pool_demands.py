@@ -9,12 +9,12 @@ from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.workload_gang import placed, sub_group, whole_placement
 from kubectl_tas.grove import TEMPLATE
 from kubectl_tas.kai import Feature
+from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.backdoors import Decides
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import Phase
 from kubectl_tas.model.repository import Origin
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kubectl_tas.gangs.admission import QueueUsage, asked
+from kubectl_tas.late import dataclass
 from kubectl_tas.quantities import NOTHING, Amounts, total
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool
 

@@ -12,11 +12,10 @@ from hashlib import sha256
 from typing import Any
 
 from kubectl_tas.gangs.gang import FileMap
-from kubectl_tas.late import late_pattern
+from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.load.osmofiles import TOKEN
 from kubectl_tas.model.osmo_workflow import File, Task
 from kubectl_tas.model.repository import LocalFile, local_path
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.names import distinct, fold
 
 WORKFLOW_ID, OUTPUT_TOKEN = "workflow_id", "output"

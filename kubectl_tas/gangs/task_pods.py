@@ -15,12 +15,11 @@ from typing import Any
 from kubectl_tas.gangs.gang import Member
 from kubectl_tas.gangs.task_files import OUTPUT, with_mounts
 from kubectl_tas.gpus import VISIBLE_DEVICES
-from kubectl_tas.late import late_pattern
+from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.model.base import MAX_COUNT
 from kubectl_tas.model.osmo_workflow import Resource, Task, Timeout
 from kubectl_tas.model.platform import Nodes
 from kubectl_tas.model.pool_kinds import PoolSpec
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.platforms import Merged

@@ -30,7 +30,7 @@ from kubectl_tas.gangs.task_files import (
     tokens_in,
 )
 from kubectl_tas.gangs.task_pods import member_of, with_output
-from kubectl_tas.records import dataclass
+from kubectl_tas.late import dataclass
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.names import MAX_LABEL, digest, pod_group, service, shorten
 from kubectl_tas.resolve.topologies import Level

@@ -20,8 +20,8 @@ from kubectl_tas.gangs.segment_cuts import (
     worker_segment,
 )
 from kubectl_tas.kai import Feature
+from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload

@@ -28,12 +28,12 @@ from kubectl_tas.imports.kueueobjects import (
     summed,
 )
 from kubectl_tas.imports.written import Imported, Making, Unplaced, config, distinct, document, plain_name
+from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document
 from kubectl_tas.model.config import DEFAULTS, PRIORITY_VALUES
 from kubectl_tas.model.labels import POOL, PRIORITY
 from kubectl_tas.model.pool_kinds import MEMORY, UNLIMITED
 from kubectl_tas.quantities import RESOURCES, Amounts, ResourceName, larger, show, smaller, total
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.pools import circles_of
 

@@ -7,15 +7,15 @@ from dataclasses import field, replace
 from typing import Any
 
 from kubectl_tas.check.task_platforms import reserved_in
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import TasError
 from kubectl_tas.imports.osmoroles import Role, groups_of, read_role
 from kubectl_tas.imports.written import Imported, Making, Unplaced, config, distinct, document, plain_name
+from kubectl_tas.late import dataclass
 from kubectl_tas.live.kubectl import shown
 from kubectl_tas.load.osmofiles import SINGLE, is_values, layered, sections
 from kubectl_tas.model.base import API_VERSION
 from kubectl_tas.model.config import DEFAULTS
 from kubectl_tas.model.pool_kinds import UNLIMITED
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.platforms import OSMO_CONTAINERS
 

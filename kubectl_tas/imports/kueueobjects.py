@@ -17,11 +17,11 @@ from kubectl_tas import gpus
 from kubectl_tas.check.unique import NAME_DUPLICATE
 from kubectl_tas.diagnostics import Diagnostic, Related
 from kubectl_tas.imports.written import Unplaced
+from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.schema import invalid_value, missing_field, wrong_type
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.quantities import RESOURCES, Amounts, ResourceName, each, parse, refused
-from kubectl_tas.records import dataclass
 
 GROUP = "kueue.x-k8s.io"
 QUEUE_NAME = f"{GROUP}/queue-name"

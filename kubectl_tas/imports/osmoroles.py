@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
-from kubectl_tas.errors import TasError
-from kubectl_tas.records import dataclass
+from kubectl_tas.diagnostics import TasError
+from kubectl_tas.late import dataclass
 
 Action = Literal["workflow:Create", "workflow:Read"]
 """The actions that become ``submit`` and ``view`` of a pool's ``access``."""

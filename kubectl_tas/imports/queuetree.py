@@ -12,7 +12,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import TasError
+from kubectl_tas.late import dataclass
 from kubectl_tas.live.kubectl import shown, text_of
 from kubectl_tas.model.base import MAX_COUNT
 from kubectl_tas.model.labels import NODE_POOL, setter
@@ -29,7 +30,6 @@ from kubectl_tas.quantities import (
     show,
     total,
 )
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 
 MARKS = ("labels", "annotations")

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from kubectl_tas import yaml
 from kubectl_tas.edit.subpool_edits import Edit, NewFile, SetValues
+from kubectl_tas.late import dataclass
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.load.splice import FIRST, Appended
 from kubectl_tas.model.base import API_VERSION
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from time import thread_time
 from typing import Any
 
 from kubectl_tas.diagnostics import Rule, Severity
-from kubectl_tas.records import dataclass
+from kubectl_tas.late import dataclass
 from kubectl_tas.words import did_you_mean, shortened
 
 TEMPLATE_UNDEFINED = Rule(

@@ -51,7 +51,7 @@ from kubectl_tas.jinja.filters import (
     same,
     within,
 )
-from kubectl_tas.records import dataclass
+from kubectl_tas.late import dataclass
 
 Scope = ChainMap[str, Any]
 _NOT_AVAILABLE = frozenset({"cycler", "joiner", "kwargs", "lipsum", "self", "varargs"})

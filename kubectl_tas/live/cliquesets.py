@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import TasError
 from kubectl_tas.grove import DEFAULT_TOPOLOGY
+from kubectl_tas.late import dataclass
 from kubectl_tas.live import kubectl
 from kubectl_tas.live.kubectl import MAX_NAME, Access, NoSuchResourceError, shown, text_of
 from kubectl_tas.model.base import MAX_COUNT
-from kubectl_tas.records import dataclass
 
 SETS = "podcliquesets.grove.io"
 CLIQUES = "podcliques.grove.io"

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import TasError
+from kubectl_tas.late import dataclass
 from kubectl_tas.live import cliquesets, kubectl
 from kubectl_tas.live.kubectl import Access, ForbiddenError, NoSuchResourceError, shown
 from kubectl_tas.live.live_cluster import NODES, POD_GROUPS, PODS, QUEUES
 from kubectl_tas.model.labels import MIRROR, NODE_POOL, POD_GROUP, QUEUE, SKIP_PODGROUPER, SUBGROUP, TASK, WORKFLOW
-from kubectl_tas.records import dataclass
 
 TOPOLOGIES = ("topologies.kai.scheduler", "topologies.kueue.x-k8s.io")
 """KAI's Topology, in its newer and its older API group."""

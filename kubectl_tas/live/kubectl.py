@@ -9,10 +9,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field
 from typing import Any
 
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import TasError
 from kubectl_tas.folders import MEBIBYTE, read_plain
+from kubectl_tas.late import dataclass
 from kubectl_tas.process import LimitError, Limits, run
-from kubectl_tas.records import dataclass
 
 REQUEST_SECONDS = 30
 """Seconds that kubectl waits for one answer of the API server; a long list takes several answers."""

@@ -10,13 +10,13 @@ from decimal import Decimal
 from typing import Any, Generic, TypeVar
 
 from kubectl_tas import gpus, quantities
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import TasError
 from kubectl_tas.gpus import GPU
+from kubectl_tas.late import dataclass
 from kubectl_tas.live import cliquesets, kubectl
 from kubectl_tas.live.kubectl import Access, ForbiddenError, NoSuchResourceError, shown, text_of
 from kubectl_tas.model.labels import WORKFLOW
 from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts, said
-from kubectl_tas.records import dataclass
 
 QUEUES = "queues.scheduling.run.ai"
 POD_GROUPS = "podgroups.scheduling.run.ai"

@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field
 from typing import Any
 
+from kubectl_tas.late import dataclass
 from kubectl_tas.live.kubectl import text_of
 from kubectl_tas.model.kindlists import KUBEFLOW, WORKLOADS, group_of
 from kubectl_tas.model.podkinds import DeclaredKind, rows
-from kubectl_tas.records import dataclass
 
 _OF_DEPLOYMENTS = ("Deployment", "ReplicaSet")
 _MADE: dict[str, tuple[str, ...]] = {

@@ -20,7 +20,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import field, replace
 from typing import Any, TypeVar
 
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import TasError
+from kubectl_tas.late import dataclass
 from kubectl_tas.live import kubectl
 from kubectl_tas.live.cliquesets import PART_OF
 from kubectl_tas.live.kubectl import ForbiddenError, shown, text_of
@@ -28,7 +29,6 @@ from kubectl_tas.live.live_cluster import NODES, POD_GROUPS, PODS, QUEUES, Clust
 from kubectl_tas.live.owners import Controller, controller
 from kubectl_tas.model.base import MAX_COUNT
 from kubectl_tas.model.labels import NODE_POOL, POD_GROUP, SKIP_PODGROUPER, SUBGROUP, WORKFLOW
-from kubectl_tas.records import dataclass
 
 T = TypeVar("T")
 EVENTS = "events"

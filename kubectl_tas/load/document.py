@@ -19,13 +19,12 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
-from kubectl_tas.late import late_pattern
+from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.load import syntax
 from kubectl_tas.load.compose import MAX_DEPTH, MAX_NODES, Root, TooDeepError, TooManyError, compose
 from kubectl_tas.load.reader import MERGE_KEY, FoundError, Reader
 from kubectl_tas.load.source import FILE_TOO_LARGE
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.records import dataclass
 
 YAML_DEPTH = Rule(
     "yaml-depth",

@@ -15,8 +15,8 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from kubectl_tas import process
-from kubectl_tas.errors import TasError
-from kubectl_tas.records import dataclass
+from kubectl_tas.diagnostics import TasError
+from kubectl_tas.late import dataclass
 
 EXECUTABLE, LINK, SUBMODULE, TREE = "100755", "120000", "160000", "040000"
 """The modes of a program, a symbolic link, another repository's commit and a folder."""

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Suggestion
-from kubectl_tas.late import imported
+from kubectl_tas.late import dataclass, imported
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.osmofiles import sections
 from kubectl_tas.model.base import API_VERSION
@@ -22,7 +22,6 @@ from kubectl_tas.model.kindlists import (
     makes_pods,
 )
 from kubectl_tas.model.podkinds import PLAIN, PodKind
-from kubectl_tas.records import dataclass
 from kubectl_tas.words import closest, did_you_mean
 
 if TYPE_CHECKING:

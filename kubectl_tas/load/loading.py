@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.folders import is_hidden, misspelled
 from kubectl_tas.jinja.bounds import TEMPLATE_UNSUPPORTED
-from kubectl_tas.late import imported
+from kubectl_tas.late import dataclass, imported
 from kubectl_tas.load.document import Document, Lines, parse
 from kubectl_tas.load.filetext import lookalikes, waivers
 from kubectl_tas.load.kinds import COMPANION, Kind, recognise
@@ -25,7 +25,6 @@ from kubectl_tas.model.config import DEFAULTS, VALUES_FOLDER, Config, ConfigSpec
 from kubectl_tas.model.kindlists import WORKLOADS
 from kubectl_tas.model.osmo_workflow import File, Workflow
 from kubectl_tas.model.repository import Declared, LocalFile, Repository, Waiver, local_path
-from kubectl_tas.records import dataclass
 
 if TYPE_CHECKING:
     from kubectl_tas.load.templates import Templates

@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from kubectl_tas.late import late_pattern
+from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.model.base import API_VERSION
-from kubectl_tas.records import dataclass
 
 SECTIONS = {
     "pools": "POOL",

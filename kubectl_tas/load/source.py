@@ -12,12 +12,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
-from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, TasError
 from kubectl_tas.folders import MAX_DEPTH, MOVE, is_below, is_git, is_hidden, misspelled, read_all, real_output
-from kubectl_tas.late import late_pattern
+from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.model.config import VALUES_FOLDER
-from kubectl_tas.records import dataclass
 
 if TYPE_CHECKING:
     from kubectl_tas.load.git import Tracked

@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
-from kubectl_tas.late import late_pattern
-from kubectl_tas.records import dataclass
+from kubectl_tas.late import dataclass, late_pattern
 
 YAML_SYNTAX = Rule(
     "yaml-syntax",

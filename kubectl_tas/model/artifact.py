@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Protocol, Self
 
+from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import Model, Text
 from kubectl_tas.model.kindlists import Phase
@@ -30,7 +31,6 @@ from kubectl_tas.model.policies import (
     ValidatingAdmissionPolicyBinding,
 )
 from kubectl_tas.model.topology_kinds import ClusterTopology
-from kubectl_tas.records import dataclass
 
 
 class PassThrough(Model):

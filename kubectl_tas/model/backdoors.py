@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
+from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
-from kubectl_tas.records import dataclass
 
 
 class Place(Enum):

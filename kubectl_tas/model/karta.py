@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import AnyText, KeyPath, LabelKey, LabelValue, Many, Model, Text, nothing
 from kubectl_tas.model.kindlists import OWN, WORKLOADS
 from kubectl_tas.model.podkinds import KINDS, DeclaredKind, PodKind, PodPart
 from kubectl_tas.model.podtemplate import Open
-from kubectl_tas.records import dataclass
 
 if TYPE_CHECKING:
     from kubectl_tas.model.config import ConfigSpec

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import Flag, auto
 
 from kubectl_tas import gpus
+from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
-from kubectl_tas.records import dataclass
 
 
 class Reader(Flag):

@@ -19,10 +19,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
+from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import Many, Model, Positive, Text, said
 from kubectl_tas.model.kindlists import COMPANIONS, OWN, WORKLOADS, group_of
-from kubectl_tas.records import dataclass
 
 LIST, MAPPING = "[]", "*"
 PodPath = Annotated[

@@ -15,6 +15,7 @@ from pydantic import ConfigDict, Field, StringConstraints
 
 from kubectl_tas import gpus, quantities
 from kubectl_tas.gpus import WHOLE, Asked, Gpus, is_counted, is_uncounted
+from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import (
     MAX_COUNT,
     AnyText,
@@ -29,7 +30,6 @@ from kubectl_tas.model.base import (
     nothing,
     said,
 )
-from kubectl_tas.records import dataclass
 
 WholeGpus = (
     Count

@@ -9,13 +9,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from kubectl_tas.diagnostics import Location
+from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import Config
 from kubectl_tas.model.osmo_workflow import Workflow
 from kubectl_tas.model.platform import PodTemplate, ResourceValidation
 from kubectl_tas.model.pool_kinds import Pool, Subpool
 from kubectl_tas.model.topology_kinds import ClusterTopology
-from kubectl_tas.records import dataclass
 
 if TYPE_CHECKING:
     from kubectl_tas.model.grovekinds import OperatorConfiguration, PodCliqueSet

@@ -14,6 +14,7 @@ from enum import Enum
 from functools import partial
 
 from kubectl_tas.gpus import GPU
+from kubectl_tas.late import dataclass
 from kubectl_tas.place.fairshare import Refusal, Standing
 from kubectl_tas.place.kai_allocate import place
 from kubectl_tas.place.node_cells import Space, Unit
@@ -21,7 +22,6 @@ from kubectl_tas.place.reclaim import Reclaim
 from kubectl_tas.place.scenarios import Allows, Batch, Search, Solver, Way
 from kubectl_tas.place.scheduling_session import Place, Pod, Session, Start, Work, sum_of, with_pods
 from kubectl_tas.quantities import Amount, Amounts
-from kubectl_tas.records import dataclass
 
 MAX_MOVED = 17
 """Most gangs that KAI tries to move for another gang (maxNumberConsolidationPreemptees is 16). If more gangs could

@@ -7,6 +7,7 @@ from dataclasses import replace
 from enum import Enum
 
 from kubectl_tas.gangs.gang import Gang
+from kubectl_tas.late import dataclass
 from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.place import kai_allocate
 from kubectl_tas.place.feasibility import Best, Existence, Lack, Shortage, best_by_level, exists, lacking, shortage_of
@@ -15,7 +16,6 @@ from kubectl_tas.place.mending import Change
 from kubectl_tas.place.node_cells import Room, Unit, room_for, unusable, without_copy
 from kubectl_tas.place.node_resources import Node, Nodes
 from kubectl_tas.place.suggestions import Question, changes, other_order, renaming
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.topologies import Level
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from kubectl_tas.gpus import GPU
+from kubectl_tas.late import dataclass
 from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.place import kai_allocate
 from kubectl_tas.place.node_cells import Unit, Wanted, multiples, room_for, unusable
 from kubectl_tas.place.node_resources import PODS, Domain, Node, Nodes, domain_of
 from kubectl_tas.place.shapes import Rules, Shape, shape_of
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.platforms import Merged
 from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.resolve.topologies import Level

@@ -17,6 +17,7 @@ from itertools import groupby
 from typing import Literal
 
 from kubectl_tas.gpus import Hundredths
+from kubectl_tas.late import dataclass
 from kubectl_tas.quantities import (
     NO_LIMIT,
     NOTHING,
@@ -30,7 +31,6 @@ from kubectl_tas.quantities import (
     smaller,
     summed,
 )
-from kubectl_tas.records import dataclass
 
 DEFAULT_PRIORITY = 100
 """Priority of a queue that states none: pkg/common/constants/constants.go."""

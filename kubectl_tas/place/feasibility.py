@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from functools import lru_cache
 
+from kubectl_tas.late import dataclass
 from kubectl_tas.place import solver
 from kubectl_tas.place.node_cells import Leaf, Room, Unit, multiples
 from kubectl_tas.place.node_resources import Domain
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.topologies import Level
 
 MAX_STEPS = 4000

@@ -26,11 +26,11 @@ from kubectl_tas.gangs.pool_demands import demands, member_demands
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.gangs.workload_gang import batches, leaves, member, own_gang, shared_gang
 from kubectl_tas.kai import NEWEST_RELEASE, Feature, Release
+from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.workload_kinds import CronJob, JobSet
 from kubectl_tas.place.node_cells import Wanted, wanted_of
 from kubectl_tas.place.shapes import Shape, shape_of, unpredicted
-from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet

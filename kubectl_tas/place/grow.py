@@ -15,6 +15,7 @@ from functools import cached_property
 from math import ceil, prod
 
 from kubectl_tas.gpus import GPU
+from kubectl_tas.late import dataclass
 from kubectl_tas.node_places import HOSTNAME
 from kubectl_tas.place import kai_allocate
 from kubectl_tas.place.feasibility import Lack, Shortage, lacking, shortage_of
@@ -23,7 +24,6 @@ from kubectl_tas.place.mending import OF_KUBERNETES, freed
 from kubectl_tas.place.node_cells import Space, Wanted, ranked
 from kubectl_tas.place.node_resources import Domain, Node, domain_of
 from kubectl_tas.place.shapes import Shape
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.topologies import Level
 
 MAX_PLACED = 500

@@ -26,9 +26,9 @@ from types import MappingProxyType
 
 from kubectl_tas.gpus import GPU
 from kubectl_tas.kai import Feature
+from kubectl_tas.late import dataclass
 from kubectl_tas.place.node_cells import Cell, Leaf, Room, Unit, multiples
 from kubectl_tas.place.node_resources import CPU, PODS, Domain
-from kubectl_tas.records import dataclass
 
 MEMORY = "memory"
 _NOTHING_FREE = 1000.0

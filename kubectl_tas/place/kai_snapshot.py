@@ -15,11 +15,11 @@ from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import TasError
 from kubectl_tas.kai import PRIORITY_CLASSES, Release
+from kubectl_tas.late import dataclass
 from kubectl_tas.live.kubectl import STATE, text_of
 from kubectl_tas.model.labels import NODE_POOL, POD_GROUP
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.names import digest
 
 Object = Mapping[str, Any]

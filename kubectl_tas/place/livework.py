@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from kubectl_tas.diagnostics import Location
+from kubectl_tas.late import dataclass
 from kubectl_tas.live.cluster_state import TOPOLOGIES
 from kubectl_tas.live.live_cluster import QueueUsage, state_of
 from kubectl_tas.live.owners import Controller, resources
@@ -17,7 +18,6 @@ from kubectl_tas.model.labels import TASK, WORKFLOW
 from kubectl_tas.place.gangs_to_place import NOT_KUBERNETES, LeftOut, Needed, Unplaced, unplaced
 from kubectl_tas.place.pending_reasons import NO_GROUP, NOT_READY, REFUSED, UNPLACED, is_of_waiting
 from kubectl_tas.place.shapes import Shape, shape_of
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.names import shorten

@@ -11,13 +11,13 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 
+from kubectl_tas.late import dataclass
 from kubectl_tas.place import kai_allocate, solver
 from kubectl_tas.place.feasibility import Existence, searched
 from kubectl_tas.place.gangs_to_place import Unplaced
 from kubectl_tas.place.node_cells import Cell, Room, Space, Wanted, ranked, room_for
 from kubectl_tas.place.node_resources import Node
 from kubectl_tas.place.solver import Mended
-from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.words import shortened
 

@@ -12,9 +12,9 @@ from functools import cached_property, lru_cache
 from kubectl_tas.gangs.gang import Gang, Part, SubGroup
 from kubectl_tas.gpus import GPU
 from kubectl_tas.kai import NEWEST_RELEASE, Release
+from kubectl_tas.late import dataclass
 from kubectl_tas.place.node_resources import CPU, PODS, Domain, Node, Vector, domain_of
 from kubectl_tas.place.shapes import Rules, Shape
-from kubectl_tas.records import dataclass
 
 
 @dataclass(frozen=True)

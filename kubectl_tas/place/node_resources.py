@@ -15,11 +15,11 @@ from functools import cached_property
 from typing import Any
 
 from kubectl_tas import gpus, quantities
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import TasError
+from kubectl_tas.late import dataclass
 from kubectl_tas.live.kubectl import shown, text_of
 from kubectl_tas.live.live_cluster import is_well
 from kubectl_tas.model.labels import MIRROR, POD_GROUP
-from kubectl_tas.records import dataclass
 
 PODS = "pods"
 """Resource that counts pods: every pod takes one."""

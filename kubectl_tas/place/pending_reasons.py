@@ -11,9 +11,9 @@ import re
 from enum import Enum
 
 from kubectl_tas.diagnostics import Location
+from kubectl_tas.late import dataclass
 from kubectl_tas.live.reasons import Saying
 from kubectl_tas.quantities import ResourceName
-from kubectl_tas.records import dataclass
 
 
 class About(Enum):

@@ -9,9 +9,9 @@ from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property
 
-from kubectl_tas.diagnostics import Location
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import Location, TasError
 from kubectl_tas.gangs.admission import Verdict, answers
+from kubectl_tas.late import dataclass
 from kubectl_tas.live.kubectl import complete_kinds
 from kubectl_tas.live.live_cluster import POD_GROUPS, QueueUsage
 from kubectl_tas.live.reasons import LiveGroup, Saying, Told, gathered, unnamed
@@ -35,7 +35,6 @@ from kubectl_tas.place.pending_reasons import (
     refusal_of,
 )
 from kubectl_tas.quantities import Amounts
-from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload

@@ -18,8 +18,9 @@ from functools import cached_property
 from typing import Any
 
 from kubectl_tas import gpus
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import TasError
 from kubectl_tas.gangs.admission import by_queue
+from kubectl_tas.late import dataclass
 from kubectl_tas.live.kubectl import STATE, shown, text_of
 from kubectl_tas.model import manifest
 from kubectl_tas.model.labels import NODE_POOL, POD_GROUP, PREEMPTIBILITY, QUEUE, RUNAI_QUEUE, SUBGROUP
@@ -27,7 +28,6 @@ from kubectl_tas.place.fairshare import DEFAULT_PRIORITY, Queue, QueueTree
 from kubectl_tas.place.node_resources import CPU, ENDED, Nodes, Vector, requests
 from kubectl_tas.place.shapes import Shape, shape_of, unpredicted
 from kubectl_tas.quantities import Amounts, ResourceName, each, from_kai, total
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
 
 Shard = str | None

@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
+from kubectl_tas.late import dataclass
 from kubectl_tas.place.fairshare import QueueTree, Standing
 from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amount, Amounts, ResourceName
-from kubectl_tas.records import dataclass
 
 
 class Lost(Protocol):

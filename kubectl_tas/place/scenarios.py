@@ -16,8 +16,8 @@ from heapq import nlargest
 from itertools import accumulate
 
 from kubectl_tas.gpus import GPU
+from kubectl_tas.late import dataclass
 from kubectl_tas.place.scheduling_session import Place, Pod, Session, Work, sum_of
-from kubectl_tas.records import dataclass
 
 MAX_TRIES = 200
 """Most scenarios that are tried for one gang in one action."""

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from kubectl_tas.late import dataclass
 from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.place.fairshare import QueueTree
@@ -18,7 +19,6 @@ from kubectl_tas.place.node_resources import Nodes
 from kubectl_tas.place.queues import Held, HeldPod, Shard, held_gangs, total_resources
 from kubectl_tas.place.scheduling_session import Pod, Start, Work
 from kubectl_tas.place.shapes import Shape
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import FleetBackend
 
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from kubectl_tas.gpus import ANNOTATIONS, MIG
+from kubectl_tas.late import dataclass
 from kubectl_tas.node_places import HOSTNAME
 from kubectl_tas.place.node_resources import Node, Taint, requests
-from kubectl_tas.records import dataclass
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _INTEGER = re.compile("[+-]?[0-9]{1,18}")

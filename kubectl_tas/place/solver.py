@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
+from kubectl_tas.late import dataclass
 from kubectl_tas.place.node_cells import Cell, Leaf, Room, Unit
 from kubectl_tas.place.node_resources import Domain
-from kubectl_tas.records import dataclass
 
 MAX_PATTERNS = 200
 """Most patterns for equal nodes; beyond that number, each node is modeled on its own."""

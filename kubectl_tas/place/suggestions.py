@@ -10,13 +10,13 @@ from itertools import islice, permutations
 
 from kubectl_tas.gangs.workflow_gang import ANY, build
 from kubectl_tas.gpus import GPU
+from kubectl_tas.late import dataclass
 from kubectl_tas.place import kai_allocate, solver
 from kubectl_tas.place.feasibility import Existence, Shortage, exists, shortage_of
 from kubectl_tas.place.gangs_to_place import Unplaced
 from kubectl_tas.place.mending import Change, mending
 from kubectl_tas.place.node_cells import Room, Unit, Wanted, ranked, room_for, wanted_of
 from kubectl_tas.place.node_resources import Node
-from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.topologies import Level
 from kubectl_tas.resolve.workflows import Requirement

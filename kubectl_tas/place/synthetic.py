@@ -10,8 +10,8 @@ from operator import mul
 from typing import Any
 
 from kubectl_tas.gpus import GPU
+from kubectl_tas.late import dataclass
 from kubectl_tas.node_places import HOSTNAME
-from kubectl_tas.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

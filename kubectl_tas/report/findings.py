@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Severity
-from kubectl_tas.late import late_pattern
-from kubectl_tas.records import dataclass
+from kubectl_tas.late import dataclass, late_pattern
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from kubectl_tas import grove, kai
 from kubectl_tas.diagnostics import Location
+from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import Backend
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_tas.diagnostics import Location
+from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import group_of
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend
 from kubectl_tas.resolve.pools import Known
 

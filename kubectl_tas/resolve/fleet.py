@@ -8,12 +8,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kubectl_tas.diagnostics import Location
-from kubectl_tas.late import imported
+from kubectl_tas.late import dataclass, imported
 from kubectl_tas.model import labels
 from kubectl_tas.model.config import DEFAULTS, ConfigSpec
 from kubectl_tas.model.repository import Declared, Repository
 from kubectl_tas.quantities import NO_LIMIT, Amounts
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove, names_of, resolve_backend
 from kubectl_tas.resolve.companions import FleetCompanion, Place, resolve_companions

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.gpus import Gpus
 from kubectl_tas.kai import Feature
+from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import MAX_COUNT, OWN_METADATA, KeyPath
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.quantities import Amounts
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import Dangling
 from kubectl_tas.resolve.pools import FleetPool, Known
 from kubectl_tas.resolve.topologies import FleetTopology, Level

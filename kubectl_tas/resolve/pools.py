@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.gpus import Gpus
+from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import ConfigSpec
@@ -38,7 +39,6 @@ from kubectl_tas.quantities import (
     smaller,
     total,
 )
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, names_of, pick_backend
 from kubectl_tas.resolve.platforms import Platforms, Shared

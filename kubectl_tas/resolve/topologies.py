@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kubectl_tas.grove import DEFAULT_TOPOLOGY
+from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.pool_kinds import Pool
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.topology_kinds import ClusterTopology, SchedulerTopologyBinding
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove
 
 if TYPE_CHECKING:

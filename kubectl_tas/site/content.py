@@ -12,11 +12,11 @@ from kubectl_tas.diagnostics import Diagnostic, Severity
 from kubectl_tas.draw.gangfigure import Picture, picture
 from kubectl_tas.gangs.admission import VERDICTS, Admission, Outcome, QueueUsage, Verdict
 from kubectl_tas.gangs.quota_usage import Account, accounts
+from kubectl_tas.late import dataclass
 from kubectl_tas.place.answers import Fit, fit, settled
 from kubectl_tas.place.answers import Outcome as Placement
 from kubectl_tas.place.gangs_to_place import LeftOut, unplaced
 from kubectl_tas.place.node_resources import Nodes
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission

@@ -19,16 +19,15 @@ from kubectl_tas.check import check_work
 from kubectl_tas.check.growth import waits_for_sums
 from kubectl_tas.check.task_platforms import check_platforms
 from kubectl_tas.check.visibledevices import config_maps
-from kubectl_tas.diagnostics import has_errors
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import TasError, has_errors
 from kubectl_tas.gangs.admission import Admission
 from kubectl_tas.gangs.podgrouper import pod_group_name
 from kubectl_tas.gangs.summary import sent
+from kubectl_tas.late import dataclass
 from kubectl_tas.load.loading import Loaded, load_work
 from kubectl_tas.load.source import RawFile
 from kubectl_tas.model import labels
 from kubectl_tas.model.repository import Repository
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Context, Fleet, resolve_work

@@ -17,12 +17,12 @@ from kubectl_tas.diagnostics import Diagnostic, Location, has_errors
 from kubectl_tas.folders import is_below, misspelled
 from kubectl_tas.gangs.admission import Admission
 from kubectl_tas.gangs.summary import Kept, Summary
+from kubectl_tas.late import dataclass
 from kubectl_tas.load.loading import Loaded, config_of, load_repository, load_work
 from kubectl_tas.load.source import CONFIG_FILE, RawFile, Source
 from kubectl_tas.model.config import VALUES_FOLDER as VALUES
 from kubectl_tas.model.config import Setting
 from kubectl_tas.model.repository import Declared, Origin, Repository
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Context, Fleet, is_called, resolve, resolve_context, resolve_work
 from kubectl_tas.resolve.mentions import read_rows
 from kubectl_tas.resolve.platforms import Finder

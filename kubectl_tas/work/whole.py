@@ -13,10 +13,10 @@ from typing import Any
 
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.emit.disk import Stamps
+from kubectl_tas.late import dataclass
 from kubectl_tas.load.loading import Loaded
 from kubectl_tas.load.source import RawFile, Source
 from kubectl_tas.model.config import Setting
-from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet, resolve
 from kubectl_tas.store.cache import Store
 from kubectl_tas.work.kept import tool_digest

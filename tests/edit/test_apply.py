@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
+from kubectl_tas.diagnostics import TasError
 from kubectl_tas.edit import subpool_edits as subpools
 from kubectl_tas.edit.apply import FileEdit, lock
 from kubectl_tas.edit.apply import write as write_edits
 from kubectl_tas.emit.disk import TEMPORARY
-from kubectl_tas.errors import TasError
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.process import SCRIPTS, call, environment
 from tests.support.rendered import files_below

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_tas.diagnostics import TasError
 from kubectl_tas.emit import disk
 from kubectl_tas.emit.create_only import WRITTEN, standing, write_new, write_schemas
 from kubectl_tas.emit.disk import MARK, TEMPORARY, Disk
 from kubectl_tas.emit.file_plan import apply_plan, folder_of, plan, stale
-from kubectl_tas.errors import TasError
 from kubectl_tas.load import source
 from tests.support.cli import Result, kubectl_tas, pool, subpool, write
 from tests.support.history import commit

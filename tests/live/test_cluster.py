@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import TasError
 from kubectl_tas.live.live_cluster import QueueUsage, from_file, work_of
 from kubectl_tas.live.owners import resources
 from kubectl_tas.quantities import NOTHING, Amounts

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import TasError
 from kubectl_tas.load.git import name_of, pointer, work_trees
 from kubectl_tas.load.revision import checked_out
 from tests.support.cli import kubectl_tas, pool, subpool, write

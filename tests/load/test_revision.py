@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import TasError
 from kubectl_tas.folders import MAX_DEPTH
 from kubectl_tas.load import revision
 from kubectl_tas.load.revision import checked_out

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import TasError
 from kubectl_tas.gpus import GPU
 from kubectl_tas.place.node_resources import Taint, read_nodes
 from tests.support.kubectl import node

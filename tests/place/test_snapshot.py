@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 from kubectl_tas import kai
 from kubectl_tas.cli.session import open_session
 from kubectl_tas.compile.controllers import seen
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import TasError
 from kubectl_tas.live.kubectl import STATE
 from kubectl_tas.place.kai_snapshot import Doubts, Scheduler, snapshot
 from kubectl_tas.place.synthetic import Broken, Cluster, Domains, Size, generate

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import TasError
 from kubectl_tas.gpus import GPU
 from kubectl_tas.place.queues import Held, held_by_others, held_gangs, trees
 from kubectl_tas.place.uncharged import Holdings, Objects, holdings

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from kubectl_tas.diagnostics import TasError
 from kubectl_tas.draw import html
 from kubectl_tas.emit.site_files import MARK, plan_pages
-from kubectl_tas.errors import TasError
 from kubectl_tas.site import blocks
 from kubectl_tas.site.found import FINDINGS, OF_ONE
 from kubectl_tas.site.sitefiles import files

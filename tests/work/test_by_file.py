@@ -11,10 +11,9 @@ import pytest
 
 from kubectl_tas.check.run_checks import judge, settled
 from kubectl_tas.compile import compile_fleet
-from kubectl_tas.diagnostics import Diagnostic, has_errors
+from kubectl_tas.diagnostics import Diagnostic, TasError, has_errors
 from kubectl_tas.emit import manifest_text
 from kubectl_tas.emit.file_plan import layout
-from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import FolderSource, MemorySource, Source
 from kubectl_tas.store.cache import Store
 from kubectl_tas.work import run as running

@@ -1,4 +1,4 @@
-"""Tests that classes of ``kubectl_tas.records`` equal those of the standard library, although they are made later."""
+"""Tests that classes of ``kubectl_tas.late`` equal those of the standard library, although they are made later."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from kubectl_tas import records
+from kubectl_tas import late
 from tests.support.process import call
 
 
@@ -90,24 +90,24 @@ def facts(base: Any, child: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_a_class_is_what_the_standard_library_makes(options: dict[str, Any]) -> None:
-    assert facts(*made(records._dataclass, **options)) == facts(*made(dataclasses.dataclass, **options))
+    assert facts(*made(late._dataclass, **options)) == facts(*made(dataclasses.dataclass, **options))
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("first", ["__dataclass_fields__", "__match_args__", "__init__"])
 def test_whoever_asks_first_gets_what_is_made(first: str, options: dict[str, Any]) -> None:
-    later, ours = made(records._dataclass, **options), made(dataclasses.dataclass, **options)
+    later, ours = made(late._dataclass, **options), made(dataclasses.dataclass, **options)
     for got, expected in zip(reversed(later), reversed(ours), strict=True):
         assert type(getattr(got, first)) is type(getattr(expected, first))
     assert facts(*later) == facts(*ours)
 
 
 def test_nothing_is_made_before() -> None:
-    base, child = made(records._dataclass, frozen=True, slots=True)
-    assert all(type(vars(cls)["__init__"]) is records._Unmade for cls in (base, child))
+    base, child = made(late._dataclass, frozen=True, slots=True)
+    assert all(type(vars(cls)["__init__"]) is late._Unmade for cls in (base, child))
     base("a")
-    assert type(vars(child)["__init__"]) is records._Unmade
-    assert not any(isinstance(value, records._Unmade) for value in vars(base).values())
+    assert type(vars(child)["__init__"]) is late._Unmade
+    assert not any(isinstance(value, late._Unmade) for value in vars(base).values())
 
 
 def test_threads_may_use_a_class_first_at_once() -> None:
@@ -117,13 +117,13 @@ def test_threads_may_use_a_class_first_at_once() -> None:
     try:
         with ThreadPoolExecutor(4) as pool:
             for _ in range(100):
-                _, child = made(records._dataclass, frozen=True, slots=True)
+                _, child = made(late._dataclass, frozen=True, slots=True)
                 assert len(set(pool.map(child, ["a"] * 4))) == 1
     finally:
         sys.setswitchinterval(interval)
 
 
-@records.dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Sent:
     name: str
     size: int = 1
@@ -131,7 +131,7 @@ class Sent:
 
 def test_an_object_comes_out_of_another_process() -> None:
     """There its class has been imported, and not used."""
-    program = "import sys, pickle; from tests.test_records import Sent; sys.stdout.buffer.write("
+    program = "import sys, pickle; from tests.test_late import Sent; sys.stdout.buffer.write("
     result = call(sys.executable, "-c", f"{program}pickle.dumps(Sent('a', 2), 0))")
     assert result.code == 0, result.err
     received = pickle.loads(result.out.encode())
@@ -140,7 +140,7 @@ def test_an_object_comes_out_of_another_process() -> None:
         received.size = 3
 
 
-@pytest.mark.parametrize("decorator", [records._dataclass, dataclasses.dataclass])
+@pytest.mark.parametrize("decorator", [late._dataclass, dataclasses.dataclass])
 def test_a_class_without_fields_keeps_what_it_says_of_itself(decorator: Any) -> None:
     class Bare:
         def __repr__(self) -> str:
