@@ -22,7 +22,6 @@ SUBJECTS = {
         "load.document",
         "load.reader",
         "load.syntax",
-        "load.filetext",
     ),
     "Documents and their fields": ("load.kinds", "load.schema", "load.loading"),
     "Templates": ("jinja.bounds", "load.expansion", "load.templates"),

@@ -2,7 +2,8 @@
 
 Jinja only parses the template; it compiles and runs nothing. A function below evaluates each node on plain values and
 counts it. So a template cannot reach Python, a file or a clock, and cannot run or grow without end. Features that
-OSMO's sandbox allows and this one lacks are refused by name.
+OSMO's sandbox allows and this one lacks are refused by name. A text with tokens such as ``{{USER_CPU}}``, in pod
+templates and resource validations, is a small template of its own.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from __future__ import annotations
 import operator
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
-from jinja2 import nodes
+from jinja2 import Environment, TemplateError, nodes
 from jinja2.filters import FILTERS as JINJA_FILTERS
 from jinja2.tests import TESTS as JINJA_TESTS
 
@@ -51,7 +53,7 @@ from kubectl_tas.jinja.filters import (
     same,
     within,
 )
-from kubectl_tas.late import dataclass
+from kubectl_tas.late import dataclass, late_pattern
 
 Scope = ChainMap[str, Any]
 _NOT_AVAILABLE = frozenset({"cycler", "joiner", "kwargs", "lipsum", "self", "varargs"})
@@ -708,3 +710,40 @@ def _check(node: Any) -> None:
     named = getattr(node, "kwargs", ())
     if len({part.key for part in named}) < len(named):
         raise Refusal(TEMPLATE_VALUE, "an argument is given twice", "Remove one.", node.lineno)
+
+
+_TOKEN = late_pattern(r"\{[{%#]")
+_SINGLE_TOKEN = late_pattern(r"\{\{-?\s*([A-Za-z_][A-Za-z0-9_]*)\s*-?\}\}")
+MAX_LENGTH = 65_536
+"""The most characters of a text with tokens."""
+_TOKENS = Environment(keep_trailing_newline=True)
+
+
+def filled(text: str, values: Mapping[str, Any], budget: Budget) -> str | None:
+    """Returns ``text`` with ``values``; None if the text is a single token with the value None. Raises Refusal."""
+    if _TOKEN.search(text) is None:
+        return text
+    alone = _SINGLE_TOKEN.fullmatch(text.strip())
+    if alone is not None and alone[1] in values and values[alone[1]] is None:
+        return None
+    return "".join(piece.text for piece in expanded(_tree(text), values, budget))
+
+
+def tokens_in(text: str) -> frozenset[str]:
+    """Returns the names that ``text`` uses. Raises Refusal if the text is not a valid template."""
+    return names_used(_tree(text))
+
+
+@lru_cache(maxsize=1024)
+def _tree(text: str) -> nodes.Template:
+    if len(text) > MAX_LENGTH:
+        message = f"a text with tokens of more than {MAX_LENGTH:,} characters"
+        raise Refusal(TEMPLATE_LIMIT, message, "Make several of it; text without tokens may be longer.")
+    try:
+        tree = _TOKENS.parse(text)
+        if any(isinstance(node, (nodes.For, nodes.Macro, nodes.CallBlock)) for node in walk(tree)):
+            raise Refusal(TEMPLATE_VALUE, "there are no loops and macros here", "Use tokens, filters and if.")
+        return tree
+    except (TemplateError, ValueError, OverflowError, RecursionError, MemoryError) as error:
+        message = str(getattr(error, "message", None) or "it nests too deep, or has a number of too many digits")
+        raise Refusal(TEMPLATE_VALUE, message[:1].lower() + message[1:].rstrip("."), "Compare Jinja's docs.") from error

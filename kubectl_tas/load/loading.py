@@ -14,8 +14,7 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.folders import is_hidden, misspelled
 from kubectl_tas.jinja.bounds import TEMPLATE_UNSUPPORTED
 from kubectl_tas.late import dataclass, imported
-from kubectl_tas.load.document import Document, Lines, parse
-from kubectl_tas.load.filetext import lookalikes, waivers
+from kubectl_tas.load.document import Document, Lines, lookalikes, parse, waivers
 from kubectl_tas.load.kinds import COMPANION, Kind, recognise
 from kubectl_tas.load.osmofiles import expanded_by_osmo, template_root
 from kubectl_tas.load.rights import ADMIN_SOURCE_UNREAD, holds_nothing

@@ -16,9 +16,8 @@ from typing import Any
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.jinja.bounds import MAX_STEPS, TEMPLATE_LIMIT, TEMPLATE_UNSUPPORTED, Budget, kind
 from kubectl_tas.late import dataclass
-from kubectl_tas.load.document import Document, parse
+from kubectl_tas.load.document import Document, lookalikes, parse, waivers
 from kubectl_tas.load.expansion import ExpandedLines, UnreadableError, WorkflowTemplate
-from kubectl_tas.load.filetext import lookalikes, waivers
 from kubectl_tas.load.kinds import VALUES
 from kubectl_tas.load.schema import INVALID_VALUE, validate
 from kubectl_tas.load.source import CONTROL, FILE_NOT_TEXT, SUFFIXES, RawFile, decode

@@ -305,7 +305,7 @@ def filled(text: str, values: Mapping[str, Any], spent: Budget | None = None) ->
     """
     if "{" not in text:
         return text
-    from kubectl_tas.jinja.tokentext import filled as expanded  # most repositories do not wait for Jinja
+    from kubectl_tas.jinja.sandbox import filled as expanded  # most repositories do not wait for Jinja
 
     try:
         return expanded(text, values, spent or Budget())
@@ -325,7 +325,7 @@ def tokens_in(text: str) -> frozenset[str]:
     """Returns the names that ``text`` uses. Empty if the text is invalid."""
     if "{" not in text:
         return frozenset()
-    from kubectl_tas.jinja.tokentext import tokens_in as names_in
+    from kubectl_tas.jinja.sandbox import tokens_in as names_in
 
     try:
         return names_in(text)

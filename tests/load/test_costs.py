@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.jinja import bounds, filters, tokentext
+from kubectl_tas.jinja import bounds, filters, sandbox
 from kubectl_tas.jinja.bounds import Budget, Refusal
 from kubectl_tas.jinja.filters import FILTERS, TESTS, Operation, applied, method
 from kubectl_tas.load import templates
@@ -187,5 +187,5 @@ def test_comments_behind_default_values() -> None:
 def test_a_text_with_tokens_is_short() -> None:
     with in_a_minute():
         with pytest.raises(Refusal, match="65,536 characters"):
-            tokentext.filled("{{ a }}" * 10_000, {"a": 1}, Budget())
-        assert tokentext.filled("b" * 100_000, {}, Budget()) == "b" * 100_000
+            sandbox.filled("{{ a }}" * 10_000, {"a": 1}, Budget())
+        assert sandbox.filled("b" * 100_000, {}, Budget()) == "b" * 100_000
