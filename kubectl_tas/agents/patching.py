@@ -18,7 +18,7 @@ from kubectl_tas.diagnostics import TasError
 from kubectl_tas.folders import MEBIBYTE, inside, normal, read_plain
 from kubectl_tas.load.source import MAX_BYTES
 from kubectl_tas.load.splice import sent_elsewhere
-from kubectl_tas.report.unifieddiff import unified
+from kubectl_tas.report.style import unified
 from kubectl_tas.resolve.fleet import is_called
 
 Meant = str | Callable[[re.Match[str]], str]

@@ -16,7 +16,7 @@ from kubectl_tas.cli.session import Session, find_root, open_session, open_summa
 from kubectl_tas.diagnostics import Severity
 from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.load.source import SUFFIXES
-from kubectl_tas.report.findings import STDIN
+from kubectl_tas.report import STDIN
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import files_of, is_called, no_work, sent
 from kubectl_tas.resolve.pools import Submission

@@ -11,7 +11,7 @@ from kubectl_tas.cli.terminal import say, show
 from kubectl_tas.diagnostics import Diagnostic, Severity
 from kubectl_tas.edit.apply import as_edited, lock, new_errors, spliced, write
 from kubectl_tas.edit.subpool_edits import Edit, lists
-from kubectl_tas.report.unifieddiff import unified
+from kubectl_tas.report.style import unified
 from kubectl_tas.resolve.fleet import Fleet
 
 Plan = Callable[[Fleet], Edit | Diagnostic | Sequence[Edit]]

@@ -34,7 +34,7 @@ from kubectl_tas.live.kubectl import Access, NoSuchResourceError, get
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.schema import items_of
 from kubectl_tas.load.source import CONFIG_FILE, FolderSource, MemorySource, OverlaySource, decode, is_read
-from kubectl_tas.report.unifieddiff import unified
+from kubectl_tas.report.style import unified
 from kubectl_tas.words import shortened
 
 MAX_LISTED = 8

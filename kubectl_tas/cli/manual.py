@@ -43,7 +43,7 @@ def version(output: str) -> None:
     import platform
 
     from kubectl_tas import grove, kai
-    from kubectl_tas.report import json, table
+    from kubectl_tas.report import json, style
 
     schedulers = [f"{major}.{minor}.{patch}" for (major, minor), patch in sorted(kai.NEWEST_PATCHES.items())]
     operators = [release.since for release in grove.TABLE]
@@ -63,7 +63,7 @@ def version(output: str) -> None:
         ("KAI", f"{schedulers[0]} to {schedulers[-1]}"),
         ("Grove", f"{operators[0]} to {operators[-1]}"),
     )
-    show(table.pairs(rows))
+    show(style.pairs(rows))
 
 
 @click.command(epilog="Example: kubectl tas rule over-quota")
@@ -71,7 +71,7 @@ def version(output: str) -> None:
 @output_option("text", "json")
 def rule(code: str | None, output: str) -> None:
     """Explain the rule CODE; without CODE, list all rules."""
-    from kubectl_tas.report import json, table
+    from kubectl_tas.report import json, style
     from kubectl_tas.report.text import rule_data, rule_page
     from kubectl_tas.resources import all_rules
     from kubectl_tas.words import did_you_mean
@@ -86,7 +86,7 @@ def rule(code: str | None, output: str) -> None:
         hand_over(json.dump(found))
     elif code is None:
         rows = [(item.code, item.severity.value, item.summary) for item in rules.values()]
-        show(table.render(("RULE", "SEVERITY", "FIRES WHEN"), rows))
+        show(style.table(("RULE", "SEVERITY", "FIRES WHEN"), rows))
     else:
         show(rule_page(rules[code]))
 

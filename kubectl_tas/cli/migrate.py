@@ -11,8 +11,8 @@ from kubectl_tas.edit.apply import lock, write
 from kubectl_tas.edit.migration import Names, migrations
 from kubectl_tas.load.loading import config_of
 from kubectl_tas.load.source import FolderSource
+from kubectl_tas.report.style import unified
 from kubectl_tas.report.text import plural
-from kubectl_tas.report.unifieddiff import unified
 
 
 @click.command(epilog="Example: kubectl tas migrate --dry-run")

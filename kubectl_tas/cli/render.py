@@ -39,7 +39,7 @@ from kubectl_tas.load.ignored_files import NOTHING_DECLARED
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.artifact import Placed
 from kubectl_tas.report import FINDINGS
-from kubectl_tas.report.unifieddiff import unified
+from kubectl_tas.report.style import unified
 from kubectl_tas.work.manifests import Object
 from kubectl_tas.work.run import Run
 from kubectl_tas.work.whole import KeptStamps, Layout, Repeat

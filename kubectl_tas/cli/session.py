@@ -32,8 +32,7 @@ from kubectl_tas.load.loading import Loaded, load_repository
 from kubectl_tas.load.source import CONFIG_FILE, MAX_BYTES, FolderSource, OverlaySource, Source, is_read
 from kubectl_tas.model.config import DEFAULT_SOURCES, DEFAULTS
 from kubectl_tas.model.repository import Repository
-from kubectl_tas.report import text
-from kubectl_tas.report.findings import Findings
+from kubectl_tas.report import Findings, text
 from kubectl_tas.resolve.fleet import Fleet, replaced, resolve
 from kubectl_tas.store.cache import Store, default_folder
 from kubectl_tas.work.run import Effort, Parts, Run, judged, judged_both, survey

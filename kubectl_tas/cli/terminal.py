@@ -20,7 +20,7 @@ from kubectl_tas.report.style import printable, printable_lines
 
 if TYPE_CHECKING:
     from kubectl_tas.draw.figure import Figure
-    from kubectl_tas.report.findings import Findings
+    from kubectl_tas.report import Findings
 
 DELAY = 1.0
 """Seconds of work before a bar appears."""

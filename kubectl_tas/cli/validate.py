@@ -39,8 +39,7 @@ from kubectl_tas.diagnostics import Diagnostic, TasError
 from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.load.source import SUFFIXES, FolderSource, OverlaySource, is_read
 from kubectl_tas.model.config import VALUES_FOLDER as VALUES
-from kubectl_tas.report import FINDINGS
-from kubectl_tas.report.findings import STDIN
+from kubectl_tas.report import FINDINGS, STDIN
 from kubectl_tas.resolve.fleet import replaced
 
 if TYPE_CHECKING:

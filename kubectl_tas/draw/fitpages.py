@@ -16,7 +16,7 @@ from kubectl_tas.place.kai_allocate import MEMORY
 from kubectl_tas.place.node_cells import without_copy
 from kubectl_tas.place.node_resources import CPU, Domain
 from kubectl_tas.quantities import show
-from kubectl_tas.report import table
+from kubectl_tas.report import style
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.topologies import Level
 
@@ -41,7 +41,7 @@ _FOUND = {
 
 def render(answers: Sequence[Fit], given: str) -> str:
     """Renders the facts about each answer. ``given``: options that name the source of the nodes."""
-    return "\n".join(table.pairs(about(answer, given)) for answer in answers)
+    return "\n".join(style.pairs(about(answer, given)) for answer in answers)
 
 
 def about(answer: Fit, given: str) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kubectl_tas.draw.fitpages import lacks_data, lacks_text, left_out_data, must_share, place_name
 from kubectl_tas.place.gangs_to_place import LeftOut
 from kubectl_tas.place.grow import Growth, Waiting
-from kubectl_tas.report import table
+from kubectl_tas.report import style
 from kubectl_tas.report.text import plural
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ VERSION = 1
 
 def render(found: Sequence[tuple[str, Growth]]) -> str:
     """Renders the facts about each named cluster, with a blank line between."""
-    return "\n".join(table.pairs(_facts(*item)) for item in found)
+    return "\n".join(style.pairs(_facts(*item)) for item in found)
 
 
 def _facts(backend: str, growth: Growth) -> list[tuple[str, str]]:

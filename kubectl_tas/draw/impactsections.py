@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from kubectl_tas.compare.impact import Impact, QueueChange, QueueState, WorkState
 from kubectl_tas.late import dataclass
 from kubectl_tas.quantities import NO_LIMIT, RESOURCES, UNITS, Amount, Amounts, ResourceName, said, show
-from kubectl_tas.report import table
+from kubectl_tas.report import style
 from kubectl_tas.report.style import printable
 from kubectl_tas.report.text import blocks, plural
 from kubectl_tas.resolve.topologies import Level
@@ -74,7 +74,7 @@ def risk_line(impact: Impact) -> str:
 def render_text(impact: Impact) -> str:
     """Renders a table for each section, the findings and the risk line."""
     parts = [f"{printable(f'Changes since {impact.revision}')}: {counted(impact)}\n"]
-    parts += [table.section(item.title, [cell.upper() for cell in item.header], item.rows) for item in sections(impact)]
+    parts += [style.section(item.title, [cell.upper() for cell in item.header], item.rows) for item in sections(impact)]
     if impact.findings:
         parts.append(blocks(impact.findings))
     return "\n".join([*parts, f"{printable(risk_line(impact))}\n"])

@@ -14,7 +14,7 @@ from kubectl_tas.place.scenarios import Batch
 from kubectl_tas.place.schedulers import Scheduler
 from kubectl_tas.place.scheduling_session import asks_of, sum_of
 from kubectl_tas.quantities import as_data, said, show
-from kubectl_tas.report import table
+from kubectl_tas.report import style
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.workflows import FleetWorkflow
 
@@ -50,9 +50,9 @@ def _one(scheduler: Scheduler, found: Pending, given: str) -> str:
     rows += [_further(turn, names, scheduler, given) for turn in found.further]
     leaves = [name for name in found.start.tree.by_name if found.start.tree.is_leaf(name)]
     queues = [_queue(scheduler, name, found) for name in leaves if found.requests[name].asked]
-    parts = [_head(scheduler, found), table.render(header, rows, rule=True)]
+    parts = [_head(scheduler, found), style.table(header, rows, rule=True)]
     if queues:
-        parts.append(table.section("GPUs by pool", ("Pool", "Guarantee", "Holds", "Asks", "Fair share"), queues))
+        parts.append(style.section("GPUs by pool", ("Pool", "Guarantee", "Holds", "Asks", "Fair share"), queues))
     return "\n".join(parts)
 
 

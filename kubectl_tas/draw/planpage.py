@@ -11,7 +11,7 @@ from kubectl_tas.gpus import Gpus
 from kubectl_tas.late import dataclass
 from kubectl_tas.place.capacity import Capacity, DomainRoom, LevelRoom
 from kubectl_tas.quantities import NO_LIMIT, Amount, as_data
-from kubectl_tas.report import table
+from kubectl_tas.report import style
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.pools import FleetPool
 
@@ -45,7 +45,7 @@ def render(found: Sequence[Planned], broken: Sequence[Diagnostic]) -> str:
     pages = [_page(item) for item in found]
     facts = [("Guarantees", f"{item.message}. {item.hint}") for item in broken]
     kept = [("Guarantees", "nodes that are ready and not cordoned have what all pools are guaranteed")]
-    return "\n".join((*pages, table.pairs(facts or kept)))
+    return "\n".join((*pages, style.pairs(facts or kept)))
 
 
 def _page(item: Planned) -> str:
@@ -58,10 +58,10 @@ def _page(item: Planned) -> str:
         *nodes_facts(there),
     ]
     if not there.levels:
-        return table.pairs(facts)
-    lines = table.render(HEADER, rows(there)).splitlines()
+        return style.pairs(facts)
+    lines = style.table(HEADER, rows(there)).splitlines()
     notes = (f"  {_never(level.level.key)}\n" for level in there.levels if level.level and not level.is_placed)
-    return "".join((table.pairs(facts), *(f"  {line}\n" for line in lines), *notes))
+    return "".join((style.pairs(facts), *(f"  {line}\n" for line in lines), *notes))
 
 
 def nodes_facts(there: Capacity) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ from kubectl_tas.quantities import (
     show,
     total,
 )
-from kubectl_tas.report import table
+from kubectl_tas.report import style
 from kubectl_tas.report.style import printable, width
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.platforms import FleetPlatform
@@ -75,17 +75,17 @@ def render(rows: Sequence[Account], *, wide: bool = False) -> str:
     sums = [item for item in totals(rows) if item.pools > 1]
     lines += [_sum(item) + (_wide_sum(item) if wide else ()) for item in sums]
     if wide:
-        return table.render(HEADER + WIDE, lines, rule=True, widths=WIDTHS)
+        return style.table(HEADER + WIDE, lines, rule=True, widths=WIDTHS)
     last: tuple[str, ...] = ()
     backends = [*(row.pool.backend.name for row in rows), *(item.backend for item in sums)]
     if len(set(backends)) > 1:
         last = (BACKEND,)
         lines = [(*cells, backend) for cells, backend in zip(lines, backends, strict=True)]
-    text = table.render(HEADER + last, lines, rule=True, widths=WIDTHS)
+    text = style.table(HEADER + last, lines, rule=True, widths=WIDTHS)
     if not _fits(text):
-        text = table.render(HEADER + last, lines, rule=True)
+        text = style.table(HEADER + last, lines, rule=True)
     if not _fits(text):
-        text = table.render(NARROW + last, [(name, *cells) for name, _, *cells in lines], rule=True)
+        text = style.table(NARROW + last, [(name, *cells) for name, _, *cells in lines], rule=True)
     return text
 
 
@@ -245,7 +245,7 @@ def subpools(items: Sequence[FleetSubpool], *, wide: bool = False) -> str:
         more = (_all(item.maximum), weight(item.weight), _queue(item) or "-") if wide else ()
         declared = item.declared.spec.spec.quota_text
         rows.append((item.pool, item.name, item.state, declared, _all(item.quota), _file(item), *more))
-    return table.render((*header, *(("LIMIT", "WEIGHT", "QUEUE") if wide else ())), rows)
+    return style.table((*header, *(("LIMIT", "WEIGHT", "QUEUE") if wide else ())), rows)
 
 
 def _queue(item: FleetSubpool) -> str | None:
@@ -286,7 +286,7 @@ def keys(pool: FleetPool, *, wide: bool = False) -> str:
     """Renders the topology keys of a pool as a table."""
     more = (pool.topology.name,) if wide and pool.topology else ()
     rows = [(level.key, level.label, *more) for level in pool.levels]
-    return table.render(("KEY", "LABEL", *(("TOPOLOGY",) if wide else ())), rows)
+    return style.table(("KEY", "LABEL", *(("TOPOLOGY",) if wide else ())), rows)
 
 
 def keys_data(pool: FleetPool) -> shapes.TopologyKeys:
@@ -311,19 +311,19 @@ def page(fleet: Fleet, target: Target, rows: Sequence[Account]) -> str:
         levels = [(level.key, level.label) for level in pool.levels]
         header = ("NAME", "STATE", "QUOTA", "USED", "LIMIT", "WEIGHT")
         parts = [
-            table.pairs(facts(pool, None)),
-            table.section("Topology keys", ("KEY", "LABEL"), levels),
-            table.section("Queues", header, queues(pool, rows)),
+            style.pairs(facts(pool, None)),
+            style.section("Topology keys", ("KEY", "LABEL"), levels),
+            style.section("Queues", header, queues(pool, rows)),
         ]
     else:
         (row,) = rows
-        parts = [table.pairs([*facts(pool, subpool), ("Used", _used(row.used))])]
+        parts = [style.pairs([*facts(pool, subpool), ("Used", _used(row.used))])]
     workflows = [(item.name, *_work_cells(item)) for item in _sent_to(target, fleet.workflows)]
-    parts.append(table.section("Workflows", ("NAME", "POOL", "PRIORITY", "GPUS"), workflows))
+    parts.append(style.section("Workflows", ("NAME", "POOL", "PRIORITY", "GPUS"), workflows))
     others = (*fleet.workloads, *fleet.submitted_sets, *fleet.submitted_pod_groups)
     workloads = [(item.name, item.kind, *_work_cells(item)) for item in _sent_to(target, others)]
     if workloads:
-        parts.append(table.section("Workloads", ("NAME", "KIND", "POOL", "PRIORITY", "GPUS"), workloads))
+        parts.append(style.section("Workloads", ("NAME", "KIND", "POOL", "PRIORITY", "GPUS"), workloads))
     return "\n".join(parts)
 
 

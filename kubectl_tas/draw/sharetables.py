@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_tas.place.fairshare_report import Bound, Division, Kind, Part
 from kubectl_tas.quantities import NO_LIMIT, OTHERS, RESOURCES, Amount, Amounts, ResourceName, as_data, said, show
-from kubectl_tas.report import table
+from kubectl_tas.report import style
 
 if TYPE_CHECKING:
     from kubectl_tas.report import json_shapes as shapes
@@ -41,7 +41,7 @@ def _table(division: Division, rows: Sequence[tuple[Part, int]], resource: Resou
     title = f"{division.backend}{shard}: {_title(division, resource)}"
     lines = [_cells(part, depth, resource) for part, depth in rows]
     header = _HEADER if rows[0][0].held is None else _HELD
-    return f"{title}\n{table.render(header, lines, rule=True)}"
+    return f"{title}\n{style.table(header, lines, rule=True)}"
 
 
 def _title(division: Division, resource: ResourceName) -> str:

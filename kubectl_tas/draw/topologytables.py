@@ -20,7 +20,7 @@ from kubectl_tas.compare.topology_drift import (
 )
 from kubectl_tas.kai import Feature
 from kubectl_tas.live.cliquesets import Levels
-from kubectl_tas.report import table
+from kubectl_tas.report import style
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
@@ -53,7 +53,7 @@ def render(fleet: Fleet, *, wide: bool = False) -> str:
         for topology in fleet.topologies
     ]
     header = ("NAME", "FROM", "LEVELS", "POOLS", "PODCLIQUESETS")
-    return table.render((*header, *(("LABELS", "FILE") if wide else ())), rows)
+    return style.table((*header, *(("LABELS", "FILE") if wide else ())), rows)
 
 
 def data(fleet: Fleet) -> shapes.TopologyList:
@@ -83,12 +83,12 @@ def page(fleet: Fleet, topology: FleetTopology) -> str:
     header = ("KEY", "LABEL") if topology.pool else ("DOMAIN", "LABEL")
     levels = [(level.key, level.label) for level in topology.levels]
     pools = [(pool.name, pool.backend.name) for pool in fleet.pools if pool.topology == topology]
-    parts = [table.pairs(facts), table.section("Levels", header, levels)]
-    parts.append(table.section("Pools", ("NAME", "BACKEND"), pools))
+    parts = [style.pairs(facts), style.section("Levels", header, levels)]
+    parts.append(style.section("Pools", ("NAME", "BACKEND"), pools))
     work = [(item.what, item.queue) for item in fleet.placed_by(topology)]
-    parts.append(table.section("Placed work", ("NAME", "QUEUE"), work))
+    parts.append(style.section("Placed work", ("NAME", "QUEUE"), work))
     if topology.pool is None:
-        parts.append(table.section("PodCliqueSets", ("NAME", CONDITION), list(sets(fleet, topology))))
+        parts.append(style.section("PodCliqueSets", ("NAME", CONDITION), list(sets(fleet, topology))))
     return "\n".join(parts)
 
 
@@ -141,13 +141,13 @@ def sets(fleet: Fleet, topology: FleetTopology) -> Iterator[tuple[str, str]]:
 def uses(found: Sequence[Use]) -> str:
     """Renders a line for each PodCliqueSet, grouped by topology."""
     rows = [(use.label, use.full_name) for use in _in_order(found)]
-    return table.render(("", ""), rows).partition("\n")[2]
+    return style.table(("", ""), rows).partition("\n")[2]
 
 
 def conditions(found: Sequence[Use]) -> str:
     """Renders a line for each PodCliqueSet, with the condition that Grove reports."""
     rows = [(use.label, use.full_name, *_condition_cells(use.condition)) for use in _in_order(found)]
-    return table.render(HEADER, rows)
+    return style.table(HEADER, rows)
 
 
 def _condition_cells(found: Condition | None) -> tuple[str, str, str]:
@@ -159,7 +159,7 @@ def _condition_cells(found: Condition | None) -> tuple[str, str, str]:
 def differences(drifts: Sequence[Drift]) -> str:
     """Renders the topologies that differ, with both hierarchies."""
     rows = [(item.full_name, _levels(item.declared), _levels(item.live)) for item in drifts]
-    return table.render(DRIFT_HEADER, rows)
+    return style.table(DRIFT_HEADER, rows)
 
 
 def covered(found: Sequence[Coverage]) -> str:
@@ -170,7 +170,7 @@ def covered(found: Sequence[Coverage]) -> str:
         levels = [(f"{level.key} ({level.label})", shortened(names, MAX_NODES)) for level, names in item.missing]
         for index, level in enumerate(levels or [(NONE, NONE)]):
             rows.append((item.full_name, count, *level) if index == 0 else ("", "", *level))
-    return table.render(COVERAGE_HEADER, rows)
+    return style.table(COVERAGE_HEADER, rows)
 
 
 def suggested(found: Suggestion) -> str:
@@ -188,10 +188,10 @@ def suggested(found: Suggestion) -> str:
         for item in found.levels
     ]
     without = f"; {found.others} without GPUs are left out" if found.others else ""
-    parts = [f"{plural(found.considered, 'node')}{without}\n", table.section("Levels", SUGGESTION_HEADER, rows)]
+    parts = [f"{plural(found.considered, 'node')}{without}\n", style.section("Levels", SUGGESTION_HEADER, rows)]
     if found.left_out:
         reasons = [(item.label, why) for item, why in found.left_out]
-        parts.append(table.section("Left out", ("LABEL", "WHY"), reasons))
+        parts.append(style.section("Left out", ("LABEL", "WHY"), reasons))
     if found.levels:
         lines = (f"  - {{key: {item.key}, label: {item.label}}}\n" for item in found.levels)
         parts.append(f"For a pool on these nodes:\n  topology_keys:\n{''.join(lines)}")

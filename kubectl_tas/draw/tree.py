@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kubectl_tas.draw.figure import Bar, Box, Figure, Look
 from kubectl_tas.gangs.workload_gang import PodSegment
-from kubectl_tas.report import table
+from kubectl_tas.report import style
 from kubectl_tas.report.style import printable
 from kubectl_tas.report.text import indices
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
@@ -44,7 +44,7 @@ def pod_segments(index: int, found: Sequence[tuple[FleetWorkload, PodSegment]]) 
 
 
 def _figure(figure: Figure) -> str:
-    facts = table.pairs([(figure.kind, f"{figure.name} ({figure.file})"), *figure.facts])
+    facts = style.pairs([(figure.kind, f"{figure.name} ({figure.file})"), *figure.facts])
     return "\n".join([facts, *("".join(f"{line}\n" for line in lines(box)) for box in figure.boxes)])
 
 

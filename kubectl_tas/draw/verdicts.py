@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_tas.gangs.admission import Admission, Answer
 from kubectl_tas.quantities import NO_LIMIT, ResourceName, as_data, said, show
-from kubectl_tas.report import table
+from kubectl_tas.report import style
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
@@ -27,7 +27,7 @@ def render(fleet: Fleet, *, wide: bool = False) -> str:
         verdict = admission.verdict(item)
         more = (item.target, item.priority, item.declared.origin.path, verdict.text) if wide else ()
         rows.append((name(item), item.queue, str(item.gpus), verdict.outcome.upper(), *more))
-    return table.render(HEADER + (WIDE if wide else ()), rows)
+    return style.table(HEADER + (WIDE if wide else ()), rows)
 
 
 def names(fleet: Fleet) -> list[str]:
@@ -88,7 +88,7 @@ def _facts(answer: Answer) -> str:
     ]
     if verdict.hint:
         facts.append(("Help", verdict.hint))
-    return table.pairs(facts)
+    return style.pairs(facts)
 
 
 def _of(answer: Answer, resource: ResourceName) -> str:

@@ -12,7 +12,7 @@ from kubectl_tas.place.gangs_to_place import LeftOut
 from kubectl_tas.place.pending_reasons import Cause
 from kubectl_tas.place.pending_work import GangNow, State, Why
 from kubectl_tas.quantities import NO_LIMIT, as_data
-from kubectl_tas.report import table
+from kubectl_tas.report import style
 from kubectl_tas.report.style import printable
 from kubectl_tas.report.text import plural
 
@@ -55,7 +55,7 @@ def _page(answer: Why, given: str) -> str:
         facts.append(("Pods", f"{_phases(answer.lone)}, without a PodGroup"))
     facts += [("Not known", f"{_many(kind)}: {reason}") for kind, reason in answer.gaps.items()]
     causes = (f"\n{number}. {_title(cause)}\n{_cause(cause)}" for number, cause in enumerate(answer.causes, 1))
-    return "".join((table.pairs(facts), *causes, *_fits(answer, given)))
+    return "".join((style.pairs(facts), *causes, *_fits(answer, given)))
 
 
 def _many(kind: str) -> str:
@@ -96,7 +96,7 @@ def _cause(cause: Cause) -> str:
     facts += [("Repeated", _again(repeated))] if repeated else []
     facts += [("File", str(cause.place))] if cause.place else []
     facts += [("Help", cause.hint)] if cause.hint else []
-    return "".join(f"   {line}\n" for line in table.pairs(facts).splitlines()) if facts else ""
+    return "".join(f"   {line}\n" for line in style.pairs(facts).splitlines()) if facts else ""
 
 
 def _told_apart(said: Sequence[Saying]) -> tuple[list[Saying], list[Saying]]:

@@ -13,7 +13,7 @@ from kubectl_tas.gangs.quota_usage import Account, accounts
 from kubectl_tas.load.document import Document
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amounts, said
-from kubectl_tas.report import table
+from kubectl_tas.report import style
 from kubectl_tas.report.style import printable_lines
 from kubectl_tas.report.text import rule_page
 from kubectl_tas.resolve import names
@@ -67,7 +67,7 @@ def _card(account: Account) -> str:
     if account.available is not None:
         facts.append(("Left", _said(account.available, of=account.quota)))
     facts.append(("Limit", _said(account.limit)))
-    return _block(table.pairs(facts))
+    return _block(style.pairs(facts))
 
 
 def _said(amounts: Amounts, of: Amounts | None = None) -> str:

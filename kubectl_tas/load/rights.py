@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.repository import Repository
-from kubectl_tas.report.findings import STDIN
+from kubectl_tas.report import STDIN
 from kubectl_tas.words import shortened
 
 OUTSIDE_ADMIN_SOURCES = Rule(

@@ -1,6 +1,17 @@
-"""Renders diagnostics as text, with one module for each format. All functions are pure."""
+"""Renders diagnostics as text, with one module for each format. All functions are pure.
+
+Every format renders the ``Findings`` of a run, which are defined here.
+"""
 
 from __future__ import annotations
+
+import posixpath
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kubectl_tas.diagnostics import Diagnostic, Location, Severity
+from kubectl_tas.late import dataclass, late_pattern
 
 FINDINGS = {
     "json": "kubectl_tas.report.json:render",
@@ -10,3 +21,78 @@ FINDINGS = {
     "junit": "kubectl_tas.report.junit:render",
 }
 """The formats of findings for programs, with the function that renders each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """The findings of one run of one command."""
+
+    command: str
+    """Name of the command: ``validate`` or ``check``."""
+    diagnostics: tuple[Diagnostic, ...]
+    """The findings that are not waived, in order."""
+    files: tuple[str, ...]
+    """The paths of the checked files. Findings may be in other files."""
+    read: int
+    """The number of files that the tool has read."""
+    config: str
+    """Path of the Config. Formats that require a place use this path for a finding without one."""
+    waived: tuple[Diagnostic, ...] = ()
+    strict: bool = False
+    """Whether warnings also fail the run."""
+
+    def fails(self, diagnostic: Diagnostic) -> bool:
+        """Whether a finding fails the run."""
+        return diagnostic.severity is Severity.ERROR or (self.strict and diagnostic.severity is Severity.WARNING)
+
+    def below(self, folder: str) -> Findings:
+        """Returns the findings with paths from the top of a checkout, where ``folder`` is the repository in it."""
+        if not folder:
+            return self
+
+        def moved(place: Location | None) -> Location | None:
+            return place and replace(place, path=_join(folder, place.path))
+
+        return replace(
+            self,
+            diagnostics=tuple(
+                replace(
+                    item,
+                    location=moved(item.location),
+                    related=tuple(replace(related, location=moved(related.location)) for related in item.related),
+                )
+                for item in self.diagnostics
+            ),
+            files=tuple(_join(folder, path) for path in self.files),
+            config=_join(folder, self.config),
+        )
+
+
+STDIN = "<stdin>"
+"""The name of a document from standard input."""
+
+
+def _join(folder: str, path: str) -> str:
+    return path if path == STDIN else posixpath.normpath(f"{folder}/{path}")
+
+
+_LINE = late_pattern(r"\bline \d+")
+
+
+def fingerprints(diagnostics: Sequence[Diagnostic]) -> list[str]:
+    """Returns an identifier for each finding that stays the same if lines above it change: 32 hex digits.
+
+    It depends on the rule, the file and the message without line numbers. A counter from the top of the file
+    distinguishes findings that agree in all three.
+    """
+    import hashlib  # only formats for programs need it
+
+    seen: Counter[tuple[str, str, str]] = Counter()
+    found = []
+    for item in diagnostics:
+        path = item.location.path if item.location else ""
+        identity = (item.rule.code, path, _LINE.sub("line", item.message))
+        seen[identity] += 1
+        text = "\0".join((*identity, str(seen[identity])))
+        found.append(hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:32])
+    return found

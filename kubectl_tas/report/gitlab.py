@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubectl_tas.diagnostics import Location, Severity
-from kubectl_tas.report.findings import Findings, fingerprints
+from kubectl_tas.report import Findings, fingerprints
 from kubectl_tas.report.json import dump
 from kubectl_tas.report.style import printable
 

@@ -12,8 +12,8 @@ from kubectl_tas.diagnostics import Diagnostic, Location
 from kubectl_tas.report.style import escaped
 
 if TYPE_CHECKING:
+    from kubectl_tas.report import Findings
     from kubectl_tas.report import json_shapes as shapes
-    from kubectl_tas.report.findings import Findings
 
 VERSION = 1
 """The version of the format. A new meaning or the removal of a field raises it; a new field does not."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.report.findings import Findings
+from kubectl_tas.report import Findings
 from kubectl_tas.report.style import printable
 from kubectl_tas.report.text import blocks
 

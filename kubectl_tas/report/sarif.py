@@ -7,7 +7,7 @@ from typing import Any
 
 from kubectl_tas import __version__
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
-from kubectl_tas.report.findings import Findings, fingerprints
+from kubectl_tas.report import Findings, fingerprints
 from kubectl_tas.report.json import dump
 from kubectl_tas.report.style import printable, unlinked
 from kubectl_tas.report.text import rule_page

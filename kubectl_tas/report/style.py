@@ -1,10 +1,12 @@
-"""Prepares text for a terminal: adds colours, measures widths, and escapes characters with special effects."""
+"""Lays out text for a terminal: colours, widths, tables and diffs, with escapes for characters that have effects."""
 
 from __future__ import annotations
 
 import json
 import re
 import unicodedata
+from collections.abc import Iterable, Sequence
+from io import StringIO
 
 from kubectl_tas.diagnostics import Severity
 from kubectl_tas.late import late_pattern
@@ -84,3 +86,67 @@ def width(text: str) -> int:
     return sum(
         0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
     )
+
+
+def table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, rule: bool = False, widths: Sequence[int] = ()
+) -> str:
+    """Returns left-aligned columns, two spaces apart. ``rule`` adds a line of dashes below the header.
+
+    ``widths`` are the minimum widths of the first columns.
+    """
+    body = [tuple(header), *(tuple(map(printable, row)) for row in rows)]
+    least = (*widths, *(0 for _ in header))
+    chosen = [max(least[column], *(width(row[column]) for row in body)) for column in range(len(header))]
+    if rule:
+        body.insert(1, tuple("-" * size for size in chosen))
+    return "".join(_line(row, chosen) for row in body)
+
+
+def pairs(rows: Sequence[tuple[str, str]]) -> str:
+    """Returns lines with a label and a value each. The values are aligned."""
+    widest = max(width(f"{label}:") for label, _ in rows)
+    return "".join(f"{_pad(f'{label}:', widest)}  {printable(value)}".rstrip() + "\n" for label, value in rows)
+
+
+def section(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Returns an indented table with a title. Without rows, returns a line with the title and "none"."""
+    if not rows:
+        return f"{title}: none\n"
+    body = "".join(f"  {line}\n" for line in table(header, rows).splitlines())
+    return f"{title}:\n{body}"
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(_pad(cell, size) for cell, size in zip(row, widths, strict=True)).rstrip() + "\n"
+
+
+def _pad(text: str, size: int) -> str:
+    return text + " " * (size - width(text))
+
+
+Difference = tuple[str, str | None, str | None]
+"""A path, the text before and the text after. None means that the file does not exist."""
+
+
+def unified(differences: Iterable[Difference]) -> str:
+    """Returns the diff of all files. '' if nothing differs."""
+    return "".join(map(_diff, differences))
+
+
+def _diff(difference: Difference) -> str:
+    from difflib import unified_diff  # most runs differ in nothing
+
+    from kubectl_tas.credentials import hidden_lines
+
+    path, old, new = printable(difference[0]), *difference[1:]
+    before = f"a/{path}" if old is not None else "/dev/null"
+    after = f"b/{path}" if new is not None else "/dev/null"
+    lines = unified_diff(_lines(old), _lines(new), before, after)
+    lines = hidden_lines(lines)
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def _lines(text: str | None) -> list[str]:
+    decoded = (text or "").encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return StringIO(decoded).readlines()  # str.splitlines also splits where a diff has no line

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from kubectl_tas.emit.disk import Disk
-from kubectl_tas.report.style import printable_lines
-from kubectl_tas.report.unifieddiff import unified
+from kubectl_tas.report.style import printable_lines, unified
 from tests.support.cli import Result, kubectl_tas, pool, subpool, write
 from tests.support.golden import at, case_input, cases
 from tests.support.history import commit, git

@@ -14,8 +14,7 @@ from jsonschema import Draft4Validator
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.late import imported
-from kubectl_tas.report import FINDINGS, github, gitlab, junit, sarif
-from kubectl_tas.report.findings import Findings, fingerprints
+from kubectl_tas.report import FINDINGS, Findings, fingerprints, github, gitlab, junit, sarif
 from kubectl_tas.report.json import dump
 
 ERROR = Rule("some-error", Severity.ERROR, "Something is wrong.", "It matters.")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Suggestion
+from kubectl_tas.report import Findings
 from kubectl_tas.report import json as report
-from kubectl_tas.report.findings import Findings
 
 ERROR = Rule("some-error", Severity.ERROR, "", "")
 WARNING = Rule("some-warning", Severity.WARNING, "", "")
