@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from kubectl_tas.live.contexts import contexts
+from kubectl_tas.late import late_pattern
 from kubectl_tas.load.outline import WORKFLOW, Declared, backends, outline, refs
 from kubectl_tas.resolve.names import SEPARATOR, fold
 
@@ -122,6 +122,28 @@ def _submissions(asked: Asked) -> Iterator[Choice]:
 
 def _revisions(asked: Asked) -> Iterator[Choice]:
     yield from (Choice(name, what) for name, what in refs(asked.root).items())
+
+
+_SECTION = late_pattern(r"^contexts:(.*?)(?=^[A-Za-z]|\Z)", re.MULTILINE | re.DOTALL)
+_NAME = late_pattern(r"""^(?:- |  )name:[ \t]*["']?([^"'\s]+)""", re.MULTILINE)
+
+
+def contexts(kubeconfig: str | None) -> list[str]:
+    """Returns the names in the file, by default in the files of ``$KUBECONFIG``, or in ``~/.kube/config``.
+
+    Finds names in the layout in which kubectl and similar tools write these files.
+    """
+    listed = os.environ.get("KUBECONFIG") or os.path.join(os.path.expanduser("~"), ".kube", "config")
+    paths = [kubeconfig] if kubeconfig else [path for path in listed.split(os.pathsep) if path]
+    found: dict[str, None] = {}
+    for path in paths:
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                section = _SECTION.search(file.read())
+        except OSError:  # it need not be there
+            continue
+        found.update(dict.fromkeys(_NAME.findall(section[1]) if section else ()))
+    return list(found)
 
 
 def _contexts(asked: Asked) -> Iterator[Choice]:
