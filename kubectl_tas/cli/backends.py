@@ -1,21 +1,31 @@
-"""Selects the backends and pools for a command, and the clusters that the command asks."""
+"""Selects the backends and pools for a command, the clusters that the command asks, and the nodes that it reads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kubectl_tas.cli.options import BACKEND, FILE, F, kubectl_options, together
+from kubectl_tas.cli.terminal import say, waiting
+from kubectl_tas.diagnostics import TasError
 from kubectl_tas.words import nothing_called
 
 if TYPE_CHECKING:
-    from kubectl_tas.live.live_cluster import Clusters
+    from kubectl_tas.live.live_cluster import Beside, Cluster, Clusters
+    from kubectl_tas.place.node_resources import Nodes
     from kubectl_tas.resolve.clusters import FleetBackend
     from kubectl_tas.resolve.fleet import Fleet
     from kubectl_tas.resolve.pools import Target
 
+
+DECLARED, CLUSTER = "declared", "cluster"
+USED = {
+    DECLARED: "declared by the HIGH and NORMAL work of this repository",
+    CLUSTER: "held in the cluster by work that cannot be preempted",
+}
+"""A description of each source of usage."""
 _STDIN = f"{__name__}.stdin"
 """The key for the content of standard input, in the data that all contexts of a run share."""
 
@@ -65,6 +75,8 @@ cluster_options = together(
     backend_option("Ask the cluster of this backend."),
 )
 """The options that select the cluster to ask, or a file instead of a cluster."""
+live_option = click.option("--live", is_flag=True, help="Count what the cluster holds, not what files declare.")
+"""The option ``--live`` of commands that show what queues use."""
 
 
 def named_clusters(fleet: Fleet, options: Mapping[str, Any], *, live: bool) -> Clusters | None:
@@ -84,8 +96,6 @@ def given_clusters(fleet: Fleet, options: Mapping[str, Any], *, live: bool = Fal
     A file replaces the cluster of its backend. If any file is given, the clusters without a file are asked only with
     ``live``.
     """
-    from kubectl_tas.cli.terminal import waiting
-    from kubectl_tas.diagnostics import TasError
     from kubectl_tas.live.kubectl import Access
     from kubectl_tas.live.live_cluster import Cluster, Clusters  # most runs of most commands ask no cluster
 
@@ -145,3 +155,124 @@ def state_file(file: str) -> str:
 
 def _choice(backends: Sequence[FleetBackend]) -> str:
     return f"backends are {', '.join(backend.name for backend in backends)}"
+
+
+nodes_options = together(
+    cluster_options,
+    click.option("--live", is_flag=True, help="Ask the cluster for its nodes and pods."),
+    click.option(
+        "--nodes",
+        "files",
+        metavar="FILE",
+        type=FILE,
+        multiple=True,
+        help="Read this output of `kubectl get nodes -o json` or `kubectl get pods -A -o json`; - is standard input. "
+        "Repeatable.",
+    ),
+)
+"""The options ``--nodes``, passed as ``files``, ``--live``, and ``cluster_options``."""
+
+
+def as_given(cluster: Mapping[str, Any], *, files: Sequence[str] = (), live: bool) -> str:
+    """Returns the options that select the nodes, for another command that reads the same; each behind a space."""
+    import shlex  # most commands give no such advice
+
+    named = [(f"--{name.replace('_', '-')}", value) for name, value in cluster.items() if name != "namespace"]
+    words = [word for file in files for word in ("--nodes", file)]
+    for option, value in named:
+        words += [word for one in ([value] if isinstance(value, str) else value or ()) for word in (option, one)]
+    return "".join(f" {shlex.quote(word)}" for word in (*words, *(["--live"] if live else [])))
+
+
+def refuse_several(backends: Iterable[str]) -> None:
+    """Raises a usage error if data of one cluster, such as its nodes, would be used for several backends."""
+    names = list(dict.fromkeys(backends))
+    if len(names) > 1:
+        raise click.UsageError(f"that is what one cluster has; name it with --backend: {', '.join(names)}")
+
+
+class NodeSource:
+    """The nodes and pods of each cluster, by the name of its backend; each is read once."""
+
+    def __init__(self, fleet: Fleet, files: Sequence[str], cluster: Mapping[str, Any], *, live: bool) -> None:
+        """Reads ``files`` for any cluster; without files, asks the clusters of ``cluster_options``.
+
+        Raises a usage error if both are given, or a namespace, whose pods alone do not show what nodes have free.
+        """
+        if cluster["namespace"]:
+            raise click.UsageError("-n has no effect here: pods of all namespaces share the nodes")
+        asks = [name for name, value in cluster.items() if value and name != "backend"]
+        if files and (live or asks):
+            raise click.UsageError("--nodes is given instead of a cluster: leave --live and the other options out")
+        self.given = as_given(cluster, files=files, live=live)
+        """The options as text, for commands that read the same nodes."""
+        self._files = files
+        self._clusters = None if files else given_clusters(fleet, cluster, live=live)
+        self._objects: dict[str, list[dict[str, Any]]] = {}
+        self._nodes: dict[str, Nodes] = {}
+
+    def objects(self, backend: str) -> list[dict[str, Any]]:
+        """Returns nodes and pods as kubectl prints them, among others. Raises TasError if they cannot be read."""
+        key = "" if self._clusters is None else backend
+        if key not in self._objects:
+            self._objects[key] = (
+                [item for file in self._files for item in _objects_in(file)]
+                if self._clusters is None
+                else self._clusters.of(backend).nodes_and_pods()
+            )
+        return self._objects[key]
+
+    def queued(self, backend: str) -> list[dict[str, Any]]:
+        """Returns nodes and pods, with the objects that show the queue and priority of each pod; all objects of files.
+
+        Says on stderr which objects may not be read. Raises TasError if the cluster does not answer, or a file has the
+        PodGroups of only one namespace.
+        """
+        from kubectl_tas.live import kubectl
+
+        found = self._with(backend, lambda cluster: cluster.queued())
+        namespace = kubectl.only_namespace(found)
+        if namespace is not None:
+            message = f"the state of the cluster has PodGroups of the namespace {namespace} alone: of pods in others it"
+            hint = "Record it anew: kubectl tas cluster state without -n."
+            raise TasError(f"{message} does not tell in which queues they are", hint=hint)
+        return found
+
+    def scheduled(self, backend: str) -> list[dict[str, Any]]:
+        """Returns the objects that KAI's scheduler looks at, as kubectl prints them; all objects of files.
+
+        Says on stderr which storage may not be read. Raises TasError if any other object cannot be read.
+        """
+        return self._with(backend, lambda cluster: cluster.scheduling())
+
+    def _with(self, backend: str, more: Callable[[Cluster], Beside]) -> list[dict[str, Any]]:
+        found = self.objects(backend)
+        if self._clusters is None:
+            return found
+        beside = more(self._clusters.of(backend))
+        for resource, reason in beside.hidden.items():
+            say(f"Without any {resource}: {reason}", err=True)
+        return [*found, *beside.objects]
+
+    def nodes(self, backend: str) -> Nodes:
+        """Returns the nodes, with what pods leave free. Raises TasError if nodes are absent or unreadable."""
+        from kubectl_tas.live.kubectl import complete_kinds
+        from kubectl_tas.place.node_resources import read_nodes
+
+        key = "" if self._clusters is None else backend
+        if key not in self._nodes:
+            items = self.objects(backend)
+            self._nodes[key] = found = read_nodes(items, complete_kinds(items))
+            if not found.knows_pods:
+                say("The input has no pods, so everything on the nodes counts as free.", err=True)
+        return self._nodes[key]
+
+
+def _objects_in(file: str) -> list[dict[str, Any]]:
+    """Returns the objects in a file, or for - on standard input. Raises TasError."""
+    from kubectl_tas.cli.session import read_stdin
+    from kubectl_tas.live import kubectl
+
+    if file != "-":
+        return kubectl.read_file(file)
+    return list(kubectl.parse(read_stdin(kubectl.MAX_STATE), "standard input"))

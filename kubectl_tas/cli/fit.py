@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from kubectl_tas.cli.addressing import meant, open_work, work_arguments
-from kubectl_tas.cli.backends import chosen_backends
-from kubectl_tas.cli.nodesource import NodeSource, nodes_options, refuse_several
+from kubectl_tas.cli.backends import NodeSource, chosen_backends, nodes_options, refuse_several
 from kubectl_tas.cli.options import PICTURES, POOL, TEXT, output_option, repository_option, template_options
 from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, progress, say, show, show_figures, waiting

@@ -19,7 +19,7 @@ from kubectl_tas.cli.options import FOLDER, Group
 from kubectl_tas.late import imported
 
 COMMANDS = {
-    "init": ("kubectl_tas.cli.init:init", "Write a small working repository to DIR, by default the working folder."),
+    "init": ("kubectl_tas.cli.setup:init", "Write a small working repository to DIR, by default the working folder."),
     "import": ("kubectl_tas.cli.importing:import_group", "Import pools from a cluster, from Kueue or from OSMO."),
     "subpool": ("kubectl_tas.cli.subpool:subpool", "Create, change, retire and list subpools."),
     "render": ("kubectl_tas.cli.render:render", "Write the manifests of the whole repository."),
@@ -28,8 +28,8 @@ COMMANDS = {
         "Check every document of the repository, and all of them against each other.",
     ),
     "check": ("kubectl_tas.cli.render:check", "Check that the committed manifests are up to date."),
-    "diff": ("kubectl_tas.cli.diff:diff", "Show what the changes since a git revision mean."),
-    "report": ("kubectl_tas.cli.report:report", "Write a static site of the repository."),
+    "diff": ("kubectl_tas.cli.review:diff", "Show what the changes since a git revision mean."),
+    "report": ("kubectl_tas.cli.review:report", "Write a static site of the repository."),
     "pool": ("kubectl_tas.cli.pool:pool", "Show, rename and remove pools."),
     "topology": ("kubectl_tas.cli.topology:topology", "Show topologies, and who uses them."),
     "workflow": ("kubectl_tas.cli.workflow:workflow", "List and explain work, and say why it waits."),
@@ -39,9 +39,9 @@ COMMANDS = {
         "Check whether the nodes have a placement for WORK, and whether KAI finds it.",
     ),
     "cluster": ("kubectl_tas.cli.cluster:cluster", "Save the state of a cluster."),
-    "nodes": ("kubectl_tas.cli.nodes:nodes", "Generate nodes to plan with."),
+    "nodes": ("kubectl_tas.cli.cluster:nodes", "Generate nodes to plan with."),
     "snapshot": (
-        "kubectl_tas.cli.snapshot:snapshot_command",
+        "kubectl_tas.cli.cluster:snapshot_command",
         "Write a snapshot for KAI's own snapshot tool.",
     ),
     "rule": ("kubectl_tas.cli.manual:rule", "Explain the rule CODE; without CODE, list all rules."),
@@ -50,16 +50,16 @@ COMMANDS = {
         "Print the JSON Schema of KIND, for editors; without KIND, list the kinds.",
     ),
     "migrate": (
-        "kubectl_tas.cli.migrate:migrate",
+        "kubectl_tas.cli.setup:migrate",
         "Write the new names of commands and options into the files that call kubectl-tas.",
     ),
     "fn": ("kubectl_tas.cli.fn:fn", "Run as a KRM function, which kustomize and kpt call."),
     "lsp": (
-        "kubectl_tas.cli.lsp:lsp",
+        "kubectl_tas.cli.servers:lsp",
         "Serve editors by the Language Server Protocol, on standard input and output.",
     ),
     "mcp": (
-        "kubectl_tas.cli.mcp:mcp",
+        "kubectl_tas.cli.servers:mcp",
         "Serve agents by the Model Context Protocol, on standard input and output: answers, and no edits.",
     ),
     "version": (

@@ -1,14 +1,26 @@
-"""``kubectl tas pool``: shows, renames and removes pools."""
+"""``kubectl tas pool``: shows, renames and removes pools, and shows what can still start in them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from kubectl_tas.cli.backends import chosen_backends, cluster_options, named_clusters, target_of
+from kubectl_tas.cli.backends import (
+    CLUSTER,
+    DECLARED,
+    USED,
+    NodeSource,
+    chosen_backends,
+    cluster_options,
+    live_option,
+    named_clusters,
+    nodes_options,
+    refuse_several,
+    target_of,
+)
 from kubectl_tas.cli.editing import edit
 from kubectl_tas.cli.options import (
     LIST,
@@ -22,33 +34,33 @@ from kubectl_tas.cli.options import (
     output_option,
     renamed_note,
     repository_option,
+    template_options,
 )
-from kubectl_tas.cli.session import open_session, open_summaries, tell_errors, tell_unread
+from kubectl_tas.cli.session import open_session, open_summaries, refuse_errors, tell_errors, tell_unread
 from kubectl_tas.cli.terminal import hand_over, say, show, show_figures, show_list
+from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.draw import pooltables as pages
 from kubectl_tas.draw.poolfigure import figure
 from kubectl_tas.edit import pool_edits
+from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.gangs.quota_usage import Account, accounts
 from kubectl_tas.report import json
+from kubectl_tas.report.text import plural
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool, Target
-from kubectl_tas.words import shortened
+from kubectl_tas.words import nothing_called, shortened
 
 if TYPE_CHECKING:
+    from kubectl_tas.draw.planpage import Planned
     from kubectl_tas.live.live_cluster import Cluster, ClusterState
+    from kubectl_tas.place.node_resources import Nodes
     from kubectl_tas.place.uncharged import Holdings, Objects, Uncharged
 
-DECLARED, CLUSTER = "declared", "cluster"
-SOURCES = {
-    DECLARED: "declared by the HIGH and NORMAL work of this repository",
-    CLUSTER: "held in the cluster by work that cannot be preempted",
-}
-"""A description of each source of usage."""
+
 MAX_LISTED = 3
 """The most names in a note."""
-live_option = click.option("--live", is_flag=True, help="Count what the cluster holds, not what files declare.")
-LATER = {"plan": "kubectl_tas.cli.plan:plan", "share": "kubectl_tas.cli.share:share"}
+LATER = {"share": "kubectl_tas.cli.share:share"}
 """Commands that are imported only when called, since most runs of the group do not need them."""
 
 
@@ -103,7 +115,7 @@ def list_pools(
         )
     if output in ("table", "wide") and not found:
         return tell_errors(session)
-    say(f"Used: {SOURCES[source]}.", err=True)
+    say(f"Used: {USED[source]}.", err=True)
     for name, seen in answers.found.items() if answers else ():
         _tell_unknown(name, seen.state, [row for row in found if row.pool.backend.name == name])
     for name, items in uncharged.items():
@@ -165,9 +177,9 @@ def describe(name: str, output: str, live: bool, directory: str | None, **cluste
         hand_over(json.dump(pages.describe_data(fleet, target, rows, source)))
     elif output == TEXT:
         show(pages.page(fleet, target, rows))
-        say(f"Used: {SOURCES[source]}.", err=True)
+        say(f"Used: {USED[source]}.", err=True)
     else:
-        show_figures([figure(fleet.submissions, target, rows, SOURCES[source])], output)
+        show_figures([figure(fleet.submissions, target, rows, USED[source])], output)
     if seen:
         _tell_unknown(backend, seen.state, rows)
     return tell_errors(session)
@@ -279,3 +291,89 @@ def _tell_what_it_means() -> int:
 
     say(MEANING, err=True)
     return 0
+
+
+_GPUS = click.IntRange(min=1, max=1_000_000)
+
+
+@pool.command("plan", epilog="Example: kubectl tas pool plan team --nodes nodes.json --nodes pods.json")
+@click.argument("wanted", metavar="[POOL]...", nargs=-1, type=POOL)
+@click.option("--gpus", metavar="N", type=_GPUS, help="GPUs of each pod; by default all of a common node.")
+@output_option("text", "json")
+@nodes_options
+@template_options
+@repository_option
+def plan(
+    wanted: Sequence[str],
+    gpus: int | None,
+    files: Sequence[str],
+    live: bool,
+    output: str,
+    directory: str | None,
+    **cluster: Any,
+) -> int:
+    """Show for each POOL its guarantee, the work declared for it, and the largest gang that can still start.
+
+    The gang has room on the nodes: anywhere, and in one domain of each level. Without --nodes, the command asks the
+    backends' clusters. Exits 1 if the nodes lack GPUs that pools are guaranteed.
+    """
+    from kubectl_tas.draw import planpage  # only this command plans
+
+    session = open_session(directory)
+    if refuse_errors(session.without(VERDICTS)):
+        return 1
+    fleet = session.fleet
+    pools = list(_pools_to_plan(fleet, wanted, cluster["backend"]))
+    source = NodeSource(fleet, files, cluster, live=live)
+    if files:
+        refuse_several(pool.backend.name for pool in pools)
+    found = [_planned(fleet, pool, source.nodes(pool.backend.name), gpus) for pool in pools]
+    broken = [item for name in sorted({pool.backend.name for pool in pools}) for item in _not_kept(fleet, source, name)]
+    if output == "json":
+        hand_over(json.dump(planpage.data(found, broken)))
+    else:
+        show(planpage.render(found, broken))
+    tell_errors(session)
+    return 1 if broken else 0
+
+
+def _pools_to_plan(fleet: Fleet, wanted: Sequence[str], backend: str | None) -> Iterator[FleetPool]:
+    """Returns the pools that the user means, each once. Raises a usage error if there are none, or one has no KAI."""
+    chosen_backends(fleet, backend)
+    known = {pool.name: pool for pool in fleet.pools if backend in (None, pool.backend.name)}
+    for word in wanted:
+        target = fleet.target(word)
+        if target is not None and target[1] is not None:
+            own = f"{target[1].canonical} is a subpool, which uses the nodes of its pool"
+            raise click.UsageError(f"{own}; name {target[0].name}")
+        if names.fold(word) not in known:
+            raise click.UsageError(nothing_called("pool", word, sorted(known)))
+    meant = [known[name] for name in dict.fromkeys(map(names.fold, wanted))] or list(known.values())
+    without = [pool for pool in meant if not pool.backend.is_kai]
+    if without and wanted:
+        raise click.UsageError(f"pool {without[0].name} is for backend {without[0].backend.name}, which has no KAI")
+    if without:
+        say(f"Left out: {plural(len(without), 'pool')} for backends without KAI.", err=True)
+    if len(without) == len(meant):
+        raise click.UsageError("there is no pool to plan for")
+    return (pool for pool in meant if pool.backend.is_kai)
+
+
+def _planned(fleet: Fleet, pool: FleetPool, nodes: Nodes, pod_gpus: int | None) -> Planned:
+    from kubectl_tas.draw.planpage import Planned
+    from kubectl_tas.place.capacity import capacity, gpus_of
+
+    own = [item for item in fleet.submissions if item.pool.name == pool.name]
+    fixed, preemptible = (sum(item.gpus for item in own if item.is_preemptible == low) for low in (False, True))
+    within = [item for item in fleet.pools if any(above.name == pool.name for above in item.chain)]
+    return Planned(pool, capacity(pool, nodes, pod_gpus), gpus_of(within, nodes), fixed, preemptible)
+
+
+def _not_kept(fleet: Fleet, source: NodeSource, backend: str) -> Iterator[Diagnostic]:
+    """Yields a finding for each guarantee that the nodes of a cluster cannot keep."""
+    from kubectl_tas.compare.cluster_nodes import GUARANTEE_EXCEEDS_NODES, check_nodes
+    from kubectl_tas.live.live_cluster import nodes_among
+
+    (own,) = chosen_backends(fleet, backend)
+    findings = check_nodes(fleet, own, nodes_among(source.objects(backend)))
+    return (item for item in findings if item.rule == GUARANTEE_EXCEEDS_NODES)

@@ -9,8 +9,15 @@ from typing import Any
 
 import click
 
-from kubectl_tas.cli.backends import chosen_backends, named_clusters
-from kubectl_tas.cli.nodesource import NodeSource, nodes_options, refuse_several
+from kubectl_tas.cli.backends import (
+    CLUSTER,
+    DECLARED,
+    NodeSource,
+    chosen_backends,
+    named_clusters,
+    nodes_options,
+    refuse_several,
+)
 from kubectl_tas.cli.options import TARGET, output_option, repository_option, template_options
 from kubectl_tas.cli.session import open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
@@ -29,7 +36,6 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool, Target
 from kubectl_tas.words import nothing_called
 
-DECLARED, CLUSTER = "declared", "cluster"
 SOURCES = {
     DECLARED: "what the work of this repository asks for, all of it at once",
     CLUSTER: "what pods of the cluster hold or wait for",

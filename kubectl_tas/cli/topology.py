@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from kubectl_tas import spellings, yaml
-from kubectl_tas.cli.backends import cluster_options, given_clusters, named_clusters, target_of
-from kubectl_tas.cli.nodesource import refuse_several
+from kubectl_tas.cli.backends import cluster_options, given_clusters, named_clusters, refuse_several, target_of
 from kubectl_tas.cli.options import LIST, POOL, TARGET, TOPOLOGY, Group, output_option, repository_option
 from kubectl_tas.cli.session import Session, open_session, open_summaries, tell_errors, tell_unread
 from kubectl_tas.cli.terminal import hand_over, say, show, show_list

@@ -1,13 +1,14 @@
-"""``kubectl tas workflow``: lists and explains work."""
+"""``kubectl tas workflow``: lists and explains work, and tells why it waits, in the words of the cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
-from kubectl_tas.cli.addressing import files_meant, open_work, work_arguments
-from kubectl_tas.cli.backends import backend_option, narrowed
+from kubectl_tas.cli.addressing import files_meant, meant, open_work, work_arguments
+from kubectl_tas.cli.backends import as_given, backend_option, cluster_options, given_clusters, narrowed
 from kubectl_tas.cli.options import (
     LIST,
     PICTURES,
@@ -16,18 +17,19 @@ from kubectl_tas.cli.options import (
     repository_option,
     template_options,
 )
-from kubectl_tas.cli.session import open_summaries, refuse_errors, tell_errors
+from kubectl_tas.cli.session import Session, open_summaries, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, show, show_figures, show_list
 from kubectl_tas.draw import gangjson, tree
 from kubectl_tas.draw import verdicts as pages
 from kubectl_tas.draw.gangfigure import Picture, figure, picture
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.gangs.workload_gang import PodSegment, segments_of_pods
+from kubectl_tas.report import json
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.pools import Submission
 
 
-@click.group(cls=Group, later={"why": "kubectl_tas.cli.why:why_command"}, epilog="Example: kubectl tas workflow list")
+@click.group(cls=Group, epilog="Example: kubectl tas workflow list")
 def workflow() -> None:
     """List and explain work, and say why it waits."""
 
@@ -101,4 +103,55 @@ def _segments(items: Sequence[Submission], index: int) -> list[tuple[FleetWorklo
     found = segments_of_pods(divided, index)
     if not found:
         raise click.UsageError(f"no segment of {', '.join(item.name for item in divided)} has a pod {index}")
+    return found
+
+
+@workflow.command("why", epilog="Example: kubectl tas workflow why train")
+@work_arguments()
+@output_option("text", "json")
+@click.option("--live", is_flag=True, help="Also ask the clusters without a file.")
+@cluster_options
+@template_options
+@repository_option
+def why_command(work: str, output: str, live: bool, directory: str | None, **cluster: Any) -> int:
+    """Say whether WORK runs, and why it waits.
+
+    The answer has the differences between cluster and files, the messages of KAI and Kubernetes, and the answer of
+    `fit`. --cluster-state takes a file of `cluster state`, or the output of kubectl, which has events too:
+
+    kubectl get nodes,pods,events,jobs,queues.scheduling.run.ai,podgroups.scheduling.run.ai -A -o json
+
+    Exits 0 if WORK runs or has succeeded, else 1.
+    """
+    from kubectl_tas.draw import whypage  # only this command asks a cluster
+    from kubectl_tas.live.reasons import told
+    from kubectl_tas.place.livework import read_of
+    from kubectl_tas.place.pending_work import why
+
+    session = open_work(directory, [work], whole=True)
+    if refuse_errors(session.without(VERDICTS)):  # what is refused may be there all the same, and waits for that reason
+        return 1
+    fleet = session.fleet
+    found = _called(session, work, cluster["backend"])
+    clusters = given_clusters(fleet, cluster, live=live)
+    wanted: dict[tuple[str, str], dict[str, str]] = {}
+    for item in found:
+        wanted.setdefault((item.pool.backend.name, item.namespace), {}).update(read_of(fleet, item))
+    heard = {place: told(clusters.of(place[0]), place[1], more) for place, more in wanted.items()}
+    answers = [why(fleet, item, heard[item.pool.backend.name, item.namespace]) for item in found]
+    if output == "json":
+        hand_over(json.dump(whypage.data(answers)))
+    else:
+        show(whypage.render(answers, as_given(cluster, live=live)))
+    tell_errors(session)
+    return 0 if all(answer.state.is_well for answer in answers) else 1
+
+
+def _called(session: Session, wanted: str, backend: str | None) -> list[Submission]:
+    """Returns the work of that name or file. Raises a usage error if nothing matches, or KAI does not place a match."""
+    known = [item for item in session.fleet.submissions if backend in (None, item.pool.backend.name)]
+    found = meant(session, wanted, known)
+    without = next((item for item in found if not item.pool.backend.is_kai), None)
+    if without is not None:
+        raise click.UsageError(f"{without.name} is for backend {without.pool.backend.name}, which has no KAI")
     return found

@@ -1,4 +1,4 @@
-"""``kubectl tas init``: writes a small repository that works."""
+"""``kubectl tas init`` and ``migrate``: write a small repository that works, and renew what calls an older release."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from kubectl_tas.cli.options import group_directory
-from kubectl_tas.cli.terminal import say
+from kubectl_tas.cli.options import RENAMED, RENAMED_OPTIONS, group_directory, repository_option
+from kubectl_tas.cli.terminal import say, show
 
 CI = ("github", "gitlab", "none")
 GITOPS = ("none", "argocd", "flux")
@@ -109,3 +109,42 @@ def _lacks_it(path: Path) -> bool:
         return b"kubectl-tas" not in path.read_bytes()
     except OSError:  # a folder or a link that leads nowhere, of which nothing is known
         return False
+
+
+@click.command(epilog="Example: kubectl tas migrate --dry-run")
+@click.option("--dry-run", is_flag=True, help="Show the difference and write nothing.")
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 where a file has an old name.")
+@repository_option
+def migrate(dry_run: bool, check: bool, directory: str | None) -> int:
+    """Write the new names of commands and options into the files that call kubectl-tas.
+
+    It edits CI jobs, hooks, scripts and pages in the git repository, not the folders of pools, workflows and manifests.
+    Old names work for one release.
+    """
+    from kubectl_tas.cli.session import find_root
+    from kubectl_tas.edit.apply import lock, write
+    from kubectl_tas.edit.migration import Names, migrations
+    from kubectl_tas.load.loading import config_of
+    from kubectl_tas.load.source import FolderSource
+    from kubectl_tas.report.style import unified
+    from kubectl_tas.report.text import plural
+
+    root = find_root(directory).resolve()
+    top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
+    config = config_of(FolderSource(root))
+    skipped = {root / name for name in (*config.sources, config.output)}
+    with lock(top):
+        found = list(migrations(top, skipped, Names(RENAMED, RENAMED_OPTIONS)))
+        if dry_run:
+            show(unified(file.difference for file, _ in found))
+            return 1 if check and found else 0
+        if not check:
+            write(top, [file for file, _ in found])
+    for file, told in found:
+        for item in told:
+            say(f"{file.path}:{item.line}: `{' '.join(item.old.split())}` is now `{item.new}`")
+    if not found:
+        say("No old name found.", err=True)
+    elif check:
+        say(f"{plural(len(found), 'file')} with old names. Run: kubectl tas migrate", err=True)
+    return 1 if check and found else 0

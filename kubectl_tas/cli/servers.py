@@ -1,10 +1,11 @@
-"""``kubectl tas mcp``: runs the server for agents."""
+"""``kubectl tas lsp`` and ``kubectl tas mcp``: run the server for editors, and the server for agents."""
 
 from __future__ import annotations
 
 import gc
 import os
 import signal
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
@@ -12,14 +13,30 @@ from typing import Any, NoReturn
 
 import click
 
-from kubectl_tas import process
-from kubectl_tas.agents.asking import Server
-from kubectl_tas.cli.nodesource import nodes_options
+from kubectl_tas.cli.backends import nodes_options
 from kubectl_tas.cli.options import repository_option
-from kubectl_tas.cli.session import find_root
 from kubectl_tas.diagnostics import TasError
 
 SECONDS = 60
+"""The default of --time-limit."""
+
+
+@click.command(epilog="Example: kubectl tas lsp")
+def lsp() -> None:
+    """Serve editors by the Language Server Protocol, on standard input and output.
+
+    docs/editors.md says how to set up an editor.
+    """
+    try:
+        from kubectl_tas.editor.server import make_server
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol"):
+            raise
+        hint = "Install it: pip install 'kubectl-tas[lsp]'"
+        raise TasError(f"the language server needs the package {error.name}", hint=hint) from error
+    gc.enable()  # a server lives as long as its editor
+    output = os.fdopen(os.dup(sys.stdout.fileno()), "wb")  # the server closes it
+    make_server().start_io(sys.stdin.buffer, output)
 
 
 @click.command(epilog="Example: kubectl tas -C gpu-pools mcp --cluster-state state.json")
@@ -42,6 +59,9 @@ def mcp(seconds: int, files: Sequence[str], live: bool, directory: str | None, *
     """
     if "-" in files:
         raise click.UsageError("--nodes - does not go with mcp: standard input has the agent's questions")
+    from kubectl_tas.agents.asking import Server
+    from kubectl_tas.cli.session import find_root
+
     try:
         from kubectl_tas.agents.mcp_server import serve
     except ModuleNotFoundError as error:
@@ -56,6 +76,8 @@ def mcp(seconds: int, files: Sequence[str], live: bool, directory: str | None, *
 
 
 def _ended(number: int, _frame: FrameType | None) -> NoReturn:
+    from kubectl_tas import process
+
     process.end_ours()
     os._exit(128 + number)
 

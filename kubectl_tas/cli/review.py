@@ -1,0 +1,166 @@
+"""``kubectl tas diff`` and ``report``: tell what a change means, and write a static site of the repository."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kubectl_tas.check.run_checks import Base, settled
+from kubectl_tas.cli.backends import CLUSTER, DECLARED, USED, cluster_options, live_option, named_clusters
+from kubectl_tas.cli.options import (
+    FOLDER,
+    REVISION,
+    base_option,
+    output_option,
+    repository_option,
+    run_options,
+    template_options,
+    to_option,
+)
+from kubectl_tas.cli.session import (
+    Session,
+    found_beside,
+    open_change,
+    open_session,
+    refuse_errors,
+    tell_errors,
+    tell_unread,
+)
+from kubectl_tas.cli.terminal import hand_over, progress, say, show, waiting
+from kubectl_tas.compare.change import Change, Earlier
+from kubectl_tas.compare.impact import Impact, impact
+from kubectl_tas.compare.transitions import compare
+from kubectl_tas.compile import compile_fleet
+from kubectl_tas.diagnostics import TasError, has_errors
+from kubectl_tas.emit.foreign import OUTPUT_FOREIGN, FileBeside, kept_changes
+from kubectl_tas.gangs.lasting import Past
+from kubectl_tas.late import imported
+from kubectl_tas.work.run import Run
+
+if TYPE_CHECKING:
+    from kubectl_tas.live.live_cluster import Clusters
+    from kubectl_tas.model.artifact import Artifact
+    from kubectl_tas.place.node_resources import Nodes
+
+
+FORMATS = {
+    "text": "kubectl_tas.draw.impactsections:render_text",
+    "json": "kubectl_tas.draw.impactjson:render",
+    "markdown": "kubectl_tas.draw.impactmarkdown:render",
+    "html": "kubectl_tas.draw.impacthtml:render",
+}
+"""The function that writes each format."""
+
+
+@click.command(epilog="Example: kubectl tas diff --base origin/main -o markdown")
+@output_option(*FORMATS)
+@base_option("The git revision to compare with.", required=True)
+@template_options
+@run_options
+@repository_option
+def diff(output: str, base: str, directory: str | None) -> int:
+    """Show what the changes since a git revision mean.
+
+    The report lists settings, quotas, subpools, queues, topologies, work that is admitted, refused or waits, gangs that
+    restart, and changes that a cluster refuses. The last line names the risk. Markdown suits a comment on a pull
+    request.
+
+    Exits 0 if nothing changes, 1 if anything does. If the repository has errors, it prints them to stderr and exits 3.
+    """
+    session, meaning = meaning_of(directory, base)
+    if meaning is None:
+        refuse_errors(session)
+        return 3
+    text = imported(FORMATS[output])(meaning)
+    if output == "text":
+        show(text)
+    else:
+        hand_over(text)
+    return 0 if meaning.is_empty else 1
+
+
+def meaning_of(directory: str | None, base: str) -> tuple[Session, Impact | None]:
+    """Returns the repository, and the meaning of its changes since a revision; None if the repository has errors."""
+    session, before, earlier = open_change(directory, base)
+    session = session.since(before.fleet, Past(before.whole))
+    if session.failed():
+        return session, None
+    there, wrong = found_beside(session, before)
+    found = (*compare(session.fleet, before, None, complete=session.complete).found, *wrong)
+    judged = session.with_findings(found, Base(before.revision, before.fleet.config.rules))
+    rules = {item.rule.code for item in found} - {OUTPUT_FOREIGN.code}
+    told = [item for item in judged.shown if item.rule.code in rules]
+    counted = {item.location.path for item in judged.diagnostics if item.rule is OUTPUT_FOREIGN and item.location}
+    beside = [FileBeside(item.path, None, item.effect) for item in there if item.path in counted]
+    beside += kept_changes(session.root, there, before.fleet.config.outputKeeps, before.kept)
+    change = Change(before.fleet, session.fleet, before.revision, session.complete, unreadable=before.unreadable)
+    with waiting("Comparing"):
+        return session, impact(change, told, _objects(before, earlier), compile_fleet(session.fleet), beside)
+
+
+def _objects(before: Earlier, earlier: Run) -> tuple[Artifact, ...] | None:
+    """Returns the objects that a revision renders; None if the revision has errors."""
+    counted, _ = settled(earlier.found, before.fleet, None, complete=earlier.loaded.complete)
+    has_any = before.unreadable or has_errors(counted)
+    return None if has_any else compile_fleet(before.fleet)
+
+
+@click.command("report", epilog="Example: kubectl tas report --to site")
+@to_option("DIR", FOLDER, "The folder of the site.", default="site", show_default=True)
+@click.option("--title", default="GPU pools", show_default=True, help="What the site is called.")
+@click.option("--since", metavar="REF", type=REVISION, help="Add a page of what changed since this git revision.")
+@live_option
+@cluster_options
+@template_options
+@repository_option
+def report(to: str, title: str, since: str | None, live: bool, directory: str | None, **cluster: Any) -> int:
+    """Write a static site of the repository.
+
+    Open index.html; the site needs no server and no network. The folder must be empty, or hold a site that this command
+    wrote. If the repository has errors, the site shows them and the command exits 1.
+    """
+    from kubectl_tas.emit.file_plan import apply_plan
+    from kubectl_tas.emit.site_files import plan_pages
+    from kubectl_tas.site.content import Content
+    from kubectl_tas.site.sitefiles import files
+
+    if not title.strip():
+        raise click.UsageError("--title is empty")
+    session = open_session(directory)
+    fleet = session.fleet
+    asked = named_clusters(fleet, cluster, live=live)
+    own = {pool.backend.name for pool in fleet.pools}
+    answers = asked.ask(lambda one: one.state().queues, own & asked.names) if asked else None
+    source = USED[CLUSTER if asked else DECLARED]
+    nodes = _nodes(asked, asked.names.intersection(own)) if asked else {}
+    content = Content(title, fleet, session.shown, session.waived, answers.found if answers else None, source, nodes)
+    if since is not None:
+        content = replace(content, since=since, changes=meaning_of(directory, since)[1])
+    with progress("Drawing") as tick:
+        texts = files(content, tick)
+    plan, base = plan_pages(texts, Path(to), session.root, (*fleet.config.sources, fleet.config.output))
+    with progress("Writing") as tick:
+        apply_plan(plan, base, tick, above=base)
+    say(f"Wrote {Path(to) / 'index.html'}: {plan.counts}.", err=True)
+    unread = tell_unread(answers.failed) if answers else 0
+    return tell_errors(session) or unread
+
+
+def _nodes(asked: Clusters, backends: frozenset[str]) -> dict[str, Nodes]:
+    """Returns the nodes of clusters, for files only if they have nodes; says on stderr which cannot be read."""
+    from kubectl_tas.live.kubectl import complete_kinds
+    from kubectl_tas.live.live_cluster import nodes_among
+    from kubectl_tas.place.node_resources import read_nodes
+
+    found = {}
+    for name in sorted(backends & asked.known.keys()):
+        try:
+            items = asked.of(name).nodes_and_pods()
+            if nodes_among(items):
+                found[name] = read_nodes(items, complete_kinds(items))
+        except TasError as error:
+            say(f"Without the nodes of backend {name}: {error.message}", err=True)
+    return found
