@@ -8,8 +8,8 @@ import pytest
 
 from kubectl_tas.editor.completion import completion
 from kubectl_tas.editor.definition import Reference, definitions, reference_at
-from kubectl_tas.editor.hover import of_reference
 from kubectl_tas.editor.project import judged, parsed
+from kubectl_tas.editor.views import hover_of_reference
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.resolve.fleet import Fleet
 from tests.support.cli import pool, subpool, write
@@ -300,7 +300,7 @@ def test_what_names_nothing_is_no_reference(text: str, path: KeyPath) -> None:
 )
 def test_a_hover_over_a_pool_or_queue_is_a_card(what: str, name: str, lines: list[str], bare: Fleet) -> None:
     (document,) = parsed("workflows/y.yaml", "a: b")
-    cards = list(of_reference(Reference(what, name, document, ()), bare))
+    cards = list(hover_of_reference(Reference(what, name, document, ()), bare))
     shown = [line for card in cards for line in card.splitlines()[1:-1]]
     assert len(cards) == bool(lines)
     assert [line[: len(start)] for line, start in zip(shown, lines, strict=False)] == lines

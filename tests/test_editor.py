@@ -13,11 +13,10 @@ from lsprotocol.types import ClientCapabilities, InitializeParams, Position, Pub
 from kubectl_tas.check.references import RULES as OF_NAMES
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.editor import server
-from kubectl_tas.editor.definition import reference_at
-from kubectl_tas.editor.outlines import symbol
+from kubectl_tas.editor.definition import reference_at, renamed, renamed_at
 from kubectl_tas.editor.positions import Text, fix
 from kubectl_tas.editor.project import Judgement, documents, judged, looked_at, shown, text_of
-from kubectl_tas.editor.renaming import renamed, renamed_at
+from kubectl_tas.editor.views import symbol
 from kubectl_tas.load.document import parse
 from kubectl_tas.words import question
 from tests.support.cli import pool, write

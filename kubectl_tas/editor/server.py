@@ -21,12 +21,11 @@ from pygls.lsp.server import LanguageServer
 from kubectl_tas import __version__, process
 from kubectl_tas.diagnostics import Diagnostic, Location, Severity, TasError
 from kubectl_tas.draw.diagrams import FORMATS
-from kubectl_tas.editor import hover, outlines, project
+from kubectl_tas.editor import project, views
 from kubectl_tas.editor.completion import completion
-from kubectl_tas.editor.definition import definitions, reference_at
+from kubectl_tas.editor.definition import Renamed, definitions, reference_at, renamed, renamed_at
 from kubectl_tas.editor.positions import Text, fix
 from kubectl_tas.editor.project import Judgement, find_root, judged, looked_at, shown, text_of
-from kubectl_tas.editor.renaming import Renamed, renamed, renamed_at
 from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.source import CONFIG_FILE
@@ -446,13 +445,13 @@ async def _hover(server: Server, params: types.HoverParams) -> types.Hover | Non
     parts: list[str] = []
     if word is not None:
         reference = reference_at(*word)
-        parts += hover.of_reference(reference, judgement.fleet) if reference else []
-        parts += hover.of_name(*word, judgement.fleet)
+        parts += views.hover_of_reference(reference, judgement.fleet) if reference else []
+        parts += views.hover_of_name(*word, judgement.fleet)
     there = []
     for finding, place in judgement.shown_in(path):
         start, end = text.span(place)
         there += [finding] if start <= offset <= end and place.line else []
-    parts += hover.of_rules(there)
+    parts += views.hover_of_rules(there)
     value = "\n\n---\n\n".join(dict.fromkeys(parts))
     return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, value)) if value else None
 
@@ -531,10 +530,10 @@ async def _symbols(server: Server, params: types.DocumentSymbolParams) -> list[t
     if found is None:
         return None
     _, _, text, documents = found
-    return [_symbol(document, outlines.symbol(document), text) for document in documents]
+    return [_symbol(document, views.symbol(document), text) for document in documents]
 
 
-def _symbol(document: Document, item: outlines.Symbol, text: Text) -> types.DocumentSymbol:
+def _symbol(document: Document, item: views.Symbol, text: Text) -> types.DocumentSymbol:
     start, end = document.span(item.path)
     place = text.range(document.locate(item.named, key=item.named == item.path))
     whole = types.Range(text.position(start), text.position(end))
@@ -554,9 +553,9 @@ async def _work(server: Server, uri: str) -> list[tuple[Judgement, Submission, t
     if found is not None:
         judgement, path, text, documents = found
         for document in documents:
-            item = outlines.sent_by(judgement, path, document)
+            item = views.sent_by(judgement, path, document)
             if item is not None:
-                place = text.range(document.locate(outlines.identity(document)[2]))
+                place = text.range(document.locate(views.identity(document)[2]))
                 work.append((judgement, item, place.end))
     return work
 
@@ -564,7 +563,7 @@ async def _work(server: Server, uri: str) -> list[tuple[Judgement, Submission, t
 async def _hints(server: Server, params: types.InlayHintParams) -> list[types.InlayHint]:
     found = await _work(server, params.text_document.uri)
     return [
-        types.InlayHint(place, printable(outlines.hint(judgement, item)), padding_left=True)
+        types.InlayHint(place, printable(views.hint(judgement, item)), padding_left=True)
         for judgement, item, place in found
         if params.range.start <= place <= params.range.end
     ]
@@ -590,7 +589,7 @@ async def _links(server: Server, params: types.DocumentLinkParams) -> list[types
     return [
         types.DocumentLink(text.range(document.locate(where)), (judgement.root / target).resolve().as_uri())
         for document in documents
-        for where, target in outlines.linked(judgement, path, document)
+        for where, target in views.linked(judgement, path, document)
     ]
 
 
@@ -641,7 +640,7 @@ async def _execute(server: Server, params: types.ExecuteCommandParams) -> str | 
         return None
     judgement, path = known
     if params.command == SHOW_TREE:
-        text = await asyncio.to_thread(outlines.drawn, judgement, path, wanted, output)
+        text = await asyncio.to_thread(views.drawn, judgement, path, wanted, output)
     else:
         text = await asyncio.to_thread(_fit, judgement.root, wanted, output)
     server.show(text, output)
