@@ -122,8 +122,7 @@ def report(to: str, title: str, since: str | None, live: bool, directory: str | 
     Open index.html; the site needs no server and no network. The folder must be empty, or hold a site that this command
     wrote. If the repository has errors, the site shows them and the command exits 1.
     """
-    from kubectl_tas.emit.file_plan import apply_plan
-    from kubectl_tas.emit.site_files import plan_pages
+    from kubectl_tas.emit.file_plan import apply_plan, plan_pages
     from kubectl_tas.site.content import Content
     from kubectl_tas.site.sitefiles import files
 

@@ -1,18 +1,26 @@
-"""Makes the first page: totals, their state, and the work and findings that need attention."""
+"""Makes the pages that say what to look at: the first page, and the page about changes since a revision.
+
+The first page has totals, their state, and the work and findings that need attention. The page about changes tells them
+by pool and subpool, and then everything that ``diff`` says.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 
+from kubectl_tas.compare.impact import Impact, QueueChange, Risk, WorkChange
 from kubectl_tas.diagnostics import Severity
+from kubectl_tas.draw.impactsections import NOTHING, Section, counted, quota_text, risk_line, sections
 from kubectl_tas.gangs.quota_usage import totals
 from kubectl_tas.quantities import show, total
 from kubectl_tas.site import blocks, places
-from kubectl_tas.site.blocks import Link, Page, Text, Tiles, Tone
+from kubectl_tas.site.blocks import Badge, Block, Cell, Link, Page, Table, Text, Tiles, Tone
 from kubectl_tas.site.content import Content
-from kubectl_tas.site.found import worst
+from kubectl_tas.site.found import finding, worst
 from kubectl_tas.site.inventory import account_table, cluster_table
 from kubectl_tas.site.work import LOOK_AT, waiting
+from kubectl_tas.words import shortened
 
 _FIRST = 10
 """Rows to show of a table that another page shows completely."""
@@ -55,3 +63,94 @@ def _tiles(content: Content) -> Tiles:
         told = "not compared" if content.changes is None else f"risk: {content.changes.risk[0]}"
         rows.append((f"Changes since {content.since}", places.CHANGES, told, "plain"))
     return Tiles(tuple((Link(name, target), number, tone) for name, target, number, tone in rows))
+
+
+_RISKS: dict[Risk, Tone] = {"none": "good", "low": "good", "medium": "fair", "high": "bad"}
+_NAMES = ("Pool", "Subpool", "Of")
+"""Columns that contain names of pools or subpools."""
+
+
+def changes(content: Content) -> Iterator[Page]:
+    """Yields the page, if the repository is compared with a revision."""
+    if content.since is None:
+        return
+    title = f"Changes since {content.since}"
+    if content.changes is None:
+        body: tuple[Block, ...] = (Text("Nothing is compared while the repository has errors. Mend them first."),)
+    else:
+        body = tuple(_blocks(content, content.changes))
+    yield Page(places.CHANGES, title, "", "Changes", (), body)
+
+
+def _blocks(content: Content, impact: Impact) -> Iterator[Block]:
+    yield Text(f"{counted(impact)}. {risk_line(impact)}.", Badge(impact.risk[0], _RISKS[impact.risk[0]]))
+    if whom := tuple(_for_whom(content, impact)):
+        owner = ("Owner",) if content.owners else ()
+        yield _cut(content, Table("For whom", ("Pool", *owner, "GPU quota", "Work"), whom))
+    if impact.findings:
+        yield blocks.Findings("Findings", tuple(map(finding, impact.findings)))
+    for section in sections(impact):
+        yield _cut(content, Table(section.title, section.header, tuple(_rows(content, section))))
+
+
+def _cut(content: Content, table: Table) -> Table:
+    """Returns the rows of a table that fit on one page, and a row that counts the others."""
+    if len(table.rows) <= blocks.ROWS:
+        return table
+    left = f"{len(table.rows) - blocks.ROWS} more: kubectl tas diff --base {content.since}"
+    rest: tuple[Cell, ...] = (left, *("" for _ in table.header[1:]))
+    return Table(table.title, table.header, (*table.rows[: blocks.ROWS], rest))
+
+
+def _for_whom(content: Content, impact: Impact) -> Iterator[tuple[Cell, ...]]:
+    """Yields for each pool and subpool how its own quota and its work change."""
+    quotas = {item.state.target: item for item in impact.queues if not item.state.is_container}
+    work: dict[str, list[WorkChange]] = defaultdict(list)
+    for item in impact.work:
+        for target in dict.fromkeys(state.target for state in (item.before, item.after) if state):
+            work[target].append(item)
+    for target in sorted({*quotas, *work}):
+        found = content.fleet.target(target)
+        owner = ("" if found is None else content.owner_of(*found),) if content.owners else ()
+        yield (
+            _link(content, target),
+            *owner,
+            _quota(quotas.get(target)),
+            "; ".join(_work(target, work[target])) or NOTHING,
+        )
+
+
+def _quota(queue: QueueChange | None) -> str:
+    return NOTHING if queue is None else quota_text(queue, "gpu")
+
+
+def _work(target: str, changes: list[WorkChange]) -> Iterator[str]:
+    """Describes work that is new, is gone, or gets another verdict."""
+    told: dict[str, list[str]] = defaultdict(list)
+    for item in changes:
+        was, now = (state if state and state.target == target else None for state in (item.before, item.after))
+        if now is None:
+            told[f"goes to {item.after.target}" if item.after else "gone"].append(item.name)
+        elif was is None:
+            told[f"{f'from {item.before.target}' if item.before else 'new'}, {now.verdict.outcome}"].append(item.name)
+        elif was.verdict.outcome != now.verdict.outcome:
+            told[f"{was.verdict.outcome} -> {now.verdict.outcome}"].append(item.name)
+        else:
+            told["changed"].append(item.name)
+    for what, names in told.items():
+        yield f"{what}: {shortened(names)}"
+
+
+def _rows(content: Content, section: Section) -> Iterator[tuple[Cell, ...]]:
+    for row in section.rows:
+        named = zip(section.header, row, strict=True)
+        yield tuple(_link(content, cell) if name in _NAMES else cell for name, cell in named)
+
+
+def _link(content: Content, target: str) -> Cell:
+    """Links to the page of a pool or subpool, if it still exists."""
+    found = content.fleet.target(target)
+    if found is None:
+        return target
+    pool, subpool = found
+    return content.places.subpool(pool, subpool) if subpool else content.places.pool(pool)

@@ -10,10 +10,10 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from kubectl_tas.emit.site_files import MARK
+from kubectl_tas.emit.file_plan import SITE_MARK
 from kubectl_tas.report.style import printable
 from kubectl_tas.resources import read_resource, resource_root
-from kubectl_tas.site import changes, found, inventory, overview, places, work
+from kubectl_tas.site import found, inventory, overview, places, work
 from kubectl_tas.site.blocks import STYLE, Link, Page
 from kubectl_tas.site.content import Content
 from kubectl_tas.site.places import HOME, SECTIONS
@@ -41,13 +41,13 @@ def _pages(content: Content) -> Iterator[Page]:
     yield from inventory.topology_pages(content)
     yield from found.pages(content)
     yield from work.pages(content)
-    yield from changes.pages(content)
+    yield from overview.changes(content)
 
 
 def _html(page: Page, content: Content) -> str:
     """Renders one page of the site."""
     sections = SECTIONS if content.since is None else {**SECTIONS, "Changes": places.CHANGES}
-    return _template().render(page=page, site=content.title, mark=MARK, sections=sections, home=HOME)
+    return _template().render(page=page, site=content.title, mark=SITE_MARK, sections=sections, home=HOME)
 
 
 @cache
@@ -80,7 +80,7 @@ def _index(content: Content) -> str:
 def _data(name: str, rows: Iterable[object]) -> str:
     """Renders rows as a script, because pages opened from disk can load scripts too."""
     lines = ",\n".join(json.dumps(row) for row in rows)
-    return f"// {MARK}\nwindow.{name} = [\n{lines}\n];\n"
+    return f"// {SITE_MARK}\nwindow.{name} = [\n{lines}\n];\n"
 
 
 def _entries(content: Content) -> Iterator[tuple[Link, str, str]]:

@@ -11,7 +11,7 @@ import pytest
 
 from kubectl_tas.diagnostics import TasError
 from kubectl_tas.draw import html
-from kubectl_tas.emit.site_files import MARK, plan_pages
+from kubectl_tas.emit.file_plan import SITE_MARK, plan_pages
 from kubectl_tas.site import blocks
 from kubectl_tas.site.found import FINDINGS, OF_ONE
 from kubectl_tas.site.sitefiles import files
@@ -161,7 +161,7 @@ def test_work_of_one_name_has_a_page_each(small: Path, tmp_path: Path) -> None:
 
 def test_every_file_says_who_wrote_it(site: Path) -> None:
     for path in files_below(site):
-        assert MARK in (site / path).read_text()[:100], path
+        assert SITE_MARK in (site / path).read_text()[:100], path
 
 
 def test_search_knows_where_everything_is(site: Path) -> None:
@@ -281,28 +281,28 @@ def test_a_folder_that_is_not_ours_is_refused(small: Path, folder: str, why: str
 def test_a_folder_around_one_that_is_read_is_refused(tmp_path: Path, folder: str, read: str, name: str | None) -> None:
     (tmp_path / folder).mkdir(parents=True)
     if name is None:
-        assert plan_pages({"a.html": MARK}, tmp_path / folder, tmp_path, [read])[1] == tmp_path
+        assert plan_pages({"a.html": SITE_MARK}, tmp_path / folder, tmp_path, [read])[1] == tmp_path
         return
     with pytest.raises(TasError, match=f"is, holds or lies in the folder {name} of the repository"):
-        plan_pages({"a.html": MARK}, tmp_path / folder, tmp_path, [read])
+        plan_pages({"a.html": SITE_MARK}, tmp_path / folder, tmp_path, [read])
 
 
 def test_a_folder_with_hidden_files_alone_is_taken(tmp_path: Path) -> None:
     write(tmp_path, {"site/.nojekyll": "", "site/css/.keep": ""})
-    assert plan_pages({"a.html": MARK}, tmp_path / "site", tmp_path / "root", [])[1] == tmp_path
+    assert plan_pages({"a.html": SITE_MARK}, tmp_path / "site", tmp_path / "root", [])[1] == tmp_path
     write(tmp_path, {"site/css/mine.css": ""})
     with pytest.raises(TasError, match="has files that kubectl-tas did not write"):
-        plan_pages({"a.html": MARK}, tmp_path / "site", tmp_path / "root", [])
+        plan_pages({"a.html": SITE_MARK}, tmp_path / "site", tmp_path / "root", [])
 
 
-@pytest.mark.parametrize(("text", "is_site"), [(MARK, True), ("mine", False)])
+@pytest.mark.parametrize(("text", "is_site"), [(SITE_MARK, True), ("mine", False)])
 def test_a_site_below_the_folder_is_one_that_was_written(tmp_path: Path, text: str, is_site: bool) -> None:
-    write(tmp_path, {"site/old.html": MARK, "site/css/old/style.css": text})
+    write(tmp_path, {"site/old.html": SITE_MARK, "site/css/old/style.css": text})
     if not is_site:
-        assert plan_pages({"style.css": MARK}, tmp_path / "site", tmp_path / "root", [])[1] == tmp_path
+        assert plan_pages({"style.css": SITE_MARK}, tmp_path / "site", tmp_path / "root", [])[1] == tmp_path
         return
     with pytest.raises(TasError, match=r"holds another site: .*site/css/old"):
-        plan_pages({"style.css": MARK}, tmp_path / "site", tmp_path / "root", [])
+        plan_pages({"style.css": SITE_MARK}, tmp_path / "site", tmp_path / "root", [])
 
 
 def test_what_stands_in_the_way_is_refused(small: Path, tmp_path: Path) -> None:
