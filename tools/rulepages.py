@@ -47,7 +47,7 @@ SUBJECTS = {
     "Workloads": (
         "check.workload_labels",
         "check.companion_names",
-        "check.kartas",
+        "karta-unread",
         "check.compute_domains",
         "check.fields",
         "check.pod_templates",

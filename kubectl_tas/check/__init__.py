@@ -13,7 +13,6 @@ from kubectl_tas.check.gitops import check_exported, check_finished, check_suspe
 from kubectl_tas.check.grove_api import check_grove_fields, check_grove_versions
 from kubectl_tas.check.growth import check_growth, check_scale_targets
 from kubectl_tas.check.hierarchy import check_bindings, check_topologies
-from kubectl_tas.check.kartas import check_kartas
 from kubectl_tas.check.keys import check_documents
 from kubectl_tas.check.mounts import check_mounts
 from kubectl_tas.check.node_labels import check_level_labels
@@ -37,7 +36,7 @@ from kubectl_tas.check.resource_requests import check_gpu_requests
 from kubectl_tas.check.secrets import check_secrets
 from kubectl_tas.check.segment_annotations import check_segment_sizes, check_segments
 from kubectl_tas.check.selectors import check_selected, check_selectors
-from kubectl_tas.check.settings import check_admin_sources, check_config, check_layout, check_operator
+from kubectl_tas.check.settings import check_admin_sources, check_config, check_kartas, check_layout, check_operator
 from kubectl_tas.check.task_platforms import check_platforms, check_unused_platforms
 from kubectl_tas.check.timeouts import check_default_lifetimes, check_evictions, check_lifetimes
 from kubectl_tas.check.unique import check_unique, check_unique_work

@@ -41,7 +41,7 @@ from kubectl_tas.model.artifact import Placed
 from kubectl_tas.report import FINDINGS
 from kubectl_tas.report.style import unified
 from kubectl_tas.work.manifests import Object
-from kubectl_tas.work.run import Run
+from kubectl_tas.work.run import Run, make_texts, objects_to_apply, texts_of
 from kubectl_tas.work.whole import KeptStamps, Layout, Repeat
 
 MAX_LISTED = 20
@@ -180,7 +180,6 @@ def _print_stale(session: Session, items: Iterable[Diagnostic], plan: Plan, outp
 def _compiled(session: Session) -> tuple[Placed, ...]:
     """Returns all objects, by backend and in the order of application."""
     from kubectl_tas.compile import compile_fleet  # where nothing has changed, nothing is compiled
-    from kubectl_tas.work.rendering import objects_to_apply
 
     run, fleet = session.run, session.fleet
     return objects_to_apply(run, fleet) if isinstance(run, Run) else compile_fleet(fleet)
@@ -190,8 +189,6 @@ def _texts(session: Session) -> Callable[[Placed], str | Deferred]:
     """Returns the function that gives the text of each object."""
     if not isinstance(session.run, Run):
         return manifest_text.file_text  # type: ignore[return-value]
-    from kubectl_tas.work.rendering import texts_of
-
     return texts_of(session.run)  # type: ignore[return-value]
 
 
@@ -277,8 +274,6 @@ def _unread(source: str, at: int, size: int) -> str:
 def _make_texts(session: Session, sources: Iterable[str]) -> None:
     """Makes the texts of the objects of these files in one batch."""
     if isinstance(session.run, Run):
-        from kubectl_tas.work.rendering import make_texts
-
         make_texts(session.run, sources)
 
 

@@ -2,7 +2,8 @@
 
 Files that declare what others share are read first. Every other file gives an outcome (work.outcome). Files that only
 make sense together, or that claim the same name, are judged together. Such files form a small repository, which knows
-all other files by their summaries.
+all other files by their summaries. The objects of a run and their texts are those of its shared documents, of the files
+judged together, and of each other file.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
+from typing import TYPE_CHECKING
 
 from kubectl_tas.check import check_all, check_fleet, check_work
 from kubectl_tas.diagnostics import Diagnostic, Location, has_errors
@@ -28,9 +30,14 @@ from kubectl_tas.resolve.mentions import read_rows
 from kubectl_tas.resolve.platforms import Finder
 from kubectl_tas.store.cache import Store
 from kubectl_tas.work.kept import Outcomes
-from kubectl_tas.work.outcome import Outcome, Shared, claims, points_of, stems_of, uses
+from kubectl_tas.work.outcome import Outcome, Shared, claims, points_of, stems_of, uses, work_of
 from kubectl_tas.work.plain import to_diagnostic, to_sent, to_waiver
-from kubectl_tas.work.processes import Done, Shelf, Strip, outcomes, processes_for
+from kubectl_tas.work.processes import Done, Shelf, Spool, Strip, outcomes, processes_for
+
+if TYPE_CHECKING:
+    from kubectl_tas.emit.manifest_text import Deferred
+    from kubectl_tas.model.artifact import Artifact
+    from kubectl_tas.work.manifests import Object
 
 LEAST_KEPT = 20
 """The fewest files for which using the store saves time."""
@@ -334,3 +341,61 @@ class _Some:
         if list(folders) == [VALUES]:
             return self._source.files(folders, exclude=exclude)
         return tuple(self._raws[path] for path in sorted(self._raws))
+
+
+def objects_to_apply(run: Run, fleet: Fleet) -> tuple[Artifact | Object, ...]:
+    """Returns all objects of a repository without errors, by backend and then in the order of application. ``fleet`` is
+    the fleet of the run, perhaps with other shared settings.
+    """
+    if run.is_empty:
+        return ()
+    from kubectl_tas.compile import compile_shared, compile_work, in_order_of_application
+    from kubectl_tas.work.manifests import objects_of  # only rendering waits for the compiler and its templates
+
+    made: list[Artifact | Object] = [*compile_shared(fleet), *compile_work(fleet)]
+    for path in run.outcomes:
+        written = run.survey.objects.get(path)
+        made += objects_of(_again(run, path) if written is None else written, path)
+    return in_order_of_application(fleet, made)
+
+
+def texts_of(run: Run) -> Callable[[Artifact | Object], str | Deferred]:
+    """Returns a function that gives the text of an object's file. The function may be used after the object is gone."""
+    from kubectl_tas.emit.manifest_text import Deferred, file_text
+    from kubectl_tas.model.artifact import Artifact
+
+    read = partial(_text_again, run)
+
+    def text_of(item: Artifact | Object) -> str | Deferred:
+        if isinstance(item, Artifact):
+            return file_text(item)
+        return Deferred(item.digest, item.source, (item.at, item.size), read)
+
+    return text_of
+
+
+def make_texts(run: Run, sources: Iterable[str]) -> None:
+    """Makes the texts of files that were kept without them, in one batch."""
+    known, effort = run.survey.strips, run.survey.effort
+    missing = [run.survey.parts.raws[path] for path in sorted(run.outcomes.keys() & set(sources) - known.keys())]
+    many = processes_for(len(missing)) if effort.processes is None else effort.processes
+    for done in outcomes(missing, run.survey.shared, many, render=True) if len(missing) > 1 else ():
+        if done.texts is not None and done.outcome.objects is not None:
+            known[done.raw.path] = done.texts
+
+
+def _text_again(run: Run, source: str, at: int, size: int) -> str:
+    if source not in run.survey.strips:
+        _again(run, source)
+    return run.survey.strips[source].text(at, size)
+
+
+def _again(run: Run, path: str) -> str:
+    """Compiles a file once more, for its texts."""
+    from kubectl_tas.work.manifests import objects
+
+    texts: list[bytes] = []
+    made = objects(work_of(run.survey.parts.raws[path], run.survey.shared), texts)
+    spool = Spool()
+    run.survey.strips[path] = Strip(spool, spool.put(texts))
+    return made

@@ -17,8 +17,7 @@ from kubectl_tas.emit.file_plan import layout
 from kubectl_tas.load.source import FolderSource, MemorySource, Source
 from kubectl_tas.store.cache import Store
 from kubectl_tas.work import run as running
-from kubectl_tas.work.rendering import objects_to_apply, texts_of
-from kubectl_tas.work.run import Effort, Parts, Run, judged, judged_both, survey
+from kubectl_tas.work.run import Effort, Parts, Run, judged, judged_both, objects_to_apply, survey, texts_of
 from kubectl_tas.work.whole import Layout, Repeat, run_or_repeat
 from tests.support import grove
 from tests.support.golden import EXAMPLES, GOLDEN, find, laid_out

@@ -20,8 +20,7 @@ from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.work import manifests, outcome
 from kubectl_tas.work.manifests import Object
-from kubectl_tas.work.rendering import objects_to_apply, texts_of
-from kubectl_tas.work.run import Effort, Run
+from kubectl_tas.work.run import Effort, Run, objects_to_apply, texts_of
 from tests.work.repositories import POOL, run
 
 WORKFLOW = """\
