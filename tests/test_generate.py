@@ -58,11 +58,11 @@ def test_every_kind_and_every_case_is_finished() -> None:
 
 
 def test_what_a_new_kind_lacks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setitem(KINDS, "MXJob", ("kubeflow:MXJob", ("kubeflow.org/v1",)))
+    monkeypatch.setitem(KINDS, "MXJob", ("operatorkinds:MXJob", ("kubeflow.org/v1",)))
     assert main([]) == 1
     said = capsys.readouterr().err
     for part in (
-        "kubeflow:MXJob below model/",
+        "operatorkinds:MXJob below model/",
         "tools/packfields.py",
         "gangs/podgrouper.py",
         "compare/immutable.py",

@@ -32,8 +32,8 @@ sys.exit(code)
 OTHER_KINDS = {
     f"kubectl_tas.model.{name}"
     for name in (
-        *("artifact", "function", "grovekinds", "kubeflow", "manifest", "pod", "policies"),
-        *("podtemplate", "ray", "workload_kinds"),
+        *("artifact", "function", "grovekinds", "manifest", "operatorkinds", "pod", "policies"),
+        *("podtemplate", "workload_kinds"),
     )
 }
 """Models that a repository of pools and workflows has no use for."""

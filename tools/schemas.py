@@ -14,13 +14,13 @@ from typing import Any, get_args
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
 
+from kubectl_tas.check.keys import KEYS, Reader
 from kubectl_tas.emit.create_only import WRITTEN
 from kubectl_tas.late import imported
 from kubectl_tas.model import artifact, kindlists, plain_workload, podkinds
 from kubectl_tas.model.config import Values
 from kubectl_tas.model.function import Function
 from kubectl_tas.model.grovekinds import PodCliqueSet
-from kubectl_tas.model.labelkeys import KEYS, Reader
 from kubectl_tas.model.osmo_workflow import Workflow
 from kubectl_tas.model.plain_workload import model_of
 from kubectl_tas.model.podtemplate import Companion

@@ -24,7 +24,7 @@ from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.words import Misspellings, did_you_mean, question, shortened
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.ray import RayWorkload
+    from kubectl_tas.model.operatorkinds import RayWorkload
 
 GROWTH_UNCOUNTED = Rule(
     "growth-uncounted",

@@ -10,6 +10,7 @@ from typing import Any
 
 from kubectl_tas import kubernetes
 from kubectl_tas.check.fields import shape_of
+from kubectl_tas.check.keys import KEYS
 from kubectl_tas.editor import project
 from kubectl_tas.editor.definition import Reference, items, pool_of_platforms, reference_at, topologies_near
 from kubectl_tas.kubernetes import Shape
@@ -17,7 +18,6 @@ from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.kinds import KINDS
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.labelkeys import KEYS
 from kubectl_tas.report.style import printable
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet

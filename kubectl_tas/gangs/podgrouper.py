@@ -25,9 +25,8 @@ from kubectl_tas.resolve.fleet_workload import MAX_SEGMENTS, FleetWorkload
 from kubectl_tas.resolve.placement import ROOT, ReplicaType, Segments, whole_number
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.kubeflow import KubeflowJob
+    from kubectl_tas.model.operatorkinds import KubeflowJob, RayWorkload
     from kubectl_tas.model.plain_workload import PlainWorkload
-    from kubectl_tas.model.ray import RayWorkload
     from kubectl_tas.model.workload_kinds import AnyWorkload
 
 RAY_HEAD = "headgroup"

@@ -33,15 +33,15 @@ WORKLOADS: dict[str, tuple[str, tuple[str, ...]]] = {
     "StatefulSet": ("workload_kinds:StatefulSet", _APPS),
     "Notebook": ("workload_kinds:Notebook", ("kubeflow.org/v1", "kubeflow.org/v1beta1")),
     "JobSet": ("workload_kinds:JobSet", ("jobset.x-k8s.io/v1alpha2",)),
-    "RayJob": ("ray:RayJob", _RAY),
-    "RayCluster": ("ray:RayCluster", _RAY),
-    "RayService": ("ray:RayService", _RAY),
+    "RayJob": ("operatorkinds:RayJob", _RAY),
+    "RayCluster": ("operatorkinds:RayCluster", _RAY),
+    "RayService": ("operatorkinds:RayService", _RAY),
     "TrainJob": ("workload_kinds:TrainJob", ("trainer.kubeflow.org/v1alpha1",)),
-    "PyTorchJob": ("kubeflow:PyTorchJob", _KUBEFLOW),
-    "TFJob": ("kubeflow:TFJob", _KUBEFLOW),
-    "XGBoostJob": ("kubeflow:XGBoostJob", _KUBEFLOW),
-    "JAXJob": ("kubeflow:JAXJob", _KUBEFLOW),
-    "MPIJob": ("kubeflow:MPIJob", ("kubeflow.org/v2beta1", "kubeflow.org/v1")),
+    "PyTorchJob": ("operatorkinds:PyTorchJob", _KUBEFLOW),
+    "TFJob": ("operatorkinds:TFJob", _KUBEFLOW),
+    "XGBoostJob": ("operatorkinds:XGBoostJob", _KUBEFLOW),
+    "JAXJob": ("operatorkinds:JAXJob", _KUBEFLOW),
+    "MPIJob": ("operatorkinds:MPIJob", ("kubeflow.org/v2beta1", "kubeflow.org/v1")),
     "LeaderWorkerSet": ("workload_kinds:LeaderWorkerSet", ("leaderworkerset.x-k8s.io/v1",)),
 }
 """The model of each kind and its apiVersions, in the order in which messages list the kinds."""
@@ -51,8 +51,12 @@ REPLICA_TYPE = "replica type"
 """Kubeflow's word for identical pods."""
 
 KUBEFLOW, RAY = (
-    frozenset(kind for kind, (place, _) in WORKLOADS.items() if place.startswith(f"{module}:"))
-    for module in ("kubeflow", "ray")
+    frozenset(
+        kind
+        for kind, (place, versions) in WORKLOADS.items()
+        if place.startswith("operatorkinds:") and versions[-1:] == own
+    )
+    for own in (_KUBEFLOW, _RAY)
 )
 """The kinds of Kubeflow's training operator, and the kinds of KubeRay."""
 LEADERS = {"MPIJob": "Launcher", "PyTorchJob": "Master", "XGBoostJob": "Master"}

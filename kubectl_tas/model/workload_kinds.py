@@ -24,7 +24,7 @@ from kubectl_tas.model.base import (
     nothing,
     said,
 )
-from kubectl_tas.model.kubeflow import AnyTrainingJob
+from kubectl_tas.model.operatorkinds import AnyRay, AnyTrainingJob
 from kubectl_tas.model.plain_workload import PlainWorkload
 from kubectl_tas.model.podtemplate import (
     Division,
@@ -39,7 +39,6 @@ from kubectl_tas.model.podtemplate import (
     Workload,
     pod_set,
 )
-from kubectl_tas.model.ray import AnyRay
 
 
 class JobSpec(Open):

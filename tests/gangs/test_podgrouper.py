@@ -12,9 +12,8 @@ from kubectl_tas.load.kinds import Kind, recognise
 from kubectl_tas.load.schema import validate
 from kubectl_tas.model import kindlists
 from kubectl_tas.model.config import ConfigSpec
-from kubectl_tas.model.kubeflow import KubeflowJob
+from kubectl_tas.model.operatorkinds import KubeflowJob, RayWorkload
 from kubectl_tas.model.podtemplate import PodTemplate
-from kubectl_tas.model.ray import RayWorkload
 from kubectl_tas.model.repository import Declared, Repository
 from kubectl_tas.model.workload_kinds import WORKLOADS, kind_of
 from kubectl_tas.resolve.clusters import resolve_backend
