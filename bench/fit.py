@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kubectl_tas.cli.session import check_source
-from kubectl_tas.compile.queue_objects import compile_queues
+from kubectl_tas.compile.cluster_objects import compile_queues
 from kubectl_tas.load.source import FolderSource
 from kubectl_tas.model import manifest
 from kubectl_tas.place.actions import Turn, pending

@@ -12,11 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kubectl_tas.check.resource_requests import Pod, pods_of
 from kubectl_tas.check.unique import NAME_DUPLICATE
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
-from kubectl_tas.gangs.cliqueset_gang import gangs_of_set
 from kubectl_tas.gangs.gang import Gang, Part
-from kubectl_tas.gangs.podgroup_gang import gang_of_pod_group
 from kubectl_tas.gangs.podgrouper import is_one_pod_group
 from kubectl_tas.gangs.workload_gang import gang_of, sub_group
+from kubectl_tas.gangs.written_gangs import gang_of_pod_group, gangs_of_set
 from kubectl_tas.kai import Feature
 from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels

@@ -10,8 +10,8 @@ from kubectl_tas.check.node_labels import mended_level
 from kubectl_tas.check.placement_rules import check_order
 from kubectl_tas.check.workload_labels import WORKLOAD_CONFLICT, check_demands
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
-from kubectl_tas.gangs.podgroup_gang import DEFAULT, gang_of_pod_group, minimums_of, sub_group_of
 from kubectl_tas.gangs.pool_demands import member_demands
+from kubectl_tas.gangs.written_gangs import DEFAULT, gang_of_pod_group, minimums_of, sub_group_of
 from kubectl_tas.kai import PRIORITY_CLASSES, Feature
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath

@@ -13,9 +13,9 @@ from kubectl_tas.cli.backends import NodeSource, chosen_backends, nodes_options,
 from kubectl_tas.cli.options import PICTURES, POOL, TEXT, output_option, repository_option, template_options
 from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, progress, say, show, show_figures, waiting
-from kubectl_tas.compile.queue_objects import compile_queues
+from kubectl_tas.compile.cluster_objects import compile_queues
+from kubectl_tas.draw import capacitypages
 from kubectl_tas.draw import fitpages as pages
-from kubectl_tas.draw import growthpages as growth_pages
 from kubectl_tas.draw import pendingtable as queue_pages
 from kubectl_tas.draw.fitfigure import figure
 from kubectl_tas.gangs.admission import VERDICTS
@@ -185,9 +185,9 @@ def _grow(
         with waiting("Placing"):
             found += [(backend, growth) for growth in growth_of(copies, nodes_of(own[0], nodes))]
     if output == "json":
-        hand_over(json.dump(growth_pages.data(found, left_out)))
+        hand_over(json.dump(capacitypages.growth_data(found, left_out)))
     elif found:
-        show(growth_pages.render(found))
+        show(capacitypages.growth_text(found))
     return _finish(session, left_out, is_placed=not any(growth.waiting for _, growth in found))
 
 

@@ -52,7 +52,7 @@ from kubectl_tas.resolve.pools import FleetPool, Target
 from kubectl_tas.words import nothing_called, shortened
 
 if TYPE_CHECKING:
-    from kubectl_tas.draw.planpage import Planned
+    from kubectl_tas.draw.capacitypages import Planned
     from kubectl_tas.live.live_cluster import Cluster, ClusterState
     from kubectl_tas.place.node_resources import Nodes
     from kubectl_tas.place.uncharged import Holdings, Objects, Uncharged
@@ -317,7 +317,7 @@ def plan(
     The gang has room on the nodes: anywhere, and in one domain of each level. Without --nodes, the command asks the
     backends' clusters. Exits 1 if the nodes lack GPUs that pools are guaranteed.
     """
-    from kubectl_tas.draw import planpage  # only this command plans
+    from kubectl_tas.draw import capacitypages  # only this command plans
 
     session = open_session(directory)
     if refuse_errors(session.without(VERDICTS)):
@@ -330,9 +330,9 @@ def plan(
     found = [_planned(fleet, pool, source.nodes(pool.backend.name), gpus) for pool in pools]
     broken = [item for name in sorted({pool.backend.name for pool in pools}) for item in _not_kept(fleet, source, name)]
     if output == "json":
-        hand_over(json.dump(planpage.data(found, broken)))
+        hand_over(json.dump(capacitypages.plan_data(found, broken)))
     else:
-        show(planpage.render(found, broken))
+        show(capacitypages.plan_text(found, broken))
     tell_errors(session)
     return 1 if broken else 0
 
@@ -360,7 +360,7 @@ def _pools_to_plan(fleet: Fleet, wanted: Sequence[str], backend: str | None) -> 
 
 
 def _planned(fleet: Fleet, pool: FleetPool, nodes: Nodes, pod_gpus: int | None) -> Planned:
-    from kubectl_tas.draw.planpage import Planned
+    from kubectl_tas.draw.capacitypages import Planned
     from kubectl_tas.place.capacity import capacity, gpus_of
 
     own = [item for item in fleet.submissions if item.pool.name == pool.name]

@@ -21,7 +21,7 @@ from kubectl_tas.cli.backends import (
 from kubectl_tas.cli.options import TARGET, output_option, repository_option, template_options
 from kubectl_tas.cli.session import open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
-from kubectl_tas.compile.queue_objects import compile_queues
+from kubectl_tas.compile.cluster_objects import compile_queues
 from kubectl_tas.draw import sharetables as pages
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.gangs.admission import asked as asked_by_queue

@@ -19,9 +19,9 @@ from kubectl_tas.cli.options import (
 )
 from kubectl_tas.cli.session import Session, open_summaries, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, show, show_figures, show_list
-from kubectl_tas.draw import gangjson, tree
+from kubectl_tas.draw import tree
 from kubectl_tas.draw import verdicts as pages
-from kubectl_tas.draw.gangfigure import Picture, figure, picture
+from kubectl_tas.draw.gangfigure import Picture, as_json, figure, picture, segments_as_json
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.gangs.workload_gang import PodSegment, segments_of_pods
 from kubectl_tas.report import json
@@ -81,14 +81,14 @@ def explain(work: str, output: str, pod_index: int | None, directory: str | None
 
 def _draw(pictures: Sequence[Picture], output: str) -> None:
     if output == "json":
-        hand_over(gangjson.render(pictures))
+        hand_over(as_json(pictures))
     else:
         show_figures([figure(item) for item in pictures], output)
 
 
 def _tell_segments(index: int, found: Sequence[tuple[FleetWorkload, PodSegment]], output: str) -> None:
     if output == "json":
-        hand_over(gangjson.pod_segments(index, found))
+        hand_over(segments_as_json(index, found))
     elif output == "tree":
         show(tree.pod_segments(index, found))
     else:

@@ -11,9 +11,9 @@ from itertools import chain, pairwise
 
 from kubectl_tas.compare.nodelevels import domains_of, split
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
-from kubectl_tas.gangs.cliqueset_gang import gangs_of_set
 from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
+from kubectl_tas.gangs.written_gangs import gangs_of_set
 from kubectl_tas.kai import Feature
 from kubectl_tas.late import dataclass
 from kubectl_tas.live.live_cluster import Node

@@ -8,6 +8,13 @@ from operator import attrgetter
 from typing import TypeVar
 
 from kubectl_tas.compile.access import compile_access
+from kubectl_tas.compile.cluster_objects import (
+    compile_bindings,
+    compile_namespaces,
+    compile_priority_classes,
+    compile_queues,
+    compile_topologies,
+)
 from kubectl_tas.compile.guard_policies import compile_guards
 from kubectl_tas.compile.passthrough import compile_companions, compile_members, compile_sets, compile_workloads
 from kubectl_tas.compile.podgroups import (
@@ -17,8 +24,6 @@ from kubectl_tas.compile.podgroups import (
     preview_pod_groups,
     preview_set_pod_groups,
 )
-from kubectl_tas.compile.queue_objects import compile_namespaces, compile_priority_classes, compile_queues
-from kubectl_tas.compile.topology_objects import compile_bindings, compile_topologies
 from kubectl_tas.compile.workflow_objects import compile_workflows
 from kubectl_tas.model.artifact import Artifact, Placed
 from kubectl_tas.resolve import names

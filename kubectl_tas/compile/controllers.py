@@ -12,16 +12,20 @@ from dataclasses import field
 from itertools import groupby
 from typing import Any
 
+from kubectl_tas.compile.cluster_objects import (
+    compile_priority_classes,
+    compile_queues,
+    compile_topologies,
+    topologies_elsewhere,
+)
 from kubectl_tas.compile.passthrough import compile_companions, compile_members
 from kubectl_tas.compile.podgroups import compile_owned, pass_pod_groups, predicted, preview_set_pod_groups
-from kubectl_tas.compile.queue_objects import compile_priority_classes, compile_queues
-from kubectl_tas.compile.topology_objects import compile_topologies, topologies_elsewhere
 from kubectl_tas.compile.workflow_objects import compile_workflows
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.apply_demands import demanded
-from kubectl_tas.gangs.cliqueset_gang import previewed_gangs
 from kubectl_tas.gangs.pool_demands import demands
 from kubectl_tas.gangs.workload_gang import batches
+from kubectl_tas.gangs.written_gangs import previewed_gangs
 from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import parse
 from kubectl_tas.model.artifact import Artifact, PassThrough

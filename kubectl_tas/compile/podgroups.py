@@ -7,9 +7,9 @@ from typing import Literal
 
 from kubectl_tas.compile.metadata import folder, metadata
 from kubectl_tas.gangs import podgrouper
-from kubectl_tas.gangs.cliqueset_gang import previewed_gangs
 from kubectl_tas.gangs.gang import Constraint, Gang, Part
 from kubectl_tas.gangs.workload_gang import own_gang, shared_gang, wait
+from kubectl_tas.gangs.written_gangs import previewed_gangs
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.kindlists import Phase

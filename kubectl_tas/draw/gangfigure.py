@@ -1,19 +1,22 @@
-"""Draws a workflow, workload, PodCliqueSet or PodGroup as a figure of its queue, its verdict and its gangs."""
+"""Draws a workflow, workload, PodCliqueSet or PodGroup as a figure of its queue, its verdict and its gangs.
+
+As JSON, the shape of these pictures, and of the segments of pods, is a versioned contract.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from kubectl_tas.draw.figure import CUT, MOST_DEEP, Box, Facts, Figure, Look, folded
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.admission import Admission, Verdict
-from kubectl_tas.gangs.cliqueset_gang import gangs_of_set
 from kubectl_tas.gangs.gang import Gang, Member, Part, SubGroup
-from kubectl_tas.gangs.podgroup_gang import gang_of_pod_group
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
-from kubectl_tas.gangs.workload_gang import gang_of, whole_placement
+from kubectl_tas.gangs.workload_gang import PodSegment, gang_of, whole_placement
+from kubectl_tas.gangs.written_gangs import gang_of_pod_group, gangs_of_set
 from kubectl_tas.late import dataclass
+from kubectl_tas.report.json import dump
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import MAX_SEGMENTS, FleetWorkload
@@ -21,7 +24,11 @@ from kubectl_tas.resolve.handwritten import SubmittedPodGroup
 from kubectl_tas.resolve.placement import Segments
 from kubectl_tas.resolve.podcliqueset import MAX_PREVIEWED, FleetPodCliqueSet, SubmittedSet
 from kubectl_tas.resolve.pools import Submission
+from kubectl_tas.resolve.topologies import Level
 from kubectl_tas.resolve.workflows import FleetWorkflow
+
+if TYPE_CHECKING:
+    from kubectl_tas.report import json_shapes as shapes
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,3 +190,79 @@ def _indices(first: int, last: int) -> str:
 
 def _task(member: Member) -> Box:
     return Box(member.name, words=(plural(member.gpus, "GPU"),), look=Look.ITEM)
+
+
+VERSION = 1
+
+
+def as_json(pictures: Sequence[Picture]) -> str:
+    """Renders the facts and gangs as one JSON object; several pictures become a list in one object."""
+    found = [_record(picture) for picture in pictures]
+    several: shapes.SeveralExplained = {"version": VERSION, "items": found}
+    return dump(found[0] if len(found) == 1 else several)
+
+
+def segments_as_json(index: int, found: Sequence[tuple[FleetWorkload, PodSegment]]) -> str:
+    """Renders the segments that contain the pods with ``index``."""
+    segments: list[shapes.Segment] = [
+        {
+            "kind": item.kind,
+            "workload": item.name,
+            "replicaType": segment.replica_type,
+            "segment": segment.segment,
+            "indices": list(segment.indices),
+            "indexLabel": segment.index_label,
+        }
+        for item, segment in found
+    ]
+    answer: shapes.Segments = {"version": VERSION, "podIndex": index, "segments": segments}
+    return dump(answer)
+
+
+def _record(picture: Picture) -> shapes.Explained:
+    item, verdict = picture.item, picture.verdict
+    return {
+        "version": VERSION,
+        "kind": item.kind,
+        "workflow": item.name,
+        "file": item.declared.origin.path,
+        "pool": item.target,
+        "backend": item.pool.backend.name,
+        "queue": item.queue,
+        "priority": item.priority,
+        "preemptible": item.is_preemptible,
+        "gpus": item.gpus,
+        "topology": picture.topology,
+        "admission": {
+            "outcome": verdict.outcome,
+            "rule": verdict.rule.code if verdict.rule else None,
+            "message": verdict.text,
+            "inQuota": verdict.in_quota.gpu,
+            "overQuota": verdict.over_quota.gpu,
+            "hint": verdict.hint,
+        },
+        "podGroups": [_part_record(gang, gang) for gang in picture.gangs],
+        "facts": [{"name": name, "text": text} for name, text in picture.facts],
+    }
+
+
+def _part_record(gang: Gang, part: Part) -> shapes.Part:
+    below = gang.below(part)
+    tasks: list[shapes.Part] = [{"kind": "Task", "name": member.name, "gpus": member.gpus} for member in part.members]
+    found: shapes.Part = {
+        "kind": "SubGroup" if isinstance(part, SubGroup) else gang.kind,
+        "name": part.name,
+        "pods": part.pods,
+        "minMember": None if below else part.minimum,
+        "gpus": part.gpus,
+        "required": _level_record(part.constraint.required if part.constraint else None),
+        "preferred": _level_record(part.constraint.preferred if part.constraint else None),
+        "children": [*(_part_record(gang, child) for child in below), *tasks],
+    }
+    if part.indices:
+        found["indices"] = list(part.indices)
+    return found
+
+
+def _level_record(level: Level | None) -> shapes.Level | None:
+    return None if level is None else {"key": level.key, "label": level.label}

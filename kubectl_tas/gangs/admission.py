@@ -13,8 +13,8 @@ from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, TasError, Waivin
 from kubectl_tas.folders import MEBIBYTE
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.lasting import Past
-from kubectl_tas.gangs.podgroup_gang import least_of
 from kubectl_tas.gangs.summary import Request, Summary
+from kubectl_tas.gangs.written_gangs import least_of
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.osmo_workflow import Priority
 from kubectl_tas.quantities import (

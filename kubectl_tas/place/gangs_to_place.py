@@ -19,12 +19,11 @@ from typing import Any
 
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.apply_demands import demanded
-from kubectl_tas.gangs.cliqueset_gang import gangs_of_set
 from kubectl_tas.gangs.gang import Gang, Part, SubGroup
-from kubectl_tas.gangs.podgroup_gang import gang_of_pod_group, minimums_of, sub_group_of
 from kubectl_tas.gangs.pool_demands import demands, member_demands
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.gangs.workload_gang import batches, leaves, member, own_gang, shared_gang
+from kubectl_tas.gangs.written_gangs import gang_of_pod_group, gangs_of_set, minimums_of, sub_group_of
 from kubectl_tas.kai import NEWEST_RELEASE, Feature, Release
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath

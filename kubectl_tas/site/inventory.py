@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.draw import planpage
+from kubectl_tas.draw import capacitypages
 from kubectl_tas.draw.poolfigure import figure
 from kubectl_tas.draw.pooltables import amount_text, facts, queues, quota_text, used_by
 from kubectl_tas.draw.topologytables import objects, sets
@@ -148,12 +148,12 @@ def _room(content: Content, pool: FleetPool) -> Iterator[Block]:
         return
     there = capacity(pool, nodes)
     yield Text("As `kubectl tas pool plan` says of the nodes of the cluster.", title="Room")
-    yield Facts(tuple(planpage.nodes_facts(there)))
+    yield Facts(tuple(capacitypages.nodes_facts(there)))
     if there.levels:
         yield Table(
             "Largest gangs",
-            tuple(name.capitalize().replace("gpu", "GPU") for name in planpage.HEADER),
-            tuple(planpage.rows(there)),
+            tuple(name.capitalize().replace("gpu", "GPU") for name in capacitypages.HEADER),
+            tuple(capacitypages.rows(there)),
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from kubectl_tas.compare.topology_drift import Condition, Use
-from kubectl_tas.draw import fitpages, growthpages, topologytables
+from kubectl_tas.draw import capacitypages, fitpages, topologytables
 from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.gpus import GPU
 from kubectl_tas.place import solver
@@ -134,17 +134,17 @@ def grown(**more: Any) -> Growth:
     ],
 )
 def test_racks_that_must_come_one_by_one_are_told_apart(growth: Growth, text: str) -> None:
-    assert f"Needs:    {text}\n" in growthpages.render([("prod", growth)])
+    assert f"Needs:    {text}\n" in capacitypages.growth_text([("prod", growth)])
 
 
 def test_where_nothing_waits_no_pool_is_named() -> None:
     nothing = Growth((), (), (), (), 0)
-    assert growthpages.render([("prod", nothing)]) == (
+    assert capacitypages.growth_text([("prod", nothing)]) == (
         "Backend:  prod\nGangs:    0, of which none wait for room\nNeeds:    no node more\n"
     )
-    (found,) = growthpages.data([("prod", nothing)], [])["clusters"]
+    (found,) = capacitypages.growth_data([("prod", nothing)], [])["clusters"]
     assert (found["pools"], found["level"]) == ([], None)
-    (found,) = growthpages.data([("prod", grown())], [])["clusters"]
+    (found,) = capacitypages.growth_data([("prod", grown())], [])["clusters"]
     assert (found["pools"], found["level"]) == (["team"], "rack")
 
 
@@ -159,7 +159,7 @@ def test_where_nothing_waits_no_pool_is_named() -> None:
     ],
 )
 def test_why_no_rack_helps_is_told_where_it_is_known(short: Shortage | None, more: str) -> None:
-    text = growthpages.render([("prod", grown(waiting=(Waiting(item(), None, short),)))])
+    text = capacitypages.growth_text([("prod", grown(waiting=(Waiting(item(), None, short),)))])
     assert text.endswith(f" waits{more}\n")
 
 

@@ -10,7 +10,6 @@ from ruamel.yaml.nodes import Node
 
 from kubectl_tas.load.compose import MAX_DEPTH
 from kubectl_tas.load.document import MANY_KEYS, RECENT, Document, parse
-from kubectl_tas.load.portable_yaml import reads_alike
 from kubectl_tas.load.reader import MAX_VALUES
 from kubectl_tas.load.source import decode
 from kubectl_tas.model.base import KeyPath
@@ -256,23 +255,6 @@ def test_depth_is_bounded(before: str) -> None:
 def test_an_alias_may_stand_as_deep_as_any_value(before: str) -> None:
     brackets = MAX_DEPTH - 1
     assert document(f"{before}b: &b 1\na: {'[' * brackets}*b{']' * brackets}\n").data
-
-
-@pytest.mark.parametrize(
-    ("text", "alike"),
-    [
-        ("a: |\n  x\ty\n", True),
-        ("a: |\n  x\n   \n  y\n", True),
-        ("a: |\n  x\n\t\n  y\n", False),
-        ("a: |\t\n  x\n", False),
-        ("a: >-\t# c\n  x\n", False),
-        ("a: 'x\t'\n", True),
-        ("a: 'x\n \t\n  y'\n", True),
-        ("a:\tx\n", False),
-    ],
-)
-def test_a_tab_that_readers_disagree_on(text: str, alike: bool) -> None:
-    assert reads_alike(text) is alike
 
 
 def test_what_aliases_multiply_is_bounded() -> None:

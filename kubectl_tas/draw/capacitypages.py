@@ -1,15 +1,28 @@
-"""Renders which gangs pools have room for: a page about each pool, or JSON data."""
+"""Renders what clusters have room for, as pages or as JSON data: the gangs that each pool can start, and how much
+clusters must grow for the work that waits.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.draw.fitpages import nodes_text, not_tried, place_name
+from kubectl_tas.draw.fitpages import (
+    lacks_data,
+    lacks_text,
+    left_out_data,
+    must_share,
+    nodes_text,
+    not_tried,
+    place_name,
+)
 from kubectl_tas.gpus import Gpus
 from kubectl_tas.late import dataclass
 from kubectl_tas.place.capacity import Capacity, DomainRoom, LevelRoom
+from kubectl_tas.place.gangs_to_place import LeftOut
+from kubectl_tas.place.grow import Growth, Waiting
 from kubectl_tas.quantities import NO_LIMIT, Amount, as_data
 from kubectl_tas.report import style
 from kubectl_tas.report.text import plural
@@ -18,7 +31,8 @@ from kubectl_tas.resolve.pools import FleetPool
 if TYPE_CHECKING:
     from kubectl_tas.report import json_shapes as shapes
 
-VERSION = 1
+
+PLAN_VERSION = 1
 HEADER = ("WITHIN ONE", "DOMAINS", "LARGEST GANG", "IN", "FREE GPUS THERE", "NEXT BEST")
 """Column titles of ``rows``."""
 _NEXT = 2
@@ -40,7 +54,7 @@ class Planned:
     """GPUs that LOW work asks for."""
 
 
-def render(found: Sequence[Planned], broken: Sequence[Diagnostic]) -> str:
+def plan_text(found: Sequence[Planned], broken: Sequence[Diagnostic]) -> str:
     """Renders a page for each pool, then the guarantees that the nodes cannot keep, or a line that they can."""
     pages = [_page(item) for item in found]
     facts = [("Guarantees", f"{item.message}. {item.hint}") for item in broken]
@@ -128,13 +142,13 @@ def _called(item: DomainRoom) -> str:
     return place_name(item.domain) if item.domain else "-"
 
 
-def data(found: Sequence[Planned], broken: Sequence[Diagnostic]) -> shapes.Plan:
+def plan_data(found: Sequence[Planned], broken: Sequence[Diagnostic]) -> shapes.Plan:
     """Returns the plan as JSON data, with all domains."""
     shortages: list[shapes.NotGuaranteed] = [{"message": item.message, "hint": item.hint} for item in broken]
-    return {"version": VERSION, "pools": list(map(_record, found)), "guaranteesNotKept": shortages}
+    return {"version": PLAN_VERSION, "pools": list(map(_pool_record, found)), "guaranteesNotKept": shortages}
 
 
-def _record(item: Planned) -> shapes.PlannedPool:
+def _pool_record(item: Planned) -> shapes.PlannedPool:
     there, pool = item.capacity, item.pool
     return {
         "pool": pool.name,
@@ -158,5 +172,102 @@ def _level_record(room: LevelRoom, pod_gpus: int) -> shapes.PlannedLevel:
         "domains": [
             {"domain": list(item.domain), "gpus": item.gpus, "freeGpus": item.free, "pods": item.pods}
             for item in room.domains
+        ],
+    }
+
+
+GROWTH_VERSION = 1
+
+
+def growth_text(found: Sequence[tuple[str, Growth]]) -> str:
+    """Renders the facts about each named cluster, with a blank line between."""
+    return "\n".join(style.pairs(_growth_facts(*item)) for item in found)
+
+
+def _growth_facts(backend: str, growth: Growth) -> list[tuple[str, str]]:
+    waiting, pools = growth.waiting, _pools(growth)
+    facts = [
+        ("Backend", backend),
+        *([("Pools" if pools[1:] else "Pool", ", ".join(pools))] if pools else []),
+        (
+            "Gangs",
+            f"{growth.gangs}, of which {len(waiting) or 'none'} {'waits' if len(waiting) == 1 else 'wait'} for room",
+        ),
+    ]
+    if growth.rack:
+        size = f"{plural(len(growth.rack), 'node')} with {plural(growth.gpus, 'GPU')}"
+        facts.append((f"A {growth.word}", f"{size}, like {place_name(growth.like)}"))
+    facts.append(("Needs", _needs(growth)))
+    if growth.more:
+        facts.append(("Filled", "what has room now takes it first, then by priority and name"))
+    return [*facts, *((f"  {item.item.sent.name}", _when(item, copies, growth)) for item, copies in _by_item(waiting))]
+
+
+def _pools(growth: Growth) -> list[str]:
+    return sorted({item.sent.pool.name for item in growth.items})
+
+
+def _needs(growth: Growth) -> str:
+    if growth.missing is not None:
+        return f"not known: no node has the label {growth.missing.label} of level {growth.missing.key}"
+    if growth.waiting and not growth.rack:
+        return f"not known: pending work can use no existing {growth.word}"
+    never = ", but for what never goes" if any(item.racks is None for item in growth.waiting) else ""
+    one_by_one = "" if growth.at_once else ", added one after the other"
+    return f"{plural(growth.more, growth.word) if growth.more else f'no {growth.word}'} more{one_by_one}{never}"
+
+
+def _by_item(waiting: Sequence[Waiting]) -> list[tuple[Waiting, int]]:
+    """Returns each item once, with the last of its equal gangs and the number of them that wait."""
+    last = {id(one.item): one for one in waiting}
+    counts = Counter(id(one.item) for one in waiting)
+    return [(one, counts[key]) for key, one in last.items()]
+
+
+def _when(item: Waiting, copies: int, growth: Growth) -> str:
+    of = f", {copies} of its {item.item.copies} gangs" if item.item.copies > 1 else ""
+    if item.racks is not None:
+        return f"goes with {plural(item.racks, growth.word)} more{of}"
+    short, helps = item.shortage, f"no {growth.word} like this helps" if growth.rack else "waits"
+    if item.lacks:
+        return f"{helps}: {lacks_text(item.lacks)}"
+    if short is None or short.level is None or not short.best:
+        return helps
+    if not short.best[0].pods:
+        return f"{helps}: it has room for none of its pods"
+    return f"{helps}: {must_share(short, short.level, item.item.gang)}, and one has room for {short.best[0].pods}"
+
+
+def growth_data(found: Sequence[tuple[str, Growth]], left_out: Sequence[LeftOut]) -> shapes.Growth:
+    """Returns the growth of the clusters as JSON data."""
+    return {
+        "version": GROWTH_VERSION,
+        "clusters": [_cluster_record(*item) for item in found],
+        "leftOut": left_out_data(left_out),
+    }
+
+
+def _cluster_record(backend: str, growth: Growth) -> shapes.GrowthCluster:
+    return {
+        "backend": backend,
+        "pools": _pools(growth),
+        "level": growth.levels[-1].key if growth.levels else None,
+        "like": list(growth.like),
+        "nodes": len(growth.rack),
+        "gpus": growth.gpus,
+        "missingLabel": growth.missing.label if growth.missing else None,
+        "gangs": growth.gangs,
+        "more": growth.more,
+        "atOnce": growth.at_once,
+        "waiting": [
+            {
+                "workflow": one.item.sent.name,
+                "kind": one.item.sent.kind,
+                "podGroup": one.item.gang.name,
+                "copies": copies,
+                "more": one.racks,
+                "lacks": lacks_data(one.lacks),
+            }
+            for one, copies in _by_item(growth.waiting)
         ],
     }

@@ -1,0 +1,194 @@
+"""Builds the gangs that authors write themselves, in PodGroups and in PodCliqueSets.
+
+The gang of a PodGroup is what the PodGroup describes, whether KAI would accept it or not. The gangs of a PodCliqueSet
+are the PodGangs that Grove makes. A replica of a set has one base gang, with the standalone cliques and the first
+minAvailable replicas of every scaling group, and one scaled gang for each further replica of a scaling group.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kubectl_tas.gangs.gang import Constraint, Gang, SubGroup
+from kubectl_tas.kai import Feature
+from kubectl_tas.model import labels
+from kubectl_tas.model.repository import Declared
+from kubectl_tas.quantities import Amounts, each, total
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.handwritten import FleetPodGroup
+from kubectl_tas.resolve.podcliqueset import FleetClique, FleetPodCliqueSet, FleetScalingGroup, SubmittedSet
+from kubectl_tas.resolve.topologies import level_called
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.grovekinds import PackConstraint
+    from kubectl_tas.model.manifest import TopologyConstraint
+    from kubectl_tas.model.workload_kinds import BarePod
+
+
+DEFAULT = "default"
+"""SubGroup of a pod that names none."""
+
+
+def gang_of_pod_group(fleet: Fleet, item: FleetPodGroup) -> Gang:
+    """Returns the gang that a PodGroup describes. Its minimums stand for its pods, and its GPUs are unknown."""
+    spec = item.declared.spec.spec
+    children = Counter(sub_group.parent for sub_group in spec.subGroups)
+    parts = tuple(
+        SubGroup(
+            name=written.name,
+            pods=written.minMember or 0,
+            minimum=written.minMember,
+            gpus=0,
+            constraint=_group_constraint(fleet, item, written.topologyConstraint),
+            needs_all_parts=written.minSubGroup is not None and written.minSubGroup == children[written.name],
+            parent=written.parent,
+        )
+        for written in spec.subGroups
+    )
+    least = spec.minMember if spec.minMember is not None else sum(part.minimum or 0 for part in parts)
+    return Gang(
+        name=item.name,
+        pods=least,
+        minimum=least,
+        gpus=0,
+        constraint=_group_constraint(fleet, item, spec.topologyConstraint),
+        needs_all_parts=spec.minSubGroup is not None and spec.minSubGroup == children[None],
+        parts=parts,
+    )
+
+
+def least_of(item: FleetPodGroup) -> Amounts:
+    """Returns the requests of the Pods that must start together: of each SubGroup as many as it needs, largest requests
+    first.
+
+    If fewer SubGroups are needed than exist, all SubGroups with declared Pods count.
+    """
+    asked: dict[str, list[Amounts]] = {}
+    for pod in item.pods:
+        asked.setdefault(sub_group_of(pod), []).append(total(part.asks for part in pod.spec.pod_sets))
+    minimums = minimums_of(item)
+
+    def most(name: str) -> Amounts:
+        """Adds up, for each resource, the largest requests of the needed number of Pods in a SubGroup."""
+        pods = minimums.get(name, 0)
+        return each(lambda resource: sum(sorted((x.of(resource) for x in asked[name]), reverse=True)[:pods]))
+
+    return total(map(most, asked))
+
+
+def sub_group_of(pod: Declared[BarePod]) -> str:
+    """Returns the SubGroup of a Pod (KAI 0.9 to 0.17, AddTaskInfo of pkg/scheduler/api/podgroup_info/job_info.go)."""
+    return pod.spec.metadata.labels.get(labels.SUBGROUP) or DEFAULT
+
+
+def minimums_of(item: FleetPodGroup) -> dict[str, int]:
+    """Returns how many pods each SubGroup with pods needs; without SubGroups, uses the one that KAI makes itself."""
+    spec = item.declared.spec.spec
+    if not spec.subGroups:
+        return {DEFAULT: spec.minMember or 1}
+    above = {written.parent for written in spec.subGroups}
+    least = 0 if item.backend.has(Feature.ZERO_MIN_MEMBER) else 1
+    return {
+        written.name: max(least, 1 if written.minMember is None else written.minMember)
+        for written in spec.subGroups
+        if written.name not in above
+    }
+
+
+def _group_constraint(fleet: Fleet, item: FleetPodGroup, written: TopologyConstraint | None) -> Constraint | None:
+    """Finds levels by label or alias; levels of an undeclared Topology stand for themselves."""
+    if written is None:
+        return None
+    named = (topology for topology in fleet.topologies if topology.name_on(item.backend) == written.topology)
+    topology = next(named, None)
+    required = level_called(topology, written.requiredTopologyLevel)
+    return Constraint(written.topology, required, level_called(topology, written.preferredTopologyLevel))
+
+
+def previewed_gangs(fleet: Fleet) -> Iterator[tuple[SubmittedSet, Gang]]:
+    """Yields every gang of sets with a known pool and topology, if the gangs are few enough for people to read."""
+    for submitted in fleet.submitted_sets:
+        item = submitted.set
+        if item.is_previewed and (item.topology is not None or not item.asks):
+            yield from ((submitted, gang) for gang in gangs_of_set(item))
+
+
+def gangs_of_set(item: FleetPodCliqueSet) -> Iterator[Gang]:
+    """Yields the gangs of every replica: the base gang, then the scaled gangs by scaling group."""
+    for index in range(item.replicas):
+        yield _base(item, index)
+        for group in item.groups:
+            for number in range(group.spec.replicas - group.spec.minAvailable):
+                yield _scaled(item, group, index, number)
+
+
+def _base(item: FleetPodCliqueSet, index: int) -> Gang:
+    """Returns the base gang, with SubGroups in Grove's order: constrained replicas of scaling groups, then cliques."""
+    name = names.base_gang(item.name, index)
+    parents: list[SubGroup] = []
+    cliques = [_clique(item, clique, name, None) for clique in item.standalone]
+    for group in item.groups:
+        for number in range(group.spec.minAvailable):
+            replica = names.group_replica(item.name, index, group.name, number)
+            constraint = _set_constraint(item, group.spec.topologyConstraint)
+            parent = replica if constraint else None
+            own = [_clique(item, clique, replica, parent) for clique in group.cliques]
+            if parent is not None:
+                parents.append(_replica(parent, own, constraint))
+            cliques += own
+    return _gang(name, [*parents, *cliques], _set_constraint(item, item.spec.spec.template.topologyConstraint))
+
+
+def _scaled(item: FleetPodCliqueSet, group: FleetScalingGroup, index: int, number: int) -> Gang:
+    """Returns the gang of one replica of a scaling group. Without its own constraint, the gang inherits the set's."""
+    inherited = _set_constraint(item, item.spec.spec.template.topologyConstraint)
+    constraint = _set_constraint(item, group.spec.topologyConstraint) or inherited
+    replica = names.group_replica(item.name, index, group.name, group.spec.minAvailable + number)
+    name = names.scaled_gang(item.name, index, group.name, number)
+    return _gang(name, [_clique(item, clique, replica, None) for clique in group.cliques], constraint)
+
+
+def _gang(name: str, parts: list[SubGroup], constraint: Constraint | None) -> Gang:
+    cliques = [part for part in parts if not part.needs_all_parts]
+    return Gang(
+        name=name,
+        pods=sum(part.pods for part in cliques),
+        minimum=sum(part.minimum or 0 for part in cliques) if parts else None,
+        gpus=sum(part.gpus for part in cliques),
+        constraint=constraint,
+        kind="PodGang",
+        parts=tuple(parts),
+    )
+
+
+def _replica(name: str, cliques: list[SubGroup], constraint: Constraint | None) -> SubGroup:
+    """Returns the SubGroup of a scaling group's replica with a constraint; without one, the cliques stand alone."""
+    pods, gpus = sum(part.pods for part in cliques), sum(part.gpus for part in cliques)
+    least = sum(part.minimum or 0 for part in cliques)
+    return SubGroup(name, pods, least, gpus, constraint, needs_all_parts=True)
+
+
+def _clique(item: FleetPodCliqueSet, clique: FleetClique, owner: str, parent: str | None) -> SubGroup:
+    pods = clique.spec.spec.replicas
+    return SubGroup(
+        name=names.pod_clique(owner, clique.name),
+        pods=pods,
+        minimum=clique.minimum,
+        gpus=pods * clique.gpus,
+        constraint=_set_constraint(item, clique.spec.topologyConstraint),
+        parent=parent,
+    )
+
+
+def _set_constraint(item: FleetPodCliqueSet, asked: PackConstraint | None) -> Constraint | None:
+    """Converts domains to levels; domains of an undeclared topology stand for themselves. A constraint with only a
+    topology constrains nothing. Whatever Topology is bound, Grove asks for the one with the cluster topology's name.
+    """
+    if asked is None or not asked.asks:
+        return None
+    topology = item.topology.name if item.topology and item.backend else None
+    levels = (level_called(item.topology, domain) for domain in (asked.required, asked.preferred))
+    return Constraint(topology, *levels)
