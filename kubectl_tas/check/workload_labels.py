@@ -284,5 +284,5 @@ def _topologies(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
         name = written.get(labels.TOPOLOGY)
         if name and name not in known:
             message = f'the Topology "{name}" is not declared here, so its levels are not checked'
-            hint = f"Declared are: {', '.join(sorted(known))}." if known else "If it exists elsewhere, do nothing."
+            hint = f"Declared: {', '.join(sorted(known))}." if known else "If it exists elsewhere, do nothing."
             yield Diagnostic(WORKLOAD_TOPOLOGY, message, workload.declared.at(*path, labels.TOPOLOGY), hint=hint)

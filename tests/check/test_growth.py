@@ -371,7 +371,8 @@ ROWS = {
     "workers of Ray with less than none": (
         ray("maxReplicas: -1, "),
         [
-            "w.yaml:4:249 invalid-value: spec.workerGroupSpecs[0].maxReplicas must be at least 0, not -1 (Use 0 or more.)",
+            "w.yaml:4:249 invalid-value: spec.workerGroupSpecs[0].maxReplicas must be at least 0, not -1 "
+            "(Use 0 or more.)",
         ],
     ),
     "workers of Ray with no number": (
