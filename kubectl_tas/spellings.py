@@ -53,7 +53,7 @@ def unless_filled_in(refused: Callable[[str], Refusal]) -> Callable[[str], Refus
 label = _spelled(
     rf"(?=.{{1,63}}$){_LABEL}",
     "must be at most 63 lower-case letters, digits and '-', a letter or digit first and last",
-    "Write it so, such as data-1.",
+    "Write it like data-1.",
 )
 subdomain = _spelled(
     rf"(?=.{{1,253}}$){_SUBDOMAIN}",

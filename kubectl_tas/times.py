@@ -114,7 +114,7 @@ def schedule_refused(text: str) -> tuple[str, str] | None:
         every = nanoseconds(text.removeprefix(_EVERY)) if text.startswith(_EVERY) else None
         if text in _DESCRIPTORS or every is not None:
             return None
-        return "is no schedule that Kubernetes knows", f"Known are {', '.join(_DESCRIPTORS)} and @every DURATION."
+        return "is no schedule that Kubernetes knows", f"Known: {', '.join(_DESCRIPTORS)} and @every DURATION."
     parts = text.split()
     if len(parts) != len(_FIELDS):
         hint = "Write minute, hour, day of the month, month and day of the week, such as 0 3 * * 1."

@@ -284,8 +284,8 @@ def _volume(of: Fields) -> Found:
 
 def _span(of: Fields) -> Found:
     """Checks minReplicas and maxReplicas, fields of both Kubeflow's training operator and KubeRay."""
-    if of.exceeds("minReplicas", "maxReplicas"):
-        most = of.get("maxReplicas")
+    most = of.get("maxReplicas")
+    if of.exceeds("minReplicas", "maxReplicas") and most >= 0:  # a negative number is invalid by itself
         message = f"{of.at('minReplicas')} is {of.get('minReplicas')}, more than maxReplicas, {most}"
         yield _operator(of, message, f"Write {most} or less, or raise maxReplicas.", "minReplicas")
 

@@ -145,7 +145,7 @@ def check_named(fleet: Fleet) -> Iterator[Diagnostic]:
             what = f'the {kind} "{listed[0]}"' if len(listed) == 1 else f"the {kind}s {shortened(listed)}"
             message = f"no file declares {what} in namespace {space[1]}"
             how = "List" if kind in _NOT_DECLARED else "Declare it, or list"
-            hint = f"Somebody else must make it there. {how} it in spec.given of the Config."
+            hint = f"Somebody else must create it there. {how} it in spec.given of the Config."
             yield Diagnostic(REFERENCE_ELSEWHERE, message, _place(_in_order(nowhere)[0]), hint=hint)
 
 

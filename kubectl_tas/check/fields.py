@@ -196,7 +196,7 @@ def check_kubernetes(fleet: Fleet) -> Iterator[Diagnostic]:
     operators = {name: about["releases"] for name, about in kubernetes.operators().items() if name != "grove"}
     for name, version in fleet.config.operators.items():
         if name not in operators:
-            hint = "Write grove.version of the backend." if name == "grove" else f"Known are {', '.join(operators)}."
+            hint = "Write grove.version of the backend." if name == "grove" else f"Known: {', '.join(operators)}."
             yield unknown_field(config.origin, ("spec", "operators"), name, tuple(operators), otherwise=hint)
             continue
         known = operators[name]
@@ -207,4 +207,4 @@ def check_kubernetes(fleet: Fleet) -> Iterator[Diagnostic]:
 
 def _unknown_release(what: str, known: list[str], used: str, place: Location) -> Diagnostic:
     message = f"the fields of {what} are not known, those of {known[0]} to {known[-1]} are"
-    return Diagnostic(KUBERNETES_VERSION, message, place, hint=f"Workloads are checked by the fields of {used}.")
+    return Diagnostic(KUBERNETES_VERSION, message, place, hint=f"kubectl-tas checks workloads against release {used}.")

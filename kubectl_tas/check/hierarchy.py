@@ -250,7 +250,7 @@ def _other_name(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
                 f'the gangs of the PodCliqueSet {users[0].name} ask for the Topology "{topology.name}", '
                 f'not for "{bound}" that is bound here: Grove writes the name of the cluster topology'
             )
-            hint = f"Bind a Topology of the name {topology.name}, or remove the binding: then one is rendered."
+            hint = f"Bind the Topology {topology.name}, or remove the binding: `render` then writes that Topology."
             yield Diagnostic(TOPOLOGY_BINDING, message, _place(topology, backend), hint=hint)
 
 

@@ -277,7 +277,7 @@ def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     known = sorted(item for items in KNOWN.values() for item in items if item.startswith(f"{meant}/"))
     here = (item for item in known if item not in KNOWN[other])
     near = closest(f"{meant}/{name}", known)
-    hint = question(key, near) if near else f"Known are: {', '.join(here)}."
+    hint = question(key, near) if near else f"Known: {', '.join(here)}."
     hint = f"Did you mean {near}? Remove it: {_WRITTEN}." if near in _BY_NOBODY else hint
     yield Diagnostic(KEY_UNKNOWN, f'nothing reads the key "{key}"', place, hint=hint)
 

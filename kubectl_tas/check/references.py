@@ -110,7 +110,7 @@ def check_references(fleet: Fleet, before: Fleet | None = None) -> Iterator[Diag
         gone = _removed(first, before) if before else None
         if gone is not None:
             message = f"{message}; this change removes it"
-            hint = f"Bring it back, as it was declared in {gone.path}, or change what names it."
+            hint = f"Restore its declaration in {gone.path}, or correct the names that refer to it."
         yield Diagnostic(_RULE_OF[first.what], message, first.location, related, hint=hint, cause=_levels(first, fleet))
 
 
@@ -246,7 +246,7 @@ def _words(item: Dangling, fleet: Fleet) -> tuple[str, str]:
             has = f"has {known}" if known else "has no subpools"
             return f'the subpool "{item.name}" does not exist: {item.context} {has}', hint or f"Name the pool: {pool}."
         case "topology of a set":
-            fallback = f"Defined are: {known}." if known else "Declare a ClusterTopology of that name."
+            fallback = f"Defined: {known}." if known else "Declare a ClusterTopology of that name."
             return f'rule 3: the cluster topology "{item.name}" does not exist', hint or fallback
         case "pool":
             hint = _moved(item.name, fleet) or did_you_mean(item.name, fleet.target_names())
@@ -265,4 +265,4 @@ def _moved(name: str, fleet: Fleet) -> str:
 
 def _defined(item: Dangling, known: str) -> str:
     several = {"parent": "pools", "topology": "cluster topologies"}.get(item.what, f"{item.what}s")
-    return f"Defined are: {known}." if known else f"No {several} are defined."
+    return f"Defined: {known}." if known else f"No {several} are defined."

@@ -104,7 +104,7 @@ def _profile(origin: Origin, path: KeyPath) -> Diagnostic:
     name = str(path[-1])
     slices = name[: name.index("g.") + len("g.")]
     same = [known for known in gpus.MIG_PROFILES if known.startswith(slices)]
-    hint = did_you_mean(name, same, f"Known are {shortened(same or gpus.MIG_PROFILES)}.", quote="")
+    hint = did_you_mean(name, same, f"Known: {shortened(same or gpus.MIG_PROFILES)}.", quote="")
     message = f'KAI counts GPUs for "{name}", but no GPU has that MIG profile: the pod stays Pending'
     return Diagnostic(GPU_NAME, message, origin.locate(path, key=True), hint=hint)
 
@@ -112,7 +112,7 @@ def _profile(origin: Origin, path: KeyPath) -> Diagnostic:
 def _name(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
     name = str(path[-1])
     meant, refused = _meant(name), _refused(name)
-    hint = f"Did you mean {meant}?" if meant else f"Known are {', '.join(NATIVE)} and {gpus.GPU}."
+    hint = f"Did you mean {meant}?" if meant else f"Known: {', '.join(NATIVE)} and {gpus.GPU}."
     if refused:
         message = f'"{name}" is no resource: {refused}'
         yield Diagnostic(RESOURCE_NAME, message, origin.locate(path, key=True), hint=hint)
@@ -321,7 +321,7 @@ def _uncounted(origin: Origin, holder: KeyPath) -> Iterator[Diagnostic]:
 
 def _not_charged(name: str, place: Location) -> Iterator[Diagnostic]:
     if not is_misnamed(name):
-        hint = "It counts nvidia.com/gpu, amd.com/gpu and MIG devices, in whole numbers."
+        hint = "KAI counts nvidia.com/gpu, amd.com/gpu and MIG devices, in whole numbers."
         if name.startswith(_CLAIMED):
             hint = f"Ask for {gpus.GPU}, and set extendedResourceName: {gpus.GPU} in the DeviceClass (KAI 0.17)."
         yield Diagnostic(GPUS_UNKNOWN, f"KAI charges no queue for {name}", place, hint=hint)

@@ -156,7 +156,7 @@ def _settings(fleet: Fleet) -> Iterator[Diagnostic]:
             yield Diagnostic(RULE_SETTING, f'no rule is called "{code}"', place, hint=hint)
         elif rule.waiving is Waiving.NOBODY and setting != rule.severity.value:
             message = f"{code} stays an {rule.severity.value}: its findings would make wrong or invalid manifests"
-            yield Diagnostic(RULE_SETTING, message, place, hint="Remove the line, and mend what the rule finds.")
+            yield Diagnostic(RULE_SETTING, message, place, hint="Remove the line, and correct what the rule finds.")
 
 
 def _unused(fleet: Fleet, used: set[tuple[str, int, str]]) -> Iterator[Diagnostic]:

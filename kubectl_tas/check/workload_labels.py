@@ -155,7 +155,7 @@ def own_labels(declared: _Labelled, read: tuple[str, ...]) -> Iterator[Diagnosti
             yield _label(declared, "annotations", name, f"{name} is read as a label, not as an annotation")
     for name, value in metadata.labels.items():
         if name.startswith(labels.OWN_PREFIX) and name not in read:
-            hint = did_you_mean(name, read, f"Read are {', '.join(read)}.", quote="")
+            hint = did_you_mean(name, read, f"kubectl-tas reads {', '.join(read)} here.", quote="")
             yield _label(declared, "labels", name, f'the label "{name}" is not read', hint)
         elif name == labels.PRIORITY and value not in PRIORITIES:
             near = value.upper() if value.upper() in PRIORITIES else ""
@@ -284,5 +284,5 @@ def _topologies(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
         name = written.get(labels.TOPOLOGY)
         if name and name not in known:
             message = f'the Topology "{name}" is not declared here, so its levels are not checked'
-            hint = f"Declared are: {', '.join(sorted(known))}." if known else "If it exists elsewhere, do nothing."
+            hint = f"Declared: {', '.join(sorted(known))}." if known else "If it exists elsewhere, do nothing."
             yield Diagnostic(WORKLOAD_TOPOLOGY, message, workload.declared.at(*path, labels.TOPOLOGY), hint=hint)

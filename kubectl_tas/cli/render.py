@@ -93,7 +93,7 @@ def render(
     plan = _within(session, counts, whole, backend)
     lost = _lost(session, plan)
     if lost and not allow_empty:
-        raise TasError(lost, hint="Bring it back, or pass --allow-empty to remove them.")
+        raise TasError(lost, hint="Restore it, or pass --allow-empty to remove them.")
     with progress("Writing") as tick:
         apply_plan(plan, session.root, tick)
     _list_changes(plan, limit=None if fail_on_change else MAX_LISTED)

@@ -47,7 +47,7 @@ def removed_topologies(change: Change) -> Iterator[Diagnostic]:
     for name, topology in change.before.cluster_topologies.items():
         if name in after:
             continue
-        hint = "Bring it back, or move what uses it to another topology first."
+        hint = "Restore it, or move its users to another topology first."
         related = (Related(f"declared at {change.revision}", topology.declared.at(*topology.path)),)
         for who, place in _users(change, topology):
             message = f'the cluster topology "{name}" is removed since {change.revision}, but {who} uses it'
@@ -164,7 +164,7 @@ def changed_constraints(change: Change) -> Iterator[Diagnostic]:
     for before, after in kept_sets(change):
         if is_deployed(change, after) is False:
             continue
-        hint = f"Take the change back, or delete the set {after.name} first, or give it another name."
+        hint = f"Undo the change, delete the set {after.name} first, or give it another name."
         for what, old, new, place in _differences(before, after):
             message = (
                 f"rule 1: the domain of {what} changes since {change.revision} "
@@ -244,4 +244,4 @@ def changed_references(change: Change) -> Iterator[Diagnostic]:
             yield Diagnostic(SET_REFERENCE_CHANGED, message, place, hint=hint)
         elif pods > 0:
             message = f"{message}, but the set has {plural(pods, 'scheduled pod')}"
-            yield Diagnostic(SET_REFERENCE_LOCKED, message, place, hint="Delete the set and deploy it anew.")
+            yield Diagnostic(SET_REFERENCE_LOCKED, message, place, hint="Delete the set and deploy it again.")

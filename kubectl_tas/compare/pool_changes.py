@@ -168,7 +168,7 @@ def changed_subpools(change: Change) -> Iterator[Diagnostic]:
             )
             related = (Related(f"declared at {change.revision}", before.at("metadata", "name")),)
             place = parent.at("metadata", "name") if parent else None
-            hint = f"Bring it back, with state ARCHIVED: git checkout {change.revision} -- {quote(before.origin.path)}"
+            hint = f"Restore it, with state ARCHIVED: git checkout {change.revision} -- {quote(before.origin.path)}"
             yield Diagnostic(SUBPOOL_REMOVED, message, place, related, hint=hint)
 
 

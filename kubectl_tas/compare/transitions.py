@@ -181,7 +181,7 @@ def _unreadable(change: Change) -> Iterator[Diagnostic]:
     if change.unreadable:
         shown = ", ".join(change.unreadable[:3]) + (", ..." if len(change.unreadable) > 3 else "")
         message = f"what cannot be read at {change.revision}, and what depends on it, is not compared: {shown}"
-        hint = "Look at what changed there yourself, or compare with a revision that is valid."
+        hint = "Review the changes by hand, or compare with a valid revision."
         yield Diagnostic(BASE_UNREAD, message, None, hint=hint)
     if change.elsewhere:
         message = f"{change.revision} has no file of this repository here, but one in {shortened(change.elsewhere)}"

@@ -173,7 +173,7 @@ class Budget:
         self._made += size
         if self._made > MAX_MADE:
             mebibytes = MAX_MADE // 2**20
-            hint = "Make less of it, or make several templates."
+            hint = "Generate less, or split the template."
             raise Refusal(TEMPLATE_LIMIT, f"the template makes more than {mebibytes} MiB of text and values", hint)
 
     def made(self, value: Any) -> Any:
@@ -187,7 +187,7 @@ class Budget:
     def number(self, value: Any) -> Any:
         """Returns the value. Raises Refusal for a number that exceeds 64 bits."""
         if isinstance(value, (int, float)) and not abs(value) < (MAX_NUMBER if isinstance(value, int) else inf):
-            raise Refusal(TEMPLATE_LIMIT, "a number beyond 64 bits", "Compute with smaller ones.")
+            raise Refusal(TEMPLATE_LIMIT, "a number beyond 64 bits", "Use smaller numbers.")
         return value
 
     def read(self, given: Iterable[Any]) -> None:

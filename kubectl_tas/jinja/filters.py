@@ -646,7 +646,7 @@ def method(value: Any, name: str) -> Operation:
     if name in _FORMATS and isinstance(value, str):
         hint = "Write '%s-%02d' | format(text, number)."
         raise Refusal(TEMPLATE_UNSUPPORTED, f"the method {name} of text is not available", hint)
-    hint = did_you_mean(name, table, f"There is {', '.join(sorted(table)) or 'none'}.")
+    hint = did_you_mean(name, table, f"Available: {', '.join(sorted(table)) or 'none'}.")
     raise Refusal(TEMPLATE_UNSUPPORTED, f'{kind(value)} has no method "{cut(name)}" here', hint)
 
 
@@ -656,5 +656,5 @@ def known(what: str, name: Any, table: Mapping[str, Operation], line: int = 0) -
         return table[name]
     names: Iterable[str] = sorted(item for item in table if item.isalpha())
     shown = cut(name) if isinstance(name, str) else kind(name)
-    hint = did_you_mean(shown, names, f"There is {', '.join(names)}.")
+    hint = did_you_mean(shown, names, f"Available: {', '.join(names)}.")
     raise Refusal(TEMPLATE_UNSUPPORTED, f'the {what} "{shown}" is not available', hint, line)

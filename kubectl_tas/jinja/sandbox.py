@@ -302,7 +302,7 @@ class _Run:
     def _value_pow(self, node: nodes.Pow, scope: Scope) -> Any:
         base, exponent = number(self._value(node.left, scope)), number(self._value(node.right, scope))
         if exponent > 64 and abs(base) > 1 and isinstance(base, int) and isinstance(exponent, int):
-            raise Refusal(TEMPLATE_LIMIT, "a number beyond 64 bits", "Compute with smaller ones.")
+            raise Refusal(TEMPLATE_LIMIT, "a number beyond 64 bits", "Use smaller numbers.")
         result = self._done(lambda: base**exponent, "**", (base, exponent))
         if isinstance(result, complex):
             raise Refusal(TEMPLATE_VALUE, "the root of a negative number", "Write a number from 0.")
@@ -490,7 +490,7 @@ class _Run:
         try:
             return compute()
         except ZeroDivisionError as error:
-            raise Refusal(TEMPLATE_VALUE, f"{what} divides by zero", "Ask before whether it is zero.") from error
+            raise Refusal(TEMPLATE_VALUE, f"{what} divides by zero", "Test first whether it is zero.") from error
         except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:  # Unicode's among them
             kinds = ", ".join(map(kind, given)) or "nothing"
             raise Refusal(TEMPLATE_VALUE, f"{what} cannot be used this way, on: {kinds}", _COMPARE) from error
@@ -547,7 +547,7 @@ def _no_statement(node: nodes.Node) -> Refusal:
         return Refusal(TEMPLATE_UNSUPPORTED, message, "Write what it holds into this file.", line)
     name = _OTHER_TAGS.get(type(node), type(node).__name__.lower())
     message = f"{{% {name} %}} is not available in a template here"
-    hint = "There is for, if, set, with, macro, call, filter and raw."
+    hint = "Available: for, if, set, with, macro, call, filter, raw."
     return Refusal(TEMPLATE_UNSUPPORTED, message, hint, line)
 
 

@@ -93,8 +93,8 @@ def unread(root: Path, folders: Sequence[str], output: str) -> Iterator[Diagnost
             more = f" and {len(names) - MAX_SHOWN} more" if len(names) > MAX_SHOWN else ""
             what = "looks like a source of the repository and" if level else "is input of kubectl-tas, but it"
             message = f"this file {what} is not read{besides}{more}"
-            read = f"Read are {', '.join(SUFFIXES)} below {', '.join(folders)}"
-            hint = f"{read}; rename or move it, or add to spec.sources."
+            read = f"Sources are {', '.join(SUFFIXES)} files below {', '.join(folders)}"
+            hint = f"{read}. Rename or move this file, or list its folder in spec.sources."
             place = _place(root, names[0], _SAYS)
             yield Diagnostic(FILE_UNREAD, message, place, hint=hint, level=level)
 

@@ -275,7 +275,7 @@ class FolderSource:
                 raise _vanished(path) from error
             if error.errno in (errno.ENOENT, errno.ELOOP):
                 message = "this symbolic link leads to nothing"
-                return self._problem(path, FILE_NOT_REGULAR, message, "Mend or remove it.")
+                return self._problem(path, FILE_NOT_REGULAR, message, "Repair or remove it.")
             raise TasError(f"cannot read {path}: {error.strerror}", hint="Check its permissions.") from error
         if not stat.S_ISREG(status.st_mode):
             return self._problem(path, FILE_NOT_REGULAR, "not a plain file", "Replace it by a plain file.")

@@ -45,7 +45,7 @@ _OPEN_MAPPING = _Words(
 )
 _SECOND_COLON = _Words(
     "a second ':' in one line, or a key that is indented wrongly",
-    "Put text that contains ': ' in quotes, or mend the indentation.",
+    "Put text that contains ': ' in quotes, or correct the indentation.",
 )
 _WORDS: dict[str, _Words] = {
     "mapping values are not allowed in this context": _SECOND_COLON,

@@ -169,7 +169,7 @@ class Templates:
     def finish(self) -> Iterator[Diagnostic]:
         """Yields a warning for values without a template, once all files are read."""
         seen = sorted(self._seen)
-        there = f"There is {shortened(seen)}." if seen else "There is no template."
+        there = f"Available: {shortened(seen)}." if seen else "There is no template."
         by_name: dict[str, list[str]] = {}
         for known in seen:
             by_name.setdefault(PurePosixPath(known).name, []).append(known)
@@ -185,7 +185,7 @@ class Templates:
         for setting in self._settings:
             if setting.name not in self._known:
                 names = sorted(self._known)
-                hint = did_you_mean(setting.name, names, f"There is {', '.join(names) or 'none'}.")
+                hint = did_you_mean(setting.name, names, f"Available: {', '.join(names) or 'none'}.")
                 yield f'no template uses the value "{setting.name}". {hint}'
 
     def expand(self, path: str, text: str) -> Expansion:
@@ -248,7 +248,9 @@ class Templates:
                 elif _differ(defaults.get(key), value):
                     message = f"{key} is {kind(defaults[key])} in default-values, here {kind(value)}"
                     hint = (
-                        "Put it in quotes." if isinstance(defaults[key], str) else "Write it as the default is written."
+                        "Put it in quotes."
+                        if isinstance(defaults[key], str)
+                        else "Write a value of the same type as the default."
                     )
                     yield Diagnostic(VALUE_TYPE, message, place, hint=hint)
 

@@ -304,7 +304,7 @@ class _Read:
 
     @property
     def _names(self) -> str:
-        return f"Known are {', '.join(self._known)}."
+        return f"Known: {', '.join(self._known)}."
 
     def _fault(self, path: KeyPath, message: str, hint: str) -> None:
         self.faults.append((path, message, hint))

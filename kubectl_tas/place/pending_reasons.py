@@ -171,7 +171,7 @@ TEXTS = {
 """Description of a cause, if nothing more exact is known."""
 HINTS = {
     About.ABSENT: "Apply its manifests; if it has run, it may have been removed since.",
-    About.REFUSED: "Mend what is refused: KAI tries again by itself.",
+    About.REFUSED: "Correct what is refused: KAI tries again by itself.",
     About.GATED: "Ask who set the gates; KAI places the pods as soon as they are gone.",
     About.DIFFERS: APPLY,
     About.QUEUE: "Apply the manifests of its pool.",
@@ -181,7 +181,7 @@ HINTS = {
     About.TOPOLOGY: "Require a coarser level, prefer it, or free nodes.",
     About.ROOM: "Ask for less, or free nodes.",
     About.BINDING: "Look at the nodes and volumes that are named; KAI tries again by itself.",
-    About.STARTING: "Mend its image, command or volumes; the scheduler has done its part.",
+    About.STARTING: "Correct its image, command or volumes; the scheduler has done its part.",
     About.FAILED: "Look at its logs; pods that have failed do not start again.",
     About.EVICTED: "It waits for room again.",
 }

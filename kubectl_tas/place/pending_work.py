@@ -295,7 +295,7 @@ class _Question:
         elif refused is not None:
             kind, _, name = refused.where.partition(" ")
             text = f"the API server refuses the pods of {kind} {name}: {_refusal(refused.text)}"
-            yield Cause(About.REFUSED, text, hint="Mend what is refused; the controller tries again by itself.")
+            yield Cause(About.REFUSED, text, hint="Correct what is refused; the controller tries again by itself.")
         elif self.lone and "PodGroup" in self.gaps:
             text = "it has pods, but its PodGroups are unknown, and KAI places no pod without one"
             yield Cause(About.REFUSED, text, hint=_UNREAD)
@@ -509,7 +509,7 @@ _NO_WORDS = re.compile("Unable to schedule pod(group)?\\.?")
 _UNTIL = re.compile("may not trigger evictions before ([^ ]+)")
 _FAILED, _DONE = ("Failed", "FailureTarget"), ("Complete", "Completed", "Succeeded")
 """Conditions of objects that have ended: Jobs, JobSets, and Kubeflow's kinds."""
-_AGAIN = "Mend what made it fail, then delete it and apply it again: its controller does not start it anew."
+_AGAIN = "Correct what made it fail. Then delete it and apply it again: its controller does not restart it."
 _NO_PODS = "Look whether its controller runs, and at its events: kubectl describe."
 _NO_NODE = "Change what its pods ask of nodes, or the nodes: their labels, taints and cordons."
 _SHARD = "Give the nodes the label of the shard, or the pool another nodePool."

@@ -316,7 +316,7 @@ def filled(text: str, values: Mapping[str, Any], spent: Budget | None = None) ->
         name = refusal.message.partition(" ")[0]
         if name in UNKNOWABLE:
             raise NotFilledError(f"only OSMO's service knows {{{{{name}}}}}", "Remove it.") from refusal
-        hint = did_you_mean(name, list(values), f"Known are {', '.join(sorted(values))}.")
+        hint = did_you_mean(name, list(values), f"Known: {', '.join(sorted(values))}.")
         hint += f" Or give {name} a value in common_default_variables."
         raise NotFilledError(f"nothing gives {{{{{name}}}}} a value", hint) from refusal
 

@@ -76,7 +76,7 @@ def changes(content: Content) -> Iterator[Page]:
         return
     title = f"Changes since {content.since}"
     if content.changes is None:
-        body: tuple[Block, ...] = (Text("Nothing is compared while the repository has errors. Mend them first."),)
+        body: tuple[Block, ...] = (Text("Nothing is compared while the repository has errors. Correct them first."),)
     else:
         body = tuple(_blocks(content, content.changes))
     yield Page(places.CHANGES, title, "", "Changes", (), body)

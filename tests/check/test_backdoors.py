@@ -364,7 +364,7 @@ SPELLINGS = [
     ("nvidia.com/mig-1g.10g", "gpu-name", "Did you mean nvidia.com/mig-1g.10gb?"),
     ("nvidia.com/mig-3g.20GB", "gpu-name", "Did you mean nvidia.com/mig-3g.20gb?"),
     ("nvidia.com/mig-7g.80g", "gpu-name", "Did you mean nvidia.com/mig-7g.80gb?"),
-    ("nvidia.com/mig-9g.5gb", "gpu-name", "Known are nvidia.com/mig-1g.6gb, "),
+    ("nvidia.com/mig-9g.5gb", "gpu-name", "Known: nvidia.com/mig-1g.6gb, "),
     ("nvidia.com.gpu", "resource-name", "Did you mean nvidia.com/gpu?"),
     ("gpu", "resource-name", "Did you mean nvidia.com/gpu?"),
     ("GPU", "resource-name", "Did you mean nvidia.com/gpu?"),
@@ -379,8 +379,8 @@ SPELLINGS = [
     ("mem", "resource-name", "Did you mean memory?"),
     ("CPU", "resource-name", "Did you mean cpu?"),
     ("memoryy", "resource-name", "Did you mean memory?"),
-    ("storage", "resource-name", "Known are cpu, ephemeral-storage, memory and nvidia.com/gpu."),
-    ("disk", "resource-name", "Known are cpu, ephemeral-storage, memory and nvidia.com/gpu."),
+    ("storage", "resource-name", "Known: cpu, ephemeral-storage, memory and nvidia.com/gpu."),
+    ("disk", "resource-name", "Known: cpu, ephemeral-storage, memory and nvidia.com/gpu."),
 ]
 
 

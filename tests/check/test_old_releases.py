@@ -100,7 +100,7 @@ ROWS: dict[str, tuple[Any, ...]] = {
             ),
             (
                 'workflows/w.yaml:3:142 workload-topology: the Topology "other" is not declared here, so its levels '
-                "are not checked (Declared are: fabric, osmo-pool-default-team-topology.)"
+                "are not checked (Declared: fabric, osmo-pool-default-team-topology.)"
             ),
         ],
     ),

@@ -246,7 +246,7 @@ CONTAINERS: tuple[tuple[str, str, str, str], ...] = (
             f"resources: {{limits: {{^{name}: 2Mi}}}}",
             "resource-name",
             f'"{name}" is no resource: huge pages have a size behind their name, such as hugepages-2Mi',
-            "Known are cpu, ephemeral-storage, memory and nvidia.com/gpu.",
+            "Known: cpu, ephemeral-storage, memory and nvidia.com/gpu.",
         )
         for name in ("hugepages-", "hugepages-big", "hugepages-0", "hugepages-500m")
     ),

@@ -9,7 +9,7 @@ from tests.support.judged import told_of
 OWN = "a name without a domain must be one of Kubernetes' own"
 NONE = "Kubernetes has no resource of that name"
 ASKED = 'its domain must not begin with "requests."'
-KNOWN = "Known are cpu, ephemeral-storage, memory and nvidia.com/gpu."
+KNOWN = "Known: cpu, ephemeral-storage, memory and nvidia.com/gpu."
 
 
 def asking(resource: str) -> str:

@@ -115,7 +115,7 @@ ROWS: dict[str, tuple[Any, ...]] = {
         torch(f"{BLOCKS}, {NAMED}: other", f"{WHOLE}: rack"),
         [
             'w.yaml:7:190 workload-topology: the Topology "other" is not declared here, so its levels are not '
-            "checked (Declared are: osmo-pool-default-team-topology.)"
+            "checked (Declared: osmo-pool-default-team-topology.)"
         ],
     ),
     "of an unknown topology": (
@@ -123,11 +123,11 @@ ROWS: dict[str, tuple[Any, ...]] = {
         [
             (
                 'w.yaml:3:142 workload-topology: the Topology "other" is not declared here, so its levels are not '
-                "checked (Declared are: osmo-pool-default-team-topology.)"
+                "checked (Declared: osmo-pool-default-team-topology.)"
             ),
             (
                 'w.yaml:7:190 workload-topology: the Topology "other" is not declared here, so its levels are not '
-                "checked (Declared are: osmo-pool-default-team-topology.)"
+                "checked (Declared: osmo-pool-default-team-topology.)"
             ),
         ],
     ),
@@ -205,11 +205,11 @@ ROWS: dict[str, tuple[Any, ...]] = {
         [
             (
                 'w.yaml:6:86 workload-topology: the Topology "other" is not declared here, so its levels are not '
-                "checked (Declared are: osmo-pool-default-team-topology.)"
+                "checked (Declared: osmo-pool-default-team-topology.)"
             ),
             (
                 'w.yaml:7:189 workload-topology: the Topology "other" is not declared here, so its levels are not '
-                "checked (Declared are: osmo-pool-default-team-topology.)"
+                "checked (Declared: osmo-pool-default-team-topology.)"
             ),
         ],
     ),
@@ -222,7 +222,7 @@ ROWS: dict[str, tuple[Any, ...]] = {
             ),
             (
                 'w.yaml:6:86 workload-topology: the Topology "other" is not declared here, so its levels are not '
-                "checked (Declared are: osmo-pool-default-team-topology.)"
+                "checked (Declared: osmo-pool-default-team-topology.)"
             ),
         ],
     ),
@@ -235,7 +235,7 @@ ROWS: dict[str, tuple[Any, ...]] = {
             ),
             (
                 'w.yaml:6:86 workload-topology: the Topology "other" is not declared here, so its levels are not '
-                "checked (Declared are: osmo-pool-default-team-topology.)"
+                "checked (Declared: osmo-pool-default-team-topology.)"
             ),
             (
                 "w.yaml:7:75 segment-incomplete: the segments of worker have a size and no level, so nothing places "
@@ -248,7 +248,7 @@ ROWS: dict[str, tuple[Any, ...]] = {
         [
             (
                 'w.yaml:6:86 workload-topology: the Topology "other" is not declared here, so its levels are not '
-                "checked (Declared are: osmo-pool-default-team-topology.)"
+                "checked (Declared: osmo-pool-default-team-topology.)"
             ),
             (
                 "w.yaml:7:75 segment-incomplete: the segments of worker have a size and no level, so nothing places "
@@ -256,7 +256,7 @@ ROWS: dict[str, tuple[Any, ...]] = {
             ),
             (
                 'w.yaml:7:132 workload-topology: the Topology "other" is not declared here, so its levels are not '
-                "checked (Declared are: osmo-pool-default-team-topology.)"
+                "checked (Declared: osmo-pool-default-team-topology.)"
             ),
         ],
     ),

@@ -244,7 +244,7 @@ def test_a_values_file_that_is_too_large(repository: Path) -> None:
 def test_the_names_of_many_values_are_not_compared(repository: Path) -> None:
     files = {f"values__train{number:02}": "gpus: 4\n" for number in range(21)}
     hints = [item["hint"] for item in findings(declared(repository, **files))]
-    assert hints == ['Did you mean "train"?'] * 20 + ["There is train."]
+    assert hints == ['Did you mean "train"?'] * 20 + ["Available: train."]
 
 
 def test_values_without_a_template(repository: Path) -> None:

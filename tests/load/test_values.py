@@ -48,7 +48,7 @@ def test_what_a_template_sets_itself_is_no_value(repository: Path, name: str) ->
     assert not findings(root)
     refused = kubectl_tas("validate", "-C", root, "--set", f"{name}=7")
     assert refused.code == 2
-    assert f'no template uses the value "{name}". There is gpus.' in refused.err
+    assert f'no template uses the value "{name}". Available: gpus.' in refused.err
 
 
 @pytest.mark.parametrize("how", GIVEN)

@@ -452,7 +452,7 @@ CHANGED: list[tuple[str, Callable[[list[Item]], None], str, str]] = [
         "job_failed",
         failure_without_a_reason,
         "Job train has failed: its controller does not say why",
-        "Mend what made it fail, then delete it and apply it again: its controller does not start it anew.",
+        "Correct what made it fail. Then delete it and apply it again: its controller does not restart it.",
     ),
     (
         "about_to_start",
