@@ -15,7 +15,7 @@ from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.kubernetes import Bound
 from kubectl_tas.late import imported
 from kubectl_tas.load.schema import INVALID_VALUE, wrong_key
-from kubectl_tas.model.base import KEY_HINT, KEY_RULE, VALUE_HINT, VALUE_RULE
+from kubectl_tas.model.base import KEY_HINT, KEY_RULE, NOTE_RULE, VALUE_HINT, VALUE_RULE
 from kubectl_tas.resolve import names
 from kubectl_tas.spellings import NO_ADDRESS, Refusal
 from kubectl_tas.words import did_you_mean
@@ -227,7 +227,7 @@ def _metadata(of: Fields) -> Found:
     notes = of.below("annotations")
     for key in notes.value:
         if spellings.label_key(key.lower()):
-            yield wrong_key(of.origin, notes.path, key, "must be a name such as example.com/note", KEY_HINT)
+            yield wrong_key(of.origin, notes.path, key, NOTE_RULE, KEY_HINT)
     size = _size(notes.value) + _size(notes.value.values())
     if size > _MAX_ANNOTATIONS:
         message = f"{notes.at()} has {size} bytes, more than the {_MAX_ANNOTATIONS} that an API server takes"

@@ -98,7 +98,7 @@ def _codes(declared: Declared[Any], path: KeyPath, ranges: Sequence[CodeRange]) 
         other = next((found for found in earlier if found.does != item.does), None)
         if other is not None:
             message = f"{item.action} has exit codes ({item.text}) that {other.action} has before it ({other.text})"
-            hint = f"For those {other.action} counts. Write each code once."
+            hint = f"{other.action} counts for such codes. Write each code once."
             related = (Related("the earlier ones", declared.at(*path, other.action)),)
             yield Diagnostic(EXIT_CODES, message, place, related, hint=hint)
 

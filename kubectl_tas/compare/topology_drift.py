@@ -238,7 +238,7 @@ def _unavailable(
         )
         declared = places.get((namespace, name))
         place = declared.at("metadata", "name") if declared else None
-        hint = f"Bring the {'levels' if found.missing else 'topology'} back, or deploy the set anew."
+        hint = f"Restore the {'levels' if found.missing else 'topology'}, or deploy the set again."
         yield Diagnostic(SET_LEVELS_UNAVAILABLE, message, place, hint=hint)
 
 

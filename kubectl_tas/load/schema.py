@@ -154,7 +154,8 @@ def _explain(error: Any, document: Document) -> Iterator[Diagnostic]:
     path: KeyPath = tuple(error.absolute_path)
     value, expected, schema = error.instance, error.validator_value, error.schema
     if "propertyNames" in error.relative_schema_path:
-        yield wrong_key(document, path, value, _bound(error.validator, expected, schema))
+        rule, hint = _bound(error.validator, expected, schema), _within(error.validator, expected, schema)
+        yield wrong_key(document, path, value, rule, hint)
         return
     match error.validator:
         case "additionalProperties":

@@ -26,6 +26,7 @@ API_VERSION = "tas/v1alpha1"
 """apiVersion of the tool's own kinds."""
 
 NAME_PREFIX = r"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
+ANY_CASE_PREFIX = NAME_PREFIX.replace("a-z", "A-Za-z")
 NAME_PART = r"(([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9])"
 QUALIFIED_NAME = rf"^{NAME_PREFIX}{NAME_PART}$"
 """The pattern of a label key, from KAI's Topology CRD: an optional DNS prefix, and a name of at most 63 characters."""
@@ -92,6 +93,7 @@ def _with_short_prefix(key: str) -> str:
 
 KEY_RULE = "must be a label such as topology.kubernetes.io/zone"
 KEY_HINT = "Write its key alone: letters, digits, '-', '_' and '.', perhaps behind a domain and '/'."
+NOTE_RULE = "must be a name such as example.com/note"
 VALUE_RULE = "must be the value of a label: letters, digits, '-', '_' and '.', a letter or digit at both ends"
 VALUE_HINT = "Write '-' or '_' in place of other characters, such as blanks, '/', ':' and '@'."
 LabelKey = Annotated[
@@ -101,6 +103,15 @@ LabelKey = Annotated[
     AfterValidator(_with_short_prefix),
 ]
 """The key of a Kubernetes label."""
+AnnotationKey = Annotated[
+    str,
+    StringConstraints(max_length=MAX_PREFIX + 64, pattern=rf"^{ANY_CASE_PREFIX}{NAME_PART}$"),
+    said(NOTE_RULE, hint=KEY_HINT),
+    AfterValidator(_with_short_prefix),
+]
+"""The key of an annotation. Unlike that of a label, its domain may have capital letters: ``ValidateAnnotations`` of
+k8s.io/apimachinery (pkg/api/validation/objectmeta.go, 1.35) compares it in lower case.
+"""
 LabelValue = Annotated[
     str,
     StringConstraints(max_length=63, pattern=rf"^({NAME_PART})?$"),

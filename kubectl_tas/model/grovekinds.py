@@ -11,7 +11,18 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from kubectl_tas.grove import DEFAULT_TOPOLOGY, TEMPLATE
-from kubectl_tas.model.base import AnyText, Count, KeyPath, LabelKey, LabelValue, Many, Model, Text, nothing
+from kubectl_tas.model.base import (
+    AnnotationKey,
+    AnyText,
+    Count,
+    KeyPath,
+    LabelKey,
+    LabelValue,
+    Many,
+    Model,
+    Text,
+    nothing,
+)
 from kubectl_tas.model.podtemplate import Open, PodSpec, Workload
 from kubectl_tas.model.topology_kinds import Domain, DomainLevel
 
@@ -76,7 +87,7 @@ class Clique(Open):
     """Name of the clique, unique within the set."""
     labels: dict[LabelKey, LabelValue] = nothing()
     """Labels of the pods."""
-    annotations: dict[LabelKey, AnyText] = nothing()
+    annotations: dict[AnnotationKey, AnyText] = nothing()
     """Annotations of the pods."""
     topologyConstraint: PackConstraint | None = None
     """Topology constraint of the pods, at most as wide as those of the set and of the scaling group."""

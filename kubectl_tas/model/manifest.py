@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from kubectl_tas.model.base import AnyText, LabelKey, LabelValue, Many, Model, Text, nothing
+from kubectl_tas.model.base import AnnotationKey, AnyText, LabelKey, LabelValue, Many, Model, Text, nothing
 
 ObjectName = Annotated[
     str,
@@ -34,7 +34,7 @@ class Metadata(Model):
     """Namespace of the object, for namespaced kinds."""
     labels: dict[LabelKey, LabelValue] = nothing()
     """Labels of the object."""
-    annotations: dict[LabelKey, AnyText] = nothing()
+    annotations: dict[AnnotationKey, AnyText] = nothing()
     """Annotations of the object."""
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, StringConstraints
 
-from kubectl_tas.model.base import AnyText, LabelKey, LabelValue, Many, Model, Named, Text, nothing, said
+from kubectl_tas.model.base import AnnotationKey, AnyText, LabelKey, LabelValue, Many, Model, Named, Text, nothing, said
 
 Operator = Literal["GT", "GE", "LT", "LE", "EQ"]
 """Comparison: greater, greater or equal, less, less or equal, equal."""
@@ -69,7 +69,7 @@ class TemplateMeta(Model):
 
     labels: dict[LabelKey, AnyText] = nothing()
     """Labels to add."""
-    annotations: dict[LabelKey, AnyText] = nothing()
+    annotations: dict[AnnotationKey, AnyText] = nothing()
     """Annotations to add."""
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from kubectl_tas.model.base import AnyText, Count, KeyPath, LabelKey, LabelValue, Many, Text, nothing
+from kubectl_tas.model.base import AnnotationKey, AnyText, Count, KeyPath, LabelKey, LabelValue, Many, Text, nothing
 from kubectl_tas.model.podtemplate import Amounts, Container, Meta, Open, PodSpec, PodTemplate, ResourceClaim, Resources
 
 
@@ -32,7 +32,7 @@ class Labelled(Form):
 
     labels: dict[LabelKey, LabelValue] = nothing()
     """Labels of the pods."""
-    annotations: dict[LabelKey, AnyText] = nothing()
+    annotations: dict[AnnotationKey, AnyText] = nothing()
     """Annotations of the pods."""
 
     def made(self, spec: PodSpec) -> PodTemplate:

@@ -18,6 +18,7 @@ from kubectl_tas.gpus import WHOLE, Asked, Gpus, is_counted, is_uncounted
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import (
     MAX_COUNT,
+    AnnotationKey,
     AnyText,
     Count,
     KeyPath,
@@ -189,7 +190,7 @@ class Meta(Open):
 
     labels: dict[LabelKey, LabelValue] = nothing()
     """Labels."""
-    annotations: dict[LabelKey, AnyText] = nothing()
+    annotations: dict[AnnotationKey, AnyText] = nothing()
     """Annotations."""
 
 

@@ -10,6 +10,7 @@ from kubectl_tas import quantities
 from kubectl_tas.model.base import (
     MAX_COUNT,
     NAME_PART,
+    AnnotationKey,
     AnyText,
     Count,
     LabelKey,
@@ -103,7 +104,7 @@ class QueueMeta(Model):
     """The name of the queue that users see. "" means none."""
     labels: dict[LabelKey, LabelValue] = nothing()
     """Labels of the object, such as the labels that KAI's queue controller adds to its metrics."""
-    annotations: dict[LabelKey, AnyText] = nothing()
+    annotations: dict[AnnotationKey, AnyText] = nothing()
     """Annotations of the object."""
 
     def display(self, otherwise: str) -> str | None:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, StringConstraints
 
-from kubectl_tas.model.base import AnyText, LabelKey, LabelValue, Many, Model, Text, nothing, said
+from kubectl_tas.model.base import AnnotationKey, AnyText, LabelKey, LabelValue, Many, Model, Text, nothing, said
 
 DOMAINS = ("region", "zone", "datacenter", "block", "rack", "host", "numa")
 """Grove's own domains, from the largest network distance to the smallest. Early releases know only these."""
@@ -40,7 +40,7 @@ class ObjectMeta(Model):
     """Namespace of the object, for namespaced kinds."""
     labels: dict[LabelKey, LabelValue] = nothing()
     """Labels of the object."""
-    annotations: dict[LabelKey, AnyText] = nothing()
+    annotations: dict[AnnotationKey, AnyText] = nothing()
     """Annotations of the object."""
 
 

@@ -9,6 +9,9 @@ from tests.support.judged import told_of
 PODS = "restartPolicy: Never, containers: [{name: m, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]"
 
 
+KEY_HINT = "Write its key alone: letters, digits, '-', '_' and '.', perhaps behind a domain and '/'."
+
+
 def job(own: str = "", labels: str = "", pods: str = "", spec: str = "") -> str:
     """A Job with these annotations, labels (both in line 3), annotations of its pods and fields of these in line 4."""
     metadata = f"{{name: a, labels: {{kubectl-tas/pool: team{labels}}}, annotations: {{{own}}}}}"
@@ -31,6 +34,31 @@ ROWS = {
         [
             "w.yaml:3:54 other-queue: Kueue holds this workload until a queue of Kueue has room, in addition to the "
             "quota of its pool (Remove the label kueue.x-k8s.io/queue-name.)"
+        ],
+    ),
+    "a domain in capital letters, as an annotation": (
+        job(own="Example.COM/owner: me", pods="Example.COM/owner: me"),
+        [],
+    ),
+    "a domain in capital letters, as a label": (
+        job(labels=", Example.COM/owner: me"),
+        [
+            "w.yaml:3:54 invalid-value: a key in metadata.labels must be a label such as topology.kubernetes.io/zone, "
+            f'not "Example.COM/owner" ({KEY_HINT})'
+        ],
+    ),
+    "a domain that no name has": (
+        job(own="Exa_mple.com/owner: me"),
+        [
+            "w.yaml:3:69 invalid-value: a key in metadata.annotations must be a name such as example.com/note, not "
+            f'"Exa_mple.com/owner" ({KEY_HINT})'
+        ],
+    ),
+    "a key of KAI in capital letters": (
+        job(own="KAI.scheduler/topology: x"),
+        [
+            'w.yaml:3:69 key-unknown: nothing reads the key "KAI.scheduler/topology" (Did you mean '
+            '"kai.scheduler/topology"?)'
         ],
     ),
     "the queue of Kueue as an annotation": (job(own="kueue.x-k8s.io/queue-name: q"), []),

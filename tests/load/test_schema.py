@@ -215,7 +215,7 @@ def test_wrong_type(text: str, place: str, message: str, hint: str) -> None:
             TASK.replace("  tasks:", "  labels: {cost centre: a}\n  tasks:"),
             "4:12",
             'a key in workflow.labels must be a label such as topology.kubernetes.io/zone, not "cost centre"',
-            "",
+            "Write its key alone: letters, digits, '-', '_' and '.', perhaps behind a domain and '/'.",
         ),
         (
             GANG + "spec: {queue: q, minMember: 0}\n",
