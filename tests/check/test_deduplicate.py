@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from kubectl_tas.check import deduplicate
 from kubectl_tas.check.deduplicate import blamed_on_flags, gathered
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.resources import all_rules
 
 RULE = Rule("over-quota", Severity.ERROR, "", "")
 PATH = "sent.yaml"
@@ -66,3 +68,10 @@ def test_notes_of_one_finding_are_in_the_order_of_their_lines() -> None:
     found = [Diagnostic(RULE, "twice", place, (note,)) for note in (*notes, Related("here", Location("w.yaml", 7, 1)))]
     (one,) = gathered(found)
     assert [note.location and note.location.line for note in one.related] == [None, 7, 9]
+
+
+def test_every_rule_that_the_tables_name_exists() -> None:
+    """A row of a rule that nobody finds would hide nothing."""
+    tables = (deduplicate.FOLLOWS, deduplicate.FOLLOWS_IN_FILE)
+    named = {code for table in tables for rule, causes in table.items() for code in (rule, *causes)}
+    assert {*named, *deduplicate.SAID_ONCE} - all_rules().keys() == {deduplicate.UNREAD}
