@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubectl_tas.model.topology_kinds import DOMAINS
-from tests.support.cli import kubectl_tas
+from tests.support.cli import kubectl_tas, pool
 from tests.support.grove import (
     ALL,
     binding,
@@ -30,6 +30,7 @@ from tests.support.grove import (
     two_clusters,
 )
 from tests.support.history import commit
+from tests.support.judged import told
 from tests.support.marked import findings as in_places
 from tests.support.marked import marked
 
@@ -523,3 +524,123 @@ def test_an_unknown_field_at_the_root_of_a_set(repository: Path) -> None:
     text, place = marked(SET_PATH, clique_set() + "^specs: {}\n")
     message = 'Grove has no field "specs" in a PodCliqueSet, and drops it'
     assert in_places(declare(repository, text)) == [(place, "set-field", message, 'Did you mean "spec"?')]
+
+
+OPERATOR = """\
+apiVersion: operator.config.grove.io/v1alpha1
+kind: OperatorConfiguration
+runtimeClientConnection: {qps: 100, burst: 150, contentType: application/json, acceptContentTypes: application/json}
+leaderElection:
+  {enabled: true, leaseDuration: 15s, renewDeadline: 10s, retryPeriod: 2s, resourceLock: leases, resourceName: grove,
+  resourceNamespace: grove-system}
+controllers:
+  podCliqueSet: {concurrentSyncs: 3}
+  podClique: {concurrentSyncs: 3}
+  podCliqueScalingGroup: {concurrentSyncs: 2}
+  podGang: {concurrentSyncs: 2}
+server:
+  webhooks:
+    {bindAddress: 0.0.0.0, port: 9443, serverCertDir: /etc/grove, secretName: grove-webhook, certProvisionMode: auto}
+  healthProbes: {bindAddress: 0.0.0.0, port: 9444}
+  metrics: {bindAddress: 0.0.0.0, port: 9445}
+debugging: {enableProfiling: true, pprofBindHost: 127.0.0.1, pprofBindPort: 2753}
+logLevel: info
+logFormat: json
+authorizer: {enabled: true, exemptServiceAccountUserNames: [system:serviceaccount:kube-system:deployer]}
+topologyAwareScheduling: {enabled: true, levels: [{domain: zone, key: topology.kubernetes.io/zone}]}
+network: {autoMNNVLEnabled: true}
+scheduler:
+  defaultProfileName: kai-scheduler
+  profiles:
+  - {name: kai-scheduler, default: true, config: {createTopologyResources: true, gangScheduling: true}}
+"""
+"""All fields that the API reference of Grove has of its configuration."""
+SET = """\
+apiVersion: grove.io/v1alpha1
+kind: PodCliqueSet
+metadata: {name: chat, labels: {kubectl-tas/pool: team}}
+spec:
+  replicas: 1
+  updateStrategy: {type: OnDelete}
+  template:
+    cliqueStartupType: CliqueStartupTypeExplicit
+    priorityClassName: inference
+    terminationDelay: 1h
+    headlessServiceConfig: {publishNotReadyAddresses: true}
+    resourceClaimTemplates: [{name: a, templateSpec: {spec: {devices: {requests: [{name: a}]}}}}]
+    resourceSharing: [{name: a, namespace: b, scope: AllReplicas, filter: {childCliqueNames: [a, b]}}]
+    cliques:
+    - name: a
+      labels: {a: b}
+      annotations: {a: b}
+      resourceSharing: [{name: a, scope: PerReplica}]
+      spec: {roleName: a, replicas: 1, minAvailable: 1, podSpec: {containers: [{name: a, image: a}]}}
+    - name: b
+      spec:
+        roleName: b
+        replicas: 1
+        startsAfter: [a]
+        autoScalingConfig: {minReplicas: 1, maxReplicas: 1, metrics: []}
+        podSpec: {containers: [{name: a, image: a}]}
+    podCliqueScalingGroups:
+    - name: g
+      cliqueNames: [b]
+      replicas: 1
+      minAvailable: 1
+      annotations: {a: b}
+      resourceSharing: [{name: a, scope: PerReplica, filter: {childCliqueNames: [b]}}]
+      scaleConfig: {minReplicas: 1, maxReplicas: 1, metrics: []}
+"""
+
+
+def fields_said(*files: str) -> list[str]:
+    """What is said of fields that Grove does not have."""
+    found = told({f"workflows/{index}.yaml": text for index, text in enumerate(files)} | {"pools/team.yaml": pool()})
+    return [line for line in found if "set-field" in line]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("", "", []),
+        (
+            "logFormat",
+            "logFormt",
+            [("19:1", "logFormt", "an OperatorConfiguration", 'Did you mean "logFormat"?')],
+        ),
+        (
+            "network: {",
+            "network: {port: 1, ",
+            [("22:11", "port", "network of an OperatorConfiguration", "Move it to where it belongs.")],
+        ),
+        (
+            "    cliques:",
+            "    cliquez:\n    cliquesss: []\n    cliquessss: []\n    cliques:",
+            [
+                ("14:5", "cliquez", "spec.template of a PodCliqueSet", 'Did you mean "cliques"?'),
+                ("15:5", "cliquesss", "spec.template of a PodCliqueSet", 'Did you mean "cliques"?'),
+                ("16:5", "cliquessss", "spec.template of a PodCliqueSet", "Remove it, or waive the rule."),
+            ],
+        ),
+        (
+            "[{name: a, scope: PerReplica}]",
+            "[{name: a, scope: PerReplica, filter: {}}]",
+            [
+                (
+                    "18:54",
+                    "filter",
+                    "spec.template.cliques[0].resourceSharing[0] of a PodCliqueSet",
+                    "Move it to where it belongs.",
+                )
+            ],
+        ),
+    ],
+    ids=["all", "a slip", "a field of another mapping", "two slips and three", "a filter of a clique"],
+)
+def test_fields_of_grove(old: str, new: str, said: list[tuple[str, str, str, str]]) -> None:
+    lines = [
+        f'{place} set-field: Grove has no field "{name}" in {of}, and drops it ({hint})'
+        for place, name, of, hint in said
+    ]
+    found = fields_said(OPERATOR.replace(old, new, 1), SET.replace(old, new, 1))
+    assert [line.partition(".yaml:")[2] for line in found] == lines

@@ -102,11 +102,12 @@ PODS: tuple[tuple[str, str, str, str], ...] = (
             "Write one value; other names go to terms of their own.",
         )
         for said in (
-            "operator: Exists",
+            "operator: Exists, values: [a]",
+            "operator: DoesNotExist, values: [a]",
             "operator: In",
             "operator: In, values: [a, b]",
             "operator: Gt, values: ['5']",
-            "operator: Lt, values: [a, b]",
+            "operator: Lt, values: ['5']",
         )
     ),
     (
