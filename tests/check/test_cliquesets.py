@@ -145,8 +145,16 @@ class TestRule2HierarchicalStrictness:
             "{pack: {preferred: rack}}", clique("server", "{pack: {required: host, preferred: zone}}")
         )
         result = kubectl_tas("validate", "-C", declare(repository, operator(), declared))
-        assert "Leave it out, or ask for a broader domain above." in result.out
+        assert "= help: Leave it out, or ask for a broader domain above." in result.out
         assert 'the preferred level "zone" is coarser than the required "host"' in result.out
+
+    def test_the_help_prefers_a_domain_within_the_required_one(self, repository: Path) -> None:
+        """What the clique itself requires is as narrow as what the set prefers, and its own domain is no narrower."""
+        declared = clique_set(
+            "{pack: {preferred: rack}}", clique("server", "{pack: {required: rack, preferred: zone}}")
+        )
+        result = kubectl_tas("validate", "-C", declare(repository, operator(), declared))
+        assert "= help: Ask for host here, or ask for a broader domain above." in result.out
 
     def test_the_order_of_the_topology_counts(self, repository: Path) -> None:
         declared = clique_set("rack", clique("server", "block"), named="odd")

@@ -70,6 +70,16 @@ def test_notes_of_one_finding_are_in_the_order_of_their_lines() -> None:
     assert [note.location and note.location.line for note in one.related] == [None, 7, 9]
 
 
+def test_notes_of_one_finding_stay_before_other_places() -> None:
+    rule = Rule("workload-topology", Severity.ERROR, "", "")
+    notes = (Related("there", Location("w.yaml", 9, 1)), Related("here", Location("w.yaml", 7, 1)))
+    places = [Location(path, 3, 1) for path in ("b.yaml", "a.yaml", "c.yaml")]
+    found = [Diagnostic(rule, "no such topology", place, notes if place.path == "b.yaml" else ()) for place in places]
+    (one,) = gathered(found)
+    assert one.location == places[0]
+    assert one.related == (*notes, *(Related("likewise", place) for place in places[1:]))
+
+
 def test_every_rule_that_the_tables_name_exists() -> None:
     """A row of a rule that nobody finds would hide nothing."""
     tables = (deduplicate.FOLLOWS, deduplicate.FOLLOWS_IN_FILE)

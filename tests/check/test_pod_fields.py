@@ -302,6 +302,12 @@ CONTAINERS: tuple[tuple[str, str, str, str], ...] = (
         "Write whole bytes.",
     ),
     (
+        "resources: {limits: {ephemeral-storage: ^1500m}}",
+        "resource-amount",
+        f"{MAIN}.resources.limits.ephemeral-storage is 1500m, which is 1.5 bytes",
+        "Write 1500M or 1500Mi.",
+    ),
+    (
         "resources: {limits: {hugepages-2Mi: ^lots}}",
         VALUE,
         f'{MAIN}.resources.limits.hugepages-2Mi must be a quantity such as 500m or 64Gi, not "lots"',
