@@ -68,6 +68,28 @@ def ranked(name: str) -> Files:
     }
 
 
+def labelled(replace: str) -> Files:
+    """A Job with a value of the label that lets a GitOps tool make it anew."""
+    text = job().replace("team}", f"team, kubectl-tas/replace: {replace}}}")
+    return {"pools/team.yaml": pool(), "workflows/w.yaml": text}
+
+
+def placed(version: str) -> Files:
+    """A Workflow of Argo, of whose pods KAI makes no gang, within a level, on a release of KAI."""
+    note = "kai.scheduler/topology-required-placement: zone"
+    head = "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\n"
+    metadata = f"metadata: {{name: a, labels: {{kubectl-tas/pool: team}}, annotations: {{{note}}}}}\n"
+    level = "  topology_keys: [{key: zone, label: topology.kubernetes.io/zone}]\n"
+    return {
+        **config(f"backends: [{{name: default, scheduler: {{version: '{version}'}}}}]"),
+        "pools/team.yaml": pool(spec=level),
+        "workflows/w.yaml": f"{head}{metadata}spec: {{templates: [{{name: a, container: {{image: a}}}}]}}\n",
+    }
+
+
+OPERATOR = "apiVersion: operator.config.grove.io/v1alpha1\nkind: OperatorConfiguration\n"
+
+
 ROWS: dict[str, tuple[Files, list[str]]] = {
     "servers that no template describes": (
         {**SHARED, "workflows/one.yaml": SELDON.partition("    componentSpecs:")[0]},
@@ -291,6 +313,63 @@ ROWS: dict[str, tuple[Files, list[str]]] = {
             (
                 'workflows/podgroup.yaml:7:22 podgroup-priority: the PriorityClass "mine" is not declared here; '
                 "if it does not exist, the gang has priority 50 (If it exists elsewhere, do nothing.)"
+            ),
+        ],
+    ),
+    "two configurations of Grove": (
+        {"topologies/a.yaml": OPERATOR, "topologies/b.yaml": OPERATOR},
+        [
+            (
+                'topologies/b.yaml:2:7 name-duplicate: the document "OperatorConfiguration" is already defined '
+                "at topologies/a.yaml:2:7 (Rename or remove one of the two.)"
+            ),
+        ],
+    ),
+    "work that may be made anew": (
+        labelled('"true"'),
+        [],
+    ),
+    "work that says in other words that it may be made anew": (
+        labelled("yes"),
+        [
+            (
+                'workflows/w.yaml:3:75 workload-label: kubectl-tas/replace must be "true", not "yes" (Write '
+                '"true", in quotes, or remove it.)'
+            ),
+        ],
+    ),
+    "a rule that stays what it is": (
+        config("rules: {wrong-type: error}"),
+        [],
+    ),
+    "rules that stay what they are": (
+        config("rules: {wrong-type: warning, missing-field: off}"),
+        [
+            (
+                "tas.yaml:3:16 rule-setting: wrong-type stays an error: its findings would make wrong or invalid "
+                "manifests (Remove the line, and mend what the rule finds.)"
+            ),
+            (
+                "tas.yaml:3:37 rule-setting: missing-field stays an error: its findings would make wrong or "
+                "invalid manifests (Remove the line, and mend what the rule finds.)"
+            ),
+        ],
+    ),
+    "a placement that KAI never reads": (
+        placed("0.9"),
+        [
+            (
+                "workflows/w.yaml:3:69 placement-unsupported: each pod of this Workflow.argoproj.io is a "
+                'PodGroup of its own, so nothing keeps its pods within one "zone" (Leave it out.)'
+            ),
+        ],
+    ),
+    "a placement where KAI reads none": (
+        placed("0.8"),
+        [
+            (
+                "pools/team.yaml:9:3 version-unsupported: a topology needs KAI 0.9 or later; backend default "
+                "runs 0.8 (Update KAI there to 0.9 or later, or leave it out.)"
             ),
         ],
     ),
