@@ -465,19 +465,19 @@ def test_a_clique_of_a_number_that_nothing_counts_to() -> None:
     assert found.endswith("... (Declare it in this repository, or correct the name.)")
 
 
-def updated(strategy: str, guarantee: int) -> list[str]:
-    """What is said of a Deployment of 2 GPUs in a pool."""
-    return judged.told({"pools/team.yaml": pool(guarantee=guarantee), "workflows/w.yaml": deployment(strategy)})
-
-
+@pytest.mark.parametrize("priority", ["HIGH", "LOW"])
 @pytest.mark.parametrize(
-    ("strategy", "guarantee", "is_told"),
+    ("strategy", "most", "is_told"),
     [("type: RollingUpdate", 2, True), ("type: RollingUpdate", 3, False), ("type: Recreate", 2, False)],
 )
-def test_an_update_that_has_no_room(strategy: str, guarantee: int, *, is_told: bool) -> None:
+def test_an_update_that_has_no_room(priority: str, strategy: str, most: int, *, is_told: bool) -> None:
+    text = deployment(strategy).replace("team}", f"team, kubectl-tas/priority: {priority}}}")
+    found = judged.told(
+        {"pools/team.yaml": pool(guarantee=most, spec=f"      maximum: {most}\n"), "workflows/w.yaml": text}
+    )
     expected = (
         "workflows/w.yaml:4:21 growth-uncounted: the pods may grow from 2 to 3 during an update: 2 GPUs of this "
         "Deployment are counted, and they may grow to 3 (Write maxSurge: 0 and maxUnavailable: 1 in "
         "spec.strategy.rollingUpdate.)"
     )
-    assert updated(strategy, guarantee) == ([expected] if is_told else [])
+    assert found == ([expected] if is_told else [])

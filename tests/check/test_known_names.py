@@ -189,3 +189,60 @@ def test_a_cluster_of_ray_that_is_suspended(file: str, cluster: str, place: str,
         f"{file}:{place} suspended: {kind} {kind.lower()} is suspended: no new pod of it starts until you change this "
         "file (Remove suspend, or remove the file.)"
     ]
+
+
+OF_CONTROLLERS = (
+    *("apps.kubernetes.io/pod-index", "batch.kubernetes.io/job-completion-index", "controller-revision-hash"),
+    *("controller-uid", "job-role", "pod-template-hash", "statefulset.kubernetes.io/pod-name"),
+    *("grove.io/podclique", "jobset.sigs.k8s.io/job-index", "leaderworkerset.sigs.k8s.io/group-index"),
+    *("ray.io/node-type", "replica-index", "replica-type", "training.kubeflow.org/replica-type"),
+    *("notebook-name", "statefulset", "trainer.kubeflow.org/trainjob-ancestor-step", "job-name"),
+    *("app.kubernetes.io/created-by", "app.kubernetes.io/part-of", "kai.scheduler/queue", "kubectl-tas/pool"),
+)
+"""Labels that Kubernetes, operators, notebooks or kubectl-tas itself give to pods."""
+OF_WORK = (
+    *(("batch.kubernetes.io/job-name", "job", "Job"), ("job-name", "job", "Job")),
+    *(("jobset.sigs.k8s.io/jobset-name", name, "JobSet or TrainJob") for name in ("jobset", "trainjob")),
+    ("leaderworkerset.sigs.k8s.io/name", "leaderworkerset", "LeaderWorkerSet"),
+    ("notebook-name", "notebook", "Notebook"),
+    ("ray.io/cluster", "raycluster", "RayCluster"),
+    *(
+        ("training.kubeflow.org/job-name", name, "JAXJob or MPIJob or PyTorchJob or TFJob or XGBoostJob")
+        for name in ("jaxjob", "mpijob", "pytorchjob", "tfjob", "xgboostjob")
+    ),
+)
+"""Labels whose value is the name of work, a name of such work in the repository of all kinds, and the kinds."""
+
+
+def policies(*labels: tuple[str, str]) -> str:
+    """NetworkPolicies that select pods by a label each, in one file."""
+    return "---\n".join(
+        f"apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {{name: n{place}}}\n"
+        f"spec: {{podSelector: {{matchLabels: {{{key}: {value}}}}}, policyTypes: [Ingress]}}\n"
+        for place, (key, value) in enumerate(labels)
+    )
+
+
+def test_labels_that_controllers_give_to_pods() -> None:
+    work = {"pools/team.yaml": pool(), "workflows/job.yaml": job()}
+    own = ("job-names", "x"), ("example.com/app", "x"), ("app.kubernetes.io/name", "x")
+    found = told({**work, "workflows/n.yaml": policies(*((key, "x") for key in OF_CONTROLLERS), *own)})
+    assert [line.partition(" ")[2] for line in found] == [
+        f'selects-too-few: this NetworkPolicy selects no pods: none in namespace default has the label {key}: "x" '
+        "(Select labels that pod templates in namespace default have.)"
+        for key, _ in own
+    ]
+
+
+def test_labels_that_name_work() -> None:
+    work = {path: text for path, text in FILES.items() if path.endswith(".yaml")} | {
+        "workflows/notebook.yaml": NOTEBOOK
+    }
+    for suffix in ("", "s"):
+        found = told({**work, "workflows/n.yaml": policies(*((key, f"{name}{suffix}") for key, name, _ in OF_WORK))})
+        assert [line.partition(" ")[2] for line in found if line.startswith("workflows/n.yaml")] == [
+            f'selects-too-few: this NetworkPolicy selects no pods: namespace ml has no {kinds} "{name}s" (Did you mean '
+            f'"{name}"?)'
+            for _, name, kinds in OF_WORK
+            if suffix
+        ]
