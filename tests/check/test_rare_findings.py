@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tests.check.test_jobs import job
+from kubectl_tas.check.run_checks import judge
+from kubectl_tas.load.source import MemorySource
+from kubectl_tas.model.config import Setting
+from tests.check.test_growth import torch
+from tests.check.test_jobs import job, replaced
 from tests.check.test_platform_mounts import POOL, WORKFLOW
 from tests.check.test_visible_devices import workflow
 from tests.slips.repository import FILES
 from tests.support.cli import pool
+from tests.support.fleets import judged_files
 from tests.support.judged import told
 from tests.test_published import SELDON, SHARED
 
@@ -56,6 +61,12 @@ def waiting(version: str) -> Files:
     text = job().replace("kubectl-tas/pool: team}", f"kubectl-tas/pool: team}}, {notes}")
     backend = f"backends: [{{name: default, scheduler: {{version: '{version}'}}}}]"
     return {**config(backend), "pools/team.yaml": pool(), "workflows/w.yaml": text}
+
+
+def named(length: int) -> Files:
+    """A Deployment with a name of a length."""
+    text = replaced("Deployment").replace("name: a,", f"name: {'a' * length},")
+    return {"pools/team.yaml": pool(), "workflows/w.yaml": text}
 
 
 def ranked(name: str) -> Files:
@@ -373,9 +384,54 @@ ROWS: dict[str, tuple[Files, list[str]]] = {
             ),
         ],
     ),
+    "the longest name of a workload": (named(253), []),
+    "a longer name of a workload": (
+        named(254),
+        [
+            "workflows/w.yaml:3:18 name-invalid: the Deployment name has 254 characters, more than the 253 of a "
+            "Kubernetes name (Shorten it.)"
+        ],
+    ),
 }
 
 
 @pytest.mark.parametrize(("files", "expected"), ROWS.values(), ids=ROWS)
 def test_all_that_is_said(files: Files, expected: list[str]) -> None:
     assert told(files) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "field"),
+    [
+        ("PodDisruptionBudget", "policy/v1", "selector"),
+        ("NetworkPolicy", "networking.k8s.io/v1", "podSelector"),
+        ("CiliumNetworkPolicy", "cilium.io/v2", "endpointSelector"),
+    ],
+)
+def test_a_selector_of_all_pods_of_several_queues(kind: str, version: str, field: str) -> None:
+    shared = {path: text for path, text in FILES.items() if not path.startswith("workflows")}
+    known = "  companions: [{apiVersion: cilium.io/v2, kind: CiliumNetworkPolicy}]\n  rules: {companion-kind: off}\n"
+    bound = ", maxUnavailable: 1" if kind == "PodDisruptionBudget" else ""
+    text = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: n}}\nspec: {{{field}: {{}}{bound}}}\n"
+    assert told({**shared, "tas.yaml": FILES["tas.yaml"] + known, "workflows/n.yaml": text}) == [
+        f"workflows/n.yaml:4:8 selects-others: spec.{field} of this {kind} is empty: it selects all pods in namespace "
+        "ml, where several queues run work: serving, team, team--speech (Write matchLabels with labels of your own "
+        "pods.)"
+    ]
+
+
+@pytest.mark.parametrize(("priority", "place"), [("LOW", "pools/team.yaml:9:16"), ("HIGH", "pools/team.yaml:8:18")])
+def test_the_cause_of_work_that_is_too_large(priority: str, place: str) -> None:
+    text = torch(Master=1, Worker=8).replace("team}", f"team, kubectl-tas/priority: {priority}}}")
+    team = pool(guarantee=2, spec="      maximum: 4\n")
+    (found,) = judged_files({"pools/team.yaml": team, "workflows/w.yaml": text}).found
+    assert (found.rule.code, str(found.cause)) == ("over-quota", place)
+
+
+def test_a_setting_that_no_template_uses() -> None:
+    source = MemorySource(
+        {"pools/team.yaml": pool().encode(), "workflows/w.yaml": task("command: [a]")["workflows/w.yaml"].encode()}
+    )
+    judged = judge(source, settings=[Setting("gpus", 1, "1")])
+    assert judged.refused == ('no template uses the value "gpus". There is none.',)
+    assert judged.found == ()
