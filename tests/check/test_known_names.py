@@ -246,3 +246,39 @@ def test_labels_that_name_work() -> None:
             for _, name, kinds in OF_WORK
             if suffix
         ]
+
+
+@pytest.mark.parametrize(
+    ("namespace", "owner"),
+    [
+        *((name, "Kubernetes") for name in ("kube-system", "kube-public", "kube-node-lease")),
+        *((name, "KAI") for name in ("kai-scheduler", "kai-resource-reservation", "kai-scale-adjust")),
+        ("kube-systems", ""),
+    ],
+)
+def test_namespaces_of_the_system(namespace: str, owner: str) -> None:
+    config = "apiVersion: tas/v1alpha1\nkind: Config\n"
+    spec = f"spec: {{backends: [{{name: default, namespace: {namespace}}}]}}\n"
+    said = (
+        f'tas.yaml:3:46 namespace-of-system: the namespace "{namespace}" belongs to {owner}: work must not run there '
+        "(Use a namespace for work, such as ml.)"
+    )
+    assert told({"tas.yaml": config + spec, "pools/team.yaml": pool()}) == ([said] if owner else [])
+
+
+def test_groups_of_everybody() -> None:
+    groups = {
+        "system:authenticated": "every user and every service account is in it",
+        "system:serviceaccounts": "every service account of the cluster is in it",
+        "system:unauthenticated": "whoever reaches the API server is in it",
+    }
+    pools = {
+        f"pools/{place}.yaml": pool(f"p{place}", spec=f"  access: {{submit: ['{group}']}}\n")
+        for place, group in enumerate((*groups, "system:masters", "dev"))
+    }
+    config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {guard: warn}\n"
+    assert told({"tas.yaml": config, **pools}) == [
+        f'pools/{place}.yaml:9:21 access-everybody: "{group}" is no group of a team: {why} (Name the groups that the '
+        "pool is for.)"
+        for place, (group, why) in enumerate(groups.items())
+    ]

@@ -435,3 +435,11 @@ def test_a_setting_that_no_template_uses() -> None:
     judged = judge(source, settings=[Setting("gpus", 1, "1")])
     assert judged.refused == ('no template uses the value "gpus". There is none.',)
     assert judged.found == ()
+
+
+def test_queues_without_a_guard_are_one_finding() -> None:
+    pools = {f"pools/{name}.yaml": pool(name, spec="  access: {submit: [dev]}\n") for name in "abcd"}
+    found = [item for item in judged_files(pools).found if item.rule.code == "access-unguarded"]
+    assert [(str(item.location), [str(note.location) for note in item.related]) for item in found] == [
+        ("pools/a.yaml:9:20", ["pools/b.yaml:9:20", "pools/c.yaml:9:20"])
+    ]
