@@ -282,3 +282,19 @@ def test_groups_of_everybody() -> None:
         "pool is for.)"
         for place, (group, why) in enumerate(groups.items())
     ]
+
+
+def test_annotations_that_give_devices() -> None:
+    keys = (
+        *("cdi.k8s.io", "cdi.k8s.io/gpus", "nvidia.cdi.k8s.io/container.m"),
+        *("cdi-devices.noderesource.dev/pod", "cdi-devices.nri.io/pod", "devices.noderesource.dev/pod"),
+        "devices.nri.io/pod",
+    )
+    notes = ", ".join(f"{key}: nvidia.com/gpu=all" for key in (*keys, "example.com/devices"))
+    metadata = f"metadata: {{name: a, labels: {{kubectl-tas/pool: team}}, annotations: {{{notes}}}}}\n"
+    found = told_of(f"apiVersion: v1\nkind: Pod\n{metadata}spec: {{containers: [{{name: m, image: i}}]}}\n")
+    assert [line.partition(" ")[2] for line in found] == [
+        f"gpu-bypass: {key} gives the pod devices of its node that no queue is charged for (Remove it; a container "
+        "that needs GPUs asks for them in its resources.)"
+        for key in keys
+    ]
