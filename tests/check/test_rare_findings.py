@@ -443,3 +443,9 @@ def test_queues_without_a_guard_are_one_finding() -> None:
     assert [(str(item.location), [str(note.location) for note in item.related]) for item in found] == [
         ("pools/a.yaml:9:20", ["pools/b.yaml:9:20", "pools/c.yaml:9:20"])
     ]
+
+
+def test_two_levels_of_one_domain_are_in_any_order() -> None:
+    levels = ["{key: zone, label: example.com/a}", "{key: b, label: topology.kubernetes.io/zone}"]
+    for order in (levels, levels[::-1]):
+        assert told({"pools/team.yaml": pool(spec=f"  topology_keys: [{', '.join(order)}]\n")}) == []
