@@ -162,8 +162,9 @@ def _unused_claims(users: Iterable[_User]) -> Iterator[Diagnostic]:
             for part in ("containers", "initContainers")
             for index, _ in enumerate(getattr(user.pod.spec, part))
         )
-        used = [item.get("name") for found in lists if isinstance(found, list) for item in found if type(item) is dict]
-        if not used:  # check.containers says of claims that are named wrongly
+        if not any(
+            isinstance(found, list) and found for found in lists
+        ):  # check.containers says of claims that are named wrongly
             message = f'no container uses the claim "{name}", so none gets a channel'
             place = user.pod.origin.locate((*user.path, "name"))
             hint = f"Write claims: [{{name: {name}}}] below resources of the container."

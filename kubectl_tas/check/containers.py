@@ -21,7 +21,7 @@ _OF_LINUX = (
 )
 """Fields of a security context that only Linux has."""
 _NOT_ON = {
-    "windows": ((*_SHARED[1:], "hostUsers", "shareProcessNamespace"), _OF_LINUX),
+    "windows": ((*_SHARED[1:], "hostUsers", "resources", "shareProcessNamespace"), _OF_LINUX),
     "linux": ((), ("windowsOptions",)),
 }
 """Fields that pods and security contexts cannot have, by operating system."""
@@ -29,12 +29,14 @@ _RUNNING = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
 """Fields that only long-running containers may have."""
 _SPECIAL = frozenset(
     (
-        *(*_SHARED, "shareProcessNamespace", "setHostnameAsFQDN", "hostUsers", "overhead", "ephemeralContainers"),
+        *(*_SHARED, "setHostnameAsFQDN", "overhead", "ephemeralContainers"),
         *("dnsPolicy", "dnsConfig", "securityContext", "topologySpreadConstraints", "os"),
         *(*_RUNNING, "ports"),
     )
 )
-"""Fields that ``pod`` checks. A pod or container without any of these fields is skipped, to save time."""
+"""Fields that ``pod`` checks. A pod or container without any of these fields is skipped, to save time; a field that
+matters only beside one of these is left out.
+"""
 _SYSCTLS = {"hostNetwork": ("net.",), "hostIPC": ("kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue.")}
 """Prefixes of sysctls that belong to the node if the pod sets the field."""
 _GRACE = 30
@@ -274,7 +276,7 @@ def _amount(of: Fields) -> Found:
         yield of.invalid(f"must be one of {', '.join(_AMOUNTS)}", name, hint, "resource")
     divisor = quantities.parse(of.get("divisor"))
     is_cpu = name.endswith(".cpu")
-    units = [quantities.SUFFIXES[unit] for unit in (("m", "") if is_cpu else quantities.SUFFIXES) if unit not in "nu"]
-    if divisor and divisor not in (units if is_cpu else [unit for unit in units if unit >= 1]):
-        rule = "must be 1m or 1" if is_cpu else "must be 1 with a unit, such as 1Mi"
+    units = ("m", "") if is_cpu else (unit for unit in quantities.SUFFIXES if unit not in ("n", "u", "m"))
+    if divisor and divisor not in {quantities.SUFFIXES[unit] for unit in units}:
+        rule = "must be 1m or 1" if is_cpu else "must be 1, or 1 with a unit such as 1Mi"
         yield of.invalid(rule, of.get("divisor"), "The amount is divided by it.", "divisor")

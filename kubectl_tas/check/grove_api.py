@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from kubectl_tas import grove
+from kubectl_tas import grove, kubernetes
 from kubectl_tas.check.settings import VERSION_UNKNOWN, newer
 from kubectl_tas.check.versions import unsupported
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.grove import DEFAULT_TOPOLOGY, Release
 from kubectl_tas.kai import Feature
-from kubectl_tas.late import imported
+from kubectl_tas.kubernetes import OperatorShapes, Shape
 from kubectl_tas.load.schema import written
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
@@ -42,11 +42,8 @@ _NEARLY = 2
 """Maximum number of typing errors in a field for which a hint still suggests the right name."""
 _Fields: TypeAlias = "Mapping[str, _Fields | None]"
 """Fields of a mapping, or of each mapping in a list. None: other rules check the content, or any key is valid."""
-_SCALE: _Fields = {"maxReplicas": None, "metrics": None, "minReplicas": None}
-_SHARING: _Fields = {
-    "filter": {"childCliqueNames": None, "childScalingGroupNames": None},
-    **dict.fromkeys(("name", "namespace", "scope")),
-}
+_ELSEWHERE = ("templateSpec", "topologyConstraint")
+"""Fields of a set whose content other rules check, or none."""
 _ROOT = dict.fromkeys(("apiVersion", "kind", "metadata", "status"))
 _SYNCS: _Fields = {"concurrentSyncs": None}
 _SERVER: _Fields = {"bindAddress": None, "port": None}
@@ -126,40 +123,22 @@ def _needs(backend: FleetBackend, what: str, has: Callable[[Release], bool], pla
     return Diagnostic(GROVE_UNSUPPORTED, message, place, hint=hint)
 
 
-def _read(model: str) -> _Fields:
-    """Returns the fields of the model with that name."""
-    return dict.fromkeys(imported(f"kubectl_tas.model.grovekinds:{model}").model_fields)
-
-
 @cache
 def _of_sets() -> _Fields:
-    """Returns the fields of the CRD ``grove.io_podcliquesets.yaml``, and clusterTopologyName (there: topologyName)."""
-    return {
-        **_ROOT,
-        "spec": {
-            **_read("SetSpec"),
-            "updateStrategy": {"type": None},
-            "template": {
-                **_read("SetTemplate"),
-                "cliqueStartupType": None,
-                "cliques": {
-                    **_read("Clique"),
-                    "resourceSharing": _SHARING,
-                    "spec": {**_read("CliqueSpec"), "autoScalingConfig": _SCALE, "startsAfter": None},
-                },
-                "headlessServiceConfig": {"publishNotReadyAddresses": None},
-                "podCliqueScalingGroups": {
-                    **_read("ScalingGroup"),
-                    "annotations": None,
-                    "resourceSharing": _SHARING,
-                    "scaleConfig": _SCALE,
-                },
-                "resourceClaimTemplates": {"name": None, "templateSpec": None},
-                "resourceSharing": _SHARING,
-                "terminationDelay": None,
-            },
-        },
-    }
+    """Returns the fields of the CRD in any known release, and clusterTopologyName (there: topologyName)."""
+    found = _below(OperatorShapes("grove", None, kubernetes.nearest(None)).kind("grove.io/v1alpha1", "PodCliqueSet"))
+    found["spec"]["template"]["clusterTopologyName"] = None
+    return found
+
+
+def _below(shape: Shape) -> dict[str, Any]:
+    """Returns the fields of a type that this module checks; None for other types of Kubernetes' own."""
+    found: dict[str, Any] = {}
+    for name, field in (shape.fields or {}).items():
+        part = field.items or field
+        is_own = part.fields and part.is_foreign and name not in _ELSEWHERE
+        found[name] = _below(part) if is_own else None
+    return found
 
 
 @cache
@@ -169,7 +148,7 @@ def _of_operators() -> _Fields:
     """
     return {
         **_ROOT,
-        **_read("OperatorConfiguration"),
+        "topologyAwareScheduling": None,
         "authorizer": {"enabled": None, "exemptServiceAccountUserNames": None},
         "controllers": dict.fromkeys(("podClique", "podCliqueScalingGroup", "podCliqueSet", "podGang"), _SYNCS),
         "debugging": dict.fromkeys(("enableProfiling", "pprofBindHost", "pprofBindPort")),

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubectl_tas.model.topology_kinds import DOMAINS
-from tests.support.cli import kubectl_tas
+from tests.support.cli import kubectl_tas, pool
 from tests.support.grove import (
     ALL,
     binding,
@@ -30,6 +30,7 @@ from tests.support.grove import (
     two_clusters,
 )
 from tests.support.history import commit
+from tests.support.judged import told
 from tests.support.marked import findings as in_places
 from tests.support.marked import marked
 
@@ -144,8 +145,16 @@ class TestRule2HierarchicalStrictness:
             "{pack: {preferred: rack}}", clique("server", "{pack: {required: host, preferred: zone}}")
         )
         result = kubectl_tas("validate", "-C", declare(repository, operator(), declared))
-        assert "Leave it out, or ask for a broader domain above." in result.out
+        assert "= help: Leave it out, or ask for a broader domain above." in result.out
         assert 'the preferred level "zone" is coarser than the required "host"' in result.out
+
+    def test_the_help_prefers_a_domain_within_the_required_one(self, repository: Path) -> None:
+        """What the clique itself requires is as narrow as what the set prefers, and its own domain is no narrower."""
+        declared = clique_set(
+            "{pack: {preferred: rack}}", clique("server", "{pack: {required: rack, preferred: zone}}")
+        )
+        result = kubectl_tas("validate", "-C", declare(repository, operator(), declared))
+        assert "= help: Ask for host here, or ask for a broader domain above." in result.out
 
     def test_the_order_of_the_topology_counts(self, repository: Path) -> None:
         declared = clique_set("rack", clique("server", "block"), named="odd")
@@ -523,3 +532,343 @@ def test_an_unknown_field_at_the_root_of_a_set(repository: Path) -> None:
     text, place = marked(SET_PATH, clique_set() + "^specs: {}\n")
     message = 'Grove has no field "specs" in a PodCliqueSet, and drops it'
     assert in_places(declare(repository, text)) == [(place, "set-field", message, 'Did you mean "spec"?')]
+
+
+OPERATOR = """\
+apiVersion: operator.config.grove.io/v1alpha1
+kind: OperatorConfiguration
+runtimeClientConnection: {qps: 100, burst: 150, contentType: application/json, acceptContentTypes: application/json}
+leaderElection:
+  {enabled: true, leaseDuration: 15s, renewDeadline: 10s, retryPeriod: 2s, resourceLock: leases, resourceName: grove,
+  resourceNamespace: grove-system}
+controllers:
+  podCliqueSet: {concurrentSyncs: 3}
+  podClique: {concurrentSyncs: 3}
+  podCliqueScalingGroup: {concurrentSyncs: 2}
+  podGang: {concurrentSyncs: 2}
+server:
+  webhooks:
+    {bindAddress: 0.0.0.0, port: 9443, serverCertDir: /etc/grove, secretName: grove-webhook, certProvisionMode: auto}
+  healthProbes: {bindAddress: 0.0.0.0, port: 9444}
+  metrics: {bindAddress: 0.0.0.0, port: 9445}
+debugging: {enableProfiling: true, pprofBindHost: 127.0.0.1, pprofBindPort: 2753}
+logLevel: info
+logFormat: json
+authorizer: {enabled: true, exemptServiceAccountUserNames: [system:serviceaccount:kube-system:deployer]}
+topologyAwareScheduling: {enabled: true, levels: [{domain: zone, key: topology.kubernetes.io/zone}]}
+network: {autoMNNVLEnabled: true}
+scheduler:
+  defaultProfileName: kai-scheduler
+  profiles:
+  - {name: kai-scheduler, default: true, config: {createTopologyResources: true, gangScheduling: true}}
+"""
+"""All fields that the API reference of Grove has of its configuration."""
+SET = """\
+apiVersion: grove.io/v1alpha1
+kind: PodCliqueSet
+metadata: {name: chat, labels: {kubectl-tas/pool: team}}
+spec:
+  replicas: 1
+  updateStrategy: {type: OnDelete}
+  template:
+    cliqueStartupType: CliqueStartupTypeExplicit
+    priorityClassName: inference
+    terminationDelay: 1h
+    headlessServiceConfig: {publishNotReadyAddresses: true}
+    resourceClaimTemplates: [{name: a, templateSpec: {spec: {devices: {requests: [{name: a}]}}}}]
+    resourceSharing: [{name: a, namespace: b, scope: AllReplicas, filter: {childCliqueNames: [a, b]}}]
+    cliques:
+    - name: a
+      labels: {a: b}
+      annotations: {a: b}
+      resourceSharing: [{name: a, scope: PerReplica}]
+      spec: {roleName: a, replicas: 1, minAvailable: 1, podSpec: {containers: [{name: a, image: a}]}}
+    - name: b
+      spec:
+        roleName: b
+        replicas: 1
+        startsAfter: [a]
+        autoScalingConfig: {minReplicas: 1, maxReplicas: 1, metrics: []}
+        podSpec: {containers: [{name: a, image: a}]}
+    podCliqueScalingGroups:
+    - name: g
+      cliqueNames: [b]
+      replicas: 1
+      minAvailable: 1
+      annotations: {a: b}
+      resourceSharing: [{name: a, scope: PerReplica, filter: {childCliqueNames: [b]}}]
+      scaleConfig: {minReplicas: 1, maxReplicas: 1, metrics: []}
+"""
+
+
+def fields_said(*files: str) -> list[str]:
+    """What is said of fields that Grove does not have."""
+    found = told({f"workflows/{index}.yaml": text for index, text in enumerate(files)} | {"pools/team.yaml": pool()})
+    return [line for line in found if "set-field" in line]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("", "", []),
+        (
+            "logFormat",
+            "logFormt",
+            [("19:1", "logFormt", "an OperatorConfiguration", 'Did you mean "logFormat"?')],
+        ),
+        (
+            "network: {",
+            "network: {port: 1, ",
+            [("22:11", "port", "network of an OperatorConfiguration", "Move it to where it belongs.")],
+        ),
+        (
+            "    cliques:",
+            "    cliquez:\n    cliquesss: []\n    cliquessss: []\n    cliques:",
+            [
+                ("14:5", "cliquez", "spec.template of a PodCliqueSet", 'Did you mean "cliques"?'),
+                ("15:5", "cliquesss", "spec.template of a PodCliqueSet", 'Did you mean "cliques"?'),
+                ("16:5", "cliquessss", "spec.template of a PodCliqueSet", "Remove it, or waive the rule."),
+            ],
+        ),
+        (
+            "[{name: a, scope: PerReplica}]",
+            "[{name: a, scope: PerReplica, filter: {}}]",
+            [
+                (
+                    "18:54",
+                    "filter",
+                    "spec.template.cliques[0].resourceSharing[0] of a PodCliqueSet",
+                    "Move it to where it belongs.",
+                )
+            ],
+        ),
+    ],
+    ids=["all", "a slip", "a field of another mapping", "two slips and three", "a filter of a clique"],
+)
+def test_fields_of_grove(old: str, new: str, said: list[tuple[str, str, str, str]]) -> None:
+    lines = [
+        f'{place} set-field: Grove has no field "{name}" in {of}, and drops it ({hint})'
+        for place, name, of, hint in said
+    ]
+    found = fields_said(OPERATOR.replace(old, new, 1), SET.replace(old, new, 1))
+    assert [line.partition(".yaml:")[2] for line in found] == lines
+
+
+def of_set(text: str, *topologies: str) -> list[str]:
+    """All that is said of a PodCliqueSet beside these topologies and configurations."""
+    files = {f"topologies/{index}.yaml": topology for index, topology in enumerate(topologies)}
+    found = told({"pools/team.yaml": pool(), **files, "workflows/w.yaml": text})
+    return [line.removeprefix("workflows/") for line in found]
+
+
+def three(top: str | None, middle: str | None, low: str | None) -> str:
+    """A set, its scaling group and the clique in that, with their constraints in the lines 10, 17 and 13."""
+    return clique_set(top, clique("server", low), scaling_group("workers", "server", middle), named="racks")
+
+
+RACKS = topology("racks", "zone rack host")
+BARE = "apiVersion: operator.config.grove.io/v1alpha1\nkind: OperatorConfiguration\n"
+WORDS: dict[str, tuple[tuple[str, ...], list[str]]] = {
+    "unknown domains of all parts": (
+        (
+            three("{pack: {required: row, preferred: pod}}", "{packDomain: row}", "{pack: {preferred: row}}"),
+            RACKS,
+        ),
+        [
+            (
+                "w.yaml:10:43 pack-domain-unknown: rule 1: the PodCliqueSet asks for one row, but the cluster "
+                'topology "racks" has only zone > rack > host (Use one of zone, rack, host, or name a cluster '
+                "topology with row.)"
+            ),
+            (
+                "w.yaml:10:59 pack-domain-unknown: rule 1: the PodCliqueSet asks for one pod, but the cluster "
+                'topology "racks" has only zone > rack > host (Use one of zone, rack, host, or name a cluster '
+                "topology with pod.)"
+            ),
+            (
+                'w.yaml:13:46 pack-domain-unknown: rule 1: the clique "server" asks for one row, but the cluster '
+                'topology "racks" has only zone > rack > host (Use one of zone, rack, host, or name a cluster '
+                "topology with row.)"
+            ),
+            (
+                'w.yaml:17:40 pack-domain-unknown: rule 1: the scaling group "workers" asks for one row, but the '
+                'cluster topology "racks" has only zone > rack > host (Use one of zone, rack, host, or name a '
+                "cluster topology with row.)"
+            ),
+        ],
+    ),
+    "domains that are broader below": (
+        (
+            three("{pack: {required: host, preferred: host}}", "rack", "{pack: {required: zone, preferred: zone}}"),
+            RACKS,
+        ),
+        [
+            (
+                'w.yaml:10:60 constraint-order: the preferred level "host" is the required one, so it has no '
+                "effect (Nothing is finer; leave it out.)"
+            ),
+            (
+                'w.yaml:13:45 pack-hierarchy: rule 2: the clique "server" asks for one zone, but its scaling '
+                'group "workers" for one rack, which is narrower (zone > rack); a child asks for the same or '
+                "less (Ask for host here, or ask for a broader domain above.)"
+            ),
+            (
+                'w.yaml:13:62 constraint-order: the preferred level "zone" is the required one, so it has no '
+                "effect (Prefer rack or host, or leave it out.)"
+            ),
+            (
+                'w.yaml:13:62 pack-hierarchy: rule 2: the clique "server" asks for one zone, but the '
+                "PodCliqueSet for one host, which is narrower (zone > rack > host); a child asks for the same or "
+                "less (Ask for host here, or ask for a broader domain above.)"
+            ),
+            (
+                'w.yaml:17:40 pack-hierarchy: rule 2: the scaling group "workers" asks for one rack, but the '
+                "PodCliqueSet for one host, which is narrower (rack > host); a child asks for the same or less "
+                "(Ask for host here, or ask for a broader domain above.)"
+            ),
+        ],
+    ),
+    "preferred domains that are broader below": (
+        (
+            three(
+                "{pack: {required: zone, preferred: rack}}",
+                "{pack: {required: rack, preferred: host}}",
+                "{pack: {required: host, preferred: rack}}",
+            ),
+            RACKS,
+        ),
+        [
+            (
+                'w.yaml:13:62 pack-hierarchy: rule 2: the clique "server" asks for one rack, but its scaling '
+                'group "workers" for one host, which is narrower (rack > host); a child asks for the same or '
+                "less (Leave it out, or ask for a broader domain above.)"
+            ),
+            (
+                'w.yaml:13:62 placement-order: the preferred level "rack" is coarser than the required "host": '
+                "the pods never run (Nothing is finer; leave it out.)"
+            ),
+        ],
+    ),
+    "constraints of no domain and of two": (
+        (
+            three("{}", "{pack: {}}", "{packDomain: rack, pack: {required: rack}}"),
+            RACKS,
+        ),
+        [
+            (
+                "w.yaml:10:5 pack-empty: this topologyConstraint names no domain (Add pack.required with one of "
+                "zone, rack, host, or remove topologyConstraint.)"
+            ),
+            (
+                "w.yaml:13:28 pack-empty: packDomain and pack.required are two spellings of one thing; write one "
+                "of them (Remove packDomain or pack.required.)"
+            ),
+            (
+                "w.yaml:17:7 pack-empty: this topologyConstraint names no domain (Add pack.required with one of "
+                "zone, rack, host, or remove topologyConstraint.)"
+            ),
+        ],
+    ),
+    "a constraint of no domain in no topology": (
+        (clique_set("{}", clique("server", "{topologyName: a}")),),
+        [
+            (
+                "w.yaml:9:5 pack-empty: this topologyConstraint names no domain (Add pack.required with one of "
+                "region, zone, datacenter, block, rack, host, numa, or remove topologyConstraint.)"
+            ),
+            (
+                'w.yaml:12:42 set-topology-unknown: rule 3: the cluster topology "a" does not exist (Declare a '
+                "ClusterTopology of that name.)"
+            ),
+            (
+                'w.yaml:12:42 set-topology-unused: rule 3: the PodCliqueSet names the cluster topology "a", but '
+                "neither it nor a scaling group or clique asks for a domain (Add a topologyConstraint, or remove "
+                "the name.)"
+            ),
+        ],
+    ),
+    "what scheduling by topology would do": (
+        (
+            three("{pack: {preferred: rack}}", "rack", "{pack: {required: rack}}"),
+            RACKS,
+            operator(enabled=False),
+        ),
+        [
+            (
+                'w.yaml:9:26 tas-disabled: rule 3: the PodCliqueSet names the cluster topology "racks", but '
+                "topology-aware scheduling is disabled (Set topologyAwareScheduling.enabled to true in the "
+                "OperatorConfiguration, or remove this from the set.)"
+            ),
+            (
+                "w.yaml:10:44 tas-disabled: rule 3: the PodCliqueSet asks for one rack, but topology-aware "
+                "scheduling is disabled (Set topologyAwareScheduling.enabled to true in the "
+                "OperatorConfiguration, or remove this from the set.)"
+            ),
+            (
+                'w.yaml:13:45 tas-disabled: rule 3: the clique "server" asks for one rack, but topology-aware '
+                "scheduling is disabled (Set topologyAwareScheduling.enabled to true in the "
+                "OperatorConfiguration, or remove this from the set.)"
+            ),
+            (
+                'w.yaml:17:40 tas-disabled: rule 3: the scaling group "workers" asks for one rack, but '
+                "topology-aware scheduling is disabled (Set topologyAwareScheduling.enabled to true in the "
+                "OperatorConfiguration, or remove this from the set.)"
+            ),
+        ],
+    ),
+    "what nobody has turned on": (
+        (
+            three("zone", None, None),
+            RACKS,
+            BARE,
+        ),
+        [
+            (
+                'w.yaml:9:26 tas-disabled: rule 3: the PodCliqueSet names the cluster topology "racks", but '
+                "topology-aware scheduling is disabled (Set topologyAwareScheduling.enabled to true in the "
+                "OperatorConfiguration, or remove this from the set.)"
+            ),
+            (
+                "w.yaml:10:38 tas-disabled: rule 3: the PodCliqueSet asks for one zone, but topology-aware "
+                "scheduling is disabled (Set topologyAwareScheduling.enabled to true in the "
+                "OperatorConfiguration, or remove this from the set.)"
+            ),
+        ],
+    ),
+    "a name that nothing uses": (
+        (
+            three(None, None, None),
+            RACKS,
+        ),
+        [
+            (
+                'w.yaml:9:26 set-topology-unused: rule 3: the PodCliqueSet names the cluster topology "racks", '
+                "but neither it nor a scaling group or clique asks for a domain (Add a topologyConstraint, or "
+                "remove the name.)"
+            ),
+        ],
+    ),
+    "three names": (
+        (
+            three("rack", "{topologyName: b, pack: {required: rack}}", "{topologyName: a, pack: {required: rack}}"),
+            RACKS,
+            topology("a"),
+            topology("b"),
+        ),
+        [
+            (
+                'w.yaml:13:42 set-topology-mixed: rule 3: one set has one cluster topology, and that is "racks", '
+                'but this is "a" (Name it once, at the set; scaling groups and cliques inherit it.)'
+            ),
+            (
+                'w.yaml:17:42 set-topology-mixed: rule 3: one set has one cluster topology, and that is "racks", '
+                'but this is "b" (Name it once, at the set; scaling groups and cliques inherit it.)'
+            ),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("texts", "expected"), WORDS.values(), ids=WORDS)
+def test_all_that_is_said_of_a_set(texts: tuple[str, ...], expected: list[str]) -> None:
+    assert of_set(*texts) == expected

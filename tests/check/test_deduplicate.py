@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from kubectl_tas.check.deduplicate import blamed_on_flags, gathered
+from kubectl_tas.check import deduplicate
+from kubectl_tas.check.deduplicate import blamed_on_flags, gathered, without_consequences
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.resources import all_rules
 
 RULE = Rule("over-quota", Severity.ERROR, "", "")
 PATH = "sent.yaml"
@@ -66,3 +70,98 @@ def test_notes_of_one_finding_are_in_the_order_of_their_lines() -> None:
     found = [Diagnostic(RULE, "twice", place, (note,)) for note in (*notes, Related("here", Location("w.yaml", 7, 1)))]
     (one,) = gathered(found)
     assert [note.location and note.location.line for note in one.related] == [None, 7, 9]
+
+
+def test_notes_of_one_finding_stay_before_other_places() -> None:
+    rule = Rule("workload-topology", Severity.ERROR, "", "")
+    notes = (Related("there", Location("w.yaml", 9, 1)), Related("here", Location("w.yaml", 7, 1)))
+    places = [Location(path, 3, 1) for path in ("b.yaml", "a.yaml", "c.yaml")]
+    found = [Diagnostic(rule, "no such topology", place, notes if place.path == "b.yaml" else ()) for place in places]
+    (one,) = gathered(found)
+    assert one.location == places[0]
+    assert one.related == (*notes, *(Related("likewise", place) for place in places[1:]))
+
+
+def vanish(cause: str, path: str) -> set[str]:
+    """The rules whose errors in w.yaml are left out beside an error of the rule ``cause``, which is in a file."""
+    made = {code: Rule(code, Severity.ERROR, "", "") for code in all_rules()}
+    first = Diagnostic(made[cause], "", Location(path, 1, 1))
+    found = [Diagnostic(rule, "", Location("w.yaml", 2, 1)) for rule in made.values()]
+    return {item.rule.code for item in found if without_consequences([first, item], complete=True) == (first,)}
+
+
+PLACES = "podgroup-queue podgroup-topology compute-domain workload-topology podgroup-namespace companion-namespace"
+NAMED = "reference-unknown reference-elsewhere selects-too-few"
+
+
+@pytest.mark.parametrize(
+    ("causes", "near", "far"),
+    [
+        (
+            "unknown-field operator-field missing-field",
+            "workload-pool restart-policy workload-minimum fields-conflict operator-refuses volume-unknown "
+            "podgroup-member compute-domain gpus-unknown",
+            "",
+        ),
+        ("workload-label", "workload-pool", ""),
+        ("key-unknown", "workload-pool podgroup-member placement-without-level", ""),
+        ("key-misplaced", "podgroup-member", ""),
+        ("fields-conflict", "nodes-left", ""),
+        ("wrong-type", "nodes-left compute-domain gpus-unknown", ""),
+        ("invalid-value", "compute-domain gpus-unknown", ""),
+        ("reference-unknown", "compute-domain gpus-unknown subpool-closed", ""),
+        ("host-label", "level-label-unknown", ""),
+        ("hostname-not-last", "domain-order", ""),
+        ("podgroup-namespace", "podgroup-queue podgroup-topology", ""),
+        ("set-topology-unknown", "topology-removed", ""),
+        ("topology-unknown", "topology-removed", "podgroup-topology workload-topology"),
+        (
+            "level-duplicate",
+            "domain-order hostname-not-last",
+            "placement-without-level topology-key-unknown pack-domain-unknown compute-domain-spread",
+        ),
+        ("topology-key-unknown", "placement-without-level topology-levels-changed", ""),
+        (
+            "parent-unknown parent-invalid backend-unknown name-invalid name-delimiter name-reserved",
+            "",
+            f"{PLACES} {NAMED}",
+        ),
+        ("pool-unknown", "", f"compute-domain podgroup-queue {NAMED}"),
+        ("companion-namespace", "", NAMED),
+        ("subpool-closed", "", "podgroup-queue"),
+        ("domain-order level-label-unknown", "", "compute-domain-spread"),
+        ("podgroup-member podgroup-unknown", "", "podgroup-short"),
+        ("topology-scheduler", "", "change-refused change-kept"),
+        ("maximum-below-quota", "", "over-quota over-quota-running"),
+        ("quota-exceeds-pool quota-unlimited-pool", "", "over-quota over-quota-running over-shared-quota"),
+        ("over-quota", "", ""),
+    ],
+)
+def test_what_follows_from_a_cause(causes: str, near: str, far: str) -> None:
+    """What is near is left out in the file of the cause alone, what is far in all files."""
+    for cause in causes.split():
+        assert vanish(cause, "w.yaml") == {*near.split(), *far.split()}, cause
+        assert vanish(cause, "pools/team.yaml") == set(far.split()), cause
+
+
+def test_what_follows_from_a_document_that_is_not_read() -> None:
+    unread = f"{PLACES} {NAMED} gpus-unknown podgroup-unknown podgroup-priority podgroup-short"
+    for code in all_rules():
+        item = Diagnostic(Rule(code, Severity.ERROR, "", ""), "", None)
+        assert (without_consequences([item], complete=False) == ()) == (code in unread.split()), code
+        assert without_consequences([item], complete=True) == (item,)
+
+
+def test_a_milder_or_waived_finding_is_no_cause() -> None:
+    item = Diagnostic(Rule("over-quota", Severity.ERROR, "", ""), "", Location("w.yaml", 1, 1))
+    cause = Diagnostic(Rule("quota-exceeds-pool", Severity.ERROR, "", ""), "", None)
+    for other in (replace(cause, level=Severity.WARNING), replace(cause, waiver=Location("w.yaml", 1, 1))):
+        assert without_consequences([other, item], complete=True) == (other, item)
+    assert without_consequences([cause, item], complete=True) == (cause,)
+
+
+def test_every_rule_that_the_tables_name_exists() -> None:
+    """A row of a rule that nobody finds would hide nothing."""
+    tables = (deduplicate.FOLLOWS, deduplicate.FOLLOWS_IN_FILE)
+    named = {code for table in tables for rule, causes in table.items() for code in (rule, *causes)}
+    assert {*named, *deduplicate.SAID_ONCE} - all_rules().keys() == {deduplicate.UNREAD}

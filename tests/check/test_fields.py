@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from kubectl_tas import kubernetes
-from kubectl_tas.check.combinations import COMBINATIONS
+from kubectl_tas.check import objectfields
+from kubectl_tas.check.fields import COMBINATIONS
 from kubectl_tas.kubernetes import OperatorShapes, Shapes
 from kubectl_tas.model.kindlists import WORKLOADS as KNOWN
 from kubectl_tas.model.workload_kinds import WORKLOADS
@@ -122,21 +123,23 @@ def test_every_row_of_the_tables_is_a_field_of_some_release() -> None:
         "meta.v1",
         "batch.v1",
         "apps.v1",
+        "autoscaling.v1",
         "autoscaling.v2",
         "networking.v1",
         "policy.v1",
         "discovery.v1",
     )
     releases = [Shapes(release) for release in kubernetes.releases()]
+    bounds = {**kubernetes.BOUNDS, **objectfields.BOUNDS}
     types: dict[str, set[str]] = {}
     for shapes in releases:
         for group in groups:
-            for name in {*kubernetes.BOUNDS, *COMBINATIONS}:
+            for name in {*bounds, *COMBINATIONS}:
                 types.setdefault(name, set()).update(shapes.of(f"{group}.{name}").fields or ())
     for operator in kubernetes.operators():
-        for name in COMBINATIONS:
+        for name in {*bounds, *COMBINATIONS}:
             types[name].update(OperatorShapes(operator, None, kubernetes.releases()[-1]).of(name).fields or ())
-    for name, fields in kubernetes.BOUNDS.items():
+    for name, fields in bounds.items():
         assert fields.keys() <= types[name], name
     for name in COMBINATIONS:
         assert types[name], name

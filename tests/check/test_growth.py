@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support import judged
+from tests.support.cli import pool
 from tests.support.judged import told_of
 
 PODS = "containers: [{name: m, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]"
@@ -58,6 +60,18 @@ SET = made(
     "PodCliqueSet",
     f"replicas: 2, template: {{cliques: [{clique('main', 2)}, {clique('w', 3)}], {GROUP}}}",
 )
+
+
+AUTOSCALED = SET.replace(
+    "replicas: 2, podSpec", "replicas: 2, autoScalingConfig: {maxReplicas: MOST}, podSpec"
+).replace("replicas: 2}]", "replicas: 2, scaleConfig: {maxReplicas: MOST}}]")
+"""The set whose clique main and scaling group Grove scales."""
+
+
+def lws(update: str) -> str:
+    strategy = f"rolloutStrategy: {{type: RollingUpdate, rollingUpdateConfiguration: {{{update}}}}}"
+    pods = f"leaderWorkerTemplate: {{size: 2, workerTemplate: {{spec: {{{PODS}}}}}}}"
+    return made("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", f"replicas: 2, {strategy}, {pods}")
 
 
 def of_grove(kind: str, name: str) -> str:
@@ -379,6 +393,52 @@ ROWS = {
         ray("maxReplicas: x, "),
         ['w.yaml:4:249 wrong-type: spec.workerGroupSpecs[0].maxReplicas must be a whole number, not "x" ()'],
     ),
+    "a set that Grove scales": (
+        AUTOSCALED.replace("MOST", "5"),
+        [
+            (
+                "w.yaml:4:124 growth-uncounted: the clique main may grow from 2 to 5: 16 GPUs of this "
+                "PodCliqueSet are counted, and they may grow to 22 (Lower it, or write as many replicas.)"
+            ),
+            (
+                "w.yaml:4:445 growth-uncounted: the scaling group g may grow from 2 to 5: 16 GPUs of this "
+                "PodCliqueSet are counted, and they may grow to 34 (Lower it, or write as many replicas.)"
+            ),
+        ],
+    ),
+    "a set that Grove scales to what is there": (
+        AUTOSCALED.replace("MOST", "2"),
+        [],
+    ),
+    "a Deployment that is there beside one that is not": (
+        scaled("maxReplicas: 2")
+        + "---\n"
+        + scaled("maxReplicas: 4")
+        .partition("---\n")[2]
+        .replace("name: a}", "name: gone}")
+        .replace("name: s", "name: t"),
+        [
+            (
+                "w.yaml:19:65 growth-uncounted: this HorizontalPodAutoscaler scales Deployment gone, which this "
+                "repository does not declare: no quota is compared with the GPUs that it adds (Declare it in "
+                "this repository, or correct the name.)"
+            ),
+        ],
+    ),
+    "groups that an update adds": (
+        lws("maxSurge: 1, maxUnavailable: 1"),
+        [
+            (
+                "w.yaml:4:99 growth-uncounted: the groups may grow from 2 to 3 during an update: 4 GPUs of this "
+                "LeaderWorkerSet are counted, and they may grow to 6 (Write maxSurge: 0 and maxUnavailable: 1 in "
+                "spec.rolloutStrategy.rollingUpdateConfiguration.)"
+            ),
+        ],
+    ),
+    "groups that an update does not add": (
+        lws("maxUnavailable: 1"),
+        [],
+    ),
 }
 
 
@@ -397,3 +457,21 @@ def test_a_clique_of_a_number_that_nothing_counts_to() -> None:
     (found,) = told(of_grove("PodClique", f"a-{'9' * 5000}-main"))
     assert "w.yaml:11:74 growth-uncounted: this HorizontalPodAutoscaler scales PodClique a-9999" in found
     assert found.endswith("... (Declare it in this repository, or correct the name.)")
+
+
+@pytest.mark.parametrize("priority", ["HIGH", "LOW"])
+@pytest.mark.parametrize(
+    ("strategy", "most", "is_told"),
+    [("type: RollingUpdate", 2, True), ("type: RollingUpdate", 3, False), ("type: Recreate", 2, False)],
+)
+def test_an_update_that_has_no_room(priority: str, strategy: str, most: int, *, is_told: bool) -> None:
+    text = deployment(strategy).replace("team}", f"team, kubectl-tas/priority: {priority}}}")
+    found = judged.told(
+        {"pools/team.yaml": pool(guarantee=most, spec=f"      maximum: {most}\n"), "workflows/w.yaml": text}
+    )
+    expected = (
+        "workflows/w.yaml:4:21 growth-uncounted: the pods may grow from 2 to 3 during an update: 2 GPUs of this "
+        "Deployment are counted, and they may grow to 3 (Write maxSurge: 0 and maxUnavailable: 1 in "
+        "spec.strategy.rollingUpdate.)"
+    )
+    assert found == ([expected] if is_told else [])

@@ -26,6 +26,29 @@ def spark(fields: str) -> str:
     return f"{head}metadata: {metadata}\nspec: {{{spec}, driver: {{cores: 1}}, executor: {{instances: 2}}}}\n"
 
 
+OTHERS = (
+    *("kueue.x-k8s.io/podset-required-topology", "kueue.x-k8s.io/podset-preferred-topology"),
+    *("kueue.x-k8s.io/podset-slice-required-topology", "kueue.x-k8s.io/podset-slice-size"),
+    *("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name", "kueue.x-k8s.io/queue-name"),
+)
+"""Keys by which other schedulers know the queue and the place of work."""
+SLIPS = (
+    *("kai.scheduler.x-k8s.io/topology", "kai.scheduler.io/topology", "kai.scheduler.dev/topology"),
+    *("kai.scheduler.com/topology", "kai.scheduler.ai/topology", "kai.scheduler.org/topology"),
+    *("kai-scheduler/topology", "kai.schedulre/topology", "kai.schdlr/x", "kai.scheduler/topologi", "kai.scheduler/x"),
+    *("kubectl-tsa/pool", "kubectl-tas.io/priority", "grove/x", "gorve.io/x", "runnai/queue", "runai/x", "rn/x"),
+    *("pod-group-nam", "gpu-fractoin", "GPU-memory", "priorityClassname", "gpus"),
+)
+
+
+def own(keys: tuple[str, ...]) -> str:
+    return job(own=", ".join(f'{key}: "1"' for key in keys))
+
+
+def labelled(keys: tuple[str, ...]) -> str:
+    return job(labels="".join(f', {key}: "1"' for key in keys))
+
+
 ROWS = {
     "what KAI writes, as an annotation": (job(own="kai.scheduler/numa-placement-observed: x"), []),
     "what KAI writes, as a label": (job(labels=", kai.scheduler/numa-placement-observed: x"), []),
@@ -130,6 +153,196 @@ ROWS = {
         ],
     ),
     "no executors of any number": (spark("dynamicAllocation: {}"), []),
+    "annotations of other queues": (
+        own(OTHERS),
+        [
+            (
+                "w.yaml:3:69 other-queue: KAI ignores kueue.x-k8s.io/podset-required-topology, which is Kueue's: "
+                "these pods run anywhere (Write kai.scheduler/topology-required-placement among the annotations "
+                "of the workload instead.)"
+            ),
+            (
+                "w.yaml:3:115 other-queue: KAI ignores kueue.x-k8s.io/podset-preferred-topology, which is "
+                "Kueue's: these pods run anywhere (Write kai.scheduler/topology-preferred-placement among the "
+                "annotations of the workload instead.)"
+            ),
+            (
+                "w.yaml:3:162 other-queue: KAI ignores kueue.x-k8s.io/podset-slice-required-topology, which is "
+                "Kueue's: these pods run anywhere (Write kai.scheduler/segment-topology-required-placement "
+                "instead.)"
+            ),
+            (
+                "w.yaml:3:214 other-queue: KAI ignores kueue.x-k8s.io/podset-slice-size, which is Kueue's: these "
+                "pods run anywhere (Write kai.scheduler/segment-size instead.)"
+            ),
+            (
+                "w.yaml:3:253 other-queue: KAI ignores the queue of Volcano: the pool says which queue this work "
+                "is in (Remove scheduling.volcano.sh/queue-name.)"
+            ),
+            (
+                "w.yaml:3:292 other-queue: KAI ignores the queue of Volcano: the pool says which queue this work "
+                "is in (Remove volcano.sh/queue-name.)"
+            ),
+        ],
+    ),
+    "labels of other queues": (
+        labelled(OTHERS),
+        [
+            (
+                "w.yaml:3:238 other-queue: KAI ignores the queue of Volcano: the pool says which queue this work "
+                "is in (Remove scheduling.volcano.sh/queue-name.)"
+            ),
+            (
+                "w.yaml:3:277 other-queue: KAI ignores the queue of Volcano: the pool says which queue this work "
+                "is in (Remove volcano.sh/queue-name.)"
+            ),
+            (
+                "w.yaml:3:305 other-queue: Kueue holds this workload until a queue of Kueue has room, in "
+                "addition to the quota of its pool (Remove the label kueue.x-k8s.io/queue-name.)"
+            ),
+        ],
+    ),
+    "annotations that are misspelled": (
+        own(SLIPS),
+        [
+            (
+                'w.yaml:3:69 key-unknown: nothing reads the key "kai.scheduler.x-k8s.io/topology" (Did you mean '
+                '"kai.scheduler/topology"?)'
+            ),
+            (
+                'w.yaml:3:107 key-unknown: nothing reads the key "kai.scheduler.io/topology" (Did you mean '
+                '"kai.scheduler/topology"?)'
+            ),
+            (
+                'w.yaml:3:139 key-unknown: nothing reads the key "kai.scheduler.dev/topology" (Did you mean '
+                '"kai.scheduler/topology"?)'
+            ),
+            (
+                'w.yaml:3:172 key-unknown: nothing reads the key "kai.scheduler.com/topology" (Did you mean '
+                '"kai.scheduler/topology"?)'
+            ),
+            (
+                'w.yaml:3:205 key-unknown: nothing reads the key "kai.scheduler.ai/topology" (Did you mean '
+                '"kai.scheduler/topology"?)'
+            ),
+            (
+                'w.yaml:3:270 key-unknown: nothing reads the key "kai-scheduler/topology" (Did you mean '
+                '"kai.scheduler/topology"?)'
+            ),
+            (
+                'w.yaml:3:299 key-unknown: nothing reads the key "kai.schedulre/topology" (Did you mean '
+                '"kai.scheduler/topology"?)'
+            ),
+            (
+                'w.yaml:3:347 key-unknown: nothing reads the key "kai.scheduler/topologi" (Did you mean '
+                '"kai.scheduler/topology"?)'
+            ),
+            (
+                'w.yaml:3:376 key-unknown: nothing reads the key "kai.scheduler/x" (Known are: '
+                "kai.scheduler/batch-min-member, kai.scheduler/last-start-timestamp, "
+                "kai.scheduler/numa-placement-observed, kai.scheduler/numa-placement-predicted, "
+                "kai.scheduler/pod-index-label, kai.scheduler/preemption-delay, kai.scheduler/segment-size, "
+                "kai.scheduler/segment-topology-preferred-placement, "
+                "kai.scheduler/segment-topology-required-placement, kai.scheduler/skip-podgrouper, "
+                "kai.scheduler/stale-podgroup-timestamp, kai.scheduler/staleness-grace-period, "
+                "kai.scheduler/top-owner-metadata, kai.scheduler/topology, "
+                "kai.scheduler/topology-preferred-placement, kai.scheduler/topology-required-placement.)"
+            ),
+            'w.yaml:3:398 key-unknown: nothing reads the key "kubectl-tsa/pool" (Did you mean "kubectl-tas/pool"?)',
+            (
+                'w.yaml:3:421 key-unknown: nothing reads the key "kubectl-tas.io/priority" (Did you mean '
+                '"kubectl-tas/priority"?)'
+            ),
+            (
+                'w.yaml:3:465 key-unknown: nothing reads the key "gorve.io/x" (Known are: grove.io/base-podgang, '
+                "grove.io/disable-managed-resource-protection, grove.io/mnnvl-group, grove.io/pod-template-hash, "
+                "grove.io/podclique, grove.io/podclique-pod-index, grove.io/podcliquescalinggroup, "
+                "grove.io/podcliquescalinggroup-replica-index, grove.io/podcliqueset-replica-index, "
+                "grove.io/podgang, grove.io/reconcile-trigger, grove.io/scheduler-name, "
+                "grove.io/should-not-mirror, grove.io/topology-name.)"
+            ),
+            (
+                'w.yaml:3:482 key-unknown: nothing reads the key "runnai/queue" (Did you mean runai/queue? '
+                "Remove it: kubectl-tas, KAI or Grove writes it.)"
+            ),
+            (
+                'w.yaml:3:501 key-unknown: nothing reads the key "runai/x" (Known are: runai/pod-index, '
+                "runai/shared-gpu-configmap.)"
+            ),
+            'w.yaml:3:526 key-unknown: nothing reads "pod-group-nam" (Did you mean "pod-group-name"?)',
+            'w.yaml:3:546 key-unknown: nothing reads "gpu-fractoin" (Did you mean "gpu-fraction"?)',
+            'w.yaml:3:565 key-unknown: nothing reads "GPU-memory" (Did you mean "gpu-memory"?)',
+            'w.yaml:3:582 key-unknown: nothing reads "priorityClassname" (Did you mean "priorityClassName"?)',
+        ],
+    ),
+    "labels that are misspelled": (
+        labelled(SLIPS),
+        [
+            (
+                'w.yaml:3:54 key-unknown: nothing reads the key "kai.scheduler.x-k8s.io/topology" (Did you mean '
+                '"kai.scheduler/topology"?)'
+            ),
+            (
+                'w.yaml:3:92 key-unknown: nothing reads the key "kai.scheduler.io/topology" (Did you mean '
+                '"kai.scheduler/topology"?)'
+            ),
+            (
+                'w.yaml:3:124 key-unknown: nothing reads the key "kai.scheduler.dev/topology" (Did you mean '
+                '"kai.scheduler/topology"?)'
+            ),
+            (
+                'w.yaml:3:157 key-unknown: nothing reads the key "kai.scheduler.com/topology" (Did you mean '
+                '"kai.scheduler/topology"?)'
+            ),
+            (
+                'w.yaml:3:190 key-unknown: nothing reads the key "kai.scheduler.ai/topology" (Did you mean '
+                '"kai.scheduler/topology"?)'
+            ),
+            (
+                'w.yaml:3:255 key-unknown: nothing reads the key "kai-scheduler/topology" (Did you mean '
+                '"kai.scheduler/topology"?)'
+            ),
+            (
+                'w.yaml:3:284 key-unknown: nothing reads the key "kai.schedulre/topology" (Did you mean '
+                '"kai.scheduler/topology"?)'
+            ),
+            (
+                'w.yaml:3:332 key-unknown: nothing reads the key "kai.scheduler/topologi" (Did you mean '
+                '"kai.scheduler/topology"?)'
+            ),
+            (
+                'w.yaml:3:361 key-unknown: nothing reads the key "kai.scheduler/x" (Known are: '
+                "kai.scheduler/accounting, kai.scheduler/node-pool, kai.scheduler/numa-placement-observed, "
+                "kai.scheduler/numa-placement-predicted, kai.scheduler/preemptibility, kai.scheduler/queue, "
+                "kai.scheduler/subgroup-name, kai.scheduler/task-priority.)"
+            ),
+            'w.yaml:3:383 key-unknown: nothing reads the key "kubectl-tsa/pool" (Did you mean "kubectl-tas/pool"?)',
+            (
+                'w.yaml:3:406 key-unknown: nothing reads the key "kubectl-tas.io/priority" (Did you mean '
+                '"kubectl-tas/priority"?)'
+            ),
+            (
+                'w.yaml:3:450 key-unknown: nothing reads the key "gorve.io/x" (Known are: grove.io/base-podgang, '
+                "grove.io/disable-managed-resource-protection, grove.io/mnnvl-group, grove.io/pod-template-hash, "
+                "grove.io/podclique, grove.io/podclique-pod-index, grove.io/podcliquescalinggroup, "
+                "grove.io/podcliquescalinggroup-replica-index, grove.io/podcliqueset-replica-index, "
+                "grove.io/podgang, grove.io/reconcile-trigger, grove.io/scheduler-name, "
+                "grove.io/should-not-mirror, grove.io/topology-name.)"
+            ),
+            (
+                'w.yaml:3:467 key-unknown: nothing reads the key "runnai/queue" (Did you mean runai/queue? '
+                "Remove it: kubectl-tas, KAI or Grove writes it.)"
+            ),
+            (
+                'w.yaml:3:486 key-unknown: nothing reads the key "runai/x" (Known are: runai/pod-index, '
+                "runai/queue, runai/shared-gpu-configmap.)"
+            ),
+            'w.yaml:3:511 key-unknown: nothing reads "pod-group-nam" (Did you mean "pod-group-name"?)',
+            'w.yaml:3:531 key-unknown: nothing reads "gpu-fractoin" (Did you mean "gpu-fraction"?)',
+            'w.yaml:3:550 key-unknown: nothing reads "GPU-memory" (Did you mean "gpu-memory"?)',
+            'w.yaml:3:567 key-unknown: nothing reads "priorityClassname" (Did you mean "priorityClassName"?)',
+        ],
+    ),
 }
 
 

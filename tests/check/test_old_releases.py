@@ -160,3 +160,45 @@ ROWS: dict[str, tuple[Any, ...]] = {
 def test_old_releases(row: tuple[Any, ...]) -> None:
     *asked, expected = row
     assert judged(*asked) == expected
+
+
+GROUP = """\
+apiVersion: scheduling.run.ai/v2alpha2
+kind: PodGroup
+metadata: {name: hand}
+spec:
+  queue: osmo-pool-default-team--shared
+  preemptibility: preemptible
+  preemptionDelay: 5m
+  stalenessGracePeriod: 5m
+  minSubGroup: 1
+  topologyConstraint: {topology: other, requiredTopologyLevel: topology.kubernetes.io/zone}
+  subGroups:
+  - {name: a, minSubGroup: 1}
+  - {name: b, parent: a, topologyConstraint: {topology: other, requiredTopologyLevel: topology.kubernetes.io/zone}}
+"""
+SINCE = {
+    "spec.topologyConstraint": "0.9",
+    "spec.subGroups": "0.9",
+    "spec.preemptibility": "0.10",
+    "parent on a SubGroup": "0.10",
+    "topologyConstraint on a SubGroup": "0.10",
+    "spec.minSubGroup": "0.15",
+    "minSubGroup on a SubGroup": "0.15",
+    "spec.preemptionDelay": "0.17",
+    "spec.stalenessGracePeriod": "0.17",
+}
+"""The releases since which KAI's CRD of PodGroups has a field."""
+
+
+@pytest.mark.parametrize("release", ["0.6", "0.9", "0.10", "0.14", "0.15", "0.16", "0.17"])
+def test_fields_of_podgroups(release: str) -> None:
+    backend = f"backends: [{{name: default, scheduler: {{version: '{release}'}}}}]"
+    config = {"tas.yaml": f"apiVersion: tas/v1alpha1\nkind: Config\nspec: {{{backend}}}\n"}
+    found = told({**config, "pools/team.yaml": pool(), "workflows/w.yaml": GROUP})
+    lacking = {name: since for name, since in SINCE.items() if int(since[2:]) > int(release[2:])}
+    assert {line.partition(" ")[2] for line in found if "version-unsupported" in line} == {
+        f"version-unsupported: {name} needs KAI {since} or later; backend default runs {release} (Update KAI there to "
+        f"{since} or later, or leave it out.)"
+        for name, since in lacking.items()
+    }

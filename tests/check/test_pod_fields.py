@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import pool, write
+from tests.support.judged import told_of
 from tests.support.marked import Found, findings, marked
 
 PATH = "workflows/w.yaml"
@@ -101,11 +102,12 @@ PODS: tuple[tuple[str, str, str, str], ...] = (
             "Write one value; other names go to terms of their own.",
         )
         for said in (
-            "operator: Exists",
+            "operator: Exists, values: [a]",
+            "operator: DoesNotExist, values: [a]",
             "operator: In",
             "operator: In, values: [a, b]",
             "operator: Gt, values: ['5']",
-            "operator: Lt, values: [a, b]",
+            "operator: Lt, values: ['5']",
         )
     ),
     (
@@ -162,10 +164,53 @@ PODS: tuple[tuple[str, str, str, str], ...] = (
         (
             f"{TOLD}resourceFieldRef: {{containerName: main, resource: limits.memory, divisor: ^{divisor}}}}}]}}}}]",
             VALUE,
-            f"{ITEM}.resourceFieldRef.divisor must be 1 with a unit, such as 1Mi, not {shown}",
+            f"{ITEM}.resourceFieldRef.divisor must be 1, or 1 with a unit such as 1Mi, not {shown}",
             "The amount is divided by it.",
         )
         for divisor, shown in (("3", "3"), ("1m", '"1m"'))
+    ),
+    *(
+        (
+            f"hostUsers: false\n{OF_POD}^{name}: true",
+            CONFLICT,
+            f"POD has {name}, which needs the users of the node",
+            f"Remove {name}, or hostUsers: false.",
+        )
+        for name in ("hostNetwork", "hostPID", "hostIPC")
+    ),
+    *(
+        (
+            f"{field}: true\n{OF_POD}securityContext: {{sysctls: [^{{name: {name}, value: '1'}}]}}",
+            CONFLICT,
+            f"the sysctl {name.replace('/', '.')} belongs to the node where a pod has {field}",
+            f"Remove it, or {field}.",
+        )
+        for field, name in (
+            ("hostNetwork", "net.core.somaxconn"),
+            ("hostNetwork", "net/core/somaxconn"),
+            ("hostIPC", "kernel.shmmax"),
+            ("hostIPC", "kernel.msgmax"),
+            ("hostIPC", "kernel.sem"),
+            ("hostIPC", "fs.mqueue.msg_max"),
+        )
+    ),
+    (
+        f"setHostnameAsFQDN: true\n{OF_POD}^hostnameOverride: a",
+        CONFLICT,
+        "POD has both setHostnameAsFQDN and hostnameOverride",
+        "Keep one of them.",
+    ),
+    *(
+        (
+            f"initContainers: [{{name: first, image: a, ^{name}: {said}}}]",
+            CONFLICT,
+            f"POD.initContainers[0] has {name}, which only init containers with restartPolicy Always have",
+            "Remove it, or write restartPolicy: Always for a sidecar.",
+        )
+        for name, said in (
+            ("lifecycle", "{preStop: {sleep: {seconds: 1}}}"),
+            *((f"{name}Probe", "{grpc: {port: 1}}") for name in ("liveness", "readiness", "startup")),
+        )
     ),
 )
 CONTAINERS: tuple[tuple[str, str, str, str], ...] = (
@@ -257,6 +302,12 @@ CONTAINERS: tuple[tuple[str, str, str, str], ...] = (
         "Write whole bytes.",
     ),
     (
+        "resources: {limits: {ephemeral-storage: ^1500m}}",
+        "resource-amount",
+        f"{MAIN}.resources.limits.ephemeral-storage is 1500m, which is 1.5 bytes",
+        "Write 1500M or 1500Mi.",
+    ),
+    (
         "resources: {limits: {hugepages-2Mi: ^lots}}",
         VALUE,
         f'{MAIN}.resources.limits.hugepages-2Mi must be a quantity such as 500m or 64Gi, not "lots"',
@@ -293,8 +344,67 @@ CONTAINERS: tuple[tuple[str, str, str, str], ...] = (
         f'{SOURCE}.containerName must be the name of a container of the pod, not "sidecar"',
         "Name main.",
     ),
+    *(
+        (
+            f"{name}: {{grpc: {{port: 1}}, ^successThreshold: 2}}",
+            CONFLICT,
+            f"{MAIN}.{name}.successThreshold must be 1 in a {name}",
+            "Write 1, or remove it.",
+        )
+        for name in ("livenessProbe", "startupProbe")
+    ),
+    *(
+        (
+            f"securityContext: {{{said}, ^allowPrivilegeEscalation: false}}",
+            CONFLICT,
+            f"{MAIN}.securityContext has allowPrivilegeEscalation: false and {name}",
+            "Remove one of the two.",
+        )
+        for said, name in (
+            ("privileged: true", "privileged"),
+            ("capabilities: {add: [CAP_SYS_ADMIN]}", "CAP_SYS_ADMIN"),
+        )
+    ),
+    (
+        "env: [{name: A, valueFrom: {fieldRef: {fieldPath: ^STATUS.PODIP}}}]",
+        VALUE,
+        f"{MAIN}.env[0].valueFrom.fieldRef.fieldPath must be one of metadata.name, metadata.namespace, metadata.uid, "
+        "spec.nodeName, spec.serviceAccountName, status.hostIP, status.hostIPs, status.podIP, status.podIPs, "
+        "metadata.labels['KEY'] or metadata.annotations['KEY'], not \"STATUS.PODIP\"",
+        'Did you mean "status.podIP"?',
+    ),
+    (
+        f"{VARIABLE}resource: ^LIMITS.CPU}}}}}}]",
+        VALUE,
+        f"{SOURCE}.resource must be one of limits.cpu, limits.memory, limits.ephemeral-storage, requests.cpu, "
+        'requests.memory, requests.ephemeral-storage, not "LIMITS.CPU"',
+        'Did you mean "limits.cpu"?',
+    ),
+    *(
+        (
+            f"{VARIABLE}resource: requests.cpu, divisor: ^{divisor}}}}}}}]",
+            VALUE,
+            f"{SOURCE}.divisor must be 1m or 1, not {divisor}",
+            "The amount is divided by it.",
+        )
+        for divisor in (2, 1000)
+    ),
 )
 TAKEN = {
+    "servers as many as a pod takes": ("", "dnsConfig: {nameservers: [10.0.0.1, 10.0.0.2, 10.0.0.3]}"),
+    "a probe that succeeds several times": ("readinessProbe: {grpc: {port: 1}, successThreshold: 2}", ""),
+    "a probe that succeeds once": ("livenessProbe: {grpc: {port: 1}, successThreshold: 1}", ""),
+    "a sidecar with a probe": (
+        "",
+        "initContainers: [{name: a, image: a, restartPolicy: Always, startupProbe: {grpc: {port: 1}}}]",
+    ),
+    "a network of the node with sysctls of its processes": (
+        "",
+        f"hostNetwork: true\n{OF_POD}securityContext: {{sysctls: [{{name: kernel.shmmax, value: '1'}}]}}",
+    ),
+    "an amount in whole CPUs": (f"{VARIABLE}resource: limits.cpu, divisor: 1}}}}}}]", ""),
+    "an amount in bytes": (f"{VARIABLE}resource: limits.memory, divisor: 1}}}}}}]", ""),
+    "an amount in kilobytes": (f"{VARIABLE}resource: limits.ephemeral-storage, divisor: 1k}}}}}}]", ""),
     "an overhead of its runtime class": ("", "runtimeClassName: kata\n      overhead: {cpu: 1}"),
     "servers of its own": ("", "dnsPolicy: None\n      dnsConfig: {nameservers: [10.0.0.1]}"),
     "two spreads over one key, of which one binds": (
@@ -344,6 +454,64 @@ TAKEN = {
     "memory without a limit": ("resources: {requests: {memory: 1Gi}}", ""),
     "as long to sleep as to end": ("lifecycle: {preStop: {sleep: {seconds: 60}}}", "terminationGracePeriodSeconds: 60"),
 }
+
+
+WINDOWS = """
+    spec.hostPID - spec.hostIPC - spec.hostUsers - spec.resources - spec.securityContext.appArmorProfile -
+    spec.securityContext.seLinuxOptions - spec.securityContext.seccompProfile - spec.securityContext.fsGroup -
+    spec.securityContext.fsGroupChangePolicy - spec.securityContext.sysctls - spec.shareProcessNamespace -
+    spec.securityContext.runAsUser - spec.securityContext.runAsGroup - spec.securityContext.supplementalGroups -
+    spec.securityContext.supplementalGroupsPolicy - spec.containers[*].securityContext.appArmorProfile -
+    spec.containers[*].securityContext.seLinuxOptions - spec.containers[*].securityContext.seccompProfile -
+    spec.containers[*].securityContext.capabilities - spec.containers[*].securityContext.readOnlyRootFilesystem -
+    spec.containers[*].securityContext.privileged - spec.containers[*].securityContext.allowPrivilegeEscalation -
+    spec.containers[*].securityContext.procMount - spec.containers[*].securityContext.runAsUser -
+    spec.containers[*].securityContext.runAsGroup
+"""
+"""What pods with os windows cannot have, as the description of PodSpec.os in the API of Kubernetes 1.35 lists it."""
+SOME = {
+    **dict.fromkeys(("hostPID", "hostIPC", "readOnlyRootFilesystem", "privileged"), "true"),
+    **dict.fromkeys(("hostUsers", "allowPrivilegeEscalation"), "false"),
+    **dict.fromkeys(("fsGroup", "runAsUser", "runAsGroup"), "1"),
+    "fsGroupChangePolicy": "Always",
+    "supplementalGroups": "[1]",
+    "supplementalGroupsPolicy": "Merge",
+    "procMount": "Default",
+    "sysctls": "[{name: net.core.somaxconn, value: '1'}]",
+    **dict.fromkeys(("appArmorProfile", "seccompProfile"), "{type: RuntimeDefault}"),
+    "resources": "{requests: {cpu: 1}}",
+    "shareProcessNamespace": "true",
+}
+
+
+@pytest.mark.parametrize(
+    "field", [*map(str.strip, WINDOWS.split(" -")), "spec.initContainers[0].securityContext.procMount"]
+)
+def test_fields_that_windows_does_not_have(field: str) -> None:
+    *above, name = field.removeprefix("spec.").split(".")
+    said = f"{name}: {SOME.get(name, '{}')}"
+    said = f"securityContext: {{{said}}}" if "securityContext" in above else said
+    match above[0] if above else "":
+        case "containers[*]":
+            text = job(said, "os: {name: windows}")
+        case "initContainers[0]":
+            text = job("", f"os: {{name: windows}}\n{OF_POD}initContainers: [{{name: first, image: a, {said}}}]")
+        case _:
+            text = job("", f"os: {{name: windows}}\n{OF_POD}{said}")
+    place = f"spec.template.{field.replace('*', '0')}"
+    (found,) = told_of(text)
+    assert found.partition(" ")[2] == (
+        f"{CONFLICT}: {place} is not for pods with os: {{name: windows}} (Remove it, or correct the os.)"
+    )
+
+
+def test_what_linux_does_not_have() -> None:
+    options = "securityContext: {windowsOptions: {hostProcess: true}}"
+    assert [line.partition(" ")[2] for line in told_of(job(options, f"os: {{name: linux}}\n{OF_POD}{options}"))] == [
+        f"{CONFLICT}: spec.template.spec.{part}securityContext.windowsOptions is not for pods with os: "
+        "{name: linux} (Remove it, or correct the os.)"
+        for part in ("containers[0].", "")
+    ]
 
 
 def job(of_container: str, of_pod: str) -> str:

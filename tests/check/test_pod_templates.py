@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.check import test_jobs as jobs
+from tests.check.test_growth import made
 from tests.support.judged import told_of
 
 
@@ -95,3 +97,38 @@ ROWS = {
 @pytest.mark.parametrize(("text", "expected"), ROWS.values(), ids=ROWS)
 def test_pod_templates(text: str, expected: list[str]) -> None:
     assert told_of(text) == expected
+
+
+GPU = "containers: [{name: m, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]"
+RESTARTED = {
+    "Job": jobs.job(pods=f"restartPolicy: X, {GPU}"),
+    "CronJob": jobs.cron_job().replace("restartPolicy: Never", "restartPolicy: X"),
+    "JobSet": jobs.job_set("completions: 1").replace("restartPolicy: Never", "restartPolicy: X"),
+    "Deployment": jobs.replaced("Deployment").replace("spec: {containers", "spec: {restartPolicy: X, containers"),
+    "StatefulSet": jobs.replaced("StatefulSet").replace("spec: {containers", "spec: {restartPolicy: X, containers"),
+    "LeaderWorkerSet": made(
+        "leaderworkerset.x-k8s.io/v1",
+        "LeaderWorkerSet",
+        f"replicas: 1, leaderWorkerTemplate: {{size: 2, workerTemplate: {{spec: {{restartPolicy: X, {GPU}}}}}}}",
+    ),
+    "Notebook": made("kubeflow.org/v1", "Notebook", f"template: {{spec: {{restartPolicy: X, {GPU}}}}}"),
+}
+"""Workloads whose pods have the restart policy X."""
+DEMANDING = ("Job", "CronJob")
+"""Kinds whose pods must have a restart policy."""
+
+
+@pytest.mark.parametrize("kind", RESTARTED)
+def test_restart_policies(kind: str) -> None:
+    ends, text = "Job" in kind, RESTARTED[kind]
+    allowed, hint = ("Never or OnFailure", "Never") if ends else ("Always", "Always")
+    needs = f"restart-policy: the pods of a {kind} need restartPolicy {allowed}"
+    for policy in ("Never", "OnFailure", "Always"):
+        found = told_of(text.replace("restartPolicy: X", f"restartPolicy: {policy}"))
+        said = (
+            f'{needs}, not "{policy}" (Write restartPolicy: {hint}{"" if kind in DEMANDING else ", or leave it out"}.)'
+        )
+        assert [line.partition(" ")[2] for line in found] == ([] if policy in allowed else [said])
+    found = told_of(text.replace("restartPolicy: X, ", ""))
+    said = f"{needs}, and say none (Write restartPolicy: Never.)"
+    assert [line.partition(" ")[2] for line in found] == ([said] if kind in DEMANDING else [])

@@ -8,6 +8,7 @@ from tests.support.judged import told_of
 
 OWN = "a name without a domain must be one of Kubernetes' own"
 NONE = "Kubernetes has no resource of that name"
+SPELLED = "it must be DOMAIN/NAME"
 ASKED = 'its domain must not begin with "requests."'
 KNOWN = "Known: cpu, ephemeral-storage, memory and nvidia.com/gpu."
 
@@ -32,6 +33,15 @@ def asking(resource: str) -> str:
         ("gpu", OWN, "Did you mean nvidia.com/gpu?"),
         ("my-gpu-x", OWN, "Did you mean nvidia.com/gpu?"),
         ("my-amd-gpu-x", OWN, "Did you mean amd.com/gpu?"),
+        ("kubernetes.io/amd-gpu", NONE, "Did you mean amd.com/gpu?"),
+        ("a/b/c", SPELLED, KNOWN),
+        ("/gpu", SPELLED, "Did you mean nvidia.com/gpu?"),
+        ("nvidiagpu", OWN, "Did you mean nvidia.com/gpu?"),
+        ("gpu-nvidia", OWN, "Did you mean nvidia.com/gpu?"),
+        ("amdgpus", OWN, "Did you mean amd.com/gpu?"),
+        ("cpuu", OWN, "Did you mean cpu?"),
+        ("pods", OWN, KNOWN),
+        ("ephemeral_storage", OWN, "Did you mean ephemeral-storage?"),
     ],
 )
 def test_a_name_that_an_api_server_refuses(name: str, why: str, hint: str) -> None:
@@ -43,6 +53,10 @@ def test_a_name_that_an_api_server_refuses(name: str, why: str, hint: str) -> No
     [
         ("nvidia.com/mig-1g5gb", "nvidia.com/mig-1g.5gb"),
         ("nvidia.com/migs", "nvidia.com/mig-1g.6gb"),
+        ("nvidia/gpu", "nvidia.com/gpu"),
+        ("nvidia.io/gpu", "nvidia.com/gpu"),
+        ("amd.io/gpu", "amd.com/gpu"),
+        ("nvdia.com/gpu", "nvidia.com/gpu"),
     ],
 )
 def test_a_name_that_kai_does_not_count(name: str, meant: str) -> None:

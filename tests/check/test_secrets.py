@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_tas.check.run_checks import settled
 from kubectl_tas.credentials import kind_of, shape_of
 from tests.check.test_backdoors import JOB, put, validated
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.effort import in_a_minute
+from tests.support.fleets import judged_files
 
 BODY = "notARealKey0123456789abcdefghijklmnopqrstuvwx"
 SHAPES = {
@@ -86,3 +88,17 @@ def test_looking_for_secrets_takes_no_time() -> None:
     with in_a_minute():
         assert shape_of(text) == ""
         assert kind_of("PASSWORD", "a" * 1_000_000) == "a secret"
+
+
+def test_no_finding_has_the_line_of_a_secret() -> None:
+    secret = next(iter(SHAPES))
+    container = f"{{name: m, image: i, env: [{{name: A, value: {secret}, valueFrom: {{}}}}]}}"
+    spec = f"spec:\n  template: {{spec: {{containers: [{container}]}}}}\n"
+    head = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, labels: {kubectl-tas/pool: taem}}\n"
+    judged = judged_files({"pools/team.yaml": pool(), "workflows/w.yaml": f"{head}{spec}"})
+    found, _ = settled(judged.found, judged.fleet, None, complete=judged.complete)
+    assert {(item.location.line, item.location.source != "") for item in found if item.location} == {
+        (3, True),
+        (5, False),
+    }
+    assert len([item for item in found if item.location and item.location.line == 5]) > 1

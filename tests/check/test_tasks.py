@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.cli import pool
-from tests.support.judged import told
+from tests.support.judged import told, told_of
 
 TOKEN = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cF0iL3oR6"
 
@@ -104,3 +104,28 @@ def judged(text: str) -> list[str]:
 @pytest.mark.parametrize(("text", "expected"), ROWS.values(), ids=ROWS)
 def test_tasks(text: str, expected: list[str]) -> None:
     assert judged(text) == expected
+
+
+FAILS = "a code other than 0 is a failure; codes above 255 are those of OSMO"
+INSTEAD = "let the command end with 0 where it is done, and leave them out"
+
+
+@pytest.mark.parametrize(
+    ("form", "priority", "repeats"),
+    [
+        ("pods", "HIGH", False),
+        ("pods", "LOW", False),
+        ("jobs", "HIGH", True),
+        ("jobs", "LOW", True),
+        ("jobs-if-preemptible", "HIGH", False),
+        ("jobs-if-preemptible", "LOW", True),
+    ],
+)
+def test_exit_actions_that_a_job_takes(form: str, priority: str, *, repeats: bool) -> None:
+    text = task("command: [c]", "exitActions: {COMPLETE: '1', RESCHEDULE: '2', FAIL: '300'}")
+    why = FAILS if repeats else f"no task runs again; {FAILS}"
+    how = INSTEAD if repeats else f"render Jobs, with spec.workflowsAs of the Config, and {INSTEAD}"
+    said = told_of(text.replace("  pool: team\n", f"  pool: team\n  priority: {priority}\n"), workflowsAs=form)
+    assert said == [
+        f"w.yaml:2:9 osmo-only: only OSMO's own runtime honours exitActions ({why}) (Instead, exitActions: {how}.)"
+    ]

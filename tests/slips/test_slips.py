@@ -1,13 +1,15 @@
 """Tests slips that people make: each gives a finding at its line that names the error, and none elsewhere.
 
 A row is a file, a text in it, its replacement with the slip, and key words of the message and the help. The finding is
-expected on the line where the changed text begins.
+expected on the line where the changed text begins. All of what is said is in ``__snapshots__``; ``pytest tests/slips
+--snapshot-update`` writes it, and you read the diff.
 """
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -1319,9 +1321,7 @@ ALL = {
     "Kartas": KARTAS,
 }
 SLIPS = [
-    pytest.param(*row, id=f"{row[0].rpartition('/')[2]}: {row[2].strip()[:60]}")
-    for rows in ALL.values()
-    for row in rows
+    pytest.param(row, id=f"{row[0].rpartition('/')[2]}: {row[2].strip()[:60]}") for rows in ALL.values() for row in rows
 ]
 
 
@@ -1331,8 +1331,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(tmp_path_factory.mktemp("whole"), FILES)
 
 
-@pytest.mark.parametrize(("file", "old", "new", "words"), SLIPS)
-def test_finding_at_its_line(whole: Path, file: str, old: str, new: str, words: str) -> None:
+@pytest.mark.parametrize("row", SLIPS)
+def test_finding_at_its_line(whole: Path, row: Row, snapshot: Any) -> None:
+    file, old, new, words = row
     path, text = f"{file}.yaml", FILES[f"{file}.yaml"]
     assert old in text
     line = text[: text.index(old)].count("\n") + 1
@@ -1344,6 +1345,12 @@ def test_finding_at_its_line(whole: Path, file: str, old: str, new: str, words: 
     assert {(item["location"]["path"], item["location"]["line"]) for item in found} == {(path, line)}, found
     said = " ".join(f"{item['message']} {item['hint']}" for item in found).casefold()
     assert [word for word in words.casefold().split() if word not in said] == [], said
+    assert "\n".join(map(as_line, found)) == snapshot
+
+
+def as_line(item: Any) -> str:
+    """The column of a finding, its rule and all that it says."""
+    return "{location[column]} {rule}: {message} ({hint})".format_map(item)
 
 
 def test_none_without_a_slip(whole: Path) -> None:
