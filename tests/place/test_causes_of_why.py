@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.place.clusters import member
 from tests.support import grove
 from tests.support.cli import kubectl_tas, write
+from tests.support.golden import ROOT, at
 from tests.support.kubectl import FakeKubectl
 from tests.support.whycauses import CRON_JOB, FILES, POD, Item, Recorded, job, recorded_causes, saved, workflow
 
 CAUSES = recorded_causes()
+PAGES = ROOT / "tests/place/pages_of_why"
+"""What ``why`` prints of each state."""
 LIVE = ("service_account_missing", "deployment_refused", "topology_missing", "other_queue", "gate", "claim_missing")
 STATED = ("other_queue", "gate", "topology_with_other_levels", "selector_of_a_webhook", "larger_minimum")
 STATED += ("sub_group_nobody_has", "no_podgrouper", "skip_podgrouper", "pod_group_of_other_shard", "quota", "busy")
@@ -45,11 +49,15 @@ def by_name(names: tuple[str, ...]) -> list[Recorded]:
 
 
 @pytest.mark.parametrize("cause", CAUSES, ids=lambda cause: cause.name)
-def test_the_first_line_is_right(cause: Recorded, repository: Path, tmp_path: Path) -> None:
-    state = saved(tmp_path / "state.json", cause.items)
-    result = kubectl_tas("-C", repository, "workflow", "why", cause.work, f"--cluster-state={state}")
+def test_the_first_line_and_the_page_are_right(
+    cause: Recorded, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    saved(Path("state.json"), cause.items)
+    result = kubectl_tas("-C", repository, "workflow", "why", cause.work, "--cluster-state=state.json")
     assert first(result.out) == (capital(cause.first), cause.place), result.out
     assert result.code == (1 if cause.first else 0)
+    assert result.out == snapshot(extension_class=at(PAGES / f"{cause.name}.txt"))
 
 
 @pytest.mark.parametrize("cause", by_name(LIVE), ids=lambda cause: cause.name)
