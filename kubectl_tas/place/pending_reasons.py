@@ -149,10 +149,7 @@ def refusal_of(saying: Saying) -> Refusal | None:
 
 
 TEXTS = {
-    About.ABSENT: "it is not in the cluster",
     About.REFUSED: "it is refused before the scheduler sees it",
-    About.STOPPED: "it is told to make no pods",
-    About.DELETED: "it is being deleted",
     About.GATED: "its pods wait for their scheduling gates",
     About.DIFFERS: "the cluster differs from the file",
     About.QUEUE: "KAI does not know its queue",
@@ -168,7 +165,7 @@ TEXTS = {
     About.EVICTED: "it has run and was evicted",
     About.OTHER: "the cluster says",
 }
-"""Description of a cause, if nothing more exact is known."""
+"""Description of a cause that only messages of the cluster tell."""
 HINTS = {
     About.ABSENT: "Apply its manifests; if it has run, it may have been removed since.",
     About.REFUSED: "Mend what is refused: KAI tries again by itself.",

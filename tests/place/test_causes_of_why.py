@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,7 @@ def test_a_kind_that_the_cluster_does_not_know(
     result = kubectl_tas("-C", repository, "workflow", "why", "sets")
     assert first(result.out) == ("The cluster does not know the kind JobSet", "workflows/sets.yaml:4:9")
     assert "its CustomResourceDefinitions are not installed" in result.out
+    assert "   Help:  Install what JobSet is part of.\n" in result.out
 
 
 @pytest.mark.parametrize("cause", by_name(STATED), ids=lambda cause: cause.name)
@@ -387,6 +389,48 @@ def cron_job_whose_job_has_no_pods(items: list[Item]) -> None:
     items[-1]["spec"] = {"suspend": False}
 
 
+def one_going_pod(items: list[Item]) -> None:
+    items.remove(pods_of(items, "train")[0])
+
+
+def job_of_other_schedulers(items: list[Item]) -> None:
+    owners = [{"kind": "Deployment", "name": "chat"}]
+    for number, scheduler in enumerate(("third", "kai-scheduler", "other")):
+        metadata = {"name": f"chat-{number}", "namespace": "default", "ownerReferences": owners}
+        items.append({"kind": "Pod", "metadata": metadata, "spec": {"schedulerName": scheduler}})
+
+
+def two_gates(items: list[Item]) -> None:
+    for item in pods_of(items, "train"):
+        item["spec"]["schedulingGates"] = [{"name": "example.com/b"}, {"name": "example.com/a"}]
+
+
+def group_in_another_queue(items: list[Item]) -> None:
+    group_of(items, "pair")["spec"]["queue"] = "elsewhere"
+
+
+def group_in_a_queue_of_nobody(items: list[Item]) -> None:
+    group_in_another_queue(items)
+    items.append({"kind": "Queue", "metadata": {"name": "elsewhere"}, "spec": {}})
+
+
+def four_queues_below(items: list[Item]) -> None:
+    spec = {"parentQueue": "osmo-pool-default-team--shared"}
+    items += [{"kind": "Queue", "metadata": {"name": f"q{number}"}, "spec": spec} for number in (2, 1, 0)]
+
+
+def pods_without_gpus(items: list[Item]) -> None:
+    for item in pods_of(items, "train"):
+        item["spec"]["containers"][0]["resources"] = {}
+
+
+def limit_without_amounts(items: list[Item]) -> None:
+    for item in (*of_kind(items, "PodGroup"), *of_kind(items, "Event"), *of_kind(items, "Pod")):
+        text = re.sub(", currently [0-9]+ GPUs allocated and workload requested [0-9]+ GPUs", "", json.dumps(item))
+        item.clear()
+        item |= json.loads(text)
+
+
 CHANGED: list[tuple[str, Callable[[list[Item]], None], str, str]] = [
     (
         "cronjob_without_job",
@@ -442,6 +486,57 @@ CHANGED: list[tuple[str, Callable[[list[Item]], None], str, str]] = [
         "1 pod of it names no SubGroup (label kai.scheduler/subgroup-name), and PodGroup pair-all-8a02cf83 has the "
         "SubGroups a, b",
         "Apply its manifests, or change the file.",
+    ),
+    (
+        "pods_terminating",
+        one_going_pod,
+        "1 pod of it is being deleted since 2026-11-23T03:49:45Z, and KAI does not count it",
+        "Wait until it is gone. If that takes longer than its grace period, look at node n1.",
+    ),
+    (
+        "scaled_to_zero",
+        job_of_other_schedulers,
+        "its pods are for the scheduler other, third, not kai-scheduler",
+        "Apply the rendered manifests, which name the scheduler.",
+    ),
+    (
+        "gate",
+        two_gates,
+        "2 pods of it have the scheduling gate example.com/a; KAI does not place them before it is taken away",
+        "Ask who set the gates; KAI places the pods as soon as they are gone.",
+    ),
+    (
+        "larger_minimum",
+        group_in_another_queue,
+        "PodGroup pair-all-8a02cf83 is in the queue elsewhere, which the cluster does not have; the file sends it to "
+        "osmo-pool-default-team--shared",
+        "Apply its manifests, or change the file.",
+    ),
+    (
+        "larger_minimum",
+        group_in_a_queue_of_nobody,
+        "PodGroup pair-all-8a02cf83 is in the queue elsewhere, which no pool here has; the file sends it to "
+        "osmo-pool-default-team--shared",
+        "Apply its manifests, or change the file.",
+    ),
+    (
+        "queue_not_leaf",
+        four_queues_below,
+        "the queue osmo-pool-default-team--shared has queues below it (below, q0, q1), and KAI starts nothing in such "
+        "a queue",
+        "Delete those, or send the work to one of them.",
+    ),
+    (
+        "more_gpus_than_the_file",
+        pods_without_gpus,
+        "2 pods in the cluster ask for 0 GPUs each; the file does not say so",
+        "Ask who changed them: a webhook, a pod template of the cluster, or by hand. Apply the manifests anew.",
+    ),
+    (
+        "limit_of_subpool",
+        limit_without_amounts,
+        "the maximum of subpool team--vision is 24 GPUs: some are held, and it asks for more than is left",
+        "Wait until others of the queue have ended, or ask for less.",
     ),
     (
         "topology_with_other_levels",
@@ -745,17 +840,21 @@ def test_a_pod_that_waits_stands_for_those_of_its_own_sub_group(
 
 
 @pytest.mark.parametrize(
-    ("levels", "says"),
+    ("levels", "says", "hint"),
     [
-        (("zone", "row", "rack", "host"), ""),
+        (("zone", "row", "rack", "host"), "", ""),
+        ((), "the cluster has no Topology by-hand", "Create it, or name another one."),
         (
             ("zone", "row", "host"),
             "the Topology by-hand has the levels topology.kubernetes.io/zone, example.com/row, kubernetes.io/hostname "
             "in the cluster; the file says topology.kubernetes.io/zone, example.com/rack, kubernetes.io/hostname",
+            "Give it the levels that it lacks, or change the file.",
         ),
     ],
 )
-def test_a_topology_that_is_made_by_hand_may_have_more_levels(levels: Sequence[str], says: str, tmp_path: Path) -> None:
+def test_a_topology_that_is_made_by_hand_may_have_more_levels(
+    levels: Sequence[str], says: str, hint: str, tmp_path: Path
+) -> None:
     """Its levels are not those of the file, which only names some of them, and no manifest makes it."""
     keys = {**grove.KEYS, "row": "example.com/row"}
     spec = (
@@ -767,10 +866,8 @@ def test_a_topology_that_is_made_by_hand_may_have_more_levels(levels: Sequence[s
     root = write(tmp_path, {**FILES, **binding, "workflows/judge.yaml": f"{group}---\n{member('p1', chr(39) * 2)}"})
     there = {"levels": [{"nodeLabel": keys[name]} for name in levels]}
     (cause,) = by_name(("nothing",))
-    items = [*cause.items, {"kind": "Topology", "metadata": {"name": "by-hand"}, "spec": there}]
-    state = saved(tmp_path / "state.json", items)
+    items = [{"kind": "Topology", "metadata": {"name": "by-hand"}, "spec": there}] if levels else []
+    state = saved(tmp_path / "state.json", [*cause.items, *items])
     found = kubectl_tas("-C", root, "workflow", "why", "judge", f"--cluster-state={state}", "-o", "json")
     differs = [item for item in json.loads(found.out)["workflows"][0]["causes"] if item["about"] == "differs"]
-    assert [(item["text"], item["hint"]) for item in differs] == (
-        [(says, "Give it the levels that it lacks, or change the file.")] if says else []
-    )
+    assert [(item["text"], item["hint"]) for item in differs] == ([(says, hint)] if says else [])
