@@ -159,6 +159,8 @@ def counted(amounts: Vector) -> Amounts:
 GROUP_PRIORITY = 50
 """Priority of a PodGroup whose class is unknown."""
 CREATED = "creationTimestamp"
+_PLURALS = {"Pod": "pods", "PodGroup": "podgroups", "PriorityClass": "priorityclasses"}
+"""Kinds that tell of gangs, each with the name that kubectl takes."""
 NON_PREEMPTIBLE = 100
 """Lowest priority at which a PodGroup without a stated preemptibility is non-preemptible."""
 
@@ -215,7 +217,7 @@ def held_gangs(items: Iterable[Mapping[str, Any]]) -> tuple[Held, ...]:
     classes: dict[str, int] = {}
     for item in items:
         kind = item.get("kind")
-        if kind not in ("Pod", "PodGroup", "PriorityClass"):
+        if kind not in _PLURALS:
             continue
         try:
             name = text_of(item["metadata"]["name"])
@@ -228,7 +230,7 @@ def held_gangs(items: Iterable[Mapping[str, Any]]) -> tuple[Held, ...]:
                 if group:
                     pods.setdefault(str(group), []).append(item)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            hint = f"It must be what `kubectl get {str(kind).lower()}s -o json` prints."
+            hint = f"It must be what `kubectl get {_PLURALS[kind]} -o json` prints."
             raise TasError(f"a {kind} of the cluster cannot be read", hint=hint) from error
     try:
         return tuple(

@@ -661,7 +661,8 @@ def test_the_pod_group_of_work_without_an_answer_is_not_judged(tmp_path: Path) -
 
 @pytest.mark.parametrize("is_changed", [False, True])
 def test_the_pod_groups_that_a_cluster_lacks_are_named(is_changed: bool, tmp_path: Path) -> None:
-    more = "  - name: more\n    tasks:\n    - {name: c, image: trainer, resource: node}\nresources:\n"
+    group = "  - name: {}\n    tasks:\n    - {{name: {}, image: trainer, resource: node}}\n"
+    more = f"{group.format('more', 'c')}{group.format('also', 'd')}resources:\n"
     root = with_files(tmp_path, pair=workflow("pair").replace("resources:\n", more))
 
     def change(items: list[Item]) -> None:
@@ -670,7 +671,7 @@ def test_the_pod_groups_that_a_cluster_lacks_are_named(is_changed: bool, tmp_pat
         items += [other] if is_changed else []
 
     (cause,) = [x for x in answered("half_there", change, root, tmp_path)["causes"] if x["about"] == "absent"]
-    assert cause["text"] == "of its PodGroups the cluster lacks pair-more-fe550eff"
+    assert cause["text"] == "of its PodGroups the cluster lacks pair-more-fe550eff, pair-also-0cf0f967"
     assert cause["hint"] == (
         "Apply its manifests; objects that ran keep their name, a changed workflow gets another one."
         if is_changed
@@ -687,6 +688,14 @@ def test_work_is_not_without_pods_where_pods_are_not_known(repository: Path, tmp
     found = answered("busy", change, repository, tmp_path)
     assert "Pod" in found["notKnown"]
     assert "not-ready" not in [cause["about"] for cause in found["causes"]]
+
+
+def test_that_a_cluster_has_no_nodes_is_a_gap(repository: Path, tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        items[:] = [item for item in items if item["kind"] != "Node"]
+
+    found = answered("busy", change, repository, tmp_path)
+    assert (found["notKnown"], found["fit"]["gangs"]) == ({"Node": "the cluster has none"}, [])
 
 
 def test_nodes_of_its_shard_that_are_too_few_are_told_at_the_shard_of_the_pool(
