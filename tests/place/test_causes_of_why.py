@@ -773,6 +773,49 @@ def test_an_object_that_a_webhook_named_is_told_at_the_work(claim: str, line: st
     assert text.splitlines()[cause["place"]["line"] - 1].startswith(line)
 
 
+@pytest.mark.parametrize(
+    ("message", "volume", "named", "line"),
+    [
+        (
+            'secret "key" not found',
+            "{secret: {secretName: key}}",
+            "Secret key",
+            "      volumes: [{name: v, secret: {secretName: ",
+        ),
+        ('secret "key" not found', "{configMap: {name: key}}", "Secret key", "  name: "),
+        (
+            'configmap "key" not found',
+            "{configMap: {name: key}}",
+            "ConfigMap key",
+            "      volumes: [{name: v, configMap: {name: ",
+        ),
+        ("Missing required configmaps: [key more]", "{emptyDir: {}}", "ConfigMap key", "  name: "),
+        ('resourceclaim "key" not found', "{emptyDir: {}}", "ResourceClaim key", "  name: "),
+        ('resourceclaim.resource.k8s.io "key" not found', "{emptyDir: {}}", "ResourceClaim key", "  name: "),
+    ],
+)
+def test_an_object_that_pods_name_and_the_cluster_lacks_is_told_where_they_name_it(
+    message: str, volume: str, named: str, line: str, tmp_path: Path
+) -> None:
+    text = job("claims", "team", pod=f"      volumes: [{{name: v, {volume[1:-1]}}}]\n")
+    root = with_files(tmp_path, claims=text)
+
+    def change(items: list[Item]) -> None:
+        for item in (*of_kind(items, "PodGroup"), *of_kind(items, "Event"), *of_kind(items, "Pod")):
+            lacking = json.dumps('persistentvolumeclaim "data" not found')[1:-1]
+            changed = json.loads(json.dumps(item).replace(lacking, json.dumps(message)[1:-1]))
+            item.clear()
+            item |= changed
+
+    (cause,) = answered("claim_missing", change, root, tmp_path)["causes"]
+    assert (cause["about"], cause["text"], cause["hint"]) == (
+        "needs",
+        f"the cluster has no {named} in namespace default",
+        "Create it, or name another one; KAI tries again by itself.",
+    )
+    assert text.splitlines()[cause["place"]["line"] - 1][: cause["place"]["column"] - 1] == line
+
+
 @pytest.mark.parametrize(("queue", "quota"), [("osmo-pool-default-team--shared", 16), ("elsewhere", None)])
 def test_the_quota_is_that_of_the_queue_that_the_cluster_has(
     queue: str, quota: int | None, repository: Path, tmp_path: Path
@@ -852,6 +895,7 @@ def test_a_pod_that_waits_stands_for_those_of_its_own_sub_group(
     ("levels", "says", "hint"),
     [
         (("zone", "row", "rack", "host"), "", ""),
+        (("zone", "rack", "host"), "", ""),
         ((), "the cluster has no Topology by-hand", "Create it, or name another one."),
         (
             ("zone", "row", "host"),
