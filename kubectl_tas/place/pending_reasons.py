@@ -72,7 +72,7 @@ _BY_TEXT = (
     (
         About.NEEDS,
         re.compile(
-            "[Pp]ersistent[Vv]olume[Cc]laims? |PersistentVolumeClaims|Missing required configmaps|"
+            "[Pp]ersistent[Vv]olume[Cc]laim|Missing required configmaps|"
             '(configmap|secret) ".*" not found|'
             "[Rr]esource ?[Cc]laim|[Dd]evice class|volume node affinity"
         ),

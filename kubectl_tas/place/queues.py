@@ -193,13 +193,13 @@ class Held:
     """Creation time of the PodGroup, or of its first pod, as Kubernetes writes it; empty if unknown."""
     pods: tuple[tuple[str, Vector], ...]
     """Node of each pod, and what the pod takes there."""
-    namespace: str = ""
+    namespace: str
     """Namespace of the gang's first pod."""
-    members: tuple[HeldPod, ...] = ()
+    members: tuple[HeldPod, ...]
     """All pods, including pending ones, in the order in which KAI takes them."""
-    least: Mapping[str, int] | None = None
+    least: Mapping[str, int] | None
     """Number of pods that the gang needs, by SubGroup, under "" those in no SubGroup; None if unknown."""
-    is_free: bool = False
+    is_free: bool
     """Whether the PodGroup is known and asks for no level."""
 
     @cached_property
