@@ -122,6 +122,7 @@ def test_what_a_file_names(name: str) -> None:
 
 TOGETHER = {
     "none": ("kind: Job\n", [], False),
+    "config": (f"{JOB}---\napiVersion: tas/v1alpha1\nkind: Config\nmetadata: {{name: c}}\n", [], False),
     "pool": (POOLS["pools/a.yaml"], [], True),
     "subpool": (subpool("s", 8, "a"), [], True),
     "pod-group": (repositories.GROUP.format(name="g", pool="a"), [], False),
@@ -149,6 +150,12 @@ TOGETHER = {
 def test_what_only_makes_sense_with_others_is_not_judged(name: str) -> None:
     text, wanted, is_shared = TOGETHER[name]
     assert outcome_of(text, render=True) == Outcome(wanted, is_alone=False, is_shared=is_shared)
+
+
+def test_what_work_depends_on_is_shared() -> None:
+    for path in FILES.keys() - {"tas.yaml"}:
+        found = outcome(RawFile("workflows/w.yaml", f"{JOB}---\n{FILES[path]}".encode()), shared(POOLS))
+        assert found == Outcome([], is_alone=False, is_shared=True), path
 
 
 def test_the_work_of_a_file_is_summed_up() -> None:
