@@ -7,6 +7,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -169,6 +170,13 @@ def test_who_stops_listening_ends_all(shared: Shared, work: list[RawFile]) -> No
     for _ in range(6):
         next(found)
     found.close()  # type: ignore[attr-defined]
+
+
+def test_no_pipe_stays_open(shared: Shared, work: list[RawFile]) -> None:
+    opened = Path("/proc/self/fd")
+    before = len(list(opened.iterdir()))
+    assert len(list(processes.outcomes(work, shared, 3, render=False))) == 40
+    assert len(list(opened.iterdir())) == before
 
 
 def test_an_interrupt_ends_all(shared: Shared, work: list[RawFile]) -> None:
