@@ -45,7 +45,7 @@ def trees(rendered: Iterable[manifest.Queue], there: Iterable[Mapping[str, Any]]
     objects = {_name(item): item for item in there}
     found: dict[Shard, list[Queue]] = defaultdict(list)
     for queue in rendered:
-        own = queue.model_dump(exclude_none=True)
+        own = queue.model_dump()
         known = objects.pop(queue.metadata.name, {"metadata": {}})["metadata"]
         own["metadata"]["creationTimestamp"] = known.get("creationTimestamp")
         found[queue.metadata.labels.get(NODE_POOL)].append(_queue(own))

@@ -9,7 +9,8 @@ import pytest
 
 from kubectl_tas.errors import TasError
 from kubectl_tas.gpus import GPU
-from kubectl_tas.place.queues import Held, held_by_others, held_gangs, trees
+from kubectl_tas.place.node_resources import read_nodes
+from kubectl_tas.place.queues import Held, counted, held_by_others, held_gangs, total_resources, trees
 from kubectl_tas.place.uncharged import Holdings, Objects, holdings
 from kubectl_tas.quantities import Amounts
 from tests.support.kubectl import node
@@ -231,6 +232,23 @@ def test_what_another_scheduler_has_placed(change: Callable[[Item], object], nod
     item = pod(group=None, spec={"schedulerName": "own"})
     change(item)
     assert held_by_others(item, KAI) == node_name
+
+
+def test_each_shard_divides_what_its_usable_nodes_have_but_for_pods_of_other_schedulers() -> None:
+    blue = node("b", 4, **{"kai.scheduler/node-pool": "blue"})
+    blue["status"]["allocatable"]["memory"] = "10Gi"
+    nodes = [node("n", 8), node("m", 2), blue, node("out", 8, cordoned=True), node("down", 8, ready=False)]
+    takes = {"requests": {GPU: 1, "cpu": "500m", "memory": "1Gi"}}
+    others = [
+        pod(f"p{where}", where, group=None, spec={"schedulerName": "own", "containers": [{"resources": takes}]})
+        for where in ("n", "n", "b", "out", "gone")
+    ]
+    found = total_resources(read_nodes(nodes), [*nodes, *others, pod("mine", "m")], KAI)
+    assert dict(found) == {
+        None: Amounts(8, 191000, 0 - 2 * 2**30),
+        "blue": Amounts(3, 95500, 9 * 2**30),
+    }
+    assert counted({"amd.com/gpu": 2, GPU: 1, "cpu": 3, "memory": 4, "pods": 5}) == Amounts(3, 3, 4)
 
 
 def test_a_pod_without_a_scheduler_that_is_in_a_pod_group_is_of_kai() -> None:
