@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -269,6 +270,24 @@ def test_a_division_names_each_queue_and_says_what_is_left_beside_it() -> None:
     assert [(one.called.name, depth) for one, depth in found.shown(["team"])] == [
         ("team", 0), ("team itself", 1), ("team--a", 1),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("others", "shown"),
+    [
+        ((), [("alone", 0), ("team", 0), ("team itself", 1), ("team--a", 1)]),
+        (("x",), [("all pools", 0), ("alone", 1), ("team", 1), ("team itself", 2), ("team--a", 2), ("x", 0)]),
+    ],
+)
+def test_users_see_no_queue_that_is_alone_above_or_below(others: Sequence[str], shown: list[tuple[str, int]]) -> None:
+    files = {f"pools/{name}.yaml": pool(name, 8) for name in ("team", "alone")} | {"subpools/a.yaml": subpool("a", 2)}
+    queues = [item.manifest for item in compile_queues(fleet_of(files)) if isinstance(item.manifest, manifest.Queue)]
+    (tree,) = trees(queues, [{"metadata": {"name": name}} for name in others]).values()
+    names = called(fleet_of(files), "default")
+    found = divide(("default", None), tree, Amounts(16), Demand({}, {}), names)
+    assert [(one.called.name, depth) for one, depth in found.shown()] == shown
+    assert found.by_queue["osmo-pool-default-team"].called.name == "team"
+    assert found.by_queue["osmo-pool-default-team"].held is None
 
 
 def test_why_a_queue_gets_no_more() -> None:

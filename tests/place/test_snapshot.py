@@ -348,6 +348,16 @@ def test_config_maps_of_variables_are_needed_and_secrets_are_not() -> None:
     assert doubts.taken == ("ConfigMap ml/all", "ConfigMap ml/keyed")
 
 
+def test_pods_that_have_a_node_or_have_ended_need_nothing_more() -> None:
+    envs = {"envFrom": [{"configMapRef": {"name": "all"}}]}
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    running = pod("a", nodeName="n", container=envs, volumes=volumes, resourceClaims=[{"name": "gpu"}])
+    ended = {**pod("b", container=envs, volumes=volumes), "status": {"phase": "Failed"}}
+    data, doubts = written([running, ended])
+    assert (doubts.taken, doubts.claims) == ((), 0)
+    assert [data["rawObjects"][name] for name in ("configMaps", "persistentVolumeClaims")] == [[], []]
+
+
 def test_claims_of_devices_are_no_doubt_where_they_are_known() -> None:
     claim = {"kind": "ResourceClaim", "metadata": {"name": "gpu", "namespace": "ml"}, "spec": {}}
     claiming = pod("claiming", resourceClaims=[{"name": "gpu"}])
