@@ -280,6 +280,22 @@ def test_a_cron_job_is_as_well_as_its_jobs(
     assert texts == ([] if code == 0 else ["Job nightly-1 has failed: Why"])
 
 
+def test_the_pod_group_of_a_job_is_that_of_its_cron_job(repository: Path, tmp_path: Path) -> None:
+    """Whatever its name, and though no pod names it."""
+
+    def change(items: list[Item]) -> None:
+        suspended_job_of_a_cron_job(items)
+        items[-1]["spec"] = {}
+        for name, job_name in (("odd", "nightly-1"), ("other", "weekly-1")):
+            metadata = {"name": name, "namespace": "default", "ownerReferences": [{"kind": "Job", "name": job_name}]}
+            items.append(
+                {"kind": "PodGroup", "metadata": metadata, "spec": {"queue": "osmo-pool-default-team--shared"}}
+            )
+
+    found = answered("cronjob_without_job", change, repository, tmp_path)
+    assert [item["name"] for item in found["podGroups"]] == ["odd"]
+
+
 def test_pods_of_a_part_that_it_starts_without_are_not_compared(repository: Path, tmp_path: Path) -> None:
     """What they ask for is not among what it needs."""
     worker = {"kind": "Pod", "metadata": {"name": "ray-worker", "namespace": "default", "labels": {}}, "status": {}}
