@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from kubectl_tas.live.reasons import LiveGroup, LivePod, Saying, Told
+from kubectl_tas.place.livework import LiveWork
 from kubectl_tas.place.pending_reasons import About, Refusal, about_of, is_of_waiting, refusal_of
 from kubectl_tas.place.pending_work import why
 from kubectl_tas.resolve.fleet import Fleet
 from tests.support.fleets import fleet_of
-from tests.support.whycauses import FILES
+from tests.support.whycauses import FILES, POD, job
 
 GROUP = "pg-train-0a1b2c3d-0000-0000-0000-000000000000"
 NAMED = {
@@ -204,3 +205,32 @@ def test_what_only_the_cluster_explains_has_a_text_and_a_hint(
     assert [(cause.about.value, cause.text, cause.hint) for cause in found.causes if cause.said] == [
         (about, text, hint)
     ]
+
+
+@pytest.mark.parametrize(
+    ("pods", "minimum", "gaps", "is_complete"),
+    [
+        (1, None, {}, True),
+        (0, None, {}, False),
+        (1, 2, {}, False),
+        (2, 2, {}, True),
+        (2, 0, {}, True),
+        (2, 2, {"Pod": "unread"}, False),
+    ],
+)
+def test_a_gang_whose_file_does_not_tell_its_pods_is_complete_by_its_pod_group(
+    pods: int, minimum: int | None, gaps: dict[str, str], is_complete: bool
+) -> None:
+    """And by one pod where that says nothing. Pods that have ended count for nothing."""
+    port = POD.replace("image: trainer", "image: trainer, ports: [{containerPort: 80, hostPort: 80}]")
+    fleet = fleet_of({**FILES, "workflows/train.yaml": job("train", "team").replace(POD, port)})
+    (sent,) = [item for item in fleet.submissions if item.name == "train"]
+    group = LiveGroup("default", "odd", (("Job", "train"),), None, is_allocated=False, said=(), minimum=minimum)
+    phases = [*["Pending", "Running"][:pods], "Succeeded", "Failed"]
+    made = [
+        LivePod("default", f"p{at}", phase, False, "odd", None, (("Job", "train"),), None, ())
+        for at, phase in enumerate(phases)
+    ]
+    work = LiveWork(fleet, sent, Told((), (group,), tuple(made), {}, gaps))
+    assert (work.known, work.groups, len(work.pods)) == ([], [group], pods + 2)
+    assert work.is_complete(group) is is_complete
