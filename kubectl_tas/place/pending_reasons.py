@@ -159,8 +159,6 @@ TEXTS = {
     About.DELAY: "it must wait before it may make others go",
     About.TOPOLOGY: "no domain of a level that it requires has room for it",
     About.ROOM: "nodes have no room for all that it starts with",
-    About.BINDING: "it has nodes, but could not be bound to them",
-    About.STARTING: "it has nodes, but containers do not start",
     About.FAILED: "pods of it have failed",
     About.EVICTED: "it has run and was evicted",
     About.OTHER: "the cluster says",

@@ -308,5 +308,5 @@ def _asks_for_level(group: Mapping[str, Any]) -> bool:
 
 def _whole(value: object) -> int:
     if not isinstance(value, int):
-        raise ValueError(f"{shown(value)} is no priority")
+        raise ValueError
     return value

@@ -77,16 +77,22 @@ def test_a_cluster_that_is_asked_says_the_same(
     assert "Not known" not in result.out
 
 
+ASK_WHO = "Ask who scaled it down, or apply the manifests."
+
+
 @pytest.mark.parametrize(
-    ("replicas", "advice"),
-    [(1, "Ask who scaled it down, or apply the manifests."), (0, "Ask for replicas, and apply the manifests.")],
+    ("replicas", "says", "advice"),
+    [
+        ("replicas: 1", "; the file says 1", ASK_WHO),
+        ("paused: false", "; the file says 1, the default", ASK_WHO),
+        ("replicas: 0", "", "Ask for replicas, and apply the manifests."),
+    ],
 )
-def test_who_is_to_give_replicas_back(replicas: int, advice: str, tmp_path: Path) -> None:
+def test_who_is_to_give_replicas_back(replicas: str, says: str, advice: str, tmp_path: Path) -> None:
     path = "workflows/chat.yaml"
-    root = write(tmp_path, {**FILES, path: FILES[path].replace("replicas: 1", f"replicas: {replicas}")})
-    (cause,) = by_name(("scaled_to_zero",))
-    state = saved(tmp_path / "state.json", cause.items)
-    assert advice in kubectl_tas("-C", root, "workflow", "why", cause.work, f"--cluster-state={state}").out
+    root = write(tmp_path, {**FILES, path: FILES[path].replace("replicas: 1", replicas)})
+    first, *_ = answered("scaled_to_zero", lambda items: None, root, tmp_path)["causes"]
+    assert (first["text"], first["hint"]) == (f"Deployment chat has 0 replicas in the cluster{says}", advice)
 
 
 def test_at_least_forty_are_recorded_of_a_cluster() -> None:
