@@ -12,7 +12,7 @@ from kubectl_tas.place.fairshare import QueueTree
 from kubectl_tas.place.gangs_to_place import Unplaced, unplaced
 from kubectl_tas.place.node_resources import read_nodes
 from kubectl_tas.place.schedulers import Scheduler, Seen, schedulers
-from kubectl_tas.place.scheduling_session import Work
+from kubectl_tas.place.scheduling_session import Pod, Work
 from kubectl_tas.quantities import Amounts
 from tests.support.cli import pool
 from tests.support.fleets import fleet_of
@@ -85,6 +85,21 @@ def test_a_gang_that_waits_is_known_by_its_file() -> None:
     assert pods_of(work) == [("0", "pg-low", None), ("1", "pg-low", None)]
     assert [(one.shape, one.amounts) for one in work.pods] == [(0, Amounts(8)), (0, Amounts(8))]
     assert dict(work.least) == {"pg-low": 2}
+
+
+def test_pods_beyond_the_minimum_wait_too() -> None:
+    files = {**FILES, "workflows/low.yaml": job("low", "team", 3, priority="LOW").replace('member: "3"', 'member: "1"')}
+    (work,) = begun(files=files)[None].jobs
+    assert pods_of(work) == [(str(number), "pg-low", None) for number in range(3)]
+    assert dict(work.least) == {"pg-low": 1}
+
+
+def test_jobs_of_one_gang_wait_as_one() -> None:
+    gang = FILES["workflows/low.yaml"].replace(
+        "kubectl-tas/pool: team", "kubectl-tas/pool: team, kubectl-tas/gang: all"
+    )
+    found = begun(files={**FILES, "workflows/low.yaml": f"{gang}---\n{gang.replace('name: low', 'name: other')}"})
+    assert [len(work.pods) for work in found[None].jobs] == [4]
 
 
 def test_a_gang_that_runs_is_what_its_file_says_and_waits_no_more() -> None:
@@ -174,3 +189,34 @@ spec:
         (True, "000000000", "pg-web (2 of 3)"),
         (True, "000000001", "pg-web (3 of 3)"),
     ]
+
+
+def gang_of(**units: tuple[int, int, int]) -> Work:
+    """A gang of SubGroups, each with its minimum, its pods on nodes, and its pods that wait."""
+    pods = [
+        Pod(f"{name}{at}", name, {GPU: 1}, node="n" if at < there else None)
+        for name, (_, there, waiting) in units.items()
+        for at in range(there + waiting)
+    ]
+    least = {name: needed for name, (needed, _, _) in units.items()}
+    return Work("g", "q", 50, True, (False, "", "g"), tuple(pods), least)
+
+
+@pytest.mark.parametrize(
+    ("gang", "starts", "goes", "part"),
+    [
+        (gang_of(a=(1, 0, 2), b=(2, 0, 3)), ["a0", "b0", "b1"], [], 0),
+        (gang_of(a=(1, 1, 1), b=(2, 1, 3)), ["b1"], ["b0", "a0"], 0),
+        (gang_of(a=(1, 0, 0), b=(2, 1, 3)), [], ["b0"], 0),
+        (gang_of(a=(1, 1, 1), b=(2, 2, 1)), ["a1"], ["b1", "b0", "a0"], 1),
+        (gang_of(a=(1, 3, 1), b=(2, 3, 1)), ["b3"], ["a2"], 2),
+        (gang_of(a=(1, 1, 0), b=(2, 4, 0)), [], ["b3"], 2),
+        (gang_of(a=(1, 1, 1), c=(0, 1, 1)), ["a1"], ["c0"], 2),
+    ],
+    ids=range(7),
+)
+def test_which_pods_of_a_gang_start_and_go_next(gang: Work, starts: list[str], goes: list[str], part: int) -> None:
+    """All that the minimum lacks, or one of the SubGroup that has the smallest part; one of the fullest, or all."""
+    assert [pod.name for pod in gang.next_pods()] == starts
+    assert [pod.name for pod in gang.next_to_go(gang.active)] == goes
+    assert gang.rank(gang.active) == (-50, part, (False, "", "g"))
