@@ -395,6 +395,9 @@ class TestState:
         ((rule, message),) = findings(two, "--live", "--backend", "lab")
         assert rule == "nodes-unread"
         assert message.startswith("who holds the GPUs of backend lab is not known: the cluster forbids reading pods")
+        result = kubectl_tas("validate", "-C", two, "--live", "--backend", "lab", "-o", "json")
+        (told,) = json.loads(result.out)["diagnostics"]
+        assert told["hint"] == "Ask the administrator of the cluster, or pass --cluster-state FILE."
 
     def test_what_cannot_be_written(self, two: Path, tmp_path: Path, kubectl: FakeKubectl) -> None:
         for output in (tmp_path, tmp_path / "nowhere/state.json"):

@@ -280,8 +280,14 @@ def test_what_kai_does_not_explain_gets_a_hint_where_there_is_room(tmp_path: Pat
 
     found = answer("one-rack", changed(tmp_path, change))
     assert abouts(found) == ["topology", "room", "other"]
-    assert all(cause["text"].endswith("; but now fit finds room for it") for cause in found["causes"])
-    assert all(cause["hint"].startswith("What KAI says may be from before.") for cause in found["causes"])
+    texts = (
+        "no domain of a level that it requires has room for it",
+        "nodes have no room for all that it starts with",
+        "KAI does not place it",
+    )
+    assert [cause["text"] for cause in found["causes"]] == [f"{text}; but now fit finds room for it" for text in texts]
+    hint = "What KAI says may be from before. Other work may go first: fit --all shows the order."
+    assert {cause["hint"] for cause in found["causes"]} == {hint}
 
 
 def test_what_only_kai_says_has_a_hint_of_its_own(tmp_path: Path) -> None:
@@ -361,7 +367,8 @@ def test_one_name_in_two_namespaces(is_unexplained: bool, tmp_path: Path) -> Non
 
     found = answer("one-rack", changed(tmp_path, change))
     text = "PodGroups in the namespaces default, elsewhere have its name: KAI takes them for one gang"
-    assert text in [cause["text"] for cause in found["causes"]]
+    hints = {cause["text"]: cause["hint"] for cause in found["causes"]}
+    assert hints[text] == "Give one of them another name."
 
 
 UID = "0a1b2c3d-0000-0000-0000-000000000000"
@@ -602,13 +609,27 @@ def test_pods_in_a_file_without_pod_groups(tmp_path: Path) -> None:
 
     cause = answer("over-quota", changed(tmp_path, change))["causes"][0]
     assert cause["text"] == "it has pods, but its PodGroups are unknown, and KAI places no pod without one"
-    assert cause["hint"].startswith("Read podgroups.scheduling.run.ai too.")
+    assert cause["hint"] == (
+        "Read podgroups.scheduling.run.ai too. If there are none, look whether KAI runs: kubectl get pods -n "
+        "kai-scheduler."
+    )
 
 
 def test_an_empty_cluster(tmp_path: Path) -> None:
     of_kai = {"kind": "Pod", "metadata": {"name": "kai-scheduler-0", "namespace": "kai-scheduler"}}
     found = answer("one-rack", saved(tmp_path, queue("other"), of_kai))
     assert (found["state"], abouts(found)) == ("absent", ["absent", "queue"])
+    absent, lost = found["causes"]
+    assert (absent["text"], absent["hint"]) == (
+        "the cluster has nothing of it in namespace default",
+        "Apply its manifests; if it has run, it may have been removed since.",
+    )
+    assert (lost["text"], lost["hint"]) == (
+        "the cluster has no queue osmo-pool-default-research--shared",
+        "Apply the manifests of its pool.",
+    )
+    unread = ("PodGroup", "Event", "Node", "Topology")
+    assert found["notKnown"] == dict.fromkeys(unread, f"{tmp_path}/cluster.json has none")
 
 
 def test_work_for_a_cluster_without_kai_is_refused() -> None:

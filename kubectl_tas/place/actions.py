@@ -87,9 +87,9 @@ class Pending:
     """Resources that each queue held at the start or waits for."""
     turns: tuple[Turn, ...]
     """Answers in KAI's order; gangs without a leaf queue come last."""
-    further: tuple[Turn, ...] = ()
+    further: tuple[Turn, ...]
     """Answers for running gangs that start further pods."""
-    held: Amount = 0
+    held: Amount
     """GPUs that gangs held at the start, in known and unknown queues."""
 
 

@@ -90,9 +90,10 @@ def _deleted(work: LiveWork) -> Iterator[Cause]:
         text = f"{_pods(len(pods))} of it {_are(pods)} being deleted since {first}, and KAI does not count {whom}"
         nodes = sorted({str(pod.spec["nodeName"]) for pod in pods if pod.is_on_node})
         finalizers = tuple(sorted({name for pod in pods for name in pod.finalizers} - {_TRACKING}))
-        hint = "Wait until they are gone."
+        are, their = ("it is", "its") if len(pods) == 1 else ("they are", "their")
+        hint = f"Wait until {are} gone."
         if nodes:
-            hint = f"{hint} If that takes longer than their grace period, look at {_listed('node', nodes)}."
+            hint = f"{hint} If that takes longer than {their} grace period, look at {_listed('node', nodes)}."
         if finalizers:
             hint = f"{_listed('finalizer', finalizers)} must go first: look whether the controller of it runs."
         yield Cause(About.DELETED, text, place=work.place, hint=hint)

@@ -101,7 +101,7 @@ class Scheduler:
     name: str
     """Value of schedulerName in the scheduler's pods."""
     queue_label: str
-    shard: str | None = None
+    shard: str | None
     """Value of the shard label on nodes, queues and work; None stands for those without the label."""
 
 

@@ -72,7 +72,7 @@ _BY_TEXT = (
     (
         About.NEEDS,
         re.compile(
-            "[Pp]ersistent[Vv]olume[Cc]laims? |PersistentVolumeClaims|Missing required configmaps|"
+            "[Pp]ersistent[Vv]olume[Cc]laim|Missing required configmaps|"
             '(configmap|secret) ".*" not found|'
             "[Rr]esource ?[Cc]laim|[Dd]evice class|volume node affinity"
         ),
@@ -149,10 +149,7 @@ def refusal_of(saying: Saying) -> Refusal | None:
 
 
 TEXTS = {
-    About.ABSENT: "it is not in the cluster",
     About.REFUSED: "it is refused before the scheduler sees it",
-    About.STOPPED: "it is told to make no pods",
-    About.DELETED: "it is being deleted",
     About.GATED: "its pods wait for their scheduling gates",
     About.DIFFERS: "the cluster differs from the file",
     About.QUEUE: "KAI does not know its queue",
@@ -162,13 +159,11 @@ TEXTS = {
     About.DELAY: "it must wait before it may make others go",
     About.TOPOLOGY: "no domain of a level that it requires has room for it",
     About.ROOM: "nodes have no room for all that it starts with",
-    About.BINDING: "it has nodes, but could not be bound to them",
-    About.STARTING: "it has nodes, but containers do not start",
     About.FAILED: "pods of it have failed",
     About.EVICTED: "it has run and was evicted",
     About.OTHER: "the cluster says",
 }
-"""Description of a cause, if nothing more exact is known."""
+"""Description of a cause that only messages of the cluster tell."""
 HINTS = {
     About.ABSENT: "Apply its manifests; if it has run, it may have been removed since.",
     About.REFUSED: "Correct what is refused: KAI tries again by itself.",

@@ -45,7 +45,7 @@ def trees(rendered: Iterable[manifest.Queue], there: Iterable[Mapping[str, Any]]
     objects = {_name(item): item for item in there}
     found: dict[Shard, list[Queue]] = defaultdict(list)
     for queue in rendered:
-        own = queue.model_dump(exclude_none=True)
+        own = queue.model_dump()
         known = objects.pop(queue.metadata.name, {"metadata": {}})["metadata"]
         own["metadata"]["creationTimestamp"] = known.get("creationTimestamp")
         found[queue.metadata.labels.get(NODE_POOL)].append(_queue(own))
@@ -159,6 +159,8 @@ def counted(amounts: Vector) -> Amounts:
 GROUP_PRIORITY = 50
 """Priority of a PodGroup whose class is unknown."""
 CREATED = "creationTimestamp"
+_PLURALS = {"Pod": "pods", "PodGroup": "podgroups", "PriorityClass": "priorityclasses"}
+"""Kinds that tell of gangs, each with the name that kubectl takes."""
 NON_PREEMPTIBLE = 100
 """Lowest priority at which a PodGroup without a stated preemptibility is non-preemptible."""
 
@@ -191,13 +193,13 @@ class Held:
     """Creation time of the PodGroup, or of its first pod, as Kubernetes writes it; empty if unknown."""
     pods: tuple[tuple[str, Vector], ...]
     """Node of each pod, and what the pod takes there."""
-    namespace: str = ""
+    namespace: str
     """Namespace of the gang's first pod."""
-    members: tuple[HeldPod, ...] = ()
+    members: tuple[HeldPod, ...]
     """All pods, including pending ones, in the order in which KAI takes them."""
-    least: Mapping[str, int] | None = None
+    least: Mapping[str, int] | None
     """Number of pods that the gang needs, by SubGroup, under "" those in no SubGroup; None if unknown."""
-    is_free: bool = False
+    is_free: bool
     """Whether the PodGroup is known and asks for no level."""
 
     @cached_property
@@ -215,7 +217,7 @@ def held_gangs(items: Iterable[Mapping[str, Any]]) -> tuple[Held, ...]:
     classes: dict[str, int] = {}
     for item in items:
         kind = item.get("kind")
-        if kind not in ("Pod", "PodGroup", "PriorityClass"):
+        if kind not in _PLURALS:
             continue
         try:
             name = text_of(item["metadata"]["name"])
@@ -228,7 +230,7 @@ def held_gangs(items: Iterable[Mapping[str, Any]]) -> tuple[Held, ...]:
                 if group:
                     pods.setdefault(str(group), []).append(item)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            hint = f"It must be what `kubectl get {str(kind).lower()}s -o json` prints."
+            hint = f"It must be what `kubectl get {_PLURALS[kind]} -o json` prints."
             raise TasError(f"a {kind} of the cluster cannot be read", hint=hint) from error
     try:
         return tuple(
@@ -306,5 +308,5 @@ def _asks_for_level(group: Mapping[str, Any]) -> bool:
 
 def _whole(value: object) -> int:
     if not isinstance(value, int):
-        raise ValueError(f"{shown(value)} is no priority")
+        raise ValueError
     return value

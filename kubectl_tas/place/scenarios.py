@@ -40,7 +40,7 @@ class Way:
     """Pods that find no node any more."""
     moved: tuple[tuple[Work, Place], ...]
     """Pods that move to other nodes."""
-    batches: tuple[Batch, ...] = ()
+    batches: tuple[Batch, ...]
     """Batches that were taken away, without batches that stay completely."""
 
 

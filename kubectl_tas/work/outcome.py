@@ -90,7 +90,7 @@ def outcome(raw: RawFile, shared: Shared, texts: list[bytes] | None = None) -> O
     if loaded is None or not loaded.complete:
         return Outcome([], is_alone=False)
     repository = loaded.repository
-    if repository.config is not None or any(getattr(repository, name) for name in _SHARED):
+    if any(getattr(repository, name) for name in _SHARED):
         return Outcome([], is_alone=False, is_shared=True)
     if any(getattr(repository, name) for name in _WITH_OTHERS):
         return Outcome([], is_alone=False)

@@ -33,9 +33,9 @@ def of_text(text: str) -> Plain:
     try:
         found = json.loads(text)
     except RecursionError as error:
-        raise ValueError("nested too deep") from error
+        raise ValueError from error  # nested too deep
     if not isinstance(found, list):
-        raise ValueError("not a list")
+        raise ValueError
     return found
 
 

@@ -253,8 +253,6 @@ def _run(work: Sequence[RawFile], shared: Shared, spool: Spool | None, pipe: int
                 content = to_bytes(done.outcome.plain)
                 told.write(_HEAD.pack(number, done.texts.start if done.texts else 0, len(content)) + content)
         code = 0
-    except BrokenPipeError:
-        code = 0
     finally:
         os._exit(code)
 

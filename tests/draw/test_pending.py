@@ -49,7 +49,7 @@ def scheduler(one: Work, shard: str | None = None, **sent: Any) -> Scheduler:
 
 def found(turn: Turn) -> Pending:
     nothing = dict.fromkeys(TREE.by_name, NONE)
-    return Pending(Start((), Amounts(64), TREE, ()), nothing, nothing, nothing, (turn,))
+    return Pending(Start((), Amounts(64), TREE, ()), nothing, nothing, nothing, (turn,), (), 0)
 
 
 def said(turn: Turn, **sent: Any) -> str:

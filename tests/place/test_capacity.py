@@ -68,6 +68,50 @@ def test_a_pod_has_the_gpus_that_most_nodes_have(team: FleetPool) -> None:
     ]
 
 
+def test_what_is_free_is_never_less_than_nothing(team: FleetPool) -> None:
+    """Other schedulers may give a node more pods than it has room for."""
+    nodes = [Node(f"n{free}", {"zone": "a", "rack": str(free)}, {GPU: 8, PODS: 9}, {GPU: free}) for free in (-1, 0, 5)]
+    found = capacity(team, Nodes(tuple(nodes)), 5)
+    assert [(item.domain, item.free, item.pods, item.gpus) for item in found.levels[2].domains] == [
+        (("a", "5"), 5, 0, 8),
+        (("a", "-1"), 0, 0, 8),
+        (("a", "0"), 0, 0, 8),
+    ]
+    assert (found.nodes, found.pod_gpus, found.unusable, found.outside) == (3, 5, {}, {})
+
+
+def test_domains_come_by_room_then_by_free_gpus_then_by_name(team: FleetPool) -> None:
+    """Of as many nodes with each number of GPUs a pod has the larger number; a node without a label is in no domain."""
+    nodes = (
+        node("a", ("a", "3"), 4), node("b", ("a", "2"), 4), node("c", ("a", "1"), 8), node("d", ("a", "4"), 8),
+        node("e", ("a",), 6), node("f", (), 6), node("g", ("b", "1"), 2, is_cordoned=True),
+    )  # fmt: skip
+    found = capacity(team, Nodes(nodes))
+    assert found.pod_gpus == 8
+    assert [item.domain for item in found.levels[2].domains] == [
+        ("a", "1"), ("a", "4"), ("a", "2"), ("a", "3"), ("b", "1"),
+    ]  # fmt: skip
+    assert [(item.domain, item.gpus, item.free, item.pods) for item in found.levels[1].domains] == [
+        (("a",), 24, 24, 2), (("b",), 0, 0, 0),
+    ]  # fmt: skip
+    assert [(item.domain, item.gpus, item.free, item.pods) for item in found.levels[0].domains] == [((), 36, 36, 2)]
+    assert [level.level and level.level.key for level in found.levels] == [None, "zone", "rack"]
+    assert (found.unusable, found.outside) == ({"cordoned": 1}, {"rack": 1, "zone": 1})
+
+
+def test_reasons_come_by_their_count_then_by_name(team: FleetPool) -> None:
+    nodes = [
+        node("a", "a1", 0), node("b", "a1", 8, is_cordoned=True), node("c", "a1", 0),
+        Node("d", {"kai.scheduler/node-pool": "blue"}, {GPU: 8}, {GPU: 8}),
+    ]  # fmt: skip
+    found = capacity(team, Nodes(tuple(nodes)))
+    assert list(found.unusable.items()) == [
+        ("without GPUs", 2),
+        ("cordoned", 1),
+        ("of another shard of the scheduler", 1),
+    ]
+
+
 def test_nothing_starts_where_no_node_can_be_used(team: FleetPool) -> None:
     found = capacity(team, Nodes((node("a", "a1", 8, is_cordoned=True), node("b", "a1", 0))))
     assert (found.levels, found.unusable) == ((), {"cordoned": 1, "without GPUs": 1})

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.place.clusters import member
 from tests.support import grove
 from tests.support.cli import kubectl_tas, write
+from tests.support.golden import ROOT, at
 from tests.support.kubectl import FakeKubectl
 from tests.support.whycauses import CRON_JOB, FILES, POD, Item, Recorded, job, recorded_causes, saved, workflow
 
 CAUSES = recorded_causes()
+PAGES = ROOT / "tests/place/pages_of_why"
+"""What ``why`` prints of each state."""
 LIVE = ("service_account_missing", "deployment_refused", "topology_missing", "other_queue", "gate", "claim_missing")
 STATED = ("other_queue", "gate", "topology_with_other_levels", "selector_of_a_webhook", "larger_minimum")
 STATED += ("sub_group_nobody_has", "no_podgrouper", "skip_podgrouper", "pod_group_of_other_shard", "quota", "busy")
@@ -45,11 +50,15 @@ def by_name(names: tuple[str, ...]) -> list[Recorded]:
 
 
 @pytest.mark.parametrize("cause", CAUSES, ids=lambda cause: cause.name)
-def test_the_first_line_is_right(cause: Recorded, repository: Path, tmp_path: Path) -> None:
-    state = saved(tmp_path / "state.json", cause.items)
-    result = kubectl_tas("-C", repository, "workflow", "why", cause.work, f"--cluster-state={state}")
+def test_the_first_line_and_the_page_are_right(
+    cause: Recorded, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    saved(Path("state.json"), cause.items)
+    result = kubectl_tas("-C", repository, "workflow", "why", cause.work, "--cluster-state=state.json")
     assert first(result.out) == (capital(cause.first), cause.place), result.out
     assert result.code == (1 if cause.first else 0)
+    assert result.out == snapshot(extension_class=at(PAGES / f"{cause.name}.txt"))
 
 
 @pytest.mark.parametrize("cause", by_name(LIVE), ids=lambda cause: cause.name)
@@ -68,16 +77,22 @@ def test_a_cluster_that_is_asked_says_the_same(
     assert "Not known" not in result.out
 
 
+ASK_WHO = "Ask who scaled it down, or apply the manifests."
+
+
 @pytest.mark.parametrize(
-    ("replicas", "advice"),
-    [(1, "Ask who scaled it down, or apply the manifests."), (0, "Ask for replicas, and apply the manifests.")],
+    ("replicas", "says", "advice"),
+    [
+        ("replicas: 1", "; the file says 1", ASK_WHO),
+        ("paused: false", "; the file says 1, the default", ASK_WHO),
+        ("replicas: 0", "", "Ask for replicas, and apply the manifests."),
+    ],
 )
-def test_who_is_to_give_replicas_back(replicas: int, advice: str, tmp_path: Path) -> None:
+def test_who_is_to_give_replicas_back(replicas: str, says: str, advice: str, tmp_path: Path) -> None:
     path = "workflows/chat.yaml"
-    root = write(tmp_path, {**FILES, path: FILES[path].replace("replicas: 1", f"replicas: {replicas}")})
-    (cause,) = by_name(("scaled_to_zero",))
-    state = saved(tmp_path / "state.json", cause.items)
-    assert advice in kubectl_tas("-C", root, "workflow", "why", cause.work, f"--cluster-state={state}").out
+    root = write(tmp_path, {**FILES, path: FILES[path].replace("replicas: 1", replicas)})
+    first, *_ = answered("scaled_to_zero", lambda items: None, root, tmp_path)["causes"]
+    assert (first["text"], first["hint"]) == (f"Deployment chat has 0 replicas in the cluster{says}", advice)
 
 
 def test_at_least_forty_are_recorded_of_a_cluster() -> None:
@@ -95,6 +110,7 @@ def test_a_kind_that_the_cluster_does_not_know(
     result = kubectl_tas("-C", repository, "workflow", "why", "sets")
     assert first(result.out) == ("The cluster does not know the kind JobSet", "workflows/sets.yaml:4:9")
     assert "its CustomResourceDefinitions are not installed" in result.out
+    assert "   Help:  Install what JobSet is part of.\n" in result.out
 
 
 @pytest.mark.parametrize("cause", by_name(STATED), ids=lambda cause: cause.name)
@@ -270,6 +286,22 @@ def test_a_cron_job_is_as_well_as_its_jobs(
     assert texts == ([] if code == 0 else ["Job nightly-1 has failed: Why"])
 
 
+def test_the_pod_group_of_a_job_is_that_of_its_cron_job(repository: Path, tmp_path: Path) -> None:
+    """Whatever its name, and though no pod names it."""
+
+    def change(items: list[Item]) -> None:
+        suspended_job_of_a_cron_job(items)
+        items[-1]["spec"] = {}
+        for name, job_name in (("odd", "nightly-1"), ("other", "weekly-1")):
+            metadata = {"name": name, "namespace": "default", "ownerReferences": [{"kind": "Job", "name": job_name}]}
+            items.append(
+                {"kind": "PodGroup", "metadata": metadata, "spec": {"queue": "osmo-pool-default-team--shared"}}
+            )
+
+    found = answered("cronjob_without_job", change, repository, tmp_path)
+    assert [item["name"] for item in found["podGroups"]] == ["odd"]
+
+
 def test_pods_of_a_part_that_it_starts_without_are_not_compared(repository: Path, tmp_path: Path) -> None:
     """What they ask for is not among what it needs."""
     worker = {"kind": "Pod", "metadata": {"name": "ray-worker", "namespace": "default", "labels": {}}, "status": {}}
@@ -379,6 +411,48 @@ def cron_job_whose_job_has_no_pods(items: list[Item]) -> None:
     items[-1]["spec"] = {"suspend": False}
 
 
+def one_going_pod(items: list[Item]) -> None:
+    items.remove(pods_of(items, "train")[0])
+
+
+def job_of_other_schedulers(items: list[Item]) -> None:
+    owners = [{"kind": "Deployment", "name": "chat"}]
+    for number, scheduler in enumerate(("third", "kai-scheduler", "other")):
+        metadata = {"name": f"chat-{number}", "namespace": "default", "ownerReferences": owners}
+        items.append({"kind": "Pod", "metadata": metadata, "spec": {"schedulerName": scheduler}})
+
+
+def two_gates(items: list[Item]) -> None:
+    for item in pods_of(items, "train"):
+        item["spec"]["schedulingGates"] = [{"name": "example.com/b"}, {"name": "example.com/a"}]
+
+
+def group_in_another_queue(items: list[Item]) -> None:
+    group_of(items, "pair")["spec"]["queue"] = "elsewhere"
+
+
+def group_in_a_queue_of_nobody(items: list[Item]) -> None:
+    group_in_another_queue(items)
+    items.append({"kind": "Queue", "metadata": {"name": "elsewhere"}, "spec": {}})
+
+
+def four_queues_below(items: list[Item]) -> None:
+    spec = {"parentQueue": "osmo-pool-default-team--shared"}
+    items += [{"kind": "Queue", "metadata": {"name": f"q{number}"}, "spec": spec} for number in (2, 1, 0)]
+
+
+def pods_without_gpus(items: list[Item]) -> None:
+    for item in pods_of(items, "train"):
+        item["spec"]["containers"][0]["resources"] = {}
+
+
+def limit_without_amounts(items: list[Item]) -> None:
+    for item in (*of_kind(items, "PodGroup"), *of_kind(items, "Event"), *of_kind(items, "Pod")):
+        text = re.sub(", currently [0-9]+ GPUs allocated and workload requested [0-9]+ GPUs", "", json.dumps(item))
+        item.clear()
+        item |= json.loads(text)
+
+
 CHANGED: list[tuple[str, Callable[[list[Item]], None], str, str]] = [
     (
         "cronjob_without_job",
@@ -434,6 +508,57 @@ CHANGED: list[tuple[str, Callable[[list[Item]], None], str, str]] = [
         "1 pod of it names no SubGroup (label kai.scheduler/subgroup-name), and PodGroup pair-all-8a02cf83 has the "
         "SubGroups a, b",
         "Apply its manifests, or change the file.",
+    ),
+    (
+        "pods_terminating",
+        one_going_pod,
+        "1 pod of it is being deleted since 2026-11-23T03:49:45Z, and KAI does not count it",
+        "Wait until it is gone. If that takes longer than its grace period, look at node n1.",
+    ),
+    (
+        "scaled_to_zero",
+        job_of_other_schedulers,
+        "its pods are for the scheduler other, third, not kai-scheduler",
+        "Apply the rendered manifests, which name the scheduler.",
+    ),
+    (
+        "gate",
+        two_gates,
+        "2 pods of it have the scheduling gate example.com/a; KAI does not place them before it is taken away",
+        "Ask who set the gates; KAI places the pods as soon as they are gone.",
+    ),
+    (
+        "larger_minimum",
+        group_in_another_queue,
+        "PodGroup pair-all-8a02cf83 is in the queue elsewhere, which the cluster does not have; the file sends it to "
+        "osmo-pool-default-team--shared",
+        "Apply its manifests, or change the file.",
+    ),
+    (
+        "larger_minimum",
+        group_in_a_queue_of_nobody,
+        "PodGroup pair-all-8a02cf83 is in the queue elsewhere, which no pool here has; the file sends it to "
+        "osmo-pool-default-team--shared",
+        "Apply its manifests, or change the file.",
+    ),
+    (
+        "queue_not_leaf",
+        four_queues_below,
+        "the queue osmo-pool-default-team--shared has queues below it (below, q0, q1), and KAI starts nothing in such "
+        "a queue",
+        "Delete those, or send the work to one of them.",
+    ),
+    (
+        "more_gpus_than_the_file",
+        pods_without_gpus,
+        "2 pods in the cluster ask for 0 GPUs each; the file does not say so",
+        "Ask who changed them: a webhook, a pod template of the cluster, or by hand. Apply the manifests anew.",
+    ),
+    (
+        "limit_of_subpool",
+        limit_without_amounts,
+        "the maximum of subpool team--vision is 24 GPUs: some are held, and it asks for more than is left",
+        "Wait until others of the queue have ended, or ask for less.",
     ),
     (
         "topology_with_other_levels",
@@ -558,7 +683,8 @@ def test_the_pod_group_of_work_without_an_answer_is_not_judged(tmp_path: Path) -
 
 @pytest.mark.parametrize("is_changed", [False, True])
 def test_the_pod_groups_that_a_cluster_lacks_are_named(is_changed: bool, tmp_path: Path) -> None:
-    more = "  - name: more\n    tasks:\n    - {name: c, image: trainer, resource: node}\nresources:\n"
+    group = "  - name: {}\n    tasks:\n    - {{name: {}, image: trainer, resource: node}}\n"
+    more = f"{group.format('more', 'c')}{group.format('also', 'd')}resources:\n"
     root = with_files(tmp_path, pair=workflow("pair").replace("resources:\n", more))
 
     def change(items: list[Item]) -> None:
@@ -567,7 +693,7 @@ def test_the_pod_groups_that_a_cluster_lacks_are_named(is_changed: bool, tmp_pat
         items += [other] if is_changed else []
 
     (cause,) = [x for x in answered("half_there", change, root, tmp_path)["causes"] if x["about"] == "absent"]
-    assert cause["text"] == "of its PodGroups the cluster lacks pair-more-fe550eff"
+    assert cause["text"] == "of its PodGroups the cluster lacks pair-more-fe550eff, pair-also-0cf0f967"
     assert cause["hint"] == (
         "Apply its manifests; objects that ran keep their name, a changed workflow gets another one."
         if is_changed
@@ -584,6 +710,14 @@ def test_work_is_not_without_pods_where_pods_are_not_known(repository: Path, tmp
     found = answered("busy", change, repository, tmp_path)
     assert "Pod" in found["notKnown"]
     assert "not-ready" not in [cause["about"] for cause in found["causes"]]
+
+
+def test_that_a_cluster_has_no_nodes_is_a_gap(repository: Path, tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        items[:] = [item for item in items if item["kind"] != "Node"]
+
+    found = answered("busy", change, repository, tmp_path)
+    assert (found["notKnown"], found["fit"]["gangs"]) == ({"Node": "the cluster has none"}, [])
 
 
 def test_nodes_of_its_shard_that_are_too_few_are_told_at_the_shard_of_the_pool(
@@ -659,6 +793,49 @@ def test_an_object_that_a_webhook_named_is_told_at_the_work(claim: str, line: st
     cause = answered("claim_missing", lambda items: None, root, tmp_path)["causes"][0]
     assert cause["text"] == "the cluster has no PersistentVolumeClaim data in namespace default"
     assert text.splitlines()[cause["place"]["line"] - 1].startswith(line)
+
+
+@pytest.mark.parametrize(
+    ("message", "volume", "named", "line"),
+    [
+        (
+            'secret "key" not found',
+            "{secret: {secretName: key}}",
+            "Secret key",
+            "      volumes: [{name: v, secret: {secretName: ",
+        ),
+        ('secret "key" not found', "{configMap: {name: key}}", "Secret key", "  name: "),
+        (
+            'configmap "key" not found',
+            "{configMap: {name: key}}",
+            "ConfigMap key",
+            "      volumes: [{name: v, configMap: {name: ",
+        ),
+        ("Missing required configmaps: [key more]", "{emptyDir: {}}", "ConfigMap key", "  name: "),
+        ('resourceclaim "key" not found', "{emptyDir: {}}", "ResourceClaim key", "  name: "),
+        ('resourceclaim.resource.k8s.io "key" not found', "{emptyDir: {}}", "ResourceClaim key", "  name: "),
+    ],
+)
+def test_an_object_that_pods_name_and_the_cluster_lacks_is_told_where_they_name_it(
+    message: str, volume: str, named: str, line: str, tmp_path: Path
+) -> None:
+    text = job("claims", "team", pod=f"      volumes: [{{name: v, {volume[1:-1]}}}]\n")
+    root = with_files(tmp_path, claims=text)
+
+    def change(items: list[Item]) -> None:
+        for item in (*of_kind(items, "PodGroup"), *of_kind(items, "Event"), *of_kind(items, "Pod")):
+            lacking = json.dumps('persistentvolumeclaim "data" not found')[1:-1]
+            changed = json.loads(json.dumps(item).replace(lacking, json.dumps(message)[1:-1]))
+            item.clear()
+            item |= changed
+
+    (cause,) = answered("claim_missing", change, root, tmp_path)["causes"]
+    assert (cause["about"], cause["text"], cause["hint"]) == (
+        "needs",
+        f"the cluster has no {named} in namespace default",
+        "Create it, or name another one; KAI tries again by itself.",
+    )
+    assert text.splitlines()[cause["place"]["line"] - 1][: cause["place"]["column"] - 1] == line
 
 
 @pytest.mark.parametrize(("queue", "quota"), [("osmo-pool-default-team--shared", 16), ("elsewhere", None)])
@@ -737,17 +914,22 @@ def test_a_pod_that_waits_stands_for_those_of_its_own_sub_group(
 
 
 @pytest.mark.parametrize(
-    ("levels", "says"),
+    ("levels", "says", "hint"),
     [
-        (("zone", "row", "rack", "host"), ""),
+        (("zone", "row", "rack", "host"), "", ""),
+        (("zone", "rack", "host"), "", ""),
+        ((), "the cluster has no Topology by-hand", "Create it, or name another one."),
         (
             ("zone", "row", "host"),
             "the Topology by-hand has the levels topology.kubernetes.io/zone, example.com/row, kubernetes.io/hostname "
             "in the cluster; the file says topology.kubernetes.io/zone, example.com/rack, kubernetes.io/hostname",
+            "Give it the levels that it lacks, or change the file.",
         ),
     ],
 )
-def test_a_topology_that_is_made_by_hand_may_have_more_levels(levels: Sequence[str], says: str, tmp_path: Path) -> None:
+def test_a_topology_that_is_made_by_hand_may_have_more_levels(
+    levels: Sequence[str], says: str, hint: str, tmp_path: Path
+) -> None:
     """Its levels are not those of the file, which only names some of them, and no manifest makes it."""
     keys = {**grove.KEYS, "row": "example.com/row"}
     spec = (
@@ -759,10 +941,8 @@ def test_a_topology_that_is_made_by_hand_may_have_more_levels(levels: Sequence[s
     root = write(tmp_path, {**FILES, **binding, "workflows/judge.yaml": f"{group}---\n{member('p1', chr(39) * 2)}"})
     there = {"levels": [{"nodeLabel": keys[name]} for name in levels]}
     (cause,) = by_name(("nothing",))
-    items = [*cause.items, {"kind": "Topology", "metadata": {"name": "by-hand"}, "spec": there}]
-    state = saved(tmp_path / "state.json", items)
+    items = [{"kind": "Topology", "metadata": {"name": "by-hand"}, "spec": there}] if levels else []
+    state = saved(tmp_path / "state.json", [*cause.items, *items])
     found = kubectl_tas("-C", root, "workflow", "why", "judge", f"--cluster-state={state}", "-o", "json")
     differs = [item for item in json.loads(found.out)["workflows"][0]["causes"] if item["about"] == "differs"]
-    assert [(item["text"], item["hint"]) for item in differs] == (
-        [(says, "Give it the levels that it lacks, or change the file.")] if says else []
-    )
+    assert [(item["text"], item["hint"]) for item in differs] == ([(says, hint)] if says else [])

@@ -10,6 +10,8 @@ import pytest
 
 from kubectl_tas.node_places import LIKE
 from kubectl_tas.place.node_resources import domain_of, read_nodes
+from kubectl_tas.place.synthetic import Broken, Cluster, Domains, Size
+from kubectl_tas.place.synthetic import generate as made_of
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.golden import EXAMPLES
 
@@ -79,6 +81,41 @@ def test_some_are_broken() -> None:
         sum(domain_of(node, LEVELS) is None for node in nodes),
     )
     assert found == (1, 2, 3)
+
+
+def test_nodes_are_printed_as_kubectl_prints_them() -> None:
+    """Faults alternate, and are spread over the cluster."""
+    levels = Domains("zone", "z", 1), Domains("rack", "r", 2)
+    made = Cluster(levels, 3, Size(4, 8, 64, 10), Broken(1, 1, 1), {"a": "b"})
+    assert (made.count, made.common, made.broken.count) == (6, 1, 3)
+
+    def line(name: str, spec: str = "{}", ready: str = "True", rack: str | None = None) -> str:
+        label = f'"r": "rack-{name[5]}", ' if rack is None else rack
+        return (
+            '{"apiVersion": "v1", "kind": "Node", "metadata": {"labels": {"a": "b", '
+            f'"kubernetes.io/hostname": "{name}", {label}"z": "zone-1"}}, "name": "{name}"}}, "spec": {spec}, '
+            '"status": {"allocatable": {"cpu": "8", "memory": "64Gi", "nvidia.com/gpu": "4", "pods": "10"}, '
+            f'"conditions": [{{"status": "{ready}", "type": "Ready"}}]}}}}'
+        )
+
+    lines = (
+        line("rack-1-node-1", '{"unschedulable": true}'),
+        line("rack-1-node-2"),
+        line("rack-1-node-3", ready="False"),
+        line("rack-2-node-1"),
+        line("rack-2-node-2", rack=""),
+        line("rack-2-node-3"),
+    )
+    head = '{"apiVersion": "v1", "kind": "List", "items": [\n'
+    assert made_of(made) == f"{head}{f',{chr(10)}'.join(lines)}\n]}}\n"
+
+
+def test_a_node_is_of_a_common_size_and_may_have_no_gpu() -> None:
+    (node,) = json.loads(made_of(Cluster((), 1)))["items"]
+    assert node["status"]["allocatable"] == {"cpu": "96", "memory": "1024Gi", "nvidia.com/gpu": "8", "pods": "110"}
+    (node,) = json.loads(made_of(Cluster((), 1, Size(0))))["items"]
+    assert node["status"]["allocatable"] == {"cpu": "96", "memory": "1024Gi", "pods": "110"}
+    assert node["metadata"] == {"name": "node-1", "labels": {"kubernetes.io/hostname": "node-1"}}
 
 
 def test_the_same_options_give_the_same_bytes() -> None:

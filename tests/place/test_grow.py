@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 
 from kubectl_tas.gangs.gang import Constraint, Gang, Part, SubGroup
 from kubectl_tas.gpus import GPU
+from kubectl_tas.node_places import HOSTNAME
 from kubectl_tas.place.feasibility import Lack
 from kubectl_tas.place.gangs_to_place import Unplaced
 from kubectl_tas.place.grow import Growth, Waiting, grow
 from kubectl_tas.place.kai_allocate import place
 from kubectl_tas.place.node_cells import Space, Unit
-from kubectl_tas.place.node_resources import Node
-from kubectl_tas.place.shapes import Shape
+from kubectl_tas.place.node_resources import Node, RunningPod, Taint
+from kubectl_tas.place.shapes import Rules, Shape, Toleration
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.topologies import Level
 from tests.place.clusters import LEVELS, Case, any_placement, cases, node, shape
@@ -107,6 +108,64 @@ def test_racks_are_like_those_that_what_waits_can_use() -> None:
     """There are more racks without GPUs."""
     without = tuple(node(f"c{rack}", ("b", f"c{rack}"), 0) for rack in range(3))
     assert needs((*without, *racks(2)), group("a", 2), group("b", 2)).like == ("a", "1")
+
+
+def test_new_racks_are_in_the_zones_that_have_fewer_and_then_in_new_ones() -> None:
+    """Each with the nodes of the rack that it is like, under names of their own."""
+    found = needs(racks(2, 2, 2, zones="aab"), *(group(name, 2) for name in "abcdef"))
+    assert (found.more, found.like, found.gpus) == (3, ("a", "1"), 2)
+    places = ("b", "new-rack-1"), ("new-zone-1", "new-rack-2"), ("new-zone-1", "new-rack-3")
+    assert [(item.name, item.labels) for item in found.added] == [
+        (f"new-{number}-{at}", {"zone": zone, "rack": rack, HOSTNAME: f"new-{number}-{at}"})
+        for number, (zone, rack) in enumerate(places, start=1)
+        for at in (1, 2)
+    ]
+    assert all(item.free == item.allocatable and item.is_ready for item in found.added)
+
+
+def test_a_new_rack_is_a_domain_of_its_own_of_each_other_topology() -> None:
+    other = replace(asked(group("other", 1, None), (shape(1, 1),)), levels=(Level("host", "host"),))
+    nodes = tuple(replace(item, labels={**item.labels, "host": item.name}) for item in racks(2))
+    found, _ = grow([(asked(group("one", 2), (shape(1, 1),)), 2), (other, 1)], nodes)
+    assert [(item.name, item.labels["rack"], item.labels["host"]) for item in found.added] == [
+        ("new-1-1", "new-rack-1", "new-1"),
+        ("new-1-2", "new-rack-1", "new-1"),
+    ]
+
+
+def test_a_new_node_is_empty_ready_and_open() -> None:
+    """Taints that people set stay, and so do the pods of a node itself."""
+    taints = Taint("gpu", "", "NoSchedule"), Taint("node.kubernetes.io/not-ready", "", "NoExecute")
+    own, others = (RunningPod("x", name, "", {GPU: 1}, is_of_node=name == "own") for name in ("own", "others"))
+    (old,) = racks(1)
+    old = replace(
+        old,
+        allocatable={**old.allocatable, GPU: 3},
+        taints=taints,
+        is_ready=False,
+        is_cordoned=True,
+        pods=(own, others),
+    )
+    tolerates = replace(shape(1, 1), rules=Rules(tolerations=(Toleration("gpu", None, None),)))
+    item = asked(group("a", 2), (tolerates,))
+    (found,) = grow([(item, 1)], (old,))
+    assert [(new.free[GPU], new.taints, new.is_ready, new.is_cordoned, new.pods) for new in found.added] == [
+        (2, taints[:1], True, False, (own,))
+    ]
+
+
+def test_a_rack_without_gpus_has_none() -> None:
+    assert Growth((), (), (Node("a", {}, {}, {}), *racks(2)), (), 0).gpus == 2
+
+
+def test_a_level_that_no_node_has_is_named() -> None:
+    """The coarsest of them: a rack to copy needs all."""
+    nodes = tuple(replace(item, labels={"rack": "1"}) for item in racks(1))
+    found = needs(nodes, group("a", 1))
+    assert (found.missing, found.rack, found.like) == (LEVEL[0], (), ())
+    assert [(one.racks, one.lacks) for one in found.waiting] == [(None, ())]
+    assert needs((), group("a", 1)).missing == LEVEL[0]
+    assert grow([], racks(1)) == (Growth((), (), (), (), 0),)
 
 
 def test_without_levels_nodes_are_added() -> None:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
+from typing import cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.gpus import GPU
 from kubectl_tas.place import mending, solver
+from kubectl_tas.place.gangs_to_place import Unplaced
 from kubectl_tas.place.kai_allocate import find
 from kubectl_tas.place.node_cells import Unit, Wanted, room_for
-from kubectl_tas.place.node_resources import PODS, Node, RunningPod
+from kubectl_tas.place.node_resources import PODS, Node, RunningPod, Taint
+from kubectl_tas.place.shapes import Rules, Shape
+from kubectl_tas.resolve.pools import Submission
 from tests.place.clusters import LEVELS, Case, any_placement, cases, node, shape
 
 pytestmark = pytest.mark.solver
@@ -123,3 +129,68 @@ def test_of_as_many_nodes_those_with_fewer_pods_are_freed() -> None:
     nodes = (busy, *rack[1:])
     wanted = Wanted(Unit("g", 1, None, (0, 0)), (shape(2, 1),))
     assert mending.enough(wanted, nodes, mending.freed(nodes), LEVELS) == ("n1", "n2")
+
+
+def test_a_freed_node_keeps_its_own_pods() -> None:
+    own, others = (RunningPod("x", name, "", {GPU: 2, PODS: 1}, is_of_node=name == "own") for name in ("own", "others"))
+    has = {GPU: 8, PODS: 9}
+    both = Node("both", {}, has, {GPU: 4, PODS: 7}, pods=(own, others))
+    kept = Node("kept", {}, has, {GPU: 6, PODS: 8}, pods=(own,))
+    mended, same = mending.freed((both, kept))
+    assert mended.free == {GPU: 6, PODS: 8}
+    assert same is kept
+
+
+def test_an_admitting_node_has_no_cordon_and_no_taint_but_those_that_kubernetes_takes_away() -> None:
+    lasts, goes, cordon = (
+        Taint(key, "", "NoSchedule")
+        for key in ("node.kubernetes.io/disk-pressure", "gpu", "node.kubernetes.io/unschedulable")
+    )
+    nodes = (
+        Node("a", {}, {}, {}, (lasts, goes, cordon), is_cordoned=True),
+        Node("b", {}, {}, {}, (goes,)),
+        Node("c", {}, {}, {}, is_cordoned=True),
+        Node("d", {}, {}, {}),
+    )
+    found = mending.admitting(nodes)
+    assert [(node.name, node.taints, node.is_cordoned) for node in found] == [
+        ("a", (lasts,), False),
+        ("b", (), False),
+        ("c", (), False),
+        ("d", (), False),
+    ]
+    assert found[3] is nodes[3]
+
+
+def of_two(*nodes: Node) -> list[mending.Change]:
+    """The nodes to mend for a gang of a pod of 8 GPUs on each node."""
+    pod = Shape(((GPU, 8), (PODS, 1)), Rules())
+    wanted = Wanted(Unit("g", pods=(0,) * len(nodes)), (pod,))
+    item = Unplaced(cast(Submission, None), Gang("g", 1, None, 8), (), {None: (pod,)}, re.compile(""))
+    return list(mending.mending(item, wanted, nodes))
+
+
+def test_what_is_to_be_done_to_several_nodes_is_one_line() -> None:
+    """Each taint once, with its nodes, and not those that a cordon adds; pods by their PodGroups."""
+    full, none = {GPU: 8, PODS: 9}, {GPU: 0, PODS: 9}
+    cordon = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
+    gpu, slow = Taint("gpu", "yes", "NoSchedule"), Taint("slow", "", "NoExecute")
+    names = [f"n{number}" for number in range(8)]
+    closed = [
+        Node(name, {}, full, full, (cordon, gpu, slow) if number else (gpu,), is_cordoned=number > 0)
+        for number, name in enumerate(names)
+    ]
+    (admit,) = of_two(*closed)
+    assert (admit.kind, admit.nodes, admit.pods, admit.fewer) == ("admit", tuple(names), (), 0)
+    assert admit.text == (
+        "uncordon n1, n2, n3, n4, n5, n6 and 1 more; "
+        "remove the taint gpu=yes:NoSchedule from n0, n1, n2, n3, n4, n5 and 2 more; "
+        "remove the taint slow:NoExecute from n1, n2, n3, n4, n5, n6 and 1 more"
+    )
+    taken = [
+        Node(name, {}, full, none, pods=(RunningPod("x", f"p{name}", group, {GPU: 8, PODS: 1}, is_of_node=False),))
+        for name, group in (("a", "g"), ("b", ""), ("c", "g"), ("d", "h"))
+    ]
+    (free,) = of_two(*taken)
+    assert (free.kind, free.nodes, free.pods) == ("free", ("a", "b", "c", "d"), ("x/pa", "x/pb", "x/pc", "x/pd"))
+    assert free.text == "free 4 nodes: a, b, c, d, where 4 pods of g, h would have to go"

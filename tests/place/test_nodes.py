@@ -8,7 +8,7 @@ import pytest
 
 from kubectl_tas.diagnostics import TasError
 from kubectl_tas.gpus import GPU
-from kubectl_tas.place.node_resources import Taint, read_nodes
+from kubectl_tas.place.node_resources import Taint, read_nodes, requests
 from tests.support.kubectl import node
 
 
@@ -73,6 +73,54 @@ def test_whether_pods_are_known() -> None:
     assert read_nodes([node("n", 8)], ["Node", "Pod"]).knows_pods
 
 
+def test_a_node_is_what_its_object_says() -> None:
+    item = node("n", 8, zone="a", rack="7")
+    item["metadata"]["labels"]["number"] = 7
+    item["status"]["allocatable"]["pods"] = 110
+    pods = [{**pod("n"), "metadata": {"name": name}} for name in "qpo"]
+    pods[1]["metadata"]["namespace"] = "z"
+    pods[0]["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x", "pod-group-name": "g"}
+    pods[1]["metadata"]["ownerReferences"] = [{"kind": "Job"}, {"kind": "DaemonSet"}]
+    (found,) = read_nodes([*pods, item, node("m", 1)]).nodes[1:]
+    assert (found.name, found.labels["number"], found.labels["zone"]) == ("n", "7", "a")
+    assert (found.is_ready, found.is_cordoned, found.taints) == (True, False, ())
+    assert [(one.key, one.group, one.is_of_node, one.asks) for one in found.pods] == [
+        ("default/o", "", False, {GPU: 2, "cpu": 500, "pods": 1}),
+        ("default/q", "g", True, {GPU: 2, "cpu": 500, "pods": 1}),
+        ("z/p", "", True, {GPU: 2, "cpu": 500, "pods": 1}),
+    ]
+    left = {name: amount - found.free[name] for name, amount in found.allocatable.items()}
+    assert (left[GPU], left["cpu"], left["pods"]) == (6, 1500, 3)
+    assert sum(left.values()) == 6 + 1500 + 3
+
+
+@pytest.mark.parametrize(
+    ("spec", "asked"),
+    [
+        ({}, {"pods": 1}),
+        ({"containers": [{"resources": {"requests": {"cpu": "0.0001"}, "limits": {"cpu": 1, "memory": "1k"}}}]},
+         {"pods": 1, "cpu": 1, "memory": 1000}),
+        ({"containers": [{"resources": {"requests": {GPU: 1, "amd.com/gpu": 2}}}]}, {"pods": 1, GPU: 3}),
+        ({"containers": [{"resources": {"requests": {"x": 2}}}, {"resources": {"requests": {"x": 3}}}],
+          "overhead": {"x": 1}}, {"pods": 1, "x": 6}),
+        ({"containers": [{"resources": {"requests": {"x": 2}}}], "resources": {"requests": {"x": 5}}},
+         {"pods": 1, "x": 5}),
+        ({"initContainers": [{"resources": {"requests": {"x": 2}}}, {"resources": {"requests": {"x": 3}}}]},
+         {"pods": 1, "x": 3}),
+        ({"containers": [{"resources": {"requests": {"x": 0}}}]}, {"pods": 1}),
+    ],
+)  # fmt: skip
+def test_what_a_pod_takes_from_a_node(spec: dict[str, Any], asked: dict[str, int]) -> None:
+    assert requests(spec) == asked
+
+
+def test_of_a_node_no_part_of_a_unit_can_be_had() -> None:
+    item = node("n", 8)
+    item["status"]["allocatable"] |= {"cpu": "1.9999", "memory": "10.9"}
+    (found,) = read_nodes([item]).nodes
+    assert (found.allocatable["cpu"], found.allocatable["memory"]) == (1999, 10)
+
+
 def test_what_keeps_pods_away() -> None:
     taints = [
         {"key": "gpu", "value": "yes", "effect": "NoSchedule"},
@@ -86,16 +134,34 @@ def test_what_keeps_pods_away() -> None:
 
 
 @pytest.mark.parametrize(
-    ("item", "message"),
+    ("item", "reason"),
     [
-        ({"kind": "Node", "metadata": {}}, "a Node of the cluster cannot be read: it has no name"),
-        ({"kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "x"}}}, "'x' is no quantity"),
-        ({"kind": "Node", "metadata": {"name": "n"}, "spec": {"taints": ["x"]}}, "it is not built as Kubernetes"),
-        ({**pod("n"), "spec": 3}, "a Pod of the cluster cannot be read: p: it is not built"),
+        ({"kind": "Node", "metadata": {}}, "it has no name"),
+        ({"kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "x"}}}, "n: 'x' is no quantity"),
+        ({"kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "-1"}}}, "n: '-1' is negative"),
+        (
+            {"kind": "Node", "metadata": {"name": "n"}, "spec": {"taints": ["x"]}},
+            "n: it is not built as Kubernetes builds it",
+        ),
+        ({"kind": "Pod", "metadata": {}}, "it has no name"),
+        ({**pod("n"), "spec": 3}, "p: it is not built as Kubernetes builds it"),
         (pod("n", containers=[{"resources": {"requests": {"cpu": "1 core"}}}]), "p: '1 core' is no quantity"),
-        ({"kind": "Queue"}, "the input has no Node to place work on"),
+        (pod("n", containers=[]), "p: it has no containers, so that what it takes is unknown"),
+        (pod("n", containers={}), "p: it has no containers, so that what it takes is unknown"),
     ],
 )
-def test_what_cannot_be_read_is_named(item: dict[str, Any], message: str) -> None:
-    with pytest.raises(TasError, match=message):
-        read_nodes([item] if "no Node" in message else [node("other", 1), item])
+def test_what_cannot_be_read_is_named(item: dict[str, Any], reason: str) -> None:
+    with pytest.raises(TasError) as error:
+        read_nodes([node("other", 1), item])
+    kind = item["kind"]
+    assert error.value.message == f"a {kind} of the cluster cannot be read: {reason}"
+    assert error.value.hint == f"It must be what `kubectl get {kind.lower()}s -o json` prints."
+
+
+def test_that_there_is_no_node_is_told() -> None:
+    with pytest.raises(TasError) as error:
+        read_nodes([{"kind": "Queue"}])
+    assert (error.value.message, error.value.hint) == (
+        "the input has no Node to place work on",
+        "Give what `kubectl get nodes -o json` prints, or what `kubectl tas nodes generate` wrote.",
+    )

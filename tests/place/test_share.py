@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kubectl_tas.compile.cluster_objects import compile_queues
 from kubectl_tas.diagnostics import TasError
+from kubectl_tas.model import manifest
 from kubectl_tas.place.fairshare import Queue, QueueTree, Ranked, Standing, fair_shares, refusal
-from kubectl_tas.place.fairshare_report import Bound, Demand, divide
+from kubectl_tas.place.fairshare_report import Bound, Demand, Kind, called, divide
 from kubectl_tas.place.queues import trees
 from kubectl_tas.quantities import NO_LIMIT, UNLIMITED, Amount, Amounts
+from tests.support.cli import pool, subpool
+from tests.support.fleets import fleet_of
 
 ANSWERS = json.loads((Path(__file__).parent / "shares_of_kai_0_17.json").read_text())
 """Trees, pairs and chains of queues made by chance, each with what KAI 0.17.0 answers: its fair share simulator level
@@ -153,21 +158,136 @@ def test_a_queue_that_leaves_out_a_resource_may_have_nothing_of_it() -> None:
     assert (found.quota.cpu, found.limit.memory, found.priority) == (0, 0, 100)
 
 
+UNREAD = "the Queue a of the cluster cannot be read"
+
+
 @pytest.mark.parametrize(
-    "queue",
+    ("queue", "message"),
     [
-        {},
-        {"metadata": {"name": "a"}, "spec": 7},
-        {"metadata": {"name": "a"}, "spec": {"priority": "high"}},
-        {"metadata": {"name": "a"}, "spec": {"parentQueue": ["b"]}},
-        {"metadata": {"name": "a"}, "spec": {"resources": {"gpu": {"quota": "many"}}}},
-        {"metadata": {"name": "a"}, "spec": {"resources": {"gpu": {"quota": float("nan")}}}},
+        ({}, "a Queue of the cluster cannot be read: it has no name"),
+        ({"metadata": {"name": 7}}, "a Queue of the cluster cannot be read: it has no name"),
+        ({"metadata": {"name": "a"}, "spec": 7}, f"{UNREAD}: it is not built as KAI builds it"),
+        ({"metadata": {"name": "a"}, "spec": {"priority": "high"}}, f"{UNREAD}: 'high' is no number"),
+        ({"metadata": {"name": "a"}, "spec": {"parentQueue": ["b"]}}, f"{UNREAD}: a list is no name"),
+        (
+            {"metadata": {"name": "a"}, "spec": {"resources": {"gpu": {"quota": "many"}}}},
+            f"{UNREAD}: 'many' is no number",
+        ),
+        (
+            {"metadata": {"name": "a"}, "spec": {"resources": {"gpu": {"quota": float("nan")}}}},
+            f"{UNREAD}: nan is no number",
+        ),
     ],
     ids=str,
 )
-def test_what_is_no_queue_is_said_so(queue: dict[str, Any]) -> None:
-    with pytest.raises(TasError, match="Queue"):
+def test_what_is_no_queue_is_said_so(queue: dict[str, Any], message: str) -> None:
+    with pytest.raises(TasError) as error:
         trees([], [queue])
+    assert error.value.message == message
+    assert error.value.hint == "It must be what `kubectl get queues.scheduling.run.ai -o json` prints."
+
+
+def test_a_queue_of_a_cluster_is_read_as_kai_reads_it() -> None:
+    """CPU in thousandths of a core, and memory in millions of bytes; a negative weight counts as none."""
+    amounts_ = {"quota": 2000, "limit": 3000, "overQuotaWeight": 2}
+    resources = {"gpu": {"quota": 8, "limit": 16, "overQuotaWeight": 3}, "cpu": amounts_, "memory": amounts_}
+    spec = {"parentQueue": "top", "priority": 7, "resources": resources}
+    made = {"name": "a", "creationTimestamp": "2026-01-01T00:00:00Z", "labels": {"kai.scheduler/node-pool": "blue"}}
+    (shard, tree), *_ = trees([], [{"metadata": made, "spec": spec}, {"metadata": {"name": "top"}}]).items()
+    (queue,) = tree.queues
+    assert (shard, queue.name, queue.parent, queue.priority, queue.created) == (
+        "blue", "a", "top", 7, "2026-01-01T00:00:00Z",
+    )  # fmt: skip
+    assert (queue.quota, queue.limit, queue.weight) == (
+        Amounts(8, 2000, 2000 * 10**6), Amounts(16, 3000, 3000 * 10**6), Amounts(3, 2, 2),
+    )  # fmt: skip
+    negative = {"metadata": {"name": "a"}, "spec": {"resources": {"gpu": {"overQuotaWeight": -3}}}}
+    assert trees([], [negative])[None].queues[0].weight.gpu == 0
+
+
+def test_a_rendered_queue_replaces_that_of_the_cluster_but_for_its_age() -> None:
+    fleet = fleet_of({"pools/team.yaml": pool("team", 8, "  nodePool: blue\n")})
+    rendered = [one for item in compile_queues(fleet) if isinstance(one := item.manifest, manifest.Queue)]
+    there = [
+        {"metadata": {"name": item.metadata.name, "creationTimestamp": f"2026-01-0{number}T00:00:00Z"}}
+        for number, item in enumerate(rendered, start=1)
+    ]
+    found = trees(rendered, [*there[:1], {"metadata": {"name": "other"}}])
+    assert {shard: [queue.name for queue in tree.queues] for shard, tree in found.items()} == {
+        "blue": [item.metadata.name for item in rendered],
+        None: ["other"],
+    }
+    assert [queue.created for queue in found["blue"].queues] == ["2026-01-01T00:00:00Z", *[""] * (len(rendered) - 1)]
+
+
+def test_a_division_names_each_queue_and_says_what_is_left_beside_it() -> None:
+    """Parents first, a pool's own queue before its subpools, and the others by name."""
+    files = {
+        "pools/team.yaml": pool("team", 8),
+        "pools/alone.yaml": pool("alone", 4),
+        "subpools/a.yaml": subpool("a", 2),
+    }
+    names = called(fleet_of(files), "default")
+    assert {queue: (item.name, item.kind) for queue, item in names.items()} == {
+        "osmo-default-default": ("all pools", Kind.ROOT),
+        "osmo-pool-default-team": ("team", Kind.POOL),
+        "osmo-pool-default-team--shared": ("team itself", Kind.OWN),
+        "osmo-pool-default-team--a": ("team--a", Kind.SUBPOOL),
+        "osmo-pool-default-alone": ("alone", Kind.POOL),
+        "osmo-pool-default-alone--shared": ("alone", Kind.OWN),
+    }
+    assert called(fleet_of(files), "other") == {}
+    tree = QueueTree(
+        (
+            gpus(name="osmo-pool-default-team", quota=8),
+            gpus(name="osmo-pool-default-team--shared", quota=6, parent="osmo-pool-default-team"),
+            gpus(name="osmo-pool-default-team--a", quota=2, weight=3, parent="osmo-pool-default-team"),
+            gpus(name="first", quota=NO_LIMIT, priority=200, limit=2),
+        )
+    )
+    asked = {"osmo-pool-default-team--shared": Amounts(9), "osmo-pool-default-team--a": Amounts(9), "first": Amounts(9)}
+    found = divide(("b", None), tree, Amounts(16), Demand(asked, {"first": Amounts(1)}, {"first": Amounts(2)}), names)
+    assert [
+        (one.called.name, one.called.kind, one.asked.gpu, one.fixed.gpu, one.held and one.held.gpu)
+        for one in found.parts
+    ] == [
+        ("first", Kind.OTHER, 9, 1, 2),
+        ("team", Kind.POOL, 18, 0, 0),
+        ("team itself", Kind.OWN, 9, 0, 0),
+        ("team--a", Kind.SUBPOOL, 9, 0, 0),
+    ]
+    assert [(one.guaranteed.gpu, one.share.gpu, one.borrowed.gpu) for one in found.parts] == [
+        (2, 2, 0), (8, 14, 6), (6, 7, 1), (2, 7, 5),
+    ]  # fmt: skip
+    assert [(one.rest.whole.gpu, one.rest.left.gpu, one.rest.weights.gpu) for one in found.parts] == [
+        (6, 6, 0), (6, 6, 1), (6, 6, 4), (6, 6, 4),
+    ]  # fmt: skip
+    assert [one.called.name for one in found.below("osmo-pool-default-team")] == ["team itself", "team--a"]
+    assert [(one.called.name, depth) for one, depth in found.shown()] == [
+        ("first", 0), ("team", 0), ("team itself", 1), ("team--a", 1),
+    ]  # fmt: skip
+    assert [(one.called.name, depth) for one, depth in found.shown(["team--a"])] == [("team--a", 0)]
+    assert [(one.called.name, depth) for one, depth in found.shown(["team"])] == [
+        ("team", 0), ("team itself", 1), ("team--a", 1),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("others", "shown"),
+    [
+        ((), [("alone", 0), ("team", 0), ("team itself", 1), ("team--a", 1)]),
+        (("x",), [("all pools", 0), ("alone", 1), ("team", 1), ("team itself", 2), ("team--a", 2), ("x", 0)]),
+    ],
+)
+def test_users_see_no_queue_that_is_alone_above_or_below(others: Sequence[str], shown: list[tuple[str, int]]) -> None:
+    files = {f"pools/{name}.yaml": pool(name, 8) for name in ("team", "alone")} | {"subpools/a.yaml": subpool("a", 2)}
+    queues = [item.manifest for item in compile_queues(fleet_of(files)) if isinstance(item.manifest, manifest.Queue)]
+    (tree,) = trees(queues, [{"metadata": {"name": name}} for name in others]).values()
+    names = called(fleet_of(files), "default")
+    found = divide(("default", None), tree, Amounts(16), Demand({}, {}), names)
+    assert [(one.called.name, depth) for one, depth in found.shown()] == shown
+    assert found.by_queue["osmo-pool-default-team"].called.name == "team"
+    assert found.by_queue["osmo-pool-default-team"].held is None
 
 
 def test_why_a_queue_gets_no_more() -> None:

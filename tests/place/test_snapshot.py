@@ -21,6 +21,7 @@ from kubectl_tas.diagnostics import TasError
 from kubectl_tas.live.kubectl import STATE
 from kubectl_tas.place.kai_snapshot import Doubts, Scheduler, snapshot
 from kubectl_tas.place.synthetic import Broken, Cluster, Domains, Size, generate
+from kubectl_tas.resolve.names import digest
 from tests.support.golden import EXAMPLES, GOLDEN, case_input
 
 SCHEMA = Draft202012Validator(json.loads((Path(__file__).parent / "snapshot.schema.json").read_text()))
@@ -123,15 +124,138 @@ def test_older_tools_get_the_plugins_that_they_know() -> None:
     for release in ("0.12", "0.13", "0.15", "0.17"):
         (tier,) = written((), version=release)[0]["config"]["tiers"]
         found[release] = [plugin["name"] for plugin in tier["plugins"]]
-    assert found["0.17"][:2] == ["predicates", "proportion"]
+    assert found["0.17"] == CONFIG.split()
     assert [name for name in found["0.17"] if name not in found["0.15"]] == ["sg-nodelocalgreedy", "sg-multinodegang"]
     assert found["0.15"] == found["0.13"]
     assert [name for name in found["0.13"] if name not in found["0.12"]] == ["snapshot"]
 
 
-def test_a_snapshot_is_of_one_shard() -> None:
-    partition = written((), shard="a")[0]["schedulerParams"]["partitionParams"]
-    assert partition == {"NodePoolLabelKey": "kai.scheduler/node-pool", "NodePoolLabelValue": "a"}
+CONFIG = """\
+predicates proportion priority elastic kubeflow ray nodeavailability gpusharingorder gpupack resourcetype subgrouporder
+taskorder nominatednode dynamicresources nodeplacement minruntime topology snapshot sg-nodelocalgreedy sg-multinodegang
+"""
+"""The plugins of ``defaultSchedulerConf`` in scheduler_conf_util.go of KAI 0.17, in their order."""
+
+
+def test_the_scheduler_is_configured_as_kai_configures_it() -> None:
+    """With the defaults of its command line, but with detailed errors; durations are in nanoseconds."""
+    arguments = {"nodeplacement": {"arguments": {"cpu": "binpack", "gpu": "binpack"}}}
+    plugins = [{"name": name, **arguments.get(name, {})} for name in CONFIG.split()]
+    data, doubts = written((), shard="a")
+    assert data["config"] == {
+        "actions": "allocate, consolidation, reclaim, preempt, stalegangeviction",
+        "tiers": [{"plugins": plugins}],
+    }
+    assert data["schedulerParams"] == {
+        "schedulerName": "kai-scheduler",
+        "partitionParams": {"NodePoolLabelKey": "kai.scheduler/node-pool", "NodePoolLabelValue": "a"},
+        "queueLabelKey": "kai.scheduler/queue",
+        "maxNumberConsolidationPreemptees": 16,
+        "useSchedulingSignatures": True,
+        "fullHierarchyFairness": True,
+        "allowConsolidatingReclaim": True,
+        "detailedFitErrors": True,
+        "numOfStatusRecordingWorkers": 5,
+        "globalDefaultStalenessGracePeriod": 60_000_000_000,
+        "schedulePeriod": 1_000_000_000,
+        "stuckInReleasingThreshold": 120_000_000_000,
+    }
+    assert doubts == Doubts((), (), 0)
+    assert written(())[0]["schedulerParams"]["partitionParams"]["NodePoolLabelValue"] == ""
+
+
+def test_each_kind_that_the_scheduler_reads_has_its_list() -> None:
+    """KAI's own classes are there in any case; other kinds are left out."""
+    kinds = {
+        "Pod": "pods", "Node": "nodes", "Queue": "queues", "PodGroup": "podGroups", "BindRequest": "bindRequests",
+        "ConfigMap": "configMaps", "PersistentVolume": "persistentVolumes",
+        "PersistentVolumeClaim": "persistentVolumeClaims", "CSIStorageCapacity": "csiStorageCapacities",
+        "StorageClass": "storageClasses", "CSIDriver": "csiDrivers", "ResourceClaim": "resourceClaims",
+        "ResourceSlice": "resourceSlices", "DeviceClass": "deviceClasses", "Topology": "topologies",
+        "NodeResourceTopology": "nodeResourceTopologies",
+    }  # fmt: skip
+    there = [{"kind": kind, "metadata": {"name": kind.lower()}} for kind in (*kinds, "Secret")]
+    raw = written(there)[0]["rawObjects"]
+    assert {name: [item["metadata"]["name"] for item in items] for name, items in raw.items()} == {
+        **{name: [kind.lower()] for kind, name in kinds.items()},
+        "priorityClasses": ["build", "build-preemptible", "inference", "train"],
+    }
+    values = {item["metadata"]["name"]: item["value"] for item in raw["priorityClasses"]}
+    assert values == {"train": 50, "build-preemptible": 75, "build": 100, "inference": 125}
+    assert all(item["apiVersion"] == "scheduling.k8s.io/v1" for item in raw["priorityClasses"])
+
+
+def test_objects_are_as_they_were_but_for_what_the_scheduler_does_not_read() -> None:
+    about = {"name": "a", "labels": {"b": "c"}, "managedFields": [{}], "annotations": {"kubectl.kubernetes.io/x": "y"}}
+    images = {"allocatable": {"cpu": "1"}, "images": [{"names": ["i"]}]}
+    claims = {"volumeMounts": [{"name": "v"}], "volumeDevices": [{"name": "v"}], "ports": [{"containerPort": 80}]}
+    asked = {"limits": {"cpu": 2, "memory": 3}, "requests": {"cpu": 1}}
+    container = {**claims, "name": "c", "image": "i", "restartPolicy": "Always", "resources": asked, "tty": True}
+    pod = {
+        "kind": "Pod",
+        "metadata": about,
+        "spec": {"containers": [container], "nodeName": "a", "volumes": [{"name": "v"}]},
+    }
+    raw = written([{"kind": "Node", "metadata": about, "spec": {}, "status": images}, pod])[0]["rawObjects"]
+    kept = {name: value for name, value in about.items() if name != "managedFields"}
+    assert raw["nodes"] == [{"kind": "Node", "metadata": kept, "spec": {}, "status": {"allocatable": {"cpu": "1"}}}]
+    (found,) = raw["pods"]
+    assert found["metadata"].pop("uid").startswith("00000000-")
+    asked = {"limits": {"cpu": 2, "memory": 3}, "requests": {"cpu": 1, "memory": 3}}
+    container = {**claims, "name": "c", "image": "i", "restartPolicy": "Always", "resources": asked}
+    assert found == {
+        "kind": "Pod",
+        "metadata": kept,
+        "spec": {"containers": [container], "nodeName": "a", "volumes": [{"name": "v"}]},
+        "status": {"phase": "Pending"},
+    }
+
+
+def test_of_a_config_map_only_its_name_is_kept() -> None:
+    there = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+    raw = written([{**there, "data": {"key": "secret"}, "binaryData": {}}])[0]["rawObjects"]
+    assert raw["configMaps"] == [there]
+
+
+def test_the_archive_has_the_same_bytes_at_any_time() -> None:
+    content, _ = snapshot(scheduler(), (), ())
+    (member,) = zipfile.ZipFile(BytesIO(content)).infolist()
+    assert (member.date_time, member.create_system, member.external_attr >> 16, member.compress_type) == (
+        (1980, 1, 1, 0, 0, 0),
+        3,
+        0o644,
+        zipfile.ZIP_STORED,
+    )
+
+
+def test_a_claim_that_is_taken_to_be_there_is_bound_to_a_volume_of_every_node() -> None:
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    raw = written((), [pod("new", volumes=volumes)])[0]["rawObjects"]
+    ((claim,), (volume,)) = raw["persistentVolumeClaims"], raw["persistentVolumes"]
+    name = f"data-{digest('ml/data')}"
+    assert claim == {
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"namespace": "ml", "name": "data", "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+        "spec": {"accessModes": ["ReadWriteMany"], "volumeName": name},
+        "status": {"phase": "Bound"},
+    }
+    assert volume == {
+        "kind": "PersistentVolume",
+        "metadata": {"name": name},
+        "spec": {"accessModes": ["ReadWriteMany"], "claimRef": {"namespace": "ml", "name": "data"}},
+        "status": {"phase": "Bound"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("item", "reason"),
+    [({"metadata": {}}, "it has no name"), ({"metadata": []}, "it is not built as Kubernetes builds it")],
+)
+def test_what_cannot_be_read_is_named_with_its_reason(item: Object, reason: str) -> None:
+    with pytest.raises(TasError) as error:
+        written([{"kind": "Node", **item}])
+    assert error.value.message == f"a Node of the cluster cannot be read: {reason}"
+    assert error.value.hint == "It must be what `kubectl get ... -o json` prints."
 
 
 def pod(name: str, **spec: Any) -> Object:
@@ -224,6 +348,16 @@ def test_config_maps_of_variables_are_needed_and_secrets_are_not() -> None:
     assert doubts.taken == ("ConfigMap ml/all", "ConfigMap ml/keyed")
 
 
+def test_pods_that_have_a_node_or_have_ended_need_nothing_more() -> None:
+    envs = {"envFrom": [{"configMapRef": {"name": "all"}}]}
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    running = pod("a", nodeName="n", container=envs, volumes=volumes, resourceClaims=[{"name": "gpu"}])
+    ended = {**pod("b", container=envs, volumes=volumes), "status": {"phase": "Failed"}}
+    data, doubts = written([running, ended])
+    assert (doubts.taken, doubts.claims) == ((), 0)
+    assert [data["rawObjects"][name] for name in ("configMaps", "persistentVolumeClaims")] == [[], []]
+
+
 def test_claims_of_devices_are_no_doubt_where_they_are_known() -> None:
     claim = {"kind": "ResourceClaim", "metadata": {"name": "gpu", "namespace": "ml"}, "spec": {}}
     claiming = pod("claiming", resourceClaims=[{"name": "gpu"}])
@@ -264,6 +398,29 @@ DAMAGED: tuple[Object, ...] = (
     {"metadata": {"name": "a"}, "spec": {"initContainers": [{"envFrom": [{"configMapRef": []}]}]}},
     {"metadata": {"name": "a"}, "spec": {"priorityClassName": []}},
     {"metadata": {"name": "a"}, "spec": {"topologyConstraint": {"topology": {}}}},
+    {"metadata": {"name": "a", "labels": []}},
+    *(
+        {"metadata": {"name": "a"}, "spec": spec}
+        for part in ("containers", "initContainers")
+        for spec in (
+            {part: [{"resources": []}]},
+            {part: [{"resources": {"limits": []}}]},
+            {part: [{"resources": {"requests": []}}]},
+            {part: [{"env": {}}]},
+            {part: [{"env": [{"valueFrom": []}]}]},
+            {part: [{"env": [{"valueFrom": {"configMapKeyRef": []}}]}]},
+            {part: [{"envFrom": {}}]},
+            {part: [{"envFrom": [{"configMapRef": []}]}]},
+        )
+    ),
+    *({"metadata": {"name": "a"}, "spec": {"volumes": [{kind: []}]}} for kind in ("configMap", "projected")),
+    {"metadata": {"name": "a"}, "spec": {"volumes": [{"persistentVolumeClaim": []}]}},
+    {"metadata": {"name": "a"}, "spec": {"volumes": [{"projected": {"sources": [{"configMap": []}]}}]}},
+    {"metadata": {"name": "a"}, "spec": {"subGroups": {}}},
+    {"metadata": {"name": "a"}, "spec": {"subGroups": [{"topologyConstraint": []}]}},
+    {"metadata": {"name": "a"}, "spec": {"subGroups": [{"topologyConstraint": {"topology": 3}}]}},
+    {"metadata": {"name": "a"}, "spec": {"topologyConstraint": []}},
+    {"metadata": {"name": "a"}, "spec": {"nodeName": []}},
 )
 
 

@@ -9,8 +9,10 @@ import pytest
 
 from kubectl_tas.diagnostics import TasError
 from kubectl_tas.gpus import GPU
-from kubectl_tas.place.queues import Held, held_by_others, held_gangs, trees
+from kubectl_tas.place.node_resources import read_nodes
+from kubectl_tas.place.queues import Held, counted, held_by_others, held_gangs, total_resources, trees
 from kubectl_tas.place.uncharged import Holdings, Objects, holdings
+from kubectl_tas.quantities import Amounts
 from tests.support.kubectl import node
 
 Item = dict[str, Any]
@@ -121,6 +123,81 @@ def test_a_gang_without_a_known_class_has_the_priority_of_its_pods() -> None:
     assert held(group(), pod(spec={"priority": 125})).priority == 50
 
 
+def test_a_gang_is_what_its_pod_group_says_of_it() -> None:
+    """What it leaves out its first pod on a node says."""
+    parts = [{"name": "a", "minMember": 1}]
+    told = group(queue="q", priorityClassName="high", preemptibility="preemptible", subGroups=parts)
+    told["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
+    classes = [{"kind": "PriorityClass", "metadata": {"name": name}, "value": 125} for name in ("high", "low")]
+    labels = {"kai.scheduler/queue": "r", "kai.scheduler/preemptibility": "non-preemptible"}
+    labels |= {"kai.scheduler/subgroup-name": "a"}
+    mine = pod("x", labels=labels, namespace="ours", creationTimestamp="2026-01-02T00:00:00Z")
+    mine["spec"]["priorityClassName"] = "none"
+    waits = pod("w", None, creationTimestamp="2026-01-03T00:00:00Z", namespace="ours")
+    whole = held(told, *classes, mine, waits)
+    assert (whole.name, whole.queue, whole.priority, whole.is_preemptible, whole.created, whole.namespace) == (
+        "g", "q", 125, True, "2026-01-01T00:00:00Z", "ours",
+    )  # fmt: skip
+    assert (whole.pods, whole.asks, whole.least, whole.is_free) == (
+        (("n", {GPU: 2, "pods": 1}),), Amounts(2), {"a": 1}, True,
+    )  # fmt: skip
+    assert [(one.name, one.sub_group, one.node, one.asks) for one in whole.members] == [
+        ("x", "a", "n", {GPU: 2, "pods": 1}), ("w", "", None, {GPU: 2, "pods": 1}),
+    ]  # fmt: skip
+    assert whole.members[0].shape == whole.members[1].shape
+    bare = held(*classes, waits, mine)
+    assert (bare.queue, bare.priority, bare.is_preemptible, bare.created, bare.least, bare.is_free) == (
+        "r", 50, False, "2026-01-02T00:00:00Z", None, False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("items", "queue", "is_preemptible"),
+    [
+        ([group(), pod()], None, True),
+        ([group(), pod(labels={"runai/queue": "r"})], "r", True),
+        ([group(preemptibility="other"), pod()], None, True),
+        ([group(priorityClassName="c"), pod(spec={"priority": 99})], None, True),
+        ([group(priorityClassName="c"), pod(spec={"priority": 100})], None, False),
+        ([group(preemptibility="non-preemptible"), pod()], None, False),
+    ],
+)
+def test_whether_a_gang_can_be_preempted(items: list[Item], queue: str | None, is_preemptible: bool) -> None:
+    """By what it says, else by its priority."""
+    found = held(*items)
+    assert (found.queue, found.is_preemptible) == (queue, is_preemptible)
+
+
+def test_a_record_of_a_cluster_tells_no_nodes_that_a_gang_may_go_to() -> None:
+    """It leaves out the selectors of pods."""
+    found = held({"kind": "ClusterState", "kinds": ["Pod"]}, group(queue="q"), pod())
+    assert (found.is_free, found.members[0].shape) == (False, None)
+
+
+def test_pods_that_have_ended_or_have_no_node_are_of_no_gang_that_holds_any() -> None:
+    over = pod()
+    over["status"]["phase"] = "Succeeded"
+    assert held_gangs([over, pod("w", None, group="waits"), pod("alone", group=None)]) == ()
+
+
+@pytest.mark.parametrize(
+    ("item", "message", "hint"),
+    [
+        ({"kind": "PriorityClass", "metadata": {"name": "x"}, "value": "1"},
+         "a PriorityClass of the cluster cannot be read",
+         "It must be what `kubectl get priorityclasses -o json` prints."),
+        ({"kind": "PodGroup", "metadata": {"name": 7}}, "a PodGroup of the cluster cannot be read",
+         "It must be what `kubectl get podgroups -o json` prints."),
+        (pod(spec={"priority": "1", "priorityClassName": "x"}), "the pods of a PodGroup cannot be read",
+         "They must be what `kubectl get pods -A -o json` prints."),
+    ],
+)  # fmt: skip
+def test_what_tells_of_no_gang_is_named(item: Item, message: str, hint: str) -> None:
+    with pytest.raises(TasError) as error:
+        held_gangs([item])
+    assert (error.value.message, error.value.hint) == (message, hint)
+
+
 def test_pods_of_one_age_are_taken_by_their_uid() -> None:
     both = [
         pod("first", uid="2"),
@@ -128,6 +205,7 @@ def test_pods_of_one_age_are_taken_by_their_uid() -> None:
         pod("old", uid="3", creationTimestamp="2026-01-01T00:00:00Z"),
     ]
     assert [item.name for item in held(group(), *both).members] == ["second", "first", "old"]
+    assert [item.name for item in held(group(), pod("b"), pod("a")).members] == ["a", "b"]
 
 
 def test_what_may_not_move_freely_has_no_shape() -> None:
@@ -154,6 +232,23 @@ def test_what_another_scheduler_has_placed(change: Callable[[Item], object], nod
     item = pod(group=None, spec={"schedulerName": "own"})
     change(item)
     assert held_by_others(item, KAI) == node_name
+
+
+def test_each_shard_divides_what_its_usable_nodes_have_but_for_pods_of_other_schedulers() -> None:
+    blue = node("b", 4, **{"kai.scheduler/node-pool": "blue"})
+    blue["status"]["allocatable"]["memory"] = "10Gi"
+    nodes = [node("n", 8), node("m", 2), blue, node("out", 8, cordoned=True), node("down", 8, ready=False)]
+    takes = {"requests": {GPU: 1, "cpu": "500m", "memory": "1Gi"}}
+    others = [
+        pod(f"p{where}", where, group=None, spec={"schedulerName": "own", "containers": [{"resources": takes}]})
+        for where in ("n", "n", "b", "out", "gone")
+    ]
+    found = total_resources(read_nodes(nodes), [*nodes, *others, pod("mine", "m")], KAI)
+    assert dict(found) == {
+        None: Amounts(8, 191000, 0 - 2 * 2**30),
+        "blue": Amounts(3, 95500, 9 * 2**30),
+    }
+    assert counted({"amd.com/gpu": 2, GPU: 1, "cpu": 3, "memory": 4, "pods": 5}) == Amounts(3, 3, 4)
 
 
 def test_a_pod_without_a_scheduler_that_is_in_a_pod_group_is_of_kai() -> None:

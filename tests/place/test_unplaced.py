@@ -13,6 +13,7 @@ import pytest
 from kubectl_tas.cli.session import check_source
 from kubectl_tas.gpus import GPU
 from kubectl_tas.load.source import FolderSource
+from kubectl_tas.node_places import HOSTNAME
 from kubectl_tas.place.answers import Fit, Outcome, fit
 from kubectl_tas.place.gangs_to_place import LeftOut, Unplaced, unplaced
 from kubectl_tas.place.node_resources import Node, Taint, read_nodes
@@ -139,6 +140,28 @@ def test_levels_of_annotations_bind_and_can_be_loosened(tmp_path: Path) -> None:
         ("level", "require zone instead of rack"),
         ("tasks", "run 2 pods instead of 4"),
     ]
+
+
+@pytest.mark.parametrize(("kind", "syntax"), [("set", "pack: {preferred: ...}"), ("group", "preferredTopologyLevel")])
+def test_how_a_level_is_preferred_depends_on_the_kind_of_file(kind: str, syntax: str, tmp_path: Path) -> None:
+    topology = "topologyConstraint: {topology: osmo-pool-default-team-topology, requiredTopologyLevel: rack}"
+    files = [pod_group(f"minMember: 4, {topology}"), *(member(f"p{number}", "''") for number in range(4))]
+    nodes = cluster(4)
+    if kind == "set":
+        write(tmp_path, {"topologies/racks.yaml": grove.topology()})
+        level = "topologyConstraint: {topologyName: racks, packDomain: rack}"
+        gpus = "containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 8}}}]"
+        clique = f"{{name: c, spec: {{roleName: c, replicas: 4, podSpec: {{{gpus}}}}}}}"
+        files = [
+            "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\n"
+            "metadata: {name: chat, labels: {kubectl-tas/pool: team}}\n"
+            f"spec: {{replicas: 1, template: {{{level}, cliques: [{clique}]}}}}\n"
+        ]
+        for item in nodes:
+            labels, name = item["metadata"]["labels"], item["metadata"]["name"]
+            labels |= {"topology.kubernetes.io/zone": "a", "example.com/rack": labels["rack"], HOSTNAME: name}
+    (change, *_) = texts("preferred", answer(tmp_path, nodes, *files))
+    assert change == f"prefer rack instead of requiring it ({syntax})"
 
 
 def test_a_gang_that_grows_later_is_to_start_with_fewer_pods(tmp_path: Path) -> None:

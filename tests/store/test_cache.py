@@ -63,6 +63,22 @@ def test_a_file_that_is_none_of_ours(content: bytes, tmp_path: Path, monkeypatch
     store = Store(tmp_path)
     assert by_file(files, Effort(1, store)) == whole(files)
     store.close()
+    with closing(Store(tmp_path)) as store:
+        store.put([(b"a", b"one")])
+        assert store.get(b"a") == b"one", "the file is removed, and another one made"
+
+
+@pytest.mark.parametrize("table", ["entry (key BLOB PRIMARY KEY, other INTEGER)", "other (key BLOB)"])
+def test_a_table_of_another_version_is_made_anew(table: str, tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    with closing(sqlite3.connect(tmp_path / FILE)) as other:
+        other.execute(f"CREATE TABLE {table}")
+    (tmp_path / FILE).chmod(0o600)
+    for content in (None, b"one"):
+        with closing(Store(tmp_path)) as store:
+            assert store.get(b"a") == content
+        with closing(Store(tmp_path)) as store:
+            store.put([(b"a", b"one")])
 
 
 def test_what_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,6 +127,60 @@ def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
     with closing(Store(tmp_path)) as store:
         assert store.get(b"a") is None
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this system has no owners of files")
+@pytest.mark.parametrize("mode", [0o720, 0o702])
+def test_a_folder_that_a_group_or_others_may_write_to_is_not_used(mode: int, tmp_path: Path) -> None:
+    tmp_path.chmod(mode)
+    with closing(Store(tmp_path)) as store:
+        store.put([(b"a", b"one")])
+    assert not (tmp_path / FILE).exists()
+
+
+def test_a_folder_is_made_for_its_user_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b"
+    for _ in range(2):
+        with closing(Store(folder)) as store:
+            store.put([(b"a", b"one")])
+            assert store.get(b"a") == b"one"
+        assert store.get(b"a") is None, "it is closed"
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_nothing_is_made_where_nothing_is_kept(tmp_path: Path) -> None:
+    with closing(Store(tmp_path / "a")) as store:
+        store.put([])
+    assert not (tmp_path / "a").exists()
+
+
+def test_entries_that_were_not_used_for_the_longest_time_go_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The day of the last use is kept with each; what goes is half of them, and one more."""
+
+    def on(day: int, most: int = cache.MOST) -> Store:
+        monkeypatch.setattr(cache.time, "time", lambda: 86400.0 * day + 86399)
+        return Store(tmp_path, most)
+
+    def days() -> dict[bytes, int]:
+        with closing(sqlite3.connect(tmp_path / FILE)) as other:
+            return dict(other.execute("SELECT key, used FROM entry").fetchall())
+
+    with closing(on(10)) as store:
+        store.put((bytes([number]), os.urandom(3000)) for number in range(6))
+    assert days() == {bytes([number]): 10 for number in range(6)}
+    with closing(on(11)) as store:
+        assert store.get_all([b"\1", b"\2", b"\7"]).keys() == {b"\1", b"\2"}
+    assert days() == {bytes([number]): 11 if number in (1, 2) else 10 for number in range(6)}
+    size = (tmp_path / FILE).stat().st_size
+    with closing(on(12, size)) as store:
+        assert store.get(b"\1") is not None
+    assert len(days()) == 6
+    with closing(on(12, size - 1)) as store:
+        assert store.get(b"\1") is not None
+    assert days() == {b"\1": 12, b"\2": 11}
+    assert (tmp_path / FILE).stat().st_size < size
 
 
 def test_a_file_that_is_locked_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -68,17 +69,24 @@ def test_one_that_is_killed(shared: Shared, work: list[RawFile], monkeypatch: py
         return really(raw, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(processes, "outcome", outcome)
-    with pytest.raises(TasError, match="was ended by signal 9") as caught:
+    with pytest.raises(TasError) as caught:
         list(processes.outcomes(work, shared, 2, render=False))
-    assert "--processes 1" in caught.value.hint
+    assert caught.value.message == "a process of this command was ended by signal 9"
+    assert caught.value.hint == MEMORY
+
+
+MEMORY = "Most likely memory ran out. Free some, or use fewer processes: --processes 1."
 
 
 @pytest.mark.parametrize(
-    ("how", "message"),
-    [(ZeroDivisionError("there"), "a process failed at .*/21.yaml"), (None, "was ended with exit code 3")],
+    ("how", "message", "hint"),
+    [
+        (ZeroDivisionError("there"), "a process failed at workflows/21.yaml", "Run again."),
+        (None, "a process of this command was ended with exit code 3", MEMORY),
+    ],
 )
 def test_what_fails_only_there(
-    how: Exception | None, message: str, shared: Shared, work: list[RawFile], monkeypatch: pytest.MonkeyPatch
+    how: Exception | None, message: str, hint: str, shared: Shared, work: list[RawFile], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parent, really = os.getpid(), processes.outcome
 
@@ -90,19 +98,42 @@ def test_what_fails_only_there(
         return really(raw, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(processes, "outcome", outcome)
-    with pytest.raises(TasError, match=message):
+    with pytest.raises(TasError) as caught:
         list(processes.outcomes(work, shared, 2, render=False))
+    assert (caught.value.message, caught.value.hint) == (message, hint)
 
 
-@pytest.mark.parametrize("system", ["linux", "darwin"])
+@pytest.mark.parametrize(
+    ("system", "processors", "files", "expected"),
+    [
+        ("linux", 4, 10**6, 4), ("linux", 4, 1, 1), ("linux", 1, 10**6, 1), ("linux", 99, 10**6, 8),
+        ("linux", 4, 299, 1), ("linux", 4, 300, 2), ("linux", 4, 0, 1), ("darwin", 4, 10**6, 1),
+    ],
+)  # fmt: skip
 def test_several_processes_pay_off_only_where_copying_one_is_cheap(
-    system: str, monkeypatch: pytest.MonkeyPatch
+    system: str, processors: int, files: int, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """And for 150 files each, up to eight."""
     monkeypatch.setattr(sys, "platform", system)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(4))
-    many = processes.processes_for(10**6)
-    assert (many > 1) == (system == "linux")
-    assert processes.processes_for(1) == 1
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(processors))
+    assert processes.processes_for(files) == expected
+
+
+def test_a_shelf_keeps_the_last_text_of_each_file() -> None:
+    shelf = processes.Shelf()
+    assert shelf.get("a") is None
+    for path, text in (("a", "é\udcff"), ("b", ""), ("c", "three"), ("a", "again")):
+        shelf.put(path, text)
+    assert [shelf.get(path) for path in "abcd"] == ["again", "", "three", None]
+    shelf.put("a", "é\udcff")
+    assert shelf.get("a") == "é\udcff"
+
+
+def test_a_spool_says_where_texts_begin() -> None:
+    spool = processes.Spool()
+    assert [spool.put(texts) for texts in ([b"a", b"bc"], [], [b"d"])] == [0, 3, 3]
+    assert (spool.end, spool.get(1, 2), spool.get(3, 1)) == (4, "bc", "d")
+    assert processes.Strip(spool, 1).text(1, 2) == "cd"
 
 
 def test_a_system_without_nameless_files_keeps_texts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,6 +170,13 @@ def test_who_stops_listening_ends_all(shared: Shared, work: list[RawFile]) -> No
     for _ in range(6):
         next(found)
     found.close()  # type: ignore[attr-defined]
+
+
+def test_no_pipe_stays_open(shared: Shared, work: list[RawFile]) -> None:
+    opened = Path("/proc/self/fd")
+    before = len(list(opened.iterdir()))
+    assert len(list(processes.outcomes(work, shared, 3, render=False))) == 40
+    assert len(list(opened.iterdir())) == before
 
 
 def test_an_interrupt_ends_all(shared: Shared, work: list[RawFile]) -> None:

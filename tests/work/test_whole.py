@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from kubectl_tas.emit.disk import COARSE, TICK, Stamps
-from kubectl_tas.load.source import MemorySource
+from kubectl_tas.load.source import FolderSource, MemorySource
 from kubectl_tas.store.cache import Store
 from kubectl_tas.work import processes, whole
 from kubectl_tas.work import run as running
-from kubectl_tas.work.run import Effort, Parts
-from kubectl_tas.work.whole import Asked, Layout, Place
+from kubectl_tas.work.run import Effort, Parts, Run
+from kubectl_tas.work.whole import Asked, Layout, Place, Repeat, run_or_repeat
 from tests.support.cli import kubectl_tas, write
 from tests.work.repositories import POOL
 
@@ -65,6 +65,58 @@ def test_a_layout_is_kept_in_parts(store: Store, monkeypatch: pytest.MonkeyPatch
     lost = whole._part(place.layout_key, -(-9 // part) - 1)
     store.put([(lost, b"[[]]")])
     assert place.layout is None
+
+
+def test_a_source_still_answers_what_it_was_asked(tmp_path: Path) -> None:
+    """Which folders are there, and any part of a file: its bytes, whether it can be read, and whether it may be run."""
+    file = write(tmp_path, {"a/b": "content"}) / "a/b"
+    asked = Asked(FolderSource(tmp_path))
+    assert (asked.has_folder("a"), asked.has_folder("c"), asked.local_file("a/b").content) == (True, False, b"content")
+
+    def still() -> bool:
+        return Asked(FolderSource(tmp_path)).still_answers(asked.answers)
+
+    assert still()
+    for change, back in (
+        (lambda: file.write_text("other"), lambda: file.write_text("content")),
+        (lambda: file.chmod(0o755), lambda: file.chmod(0o644)),
+        (lambda: file.rename(tmp_path / "x"), lambda: (tmp_path / "x").rename(file)),
+        (lambda: (tmp_path / "c").mkdir(), lambda: (tmp_path / "c").rmdir()),
+    ):
+        change()
+        assert not still()
+        back()
+        assert still()
+    (tmp_path / "a").rename(tmp_path / "d")
+    assert not still()
+
+
+def test_a_run_is_kept_with_its_findings_waivers_and_refusals(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "LEAST_KEPT", 0)
+    files = {
+        "pools/team.yaml": POOL.format(name="team", gpus=8),
+        "workflows/a.yaml": "# kubectl-tas: ignore[suspended]\nworkflow: {name: a}\n",
+    }
+    effort = Effort(1, store)
+
+    def run(**more: str) -> Run | Repeat:
+        source = MemorySource({path: text.encode() for path, text in {**files, **more}.items()})
+        return run_or_repeat(source, (), effort, render=False)[0]
+
+    first, again = run(), run()
+    assert isinstance(first, Run)
+    assert isinstance(again, Repeat)
+    assert again.found == first.found != ()
+    assert again.fleet.repository.files == tuple(sorted(files))
+    assert again.fleet.repository.waivers == first.fleet.repository.waivers != ()
+    assert (again.is_empty, again.loaded.complete, again.loaded.refused) == (
+        first.is_empty,
+        first.loaded.complete,
+        first.loaded.refused,
+    )
+    assert again.full.found == first.found
+    assert isinstance(run(**{"pools/team.yaml": POOL.format(name="team", gpus=9)}), Run)
+    assert isinstance(run(), Repeat)
 
 
 def test_nothing_is_compiled_where_nothing_has_changed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
