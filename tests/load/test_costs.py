@@ -101,6 +101,77 @@ def test_an_operation_takes_no_longer_than_it_costs(name: str) -> None:
     assert slow == []
 
 
+LONG, SHORT = "a" * 6400, "b" * 640
+"""Texts that are read in 100 steps and in 10."""
+MANY = {str(number): number for number in range(10)}
+EACH = 16
+"""Characters that an item of a list counts as."""
+COSTS: tuple[tuple[str, tuple[Any, ...], dict[str, Any], int, int], ...] = (
+    # one step, and those of reading each text once
+    ("filter upper", (LONG,), {}, 1 + 100, 0),
+    ("filter length", (LONG,), {}, 1 + 100, 0),
+    ("filter default", (LONG, SHORT), {}, 1 + 100 + 10, 0),
+    ("filter default", (LONG,), {"default_value": SHORT}, 1 + 100 + 10, 0),
+    ("filter default", (LONG, [1] * 10), {}, 1 + 100 + 11, 0),
+    ("filter reverse", (LONG,), {}, 1 + 100, 0),
+    ("test lower", (LONG,), {}, 1 + 100, 0),
+    ("startswith of text", (LONG, SHORT), {}, 1 + 100 + 10, 0),
+    # each part is compared at each position of the text, 1024 characters in a step
+    ("count of text", (LONG, SHORT), {}, 1 + 110 + 5761 * 640 // 1024 + 100, 0),
+    ("count of text", (SHORT, LONG), {}, 1 + 110 + 10, 0),
+    ("test in", (SHORT, LONG), {}, 1 + 110 + 5761 * 640 // 1024 + 100, 0),
+    ("split of text", (LONG, SHORT), {}, 1 + 110 + 5761 * 640 // 1024 + 100, 8 * 6400),
+    ("splitlines of text", (LONG,), {}, 1 + 100 + 100, 8 * 6400),
+    ("filter replace", (LONG, "a", "bb"), {}, 1 + 100 + 12 + 6 + 100, 6400 + 2 * 6400),
+    ("filter replace", (LONG, "a", "bb", 10), {}, 1 + 100 + 12 + 6 + 100, 6400 + 2 * 10),
+    ("filter replace", (LONG, "a", "bb"), {"count": -1}, 1 + 100 + 12 + 6 + 100, 6400 + 2 * 6400),
+    ("filter trim", (LONG, SHORT), {}, 1 + 110 + 6400 * 640 // 64 // 4, 0),
+    ("filter trim", (LONG,), {"chars": SHORT}, 1 + 110 + 6400 * 640 // 64 // 4, 0),
+    # the characters of what is made, and of the items of lists
+    ("filter title", ("a " * 3200,), {}, 1 + 100 + 6400 // 8, 8 * 6400),
+    ("filter format", ("%5d%d%%" * 100 + "x" * 200, *range(200)), {}, 1 + 14 + 900 // 8 + 300, 100 * 1064 + 900),
+    ("filter format", ("%s" * 10, *[LONG] * 10), {}, 1 + 1000 + 20 // 8 + 10, 10 * 32 + 20 + 10 * 6400),
+    ("filter join", ([LONG] * 10, ", "), {}, 1 + 10, 10 * EACH + 10 * 6400 + 10 * 2),
+    ("filter join", ([{"a": "b"}] * 10,), {"attribute": "a"}, 1 + 10 + 10, 10 * EACH + 10),
+    ("join of text", (", ", ["ab"] * 10), {}, 1 + 11 + 10, 10 * EACH + 10 * 2 + 10 * 2),
+    ("filter indent", ("ab\n" * 100, 2), {}, 1 + 4 + 101, 300 + 101 * (2 + EACH)),
+    ("filter tojson", ("<>&'" * 10,), {}, 1 + 1 + 1, 42 + 40 * 5),
+    ("filter tojson", ([1, 2],), {}, 1 + 3 + 3, 6),
+    ("filter string", ([1] * 10,), {}, 1 + 1 + 10, 11 * EACH),
+    ("filter string", (["\n"] * 10,), {}, 1 + 1 + 10, 11 * EACH + 10),
+    ("filter list", (range(10),), {}, 1 + 10, 10 * EACH),
+    ("filter items", (MANY,), {}, 1 + 10, 4 * 10 * EACH),
+    ("values of a mapping", (MANY,), {}, 1 + 10, 4 * 10 * EACH),
+    ("keys of a mapping", (MANY,), {}, 1 + 10, 10 * EACH),
+    ("filter dictsort", (MANY,), {}, 1 + 10 + 10 + 10, 4 * 10 * EACH + 10),
+    ("filter map", ([LONG] * 10, "upper"), {}, 1 + 10 + 10 * 101, 10 * EACH + 10 * 6400),
+    ("filter map", ([{"a": 1}] * 10,), {"attribute": "a"}, 1 + 10 + 10, 10 * EACH),
+    ("filter select", (range(10), "odd"), {}, 1 + 10 + 10, 10 * EACH),
+    ("filter selectattr", ([{"a": 1}] * 10, "a"), {}, 1 + 10 + 10, 10 * EACH),
+    ("filter sum", ([1] * 10,), {}, 1 + 10, 10 * EACH),
+    # a comparison for each digit of their number in binary
+    ("filter sort", (["A" * 2048] * 16,), {}, 1 + 16 + 16 * 33 + 32 * 5, 16 * EACH + 16 * 2048),
+    ("filter sort", (["A" * 2048] * 16, False, True), {}, 1 + 16 + 32 * 5, 16 * EACH),
+    ("filter sort", ([{"a": {"b": 1}}] * 16,), {"attribute": "a.b"}, 1 + 16 + 32, 16 * EACH),
+    # all that is within a value
+    ("test eq", ([LONG] * 2, [LONG]), {}, 1 + 102 + (1 + 2 * 101) + 102, 0),
+    ("test eq", ({"a": 1}, {"a": LONG}), {}, 1 + 103 + 3 + 103, 0),
+    ("test eq", (range(10), 1), {}, 1 + 11 + 1, 0),
+    ("test in", ("a", [LONG] * 10), {}, 1 + 1011 + 10 + 10 * (1 + 101), 10 * EACH),
+    ("count of a list", ([LONG] * 10, LONG), {}, 1 + 100 + 10 + 10 * (101 + 101), 10 * EACH),
+)
+
+
+@pytest.mark.parametrize(("name", "given", "named", "steps", "made"), COSTS)
+def test_what_an_operation_costs(
+    name: str, given: tuple[Any, ...], named: dict[str, Any], steps: int, made: int
+) -> None:
+    """In steps, and in characters of what it makes, beside those of its result."""
+    budget = Budget()
+    applied(budget, OPERATIONS[name][0], given, named)
+    assert (budget.spent, budget._made) == (steps, made)
+
+
 @pytest.mark.parametrize("operator", ["+", "-", "*", "/", "//", "%", "**", "~", "==", "<", "in", "and", "or"])
 @pytest.mark.parametrize(
     "value", ["'a' * 1000000", "range(90000)|list", "2 ** 60", "'%' ~ '0' * 100000", "[[1] * 999] * 99"]
