@@ -78,7 +78,7 @@ def import_cluster(record: Record, wanted: Wanted) -> Imported:
     """Makes the files for the objects of a cluster. Raises TasError if an object is malformed."""
     try:
         return _imported(record, wanted)
-    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         hint = "It must be what `kubectl tas cluster state`, or `kubectl get ... -o json`, prints."
         raise TasError("the objects of the cluster cannot be read: one is not built as its kind", hint=hint) from error
 
