@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kubectl_tas.jinja import tokentext
+from kubectl_tas.jinja.bounds import TEMPLATE_LIMIT, TEMPLATE_VALUE, Budget, Refusal
 from tests.load.test_sandbox import refusal
 
 SLIPS = {
@@ -808,3 +810,61 @@ def test_twenty_names_are_listed() -> None:
     assert refusal("{{ q }}", **dict.fromkeys(names[:20], 1))[1].startswith(f"4: q is not defined; defined: {known} = ")
     more = refusal("{{ q }}", **dict.fromkeys(names, 1))[1]
     assert more.startswith(f"4: q is not defined; defined: {known} and 2 more = ")
+
+
+MANY = "{{ a }}" * 9362
+"""Two characters fewer than a text with tokens may have."""
+TOO_LONG = "it nests too deep, or has a number of too many digits"
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ("a", "a"),
+        ("{{ a }}", "1"),
+        ("{{a}}\n", "1\n"),
+        ("{{ a }}b", "1b"),
+        ("{{ none }}", None),
+        (" {{-none-}} ", None),
+        ("{# a #}", ""),
+        ("{% if a %}b{% endif %}", "b"),
+        (f"{MANY}bb", "1" * 9362 + "bb"),
+    ],
+)
+def test_a_text_with_tokens_is_filled_in(text: str, filled: str | None) -> None:
+    assert tokentext.filled(text, {"a": 1, "none": None}, Budget()) == filled
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        *(
+            (text, "there are no loops and macros here = Use tokens, filters and if.")
+            for text in (
+                "{% for a in [1] %}{% endfor %}",
+                "{% macro m() %}{% endmacro %}",
+                "{% if a %}{% call m() %}{% endcall %}{% endif %}",
+            )
+        ),
+        ("{{ a", "unexpected end of template, expected 'end of print statement' = Compare Jinja's docs."),
+        ("{{ a b }}", "expected token 'end of print statement', got 'b' = Compare Jinja's docs."),
+        ("{% do %}", "encountered unknown tag 'do' = Compare Jinja's docs."),
+        (f"{{{{ {'9' * 5000} }}}}", f"{TOO_LONG} = Compare Jinja's docs."),
+        (f"{{{{ {'(' * 5000}1{')' * 5000} }}}}", f"{TOO_LONG} = Compare Jinja's docs."),
+        (
+            f"{MANY}bbb",
+            "a text with tokens of more than 65,536 characters = Make several of it; text without tokens may be "
+            "longer.",
+        ),
+        (
+            "{{ none }}b",
+            "the value is empty, and would be printed as the word None = Give it a value; or write what counts without "
+            "one: {{ name or 1 }}.",
+        ),
+    ],
+)
+def test_a_text_with_tokens_that_cannot_be_filled_in(text: str, said: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        tokentext.filled(text, {"a": 1, "none": None}, Budget())
+    rule = TEMPLATE_LIMIT if "65,536" in said else TEMPLATE_VALUE
+    assert (refused.value.rule, f"{refused.value.message} = {refused.value.hint}") == (rule, said)
