@@ -10,8 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kubectl_tas.errors import TasError
 from kubectl_tas.imports import queuetree
+from kubectl_tas.imports.from_cluster import Wanted, import_cluster, level_name
 from kubectl_tas.imports.queuetree import Forest, forest
+from kubectl_tas.imports.written import Imported
+from kubectl_tas.live.cluster_state import Record
 from kubectl_tas.quantities import NO_LIMIT, kai_number
 from tests.support.cli import Result, kubectl_tas, write
 from tests.support.clusters import FREE, kai, live_kai_topology, live_queue, priority_class, saved
@@ -56,6 +60,200 @@ TEAM = (
     live_queue("research-nlp", "research", (40, -1, 2), priority=110),
     live_queue("research.vision", "research", (16, 32, 1), displayName="Vision", priority=90),
 )
+
+
+WRITTEN = """\
+# == tas.yaml
+# Imported from a cluster.
+apiVersion: tas/v1alpha1
+kind: Config
+spec:
+  backends:
+  - name: default
+    namespace: default
+    scheduler:
+      type: kai
+      version: "0.17.0"
+    context: prod
+    rootQueue: none
+  priorityClasses:
+    HIGH: osmo-high
+    NORMAL: osmo-normal
+    LOW: tas-low
+# == pools/research.yaml
+# Imported: the Queue research, with research-nlp, research.vision below it.
+apiVersion: tas/v1alpha1
+kind: Pool
+metadata:
+  name: research
+spec:
+  namespaces:
+  - extra
+  - cv
+  - nlp
+  resources:
+    gpu:
+      guarantee: 64
+      maximum: 96
+      weight: 2
+  priority: 110
+  reclaimMinRuntime: "30m"
+  queue:
+    name: research
+    displayName: Research
+# == subpools/research--nlp.yaml
+# Imported: the Queue research-nlp.
+apiVersion: tas/v1alpha1
+kind: Subpool
+metadata:
+  name: nlp
+spec:
+  parent: research
+  quota: 40
+  maximum:
+    gpu: -1
+  namespaces:
+  - nlp
+  state: ACTIVE
+  queue:
+    name: research-nlp
+    displayName: ""
+# == subpools/research--vision.yaml
+# Imported: the Queue research.vision.
+apiVersion: tas/v1alpha1
+kind: Subpool
+metadata:
+  name: vision
+spec:
+  parent: research
+  quota: 16
+  maximum:
+    gpu: 32
+  weight:
+    gpu: 1
+  priority: 90
+  namespaces:
+  - cv
+  state: ACTIVE
+  queue:
+    name: research.vision
+    displayName: Vision
+# == topologies/fabric.yaml
+# Imported: the Topology fabric.
+apiVersion: grove.io/v1alpha1
+kind: ClusterTopology
+metadata:
+  name: fabric
+spec:
+  levels:
+  - domain: zone
+    key: topology.kubernetes.io/zone
+  - domain: row
+    key: a/rack
+  - domain: host
+    key: kubernetes.io/hostname
+  - domain: level-9a-b
+    key: x/9a_B
+"""
+"""The files for them, for a topology, and for a PriorityClass whose name has another value."""
+
+
+def made(*items: Item, **wanted: Any) -> Imported:
+    """What becomes of these objects, in memory."""
+    return import_cluster(Record(items, (), {}), Wanted(**wanted))
+
+
+def test_the_files_of_a_whole_cluster() -> None:
+    groups = [pod_group(name, running=1) for name in ("research-nlp", "research", "research.vision")]
+    for group, namespace in zip(groups, ("nlp", "extra", "cv"), strict=True):
+        group["metadata"]["namespace"] = namespace
+    levels = ("topology.kubernetes.io/zone", ("a/rack", "row"), "kubernetes.io/hostname", "x/9a_B")
+    classes = (priority_class("osmo-low", 7), priority_class("urgent", 1000), priority_class("system-x", 2))
+    found = made(*TEAM, *groups, kai(), live_kai_topology("fabric", *levels), *classes, context="prod")
+    assert "".join(f"# == {path}\n{text}" for path, text in found.files.items()) == WRITTEN
+    three = "there are three priorities here, HIGH 125, NORMAL 100, LOW 50, each with a class of its own"
+    assert [(item.kind, item.name, item.reason) for item in found.unplaced] == [
+        ("PriorityClass", "osmo-low", f"its value is 7; {three}"),
+        ("PriorityClass", "urgent", f"its value is 1000; {three}"),
+    ]
+    assert (found.notes, found.clashes) == ((), ())
+
+
+def test_what_tells_the_release() -> None:
+    """KAI's images, of which the newest counts; else the API of Topologies, which is Kueue's before 0.12."""
+    note = "The cluster does not tell which release of KAI it runs: set scheduler.version of the backend in tas.yaml."
+    of_kueue = live_kai_topology("t", "a/zone", api="kueue.x-k8s.io/v1alpha1")
+    for items, version, notes in (
+        ((), None, (note,)),
+        ((of_kueue,), "0.11", (note,)),
+        ((of_kueue, live_kai_topology("u", "a/zone")), None, (note,)),
+        ((kai("0.16.0"), kai("0.17.0"), kai("0.9.10"), of_kueue), "0.17.0", ()),
+    ):
+        found = made(*TEAM, *items)
+        (backend,) = found.settings["backends"]
+        assert (backend.get("scheduler"), found.notes) == (version and {"type": "kai", "version": version}, notes)
+
+
+@pytest.mark.parametrize(
+    ("levels", "reason"),
+    [
+        ((), "it has no levels"),
+        (("a/zone", "-"), "no cluster topology can have its level '-'"),
+        ((("a/zone", "Zone"),), "no cluster topology can have its level 'Zone'"),
+        ((f"a/{'b' * 62}",), f"no cluster topology can have its level 'a/{'b' * 62}'"),
+    ],
+)
+def test_a_topology_that_no_file_can_have(levels: tuple[Any, ...], reason: str) -> None:
+    found = made(*TEAM, live_kai_topology("t", *levels), kai())
+    assert [(item.kind, item.name, item.reason) for item in found.unplaced] == [("Topology", "t", reason)]
+    assert not any("topologies" in path for path in found.files)
+
+
+@pytest.mark.parametrize(
+    ("label", "name"),
+    [
+        ("topology.kubernetes.io/zone", "zone"), ("kubernetes.io/hostname", "host"), ("a/topology-rack", "rack"),
+        ("x/9a_B", "level-9a-b"), ("A/Rack.Unit_", "rack-unit"), ("block", "block"),
+    ],
+)  # fmt: skip
+def test_what_a_level_is_called(label: str, name: str) -> None:
+    assert level_name(label) == name
+    assert level_name(label, {label: "leaf", "other": "spine"}) == "leaf"
+    assert level_name(label, {"other": "spine"}) == name
+
+
+OF_KUBECTL = "It must be what `kubectl tas cluster state`, or `kubectl get ... -o json`, prints."
+OF_QUEUES = "It must be what `kubectl get queues.scheduling.run.ai -o json` prints."
+
+
+@pytest.mark.parametrize(
+    ("items", "said"),
+    [
+        ((kai("0.1.9"), *TEAM), "the cluster runs KAI 0.1.9, which is older than 0.2 to 0.17; Update KAI."),
+        *(
+            ((item,), f"a Queue of the cluster cannot be read: it is not built as KAI builds it; {OF_QUEUES}")
+            for item in (
+                {"kind": "Queue"}, {"kind": "Queue", "metadata": {"name": 1}}, {"kind": "Queue", "metadata": 1},
+                {"kind": "Queue", "metadata": {"name": "a"}, "spec": 1},
+                {"kind": "Queue", "metadata": {"name": "a"}, "spec": {"parentQueue": 1}},
+            )
+        ),
+        *(
+            (
+                (*TEAM, item),
+                f"the objects of the cluster cannot be read: one is not built as its kind; {OF_KUBECTL}",
+            )
+            for item in (
+                {"kind": "Topology"}, {"kind": "Deployment", "spec": None}, {"kind": "PriorityClass"},
+                {"kind": "PodGroup", "metadata": [1]}, {"kind": "ClusterTopology", "metadata": {"name": "t"}},
+            )
+        ),
+    ],
+)  # fmt: skip
+def test_objects_that_are_not_built_as_their_kinds(items: tuple[Item, ...], said: str) -> None:
+    with pytest.raises(TasError) as refused:
+        made(*items)
+    assert f"{refused.value}; {refused.value.hint}" == said
 
 
 def test_queues_thousands_deep(tmp_path: Path) -> None:

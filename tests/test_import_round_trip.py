@@ -206,7 +206,7 @@ def test_a_second_cluster(tmp_path: Path) -> None:
     ("item", "said"),
     [
         (live_kai_topology("fabric", "a/zone", "a/block"), "spec.levels[1].nodeLabel: 'a/block' there, 'a/rack' here"),
-        (live_kai_topology("fabric", "a/zone"), "Topology fabric: spec.levels: 1 items there, 2 items here"),
+        (live_kai_topology("fabric", "a/zone"), "Topology fabric: spec.levels: 1 item there, 2 items here"),
         (priority_class("osmo-low", 7), "PriorityClass osmo-low: value: 7 there, 50 here"),
     ],
 )
