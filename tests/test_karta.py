@@ -471,11 +471,14 @@ def test_what_is_kept_of_an_earlier_run_follows_it(tmp_path: Path) -> None:
             {"name": "x", "subGroups": [{"componentName": "head"}]},
             "the SubGroups of its Karta are not its pod templates one by one",
         ),
+        (None, "its Karta groups pods by labels that their controller sets"),
     ],
 )
-def test_a_gang_that_the_file_does_not_tell(gang: Object, reason: str) -> None:
+def test_a_gang_that_the_file_does_not_tell(gang: Object | None, reason: str) -> None:
+    members = [{"componentName": "worker", "groupByKeyPaths": [".metadata.labels.x"]}]
+    older = {"podGroups": [{"name": "x", "members": members}]}
     texts = {
-        "pools/z.yaml": yaml.safe_dump(karta(gang={"podGroup": gang})),
+        "pools/z.yaml": yaml.safe_dump(karta(gang=older if gang is None else {"podGroup": gang})),
         "pools/p.yaml": pool(),
         "workflows/w.yaml": yaml.safe_dump(training()),
     }

@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 import yaml
 
+from kubectl_tas.gangs import podgrouper
 from kubectl_tas.model.kindlists import OWN, WORKLOADS
 from kubectl_tas.model.plain_workload import model_of
 from kubectl_tas.model.podkinds import PLAIN
 from kubectl_tas.model.podtemplate import Name
 from tests.support.cli import kubectl_tas, pool, write
+from tests.support.fleets import fleet_of
+from tests.support.judged import told
 from tests.support.pyyaml import safe_load, safe_load_all
 from tests.support.workloads import LEVELS, Object, template
 
@@ -469,6 +472,42 @@ def test_each_pod_has_a_pod_group(repository: Path, name: str, spec: Object, mod
 )
 def test_all_pods_have_one_pod_group(repository: Path, name: str, spec: Object) -> None:
     assert "placement-unsupported" not in findings(repository, placed(name, spec))
+
+
+RUNS = "the file does not say how many of its pods run at a time"
+SERVED = "without serving.kserve.io/deploymentMode the file does not say whether KServe makes a Deployment"
+DYNAMO = "Dynamo's operator makes a PodCliqueSet, or a Deployment of each component, and KAI goes by that"
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "reason"),
+    [
+        ("DynamoGraphDeployment", {"components": [{"name": "D", "podTemplate": template(1)}]}, "Grove makes its gangs"),
+        ("Workflow.argoproj.io", {"templates": [{"name": "a", "container": gpus(1)}]}, RUNS),
+        ("CronWorkflow", {"workflowSpec": {"templates": [{"name": "a", "container": gpus(1)}]}}, RUNS),
+    ],
+)
+def test_pod_groups_that_the_tool_cannot_write(name: str, spec: Object, reason: str) -> None:
+    work = document(name, spec, **{"kubectl-tas/podgroup": "owned"})
+    found = told({"pools/p.yaml": pool(guarantee=16), "workflows/w.yaml": yaml.safe_dump(work)})
+    said = f"the PodGroup of {name} x cannot be written here: {reason} (Remove the label.)"
+    assert [line.partition(": ")[2] for line in found if " podgroup-owned: " in line] == [said]
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "reason"),
+    [
+        ("DynamoGraphDeployment", {"components": [{"name": "D", "podTemplate": template(1)}]}, DYNAMO),
+        ("InferenceService", {"predictor": {"model": gpus(1)}}, SERVED),
+        ("ReplicationController", {"template": template(1)}, ""),
+        ("SeldonDeployment", {"predictors": [{"componentSpecs": [template(1)]}]}, ""),
+    ],
+)
+def test_pod_groups_that_the_file_does_not_tell(name: str, spec: Object, reason: str) -> None:
+    files = {"pools/p.yaml": pool(guarantee=16), "workflows/w.yaml": yaml.safe_dump(document(name, spec))}
+    (found,) = fleet_of(files).workloads
+    assert podgrouper.row(found).unpredicted == reason
+    assert podgrouper.is_predicted(found) is not bool(reason)
 
 
 def test_what_kserve_makes_is_not_known_without_its_mode(repository: Path) -> None:
