@@ -142,7 +142,8 @@ class TestAmounts:
     def test_parts_of_a_gpu(self, tmp_path: Path) -> None:
         result = imported(tmp_path, cluster_queue("a", gpus="2500m"))
         assert read(tmp_path, "pools/a.yaml")["resources"]["gpu"]["guarantee"] == 2
-        assert "ClusterQueue a: quotas of parts of a GPU: a queue here has whole GPUs" in result.out
+        parts = "quotas of parts of a GPU: a queue here has whole GPUs, so they are rounded down"
+        assert f"  ClusterQueue a: {parts}\n" in result.out
 
     @pytest.mark.parametrize(
         ("weights", "whole"),
@@ -399,9 +400,11 @@ class TestOdd:
         lost = [kueue("LocalQueue", "q", {"clusterQueue": "gone"}, "n"), kueue("LocalQueue", "r", {}, "n")]
         system = kueue("LocalQueue", "s", {"clusterQueue": "a"}, "kube-system")
         result = imported(tmp_path, cluster_queue("a"), *lost, system)
-        assert "LocalQueue n/q: ClusterQueue gone is not among what was given" in result.out
-        assert "LocalQueue n/r: ClusterQueue (none) is not among what was given" in result.out
-        assert "LocalQueue kube-system/s: the namespace belongs to Kubernetes" in result.out
+        system_only = "the namespace belongs to Kubernetes; work of a pool must not run there"
+        assert "  LocalQueue n/q: ClusterQueue gone is not among what was given\n" in result.out
+        assert "  LocalQueue n/r: ClusterQueue (none) is not among what was given\n" in result.out
+        assert f"  LocalQueue kube-system/s: {system_only}\n" in result.out
+        assert (tmp_path / "work/tas.yaml").read_text().startswith("# Imported from Kueue.\napiVersion: ")
         sound(tmp_path / "work")
 
     def test_the_same_object_twice(self, tmp_path: Path) -> None:

@@ -341,7 +341,9 @@ class TestPools:
         """OSMO's queue of a pool is a leaf; here the leaf below it has a longer name."""
         name = "a" * 48
         result = imported(tmp_path, {"pools": {name: plain_pool()}}, [BACKEND])
-        assert (result.code, f"The queue of pool {name}'s own work is called " in result.err) == (0, True)
+        called, wanted = f"osmo-pool-ml-{'a' * 41}-4c0d97b9", f"osmo-pool-ml-{name}--shared"
+        note = f"The queue of pool {name}'s own work is called {called}: {wanted} is too long.\n"
+        assert (result.code, note in result.err) == (0, True)
         assert kubectl_tas("render", "-C", tmp_path / "work").code == 0
         assert (tmp_path / f"work/manifests/queues/osmo-pool-ml-{name}.yaml").is_file()
 

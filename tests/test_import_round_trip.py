@@ -189,7 +189,7 @@ def test_a_second_cluster(tmp_path: Path) -> None:
     result = imported(tmp_path, *other, arguments=("--backend", "lab"))
     assert result.code == 0, result.err
     assert "Queue research: pool research-lab, since pool research is there on backend default" in result.out
-    assert "with 64 GPUs there, 32 GPUs here" in result.out
+    assert "since pool research is there on backend default, with 64 GPUs there, 32 GPUs here\n" in result.out
     assert "  default: Topology lab-fabric\n" in result.out
     assert "manifests/default and manifests/lab" in result.err
     changed = {path.relative_to(work).as_posix() for path in before if path.read_bytes() != before[path]}
@@ -289,7 +289,9 @@ def test_only_pools_that_stand_for_the_only_backend_are_told_it(tmp_path: Path) 
 
 def test_a_third_cluster_changes_no_pool_and_no_folder(tmp_path: Path) -> None:
     assert imported(tmp_path, *LABELLED, kai()).code == 0
-    assert imported(tmp_path, *LABELLED, kai(), arguments=("--backend", "lab")).code == 0
+    second = imported(tmp_path, *LABELLED, kai(), arguments=("--backend", "lab"))
+    said = "Queue research: pool research-lab, since pool research is there on backend default, with the same quota\n"
+    assert (second.code, said in second.out) == (0, True)
     before = {path: path.read_bytes() for path in files_below(tmp_path / "work/pools")}
     result = imported(tmp_path, *LABELLED, kai(), arguments=("--backend", "edge"))
     assert (result.code, "has its own folder" in result.err, "set backend" in result.out) == (0, False, False)

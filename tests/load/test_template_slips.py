@@ -322,6 +322,9 @@ SLIPS = {
 {{ 'A' * 9000000 }}
     the template makes more than 8 MiB of text and values
     = Make less of it, or make several templates.
+{{ [1]|map(attribute='a' ~ '.a' * 60)|list }}
+    an attribute of more than 60 parts
+    = Name a shorter one.
 {{ range(100001) }}
     a range of more than 100,000 numbers
     = Make it shorter.
