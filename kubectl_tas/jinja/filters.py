@@ -633,7 +633,6 @@ _FORMATS = frozenset({"format", "format_map", "center", "ljust", "rjust", "expan
 
 def method(value: Any, name: str) -> Operation:
     """Returns a method of text, of a mapping or of a list. Raises Refusal if no such method is available."""
-    needed(value)
     if name.startswith("_"):
         raise _into_python(name)
     if isinstance(value, Json):

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jinja2 import Environment
 
 from kubectl_tas.jinja import bounds, filters, tokentext
 from kubectl_tas.jinja.bounds import Budget, Refusal
 from kubectl_tas.jinja.filters import FILTERS, TESTS, Operation, applied, method
+from kubectl_tas.jinja.sandbox import expanded
 from kubectl_tas.load import templates
 from kubectl_tas.load.templates import FILE_STEPS, REPOSITORY_STEPS, Allowance, Templates
 from tests.load.test_sandbox import HEAD, expand, refusal
@@ -169,6 +171,42 @@ def test_what_an_operation_costs(
     """In steps, and in characters of what it makes, beside those of its result."""
     budget = Budget()
     applied(budget, OPERATIONS[name][0], given, named)
+    assert (budget.spent, budget._made) == (steps, made)
+
+
+@pytest.mark.parametrize(
+    ("template", "steps", "made"),
+    [
+        ("", 0, 0),
+        ("abc", 1 + 1, 3),
+        ("{{ 'abc' }}", 1 + 1 + 1, 3 + 3),
+        ("{{ 1 }}", 1 + 1 + 1 + 1, EACH + 1),
+        ("{% set x = 1 %}", 1 + 1, 0),
+        ("{% set x %}abc{% endset %}", 1 + 2, 3 + 3),
+        ("{% filter upper %}abc{% endfilter %}", 1 + 2 + 1 + 1, 3 + 3 + 3),
+        ("{% macro m() %}abc{% endmacro %}", 1, 0),
+        ("{% macro m() %}abc{% endmacro %}{{ m() }}", 1 + 1 + 1 + 3 + 2, 3 + 3 + 3),
+        ("{% for x in [1, 2] %}b{% endfor %}", 1 + 3 + 2 + 2 * 3, 2 * EACH + 2 * EACH + 2),
+        ("{% for x in [1, 2] if x %}b{% endfor %}", 1 + 3 + 2 + 2 * 4, 2 * EACH + 2 * EACH + 2),
+        ("{% if 1 %}b{% endif %}", 1 + 1 + 2, 1),
+        ("{% set x, y = [1, 2] %}", 1 + 3 + 2, 2 * EACH + 2 * EACH),
+        ("{% set x = {'b': 1} %}", 1 + 1 + 2, 2 * EACH + 1),
+        ("{% set x = 'b' ~ 'c' %}", 1 + 1 + 2, 2 + 2),
+        ("{% set x = 'b' + 'c' %}", 1 + 1 + 2 + 1, 2 + 2),
+        ("{% set x = ('b'|tojson) + 'c' %}", 1 + 1 + 3 + 3 + 1 + 1, 1 + 3 + 3 + 1 + 4 * 6),
+        ("{% set x = [1] + [2] %}", 1 + 1 + 4 + 1, 2 * EACH + 2 * EACH),
+        ("{% set x = 'bc' * 3 %}", 1 + 1 + 2 + 1, 2 + 6),
+        ("{% set x = [1] * 3 %}", 1 + 1 + 3 + 1, EACH + 3 * EACH),
+        ("{% set x = 'bcd'[1:] %}", 1 + 1 + 1 + 1 + 1, 3 + 2),
+        ("{% set x = a.b.c %}", 1 + 3, 0),
+        ("{% set x = dict(b=1) %}", 1 + 1 + 1 + 1, EACH + EACH),
+        ("{% set x = range(3) %}", 1 + 1 + 1 + 1 + 1, 0),
+    ],
+)
+def test_what_statements_and_expressions_cost(template: str, steps: int, made: int) -> None:
+    """A step each, and the characters and items of what they make."""
+    budget = Budget()
+    expanded(Environment().parse(template), {"a": {"b": {"c": 1}}}, budget)
     assert (budget.spent, budget._made) == (steps, made)
 
 

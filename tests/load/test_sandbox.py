@@ -281,7 +281,7 @@ PLAIN = r"""
 {{ '%5.1f|%-3d|%+d|%e|%g' % (1.25, 2, 3, 4.0, 5) }}
 {{ 'a\nb\n'|indent(2, true)|tojson }} {{ 'a\n\nb'|indent(width='> ', blank=true)|tojson }}
 {{ 'a\nb'|indent|tojson }} {{ 'don\'t stop-me (now'|title }}
-{{ 'ab'|trim('a') }}
+{{ 'ab'|trim('a') }} {{ 8|trim }} {{ 1|upper }} {{ true|lower }} {{ 12|title }} {{ 1|capitalize }} {{ 7|format }}
 {{ 'aXbX'|replace('X', 1) }} {{ 1212|replace(1, 3) }} {{ 'aaa'|replace('a', 'b', 0) }}
 {{ 'aaa'|replace('a', 'b', -1) }} {{ 'ab'|replace('', '-') }}
 {{ ''|d(1) }} {{ ''|d(1, true) }} {{ q|d }} {{ n|d(1) }} {{ 0|default('z', boolean=true) }}
