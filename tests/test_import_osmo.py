@@ -458,6 +458,10 @@ class TestShapes:
                 "the spec of the POD_TEMPLATE h100 is a list, not a mapping; OSMO has fields there.",
             ),
             (
+                {"pools": {}, "service": 5},
+                "the SERVICE configuration is 5, not a mapping; OSMO has fields there.",
+            ),
+            (
                 {"workflow": {"labels_config": [1]}},
                 "the labels_config of the WORKFLOW is a list, not a mapping; OSMO has fields there.",
             ),

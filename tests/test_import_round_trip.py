@@ -231,6 +231,7 @@ def test_a_repository_without_a_config(tmp_path: Path) -> None:
     write(tmp_path / "work", {"pools/team.yaml": POOL})
     result = imported(tmp_path, *LABELLED, kai(), arguments=("--backend", "lab"))
     assert result.code == 0, result.err
+    assert result.out.startswith(f"added backend lab {tmp_path}/work/tas.yaml\nset backend: default ")
     config = safe_load((tmp_path / "work/tas.yaml").read_text())
     assert [item["name"] for item in config["spec"]["backends"]] == ["default", "lab"]
     assert kubectl_tas("validate", "-C", tmp_path / "work").code == 0
@@ -267,6 +268,7 @@ def test_a_config_without_backends_gets_the_one_that_there_was(config: str, tmp_
     write(tmp_path / "work", {"pools/team.yaml": POOL, "tas.yaml": head + config})
     result = imported(tmp_path, *LABELLED, kai(), arguments=("--backend", "lab"))
     assert result.code == 0, result.err
+    assert result.out.startswith(f"added backend lab {tmp_path}/work/tas.yaml\nset backend: default ")
     spec = safe_load((tmp_path / "work/tas.yaml").read_text())["spec"]
     assert ([item["name"] for item in spec["backends"]], spec.get("gitops")) == (
         ["default", "lab"],

@@ -12,7 +12,7 @@ import yaml
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.model.kindlists import OWN, WORKLOADS
 from kubectl_tas.model.plain_workload import model_of
-from kubectl_tas.model.podkinds import PLAIN
+from kubectl_tas.model.podkinds import PLAIN, check_paths
 from kubectl_tas.model.podtemplate import Name
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.fleets import fleet_of
@@ -472,6 +472,22 @@ def test_each_pod_has_a_pod_group(repository: Path, name: str, spec: Object, mod
 )
 def test_all_pods_have_one_pod_group(repository: Path, name: str, spec: Object) -> None:
     assert "placement-unsupported" not in findings(repository, placed(name, spec))
+
+
+@pytest.mark.parametrize(
+    ("paths", "said"),
+    [
+        (("spec.a[].b", "spec.a.c"), "spec.a is an object in spec.a.c, and a list in another path"),
+        (("spec.a.b", "spec.a.*"), "spec.a is a mapping in spec.a.*, and an object in another path"),
+        (("spec.*.x", "spec.a[].x"), "spec is an object in spec.a[].x, and a mapping in another path"),
+        (("spec.a[].b", "spec.a[].*"), "spec.a[] is a mapping in spec.a[].*, and an object in another path"),
+    ],
+)
+def test_paths_that_contradict_each_other(paths: tuple[str, str], said: str) -> None:
+    with pytest.raises(ValueError, match="another path") as refused:
+        check_paths(*paths)
+    assert str(refused.value) == said
+    check_paths("spec.a[].b", "spec.a[].c", "spec.d.*.e", "spec.d.*.f", "")
 
 
 RUNS = "the file does not say how many of its pods run at a time"

@@ -224,7 +224,7 @@ def test_each_pattern_of_the_config_says_what_it_is_for() -> None:
 
 def test_a_label_has_at_most_253_characters_before_its_slash() -> None:
     for length, said in ((253, []), (254, ["the part before '/' has more than 253 characters"])):
-        selector = {f"{'a' * length}/{'b' * 63}": "c"}
+        selector = {f"{'a' * length}/{'b' * 62}": "c"}
         found = told({"pools/p.yaml": json.dumps(of_kind("Pool", {"nodes": {"selector": selector}}))})
         texts = [
             line.partition(" is not valid: ")[2].partition(", not ")[0] for line in found if "invalid-value" in line
