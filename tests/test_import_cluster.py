@@ -10,7 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_tas.quantities import kai_number
+from kubectl_tas.diagnostics import TasError
+from kubectl_tas.imports import queuetree
+from kubectl_tas.imports.from_cluster import Wanted, import_cluster, level_name
+from kubectl_tas.imports.queuetree import Forest, forest
+from kubectl_tas.imports.written import Imported
+from kubectl_tas.live.cluster_state import Record
+from kubectl_tas.quantities import NO_LIMIT, kai_number
 from tests.support.cli import Result, kubectl_tas, write
 from tests.support.clusters import FREE, kai, live_kai_topology, live_queue, priority_class, saved
 from tests.support.history import commit
@@ -54,6 +60,200 @@ TEAM = (
     live_queue("research-nlp", "research", (40, -1, 2), priority=110),
     live_queue("research.vision", "research", (16, 32, 1), displayName="Vision", priority=90),
 )
+
+
+WRITTEN = """\
+# == tas.yaml
+# Imported from a cluster.
+apiVersion: tas/v1alpha1
+kind: Config
+spec:
+  backends:
+  - name: default
+    namespace: default
+    scheduler:
+      type: kai
+      version: "0.17.0"
+    context: prod
+    rootQueue: none
+  priorityClasses:
+    HIGH: osmo-high
+    NORMAL: osmo-normal
+    LOW: tas-low
+# == pools/research.yaml
+# Imported: the Queue research, with research-nlp, research.vision below it.
+apiVersion: tas/v1alpha1
+kind: Pool
+metadata:
+  name: research
+spec:
+  namespaces:
+  - extra
+  - cv
+  - nlp
+  resources:
+    gpu:
+      guarantee: 64
+      maximum: 96
+      weight: 2
+  priority: 110
+  reclaimMinRuntime: "30m"
+  queue:
+    name: research
+    displayName: Research
+# == subpools/research--nlp.yaml
+# Imported: the Queue research-nlp.
+apiVersion: tas/v1alpha1
+kind: Subpool
+metadata:
+  name: nlp
+spec:
+  parent: research
+  quota: 40
+  maximum:
+    gpu: -1
+  namespaces:
+  - nlp
+  state: ACTIVE
+  queue:
+    name: research-nlp
+    displayName: ""
+# == subpools/research--vision.yaml
+# Imported: the Queue research.vision.
+apiVersion: tas/v1alpha1
+kind: Subpool
+metadata:
+  name: vision
+spec:
+  parent: research
+  quota: 16
+  maximum:
+    gpu: 32
+  weight:
+    gpu: 1
+  priority: 90
+  namespaces:
+  - cv
+  state: ACTIVE
+  queue:
+    name: research.vision
+    displayName: Vision
+# == topologies/fabric.yaml
+# Imported: the Topology fabric.
+apiVersion: grove.io/v1alpha1
+kind: ClusterTopology
+metadata:
+  name: fabric
+spec:
+  levels:
+  - domain: zone
+    key: topology.kubernetes.io/zone
+  - domain: row
+    key: a/rack
+  - domain: host
+    key: kubernetes.io/hostname
+  - domain: level-9a-b
+    key: x/9a_B
+"""
+"""The files for them, for a topology, and for a PriorityClass whose name has another value."""
+
+
+def made(*items: Item, **wanted: Any) -> Imported:
+    """What becomes of these objects, in memory."""
+    return import_cluster(Record(items, (), {}), Wanted(**wanted))
+
+
+def test_the_files_of_a_whole_cluster() -> None:
+    groups = [pod_group(name, running=1) for name in ("research-nlp", "research", "research.vision")]
+    for group, namespace in zip(groups, ("nlp", "extra", "cv"), strict=True):
+        group["metadata"]["namespace"] = namespace
+    levels = ("topology.kubernetes.io/zone", ("a/rack", "row"), "kubernetes.io/hostname", "x/9a_B")
+    classes = (priority_class("osmo-low", 7), priority_class("urgent", 1000), priority_class("system-x", 2))
+    found = made(*TEAM, *groups, kai(), live_kai_topology("fabric", *levels), *classes, context="prod")
+    assert "".join(f"# == {path}\n{text}" for path, text in found.files.items()) == WRITTEN
+    three = "there are three priorities here, HIGH 125, NORMAL 100, LOW 50, each with a class of its own"
+    assert [(item.kind, item.name, item.reason) for item in found.unplaced] == [
+        ("PriorityClass", "osmo-low", f"its value is 7; {three}"),
+        ("PriorityClass", "urgent", f"its value is 1000; {three}"),
+    ]
+    assert (found.notes, found.clashes) == ((), ())
+
+
+def test_what_tells_the_release() -> None:
+    """KAI's images, of which the newest counts; else the API of Topologies, which is Kueue's before 0.12."""
+    note = "The cluster does not tell which release of KAI it runs: set scheduler.version of the backend in tas.yaml."
+    of_kueue = live_kai_topology("t", "a/zone", api="kueue.x-k8s.io/v1alpha1")
+    for items, version, notes in (
+        ((), None, (note,)),
+        ((of_kueue,), "0.11", (note,)),
+        ((of_kueue, live_kai_topology("u", "a/zone")), None, (note,)),
+        ((kai("0.16.0"), kai("0.17.0"), kai("0.9.10"), of_kueue), "0.17.0", ()),
+    ):
+        found = made(*TEAM, *items)
+        (backend,) = found.settings["backends"]
+        assert (backend.get("scheduler"), found.notes) == (version and {"type": "kai", "version": version}, notes)
+
+
+@pytest.mark.parametrize(
+    ("levels", "reason"),
+    [
+        ((), "it has no levels"),
+        (("a/zone", "-"), "no cluster topology can have its level '-'"),
+        ((("a/zone", "Zone"),), "no cluster topology can have its level 'Zone'"),
+        ((f"a/{'b' * 62}",), f"no cluster topology can have its level 'a/{'b' * 62}'"),
+    ],
+)
+def test_a_topology_that_no_file_can_have(levels: tuple[Any, ...], reason: str) -> None:
+    found = made(*TEAM, live_kai_topology("t", *levels), kai())
+    assert [(item.kind, item.name, item.reason) for item in found.unplaced] == [("Topology", "t", reason)]
+    assert not any("topologies" in path for path in found.files)
+
+
+@pytest.mark.parametrize(
+    ("label", "name"),
+    [
+        ("topology.kubernetes.io/zone", "zone"), ("kubernetes.io/hostname", "host"), ("a/topology-rack", "rack"),
+        ("x/9a_B", "level-9a-b"), ("A/Rack.Unit_", "rack-unit"), ("block", "block"),
+    ],
+)  # fmt: skip
+def test_what_a_level_is_called(label: str, name: str) -> None:
+    assert level_name(label) == name
+    assert level_name(label, {label: "leaf", "other": "spine"}) == "leaf"
+    assert level_name(label, {"other": "spine"}) == name
+
+
+OF_KUBECTL = "It must be what `kubectl tas cluster state`, or `kubectl get ... -o json`, prints."
+OF_QUEUES = "It must be what `kubectl get queues.scheduling.run.ai -o json` prints."
+
+
+@pytest.mark.parametrize(
+    ("items", "said"),
+    [
+        ((kai("0.1.9"), *TEAM), "the cluster runs KAI 0.1.9, which is older than 0.2 to 0.17; Update KAI."),
+        *(
+            ((item,), f"a Queue of the cluster cannot be read: it is not built as KAI builds it; {OF_QUEUES}")
+            for item in (
+                {"kind": "Queue"}, {"kind": "Queue", "metadata": {"name": 1}}, {"kind": "Queue", "metadata": 1},
+                {"kind": "Queue", "metadata": {"name": "a"}, "spec": 1},
+                {"kind": "Queue", "metadata": {"name": "a"}, "spec": {"parentQueue": 1}},
+            )
+        ),
+        *(
+            (
+                (*TEAM, item),
+                f"the objects of the cluster cannot be read: one is not built as its kind; {OF_KUBECTL}",
+            )
+            for item in (
+                {"kind": "Topology"}, {"kind": "Deployment", "spec": None}, {"kind": "PriorityClass"},
+                {"kind": "PodGroup", "metadata": [1]}, {"kind": "ClusterTopology", "metadata": {"name": "t"}},
+            )
+        ),
+    ],
+)  # fmt: skip
+def test_objects_that_are_not_built_as_their_kinds(items: tuple[Item, ...], said: str) -> None:
+    with pytest.raises(TasError) as refused:
+        made(*items)
+    assert f"{refused.value}; {refused.value.hint}" == said
 
 
 def test_queues_thousands_deep(tmp_path: Path) -> None:
@@ -206,22 +406,24 @@ def unchanged_but_for_written(folder: Path, *items: Item) -> set[str]:
 
 
 SHARD = {"kai.scheduler/node-pool": "h100"}
+LEAVES = "work runs in leaves below a pool's own queue"
+DEPARTMENT = "has queues of its own: departments are not imported, but declared by hand, with spec.parent"
 REFUSED: dict[str, tuple[tuple[Item, ...], str]] = {
-    "alone": ((live_queue("interns"),), "Queue interns: it has neither a parent nor children"),
+    "alone": ((live_queue("interns"),), f"Queue interns: it has neither a parent nor children; {LEAVES}"),
     "beside-pools": (
         (
             live_queue("top"), live_queue("p", "top", (8, -1, 1)), live_queue("a", "p", (8, -1, 1)),
             live_queue("b", "top", (2, 2, 1)),
         ),
-        "Queue b: it is a leaf next to pools, below top",
+        f"Queue b: it is a leaf next to pools, below top; {LEAVES}",
     ),
     "four-levels": (
         (live_queue("t"), live_queue("d", "t"), live_queue("e", "d"), live_queue("f", "e")),
-        "Queue d, e, f, t: ",
+        f"Queue d, e, f, t: d below t {DEPARTMENT}",
     ),
     "limited-root": (
         (live_queue("t", None, (9, 9, 1)), live_queue("d", "t", (8, -1, 1)), live_queue("e", "d", (8, -1, 1))),
-        "d below t has queues of its own: departments are not imported, but declared by hand",
+        f"Queue d, e, t: d below t {DEPARTMENT}",
     ),
     "more-than-there-is": (
         (
@@ -232,20 +434,22 @@ REFUSED: dict[str, tuple[tuple[Item, ...], str]] = {
     ),
     "a-part": (
         (live_queue("p", None, (8, -1, 1)), live_queue("a", "p", (0.5, -1, 1))),
-        "a: the quota of its gpu is 0.5, which is not in whole GPUs",
+        "Queue a, p: a: the quota of its gpu is 0.5, which is not in whole GPUs",
     ),
-    "weight": ((live_queue("p", None, (8, -1, 1.5)), live_queue("a", "p", (8, -1, 1))), "the weight of its gpu is 1.5"),
+    "weight": ((live_queue("p", None, (8, -1, 1.5)), live_queue("a", "p", (8, -1, 1))),
+        "Queue a, p: the weight of its gpu is 1.5; weights are whole numbers here",
+    ),
     "below-quota": (
         (live_queue("p", None, (8, 4, 1)), live_queue("a", "p", (8, 4, 1))),
-        "p has a quota of 8 GPUs, but may hold at most 4 GPUs",
+        "Queue a, p: p has a quota of 8 GPUs, but may hold at most 4 GPUs",
     ),
     "runtime": (
         (live_queue("p", None, (8, -1, 1)), live_queue("a", "p", (4, -1, 1), preemptMinRuntime="5m")),
-        "a has a least runtime of its own",
+        "Queue a, p: a has a least runtime of its own; here it is that of the pool",
     ),
     "runtime-of-reclaim": (
         (live_queue("p", None, (8, -1, 1)), live_queue("a", "p", (4, -1, 1), reclaimMinRuntime="5m")),
-        "a has a least runtime of its own",
+        "Queue a, p: a has a least runtime of its own; here it is that of the pool",
     ),
     "shards": (
         (live_queue("p", None, (8, -1, 1), labels=SHARD), live_queue("a", "p", (8, -1, 1))),
@@ -253,19 +457,160 @@ REFUSED: dict[str, tuple[tuple[Item, ...], str]] = {
     ),
     "long-name": (
         (live_queue("p" * 64, None, (8, -1, 1)), live_queue("a", "p" * 64, (8, -1, 1))),
-        f"the name {'p' * 64} has more than 63 characters",
+        f"Queue a, {'p' * 64}: the name {'p' * 64} has more than 63 characters",
     ),
     "limit-below-no-limit": (
         (live_queue("p", None, (-1, 4, 1)), live_queue("a", "p", (-1, 4, 1))),
-        "p has no limit to its quota of gpu, but may hold at most 4 GPUs",
+        "Queue a, p: p has no limit to its quota of gpu, but may hold at most 4 GPUs",
     ),
     "gone": ((live_queue("p", "gone"),), "Queue p: its parent gone is not there"),
     "circle": ((live_queue("p", "q"), live_queue("q", "p")), "Queue p, q: no queue at the top is above it"),
     "bytes": (
         (live_queue("p", None, (8, -1, 1), memory=(1.000001, -1, 1)), live_queue("a", "p", (8, -1, 1))),
-        "the quota of its memory is 1.000001, which is not in whole bytes that can be written with a unit",
+        "Queue a, p: the quota of its memory is 1.000001, which is not in whole bytes that can be written with a unit",
     ),
 }  # fmt: skip
+
+
+def found(*items: Item, sums: bool = False) -> Forest:
+    """What becomes of these queues with KAI's newest release."""
+    return forest([queuetree.live_queue(item) for item in items], has_root=True, sums=sums)
+
+
+NO_AMOUNT, MANY = "which is no amount", "more than files count to"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("gpu quota", -2, f"the quota of its gpu is -2, {NO_AMOUNT}"),
+        ("gpu quota", True, f"the quota of its gpu is True, {NO_AMOUNT}"),
+        ("gpu quota", "4", f"the quota of its gpu is '4', {NO_AMOUNT}"),
+        ("gpu limit", 10**18, f"the limit of its gpu is 1000000000000000000, {NO_AMOUNT}"),
+        ("gpu limit", 2**31, f"the limit of its gpu is 2147483648, {MANY}"),
+        ("cpu limit", 2**31 * 1000, f"the limit of its cpu is 2147483648000, {MANY}"),
+        ("memory limit", 2**31 * 10**8, f"the limit of its memory is 214748364800000000, {MANY}"),
+        ("gpu limit", 2.5, "the limit of its gpu is 2.5, which is not in whole GPUs"),
+        ("cpu limit", 0.0001, "the limit of its cpu is 0.0001, which is not in whole thousandths of a core"),
+        (
+            "memory limit",
+            0.0001,
+            "the limit of its memory is 0.0001, which is not in whole bytes that can be written with a unit",
+        ),
+        ("gpu overQuotaWeight", -1, "the weight of its gpu is -1; weights are whole numbers here"),
+        ("cpu overQuotaWeight", 0.5, "the weight of its cpu is 0.5; weights are whole numbers here"),
+        ("gpu", [1], f"the quota of its gpu is None, {NO_AMOUNT}"),
+    ],
+)
+def test_amounts_that_no_file_has(field: str, value: Any, said: str) -> None:
+    """A pool is left out with all its queues, whichever of them has the amount."""
+    resource, _, name = field.partition(" ")
+    for index, prefix in enumerate(("", "a: ")):
+        items = [live_queue("p", None, (8, -1, 1)), live_queue("a", "p", (4, -1, 1))]
+        shares = items[index]["spec"]["resources"]
+        shares[resource] = {**shares[resource], name: value} if name else value
+        assert found(*items).unplaced == dict.fromkeys(("a", "p"), f"{prefix}{said}")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "shown"),
+    [
+        ("priority", 2**31, "2147483648"), ("priority", "x", "'x'"), ("preemptMinRuntime", "5 minutes", "'5 minutes'"),
+        ("reclaimMinRuntime", 5, "5"),
+    ],
+)  # fmt: skip
+def test_fields_that_no_file_has(field: str, value: Any, shown: str) -> None:
+    for index, name in enumerate("pa"):
+        items = [live_queue("p", None, (8, -1, 1)), live_queue("a", "p", (4, -1, 1))]
+        items[index]["spec"][field] = value
+        said = f"the {field} of {name} is {shown}, which no file can express"
+        assert found(*items).unplaced == dict.fromkeys(("a", "p"), said)
+
+
+@pytest.mark.parametrize(
+    ("pool", "leaf", "said"),
+    [
+        ((8, -1, 1), (-1, -1, 1), "a has no limit to its quota of gpu, but a subpool is guaranteed a number"),
+        (
+            (-1, -1, 1),
+            (4, -1, 1),
+            "p has no limit to its quota of gpu, but those below it come to 4 GPUs; with --sums it is given these",
+        ),
+        (
+            (3, -1, 1),
+            (4, -1, 1),
+            "p has a quota of 3 GPUs, but those below it come to 4 GPUs; with --sums it is given these",
+        ),
+        ((8, 2, 1), (1, 2, 1), "p has a quota of 8 GPUs, but may hold at most 2 GPUs"),
+        ((8, -1, 1), (4, 3, 1), "a has a quota of 4 GPUs, but may hold at most 3 GPUs"),
+    ],
+)
+def test_quotas_that_are_no_guarantees(pool: tuple[int, int, int], leaf: tuple[int, int, int], said: str) -> None:
+    items = (live_queue("p", None, pool), live_queue("a", "p", leaf))
+    assert found(*items).unplaced == dict.fromkeys(("a", "p"), said)
+    summed = found(*items, sums=True)
+    assert [item.guarantee.gpu for item in summed.pools] == ([4] if "--sums" in said else [])
+
+
+def test_amounts_without_limit_of_others_than_gpus() -> None:
+    """If neither the pool nor a subpool has a limit, there is none; a limit of one of them is no sum."""
+    free = live_queue("p", None, (8, -1, 1)), live_queue("a", "p", (4, -1, 1))
+    (pool,) = found(*free).pools
+    assert (pool.guarantee.cpu, pool.guarantee.memory) == (NO_LIMIT, NO_LIMIT)
+    said = "no limit to its quota of memory, but those below it come to 1500k memory; with --sums it is given these"
+    mixed = free[0], live_queue("a", "p", (4, -1, 1), memory=(1.5, -1, 1))
+    assert found(*mixed).unplaced == dict.fromkeys(("a", "p"), f"p has {said}")
+    both = live_queue("b", "p", (1, -1, 1))
+    said = "b has no limit to its quota of memory, but a subpool is guaranteed a number"
+    assert found(*mixed, both).unplaced == dict.fromkeys(("a", "b", "p"), said)
+
+
+def test_a_root_below_which_nothing_has_a_place() -> None:
+    items = (live_queue("t"), live_queue("d", "t"), live_queue("e", "d"), live_queue("f", "e"))
+    without = "e below d has queues of its own: departments are not imported, but declared by hand, with spec.parent"
+    assert found(*items).unplaced == {**dict.fromkeys("def", without), "t": "no pool below it has a place"}
+    shards = live_queue("h", None, (8, -1, 1), labels=SHARD), live_queue("g", "h", (8, -1, 1), labels=SHARD)
+    assert found(*items, *shards).root is None
+
+
+def test_what_is_next_to_a_root() -> None:
+    rooted = live_queue("top"), live_queue("p", "top", (8, -1, 1)), live_queue("a", "p", (8, -1, 1))
+    other = live_queue("q", None, (8, -1, 1)), live_queue("b", "q", (4, -1, 1)), live_queue("c", "b", (4, -1, 1))
+    said = "q is at the top next to top, the parent of the other pools"
+    assert found(*rooted, *other).unplaced == dict.fromkeys(("b", "c", "q"), said)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"priority": 7}, {"parentQueue": "gone"},
+        {"resources": {"gpu": {"quota": -1, "limit": -1, "overQuotaWeight": 1}}},
+        {"resources": {name: {"quota": -1, "limit": -1, "overQuotaWeight": 2} for name in ("gpu", "cpu", "memory")}},
+        {"resources": {name: {"quota": -1, "limit": 9, "overQuotaWeight": 1} for name in ("gpu", "cpu", "memory")}},
+        {"resources": {name: {"quota": 0, "limit": -1, "overQuotaWeight": 1} for name in ("gpu", "cpu", "memory")}},
+        {"resources": {"gpu": {"quota": "x"}}},
+    ],
+)  # fmt: skip
+def test_only_a_queue_without_limits_is_the_root(change: Item) -> None:
+    """That is what ``render`` makes; a display name may be another one."""
+    below = live_queue("p", "top", (8, -1, 1)), live_queue("a", "p", (8, -1, 1))
+    root = found(live_queue("top", displayName="All"), *below).root
+    assert root is not None
+    assert root.name == "top"
+    top = live_queue("top")
+    top["spec"] |= change
+    assert found(top, *below).root is None
+
+
+def test_the_root_with_most_queues_below_it_is_chosen() -> None:
+    items = [
+        *(live_queue(name) for name in ("few", "many")),
+        *(live_queue(f"{name}-p", name, (8, -1, 1)) for name in ("few", "many")),
+        *(live_queue(name, f"{name.partition('-')[0]}-p", (2, -1, 1)) for name in ("few-a", "many-a", "many-b")),
+    ]
+    root = found(*items).root
+    assert root is not None
+    assert root.name == "many"
 
 
 def test_a_shard_beside_a_root_is_a_pool(tmp_path: Path) -> None:
@@ -329,7 +674,7 @@ class TestNoPlace:
     def test_it_is_said_why(self, tmp_path: Path, name: str) -> None:
         items, said = REFUSED[name]
         result = imported(tmp_path, *items, *DEFAULT, kai())
-        assert said in result.out
+        assert f"\n  {said}\n" in result.out
         placed = unchanged(tmp_path, *items, *DEFAULT)
         assert placed >= {"default-queue"} or name == "beside-pools"
 

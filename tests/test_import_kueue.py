@@ -12,6 +12,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kubectl_tas.imports.from_kueue import import_kueue
+from kubectl_tas.imports.written import Imported
+from kubectl_tas.load.document import parse
 from tests.support.cli import Result, kubectl_tas, pool, write
 from tests.support.golden import GOLDEN, at, cases
 from tests.support.kubectl import FakeKubectl
@@ -48,6 +51,21 @@ def imported(folder: Path, *items: object, name: str = "kueue.json") -> Result:
     """What the command says; the repository is ``folder/work``."""
     (folder / name).write_text("---\n".join(json.dumps(item) + "\n" for item in items))
     return kubectl_tas("import", "kueue", folder / name, "--to", folder / "work")
+
+
+def made(*items: object) -> tuple[Imported, list[str]]:
+    """What becomes of objects, in memory, and each finding on one line with its hint."""
+    documents, problems = parse("kueue.json", "---\n".join(json.dumps(item) + "\n" for item in items))
+    assert problems == ()
+    found, findings = import_kueue(documents, None)
+    return found, [f"{item.location}: {item.message} ({item.hint})" for item in findings]
+
+
+def unplaced(*items: object) -> list[str]:
+    """What is said of that which has no place."""
+    found, findings = made(*items)
+    assert findings == []
+    return [f"{item.kind} {item.name}: {item.reason}" for item in found.unplaced]
 
 
 def read(folder: Path, path: str) -> Item:
@@ -103,6 +121,7 @@ class TestAmounts:
         ]
         assert imported(tmp_path, *items).code == 0
         assert read(tmp_path, "subpools/c--q0.yaml")["quota"] == {"gpu": 1, "memory": "100M"}
+        assert read(tmp_path, "pools/top.yaml")["resources"]["memory"]["guarantee"] == "1120Mi"
         assert kubectl_tas("validate", "-C", tmp_path / "work").code == 0
 
     def test_a_resource_that_only_others_of_the_cohort_have(self, tmp_path: Path) -> None:
@@ -123,7 +142,8 @@ class TestAmounts:
     def test_parts_of_a_gpu(self, tmp_path: Path) -> None:
         result = imported(tmp_path, cluster_queue("a", gpus="2500m"))
         assert read(tmp_path, "pools/a.yaml")["resources"]["gpu"]["guarantee"] == 2
-        assert "ClusterQueue a: quotas of parts of a GPU: a queue here has whole GPUs" in result.out
+        parts = "quotas of parts of a GPU: a queue here has whole GPUs, so they are rounded down"
+        assert f"  ClusterQueue a: {parts}\n" in result.out
 
     @pytest.mark.parametrize(
         ("weights", "whole"),
@@ -142,31 +162,194 @@ class TestAmounts:
         sound(tmp_path / "work")
 
 
+NOT_KNOWN = "kubectl-tas does not know this field"
+UNLED = [
+    "ClusterQueue q: no LocalQueue leads to it: set spec.namespaces to where its work may run",
+    "ClusterQueue q: flavor all is not among what was given: it says nothing of nodes here",
+]
+NO_CPU = "ClusterQueue q: no quota of cpu, memory: Kueue starts no work that asks for it; here it has no limit"
+
+
+class TestUnplaced:
+    def test_what_kai_has_no_field_for(self) -> None:
+        """At every depth, with the other fields that have the same reason."""
+        spec = {
+            "queueingStrategy": "StrictFIFO",
+            "flavorFungibility": {"whenCanBorrow": "TryNextFlavor"},
+            "concurrentAdmissionPolicy": {"maxBatch": 1},
+            "preemption": {"withinClusterQueue": "LowerPriority"},
+            "admissionChecks": ["check"],
+            "admissionChecksStrategy": {"admissionChecks": []},
+            "stopPolicy": "Hold",
+            "admissionScope": {"admissionMode": "UsageBased"},
+            "later": 1,
+            "fairSharing": {"wait": 1},
+        }
+        queue = cluster_queue("q", **spec)
+        del queue["spec"]["namespaceSelector"]
+        (group,) = queue["spec"]["resourceGroups"]
+        for index, part in enumerate((group, group["flavors"][0], group["flavors"][0]["resources"][0])):
+            part[f"f{index}"] = 1
+        others = [
+            kueue("LocalQueue", "l", {"clusterQueue": "q", "stopPolicy": "Hold", "fairSharing": {}, "f3": 1}, "n"),
+            kueue("LocalQueue", "m", {"clusterQueue": "q", "fairSharing": {"weight": 2}}, "n"),
+            kueue("ResourceFlavor", "all", {"nodeTaints": [{"key": "a"}], "f4": 2}),
+            kueue("Cohort", "c", {"f5": 1, "resourceGroups": groups(1)}),
+            kueue("Topology", "t", {"levels": [{"nodeLabel": "a/b"}], "f6": 1}),
+        ]
+        assert unplaced(queue, *others) == [
+            "ClusterQueue q: queueingStrategy: KAI skips work that has no room, and starts later work",
+            "ClusterQueue q: flavorFungibility, concurrentAdmissionPolicy: KAI tries no flavors one after the other; "
+            "work goes to any node that its pods may run on",
+            "ClusterQueue q: preemption: KAI reclaims LOW work for queues below their share, and preempts it for a "
+            "higher priority in its queue",
+            "ClusterQueue q: admissionChecks, admissionChecksStrategy: KAI waits for no admission check",
+            "ClusterQueue q: stopPolicy: KAI starts work in each queue; no field stops that",
+            "ClusterQueue q: admissionScope: KAI weighs past use for all queues or for none, by a setting of its own",
+            f"ClusterQueue q: later: {NOT_KNOWN}",
+            "ClusterQueue q: namespaceSelector: without it Kueue takes work of no namespace; here it is taken",
+            "LocalQueue n/l: stopPolicy: KAI starts work in each queue; no field stops that",
+            f"LocalQueue n/l: f3: {NOT_KNOWN}",
+            "LocalQueue n/m: fairSharing: the work of all LocalQueues of a ClusterQueue is in one queue of KAI",
+            "ResourceFlavor all: nodeTaints: Kubernetes compares the taints of nodes; pods must tolerate these, as "
+            "with Kueue",
+            f"ResourceFlavor all: f4: {NOT_KNOWN}",
+            f"Cohort c: f5: {NOT_KNOWN}",
+            f"ClusterQueue q: wait, f0, f1, f2: {NOT_KNOWN}",
+            "Cohort c: its own quota goes to the pool's own queue; LOW work of its sibling queues borrows it",
+            NO_CPU,
+        ]
+
+    @pytest.mark.parametrize("borrow", ["MayStopSearch", "Borrow"])
+    def test_what_the_api_server_fills_in_is_not_listed(self, borrow: str) -> None:
+        queue = cluster_queue(
+            "q",
+            queueingStrategy="BestEffortFIFO",
+            stopPolicy="None",
+            flavorFungibility={"whenCanBorrow": borrow, "whenCanPreempt": "TryNextFlavor"},
+            admissionScope={"admissionMode": "NoAdmissionFairSharing"},
+            admissionChecks=[],
+            preemption={},
+            later=None,
+            latest="",
+        )
+        assert unplaced(queue) == [NO_CPU, *UNLED]
+        by_order = {"whenCanBorrow": borrow, "whenCanPreempt": "Preempt"}
+        assert unplaced(cluster_queue("q", flavorFungibility=by_order))[0].startswith("ClusterQueue q: flavorFungib")
+
+    def test_other_kinds(self) -> None:
+        clusters = "one repository may be for several clusters, each a backend of tas.yaml; no work moves"
+        others = [
+            *(kueue(kind, "a") for kind in ("AdmissionCheck", "MultiKueueConfig", "MultiKueueCluster")),
+            *(kueue(kind, "a") for kind in ("ProvisioningRequestConfig", "Workload", "Newest")),
+            {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}},
+            {"apiVersion": "kueue.x-k8s.io.b/v1", "kind": "ClusterQueue", "metadata": {"name": "a"}},
+        ]
+        assert unplaced(cluster_queue("q"), *others) == [
+            "AdmissionCheck a: KAI waits for no admission check",
+            f"MultiKueueConfig a: {clusters}",
+            f"MultiKueueCluster a: {clusters}",
+            "ProvisioningRequestConfig a: a cluster autoscaler sees the pods that KAI leaves Pending",
+            "Workload a: Kueue makes it",
+            "Newest a: kubectl-tas does not know this kind of Kueue",
+            "Pod a: it is no object of Kueue, and its labels name no LocalQueue",
+            "ClusterQueue a: it is no object of Kueue, and its labels name no LocalQueue",
+            NO_CPU,
+            *UNLED,
+        ]
+
+
+QUANTITY = "must be a quantity such as 500m or 64Gi"
+RESOURCE = "spec.resourceGroups[0].flavors[0].resources[0]"
+UNIT = "Write a number and a unit without a blank between them, such as 64Gi."
+MAPPING, LIST = "Write a mapping: 'key: value' lines.", "Write a list: a '-' before each item."
+
+
 class TestOdd:
     @pytest.mark.parametrize(
-        ("gpus", "said"),
+        ("item", "said"),
         [
-            ("ten", 'must be a quantity such as 500m or 64Gi, not "ten" [invalid-value]'),
-            (-3, "must not be negative, not -3 [invalid-value]"),
-            ("1e300", "is more than any cluster has"),
-            ([1], "must be a quantity"),
-            (None, 'the field "nominalQuota" is missing'),
+            (cluster_queue("a", gpus="ten"), f'272: {RESOURCE}.nominalQuota {QUANTITY}, not "ten" ({UNIT})'),
+            (
+                cluster_queue("a", gpus=-3),
+                f"272: {RESOURCE}.nominalQuota must not be negative, not -3 (Write 0 or more.)",
+            ),
+            (
+                cluster_queue("a", gpus=10**17 + 1),
+                f"272: {RESOURCE}.nominalQuota is more than any cluster has, not 100000000000000001 (Correct it.)",
+            ),
+            (cluster_queue("a", gpus=[1]), f"272: {RESOURCE}.nominalQuota {QUANTITY} ({UNIT})"),
+            (
+                cluster_queue("a", gpus=None),
+                f'229: the field "nominalQuota" is missing in {RESOURCE} (Add nominalQuota.)',
+            ),
+            (
+                cluster_queue("a", more={"borrowingLimit": "4 GPUs"}),
+                f'293: {RESOURCE}.borrowingLimit {QUANTITY}, not "4 GPUs" '
+                "(Units are m, k, M, G, T and Ki, Mi, Gi, Ti.)",
+            ),
+            (
+                cluster_queue("a", more={"lendingLimit": -1}),
+                f"291: {RESOURCE}.lendingLimit must not be negative, not -1 (Write 0 or more.)",
+            ),
+            (
+                cluster_queue("a", fairSharing={"weight": "x"}),
+                f'307: spec.fairSharing.weight {QUANTITY}, not "x" ({UNIT})',
+            ),
+            (cluster_queue("a", fairSharing=[]), f"296: spec.fairSharing must be a mapping, not a list ({MAPPING})"),
+            ("hello", f'1: the document must be a mapping, not "hello" ({MAPPING})'),
+            ({"a": 1}, '1: the field "apiVersion" is missing (Add apiVersion.)'),
+            ({"apiVersion": "v1"}, '1: the field "kind" is missing (Add kind.)'),
+            (kueue("Cohort", "", {}), '60: the field "name" is missing in metadata (Add name.)'),
+            (kueue("Cohort", "a", [1]), f"95: spec must be a mapping, not a list ({MAPPING})"),
+            (
+                kueue("Cohort", "a", {"resourceGroups": "x"}),
+                f'114: spec.resourceGroups must be a list, not "x" ({LIST})',
+            ),
+            (
+                kueue("Cohort", "a", {"resourceGroups": ["x"]}),
+                f'115: spec.resourceGroups[0] must be a mapping, not "x" ({MAPPING})',
+            ),
+            (
+                kueue("Cohort", "a", {"resourceGroups": [{"flavors": [{}]}]}),
+                '128: the field "name" is missing in spec.resourceGroups[0].flavors[0] (Add name.)',
+            ),
+            (
+                kueue("Cohort", "a", {"resourceGroups": [{"flavors": [{"name": "x", "resources": [{"name": ""}]}]}]}),
+                f'156: the field "name" is missing in {RESOURCE} (Add name.)',
+            ),
+            (
+                kueue("Cohort", "a", {"resourceGroups": [{"flavors": [{"name": 5}]}]}),
+                '137: spec.resourceGroups[0].flavors[0].name must be text, not 5 (Put it in quotes: "5".)',
+            ),
+            (
+                kueue("Cohort", "a", {"parentName": 3}),
+                '110: spec.parentName must be text, not 3 (Put it in quotes: "3".)',
+            ),
+            (kueue("WorkloadPriorityClass", "a", value="high"), '111: value must be a whole number, not "high" ()'),
+            (kueue("WorkloadPriorityClass", "a", value=True), "111: value must be a whole number, not true ()"),
+            (
+                kueue("Topology", "a", {"levels": [{"nodeLabel": 1}]}),
+                '123: spec.levels[0].nodeLabel must be text, not 1 (Put it in quotes: "1".)',
+            ),
         ],
     )
-    def test_quantities(self, tmp_path: Path, gpus: object, said: str) -> None:
-        result = imported(tmp_path, cluster_queue("a", gpus=gpus))
-        assert result.code == 1
-        assert f"{tmp_path}/kueue.json:1:" in result.err
-        assert said in result.err
-        assert not (tmp_path / "work").exists()
+    def test_what_is_not_built_as_its_kind(self, item: object, said: str) -> None:
+        found, findings = made(item)
+        assert (dict(found.files), findings) == ({}, [f"kueue.json:1:{said}"])
 
-    @pytest.mark.parametrize("field", ["borrowingLimit", "lendingLimit"])
-    def test_limits(self, tmp_path: Path, field: str) -> None:
-        result = imported(tmp_path, cluster_queue("a", "c", more={field: "4 GPUs"}))
-        assert (result.code, f'{field} must be a quantity such as 500m or 64Gi, not "4 GPUs"' in result.err) == (
-            1,
-            True,
-        )
+    def test_what_only_pools_read(self) -> None:
+        """A flavor is looked at where a ClusterQueue uses it."""
+        findings = made(cluster_queue("q"), kueue("ResourceFlavor", "all", {"nodeLabels": ["x"]}))[1]
+        assert findings == [f"kueue.json:3:120: spec.nodeLabels must be a mapping, not a list ({MAPPING})"]
+
+    def test_the_largest_quantity(self) -> None:
+        assert "maximum: 100000000000000000\n" in made(cluster_queue("a", gpus=10**17))[0].files["pools/a.yaml"]
+
+    def test_the_command_writes_nothing_then(self, tmp_path: Path) -> None:
+        result = imported(tmp_path, cluster_queue("a", gpus="ten"))
+        said = f'{tmp_path}/kueue.json:1:272: error: {RESOURCE}.nominalQuota {QUANTITY}, not "ten" [invalid-value]\n'
+        assert (result.code, result.err.startswith(said), (tmp_path / "work").exists()) == (1, True, False)
 
     def test_cohorts_in_a_circle(self, tmp_path: Path) -> None:
         circle = [kueue("Cohort", name, {"parentName": upper}) for name, upper in zip("abc", "bca", strict=True)]
@@ -217,45 +400,22 @@ class TestOdd:
         lost = [kueue("LocalQueue", "q", {"clusterQueue": "gone"}, "n"), kueue("LocalQueue", "r", {}, "n")]
         system = kueue("LocalQueue", "s", {"clusterQueue": "a"}, "kube-system")
         result = imported(tmp_path, cluster_queue("a"), *lost, system)
-        assert "LocalQueue n/q: ClusterQueue gone is not among what was given" in result.out
-        assert "LocalQueue n/r: ClusterQueue (none) is not among what was given" in result.out
-        assert "LocalQueue kube-system/s: the namespace belongs to Kubernetes" in result.out
+        system_only = "the namespace belongs to Kubernetes; work of a pool must not run there"
+        assert "  LocalQueue n/q: ClusterQueue gone is not among what was given\n" in result.out
+        assert "  LocalQueue n/r: ClusterQueue (none) is not among what was given\n" in result.out
+        assert f"  LocalQueue kube-system/s: {system_only}\n" in result.out
+        assert (tmp_path / "work/tas.yaml").read_text().startswith("# Imported from Kueue.\napiVersion: ")
         sound(tmp_path / "work")
 
     def test_the_same_object_twice(self, tmp_path: Path) -> None:
         assert imported(tmp_path, cluster_queue("a"), cluster_queue("a")).code == 0
         result = imported(tmp_path / "work", cluster_queue("a"), cluster_queue("a", gpus=9))
         assert "the ClusterQueue a appears twice, with different content [name-duplicate]" in result.err
-
-    @pytest.mark.parametrize(
-        ("item", "said"),
-        [
-            ("hello", "the document must be a mapping"),
-            ({"a": 1}, 'the field "apiVersion" is missing'),
-            (kueue("ClusterQueue", "", {}), 'the field "name" is missing in metadata'),
-            (kueue("ClusterQueue", "a", [1]), "spec must be a mapping, not a list"),
-            (kueue("ClusterQueue", "a", {"resourceGroups": "x"}), "spec.resourceGroups must be a list"),
-            (kueue("ClusterQueue", "a", {"resourceGroups": ["x"]}), "spec.resourceGroups[0] must be a mapping"),
-            (kueue("ClusterQueue", "a", {"resourceGroups": [{"flavors": [{}]}]}), 'the field "name" is missing'),
-            (kueue("Cohort", "a", {"parentName": 3}), "spec.parentName must be text"),
-            (kueue("WorkloadPriorityClass", "a", value="high"), "value must be a whole number"),
-            (kueue("WorkloadPriorityClass", "a", value=True), "value must be a whole number"),
-            (kueue("Topology", "a", {"levels": [{"nodeLabel": 1}]}), "nodeLabel must be text"),
-            (kueue("ResourceFlavor", "a", {"nodeLabels": ["x"]}), "spec.nodeLabels must be a mapping"),
-        ],
-    )
-    def test_what_is_not_built_as_its_kind(self, tmp_path: Path, item: object, said: str) -> None:
-        used = cluster_queue("q", gpus=1)
-        used["spec"]["resourceGroups"][0]["flavors"][0]["name"] = "a"
-        result = imported(tmp_path, used, item)
-        assert result.code == 1
-        assert said in result.err
-
-    def test_a_name_of_another_type_is_not_missing_too(self, tmp_path: Path) -> None:
-        queue = cluster_queue("q")
-        queue["spec"]["resourceGroups"][0]["flavors"][0]["name"] = 5
-        result = imported(tmp_path, queue)
-        assert (result.code, "name must be text" in result.err, "is missing" in result.err) == (1, True, False)
+        assert "  = help: Give one of them.\n" in result.err
+        assert f"defined here too ({tmp_path}/work/kueue.json:1:87)\n" in result.err
+        locals_ = [kueue("LocalQueue", "l", {"clusterQueue": name}, space) for name, space in ("an", "bn", "bm")]
+        twice = "the LocalQueue n/l appears twice, with different content (Give one of them.)"
+        assert made(*locals_)[1] == [f"kueue.json:3:85: {twice}"]
 
     def test_an_empty_document_is_none(self, tmp_path: Path) -> None:
         assert imported(tmp_path, None, cluster_queue("q")).code == 0
@@ -284,6 +444,22 @@ class TestOdd:
         left_out = "fairSharing: Kueue compares weights within a cohort, and this is in none"
         assert f"  ClusterQueue b, c: {left_out}\n" in result.out
         assert [read(tmp_path, f"pools/{x}.yaml")["resources"]["gpu"]["weight"] for x in "abc"] == [1, 1, 1]
+
+    def test_as_many_letters_as_a_queue_may_have(self) -> None:
+        """Where the name of the pool's own queue would be too long, a name ends in a hash, with room for a number."""
+        for length, name in ((34, "q" * 34), (35, f"{'q' * 25}-1249d505")):
+            assert made(cluster_queue("q" * length))[0].becomes == (f"ClusterQueue {'q' * length}: pool {name}",)
+        for length, name in ((57, "s" * 57), (58, f"{'s' * 48}-71ba0078")):
+            became = made(cluster_queue("s" * length, "c"))[0].becomes
+            assert became == ("Cohort c: pool c", f"ClusterQueue {'s' * length}: subpool c--{name}")
+
+    def test_five_cohorts_of_a_circle_are_named(self) -> None:
+        circle = [kueue("Cohort", name, {"parentName": upper}) for name, upper in zip("abcde", "bcdea", strict=True)]
+        why = "the parents of cohorts form a circle, a -> b -> c -> d -> e -> a; Kueue starts no work there"
+        assert unplaced(*circle, cluster_queue("q", "c")) == [
+            *(f"Cohort {name}: {why}" for name in "aedcb"),
+            f"ClusterQueue q: {why}",
+        ]
 
     def test_flavors_with_and_without_nodes_and_of_two_topologies(self, tmp_path: Path) -> None:
         queue = cluster_queue("q")

@@ -189,7 +189,7 @@ def test_a_second_cluster(tmp_path: Path) -> None:
     result = imported(tmp_path, *other, arguments=("--backend", "lab"))
     assert result.code == 0, result.err
     assert "Queue research: pool research-lab, since pool research is there on backend default" in result.out
-    assert "with 64 GPUs there, 32 GPUs here" in result.out
+    assert "since pool research is there on backend default, with 64 GPUs there, 32 GPUs here\n" in result.out
     assert "  default: Topology lab-fabric\n" in result.out
     assert "manifests/default and manifests/lab" in result.err
     changed = {path.relative_to(work).as_posix() for path in before if path.read_bytes() != before[path]}
@@ -206,7 +206,7 @@ def test_a_second_cluster(tmp_path: Path) -> None:
     ("item", "said"),
     [
         (live_kai_topology("fabric", "a/zone", "a/block"), "spec.levels[1].nodeLabel: 'a/block' there, 'a/rack' here"),
-        (live_kai_topology("fabric", "a/zone"), "Topology fabric: spec.levels: 1 items there, 2 items here"),
+        (live_kai_topology("fabric", "a/zone"), "Topology fabric: spec.levels: 1 item there, 2 items here"),
         (priority_class("osmo-low", 7), "PriorityClass osmo-low: value: 7 there, 50 here"),
     ],
 )
@@ -231,6 +231,7 @@ def test_a_repository_without_a_config(tmp_path: Path) -> None:
     write(tmp_path / "work", {"pools/team.yaml": POOL})
     result = imported(tmp_path, *LABELLED, kai(), arguments=("--backend", "lab"))
     assert result.code == 0, result.err
+    assert result.out.startswith(f"added backend lab {tmp_path}/work/tas.yaml\nset backend: default ")
     config = safe_load((tmp_path / "work/tas.yaml").read_text())
     assert [item["name"] for item in config["spec"]["backends"]] == ["default", "lab"]
     assert kubectl_tas("validate", "-C", tmp_path / "work").code == 0
@@ -267,6 +268,7 @@ def test_a_config_without_backends_gets_the_one_that_there_was(config: str, tmp_
     write(tmp_path / "work", {"pools/team.yaml": POOL, "tas.yaml": head + config})
     result = imported(tmp_path, *LABELLED, kai(), arguments=("--backend", "lab"))
     assert result.code == 0, result.err
+    assert result.out.startswith(f"added backend lab {tmp_path}/work/tas.yaml\nset backend: default ")
     spec = safe_load((tmp_path / "work/tas.yaml").read_text())["spec"]
     assert ([item["name"] for item in spec["backends"]], spec.get("gitops")) == (
         ["default", "lab"],
@@ -289,7 +291,9 @@ def test_only_pools_that_stand_for_the_only_backend_are_told_it(tmp_path: Path) 
 
 def test_a_third_cluster_changes_no_pool_and_no_folder(tmp_path: Path) -> None:
     assert imported(tmp_path, *LABELLED, kai()).code == 0
-    assert imported(tmp_path, *LABELLED, kai(), arguments=("--backend", "lab")).code == 0
+    second = imported(tmp_path, *LABELLED, kai(), arguments=("--backend", "lab"))
+    said = "Queue research: pool research-lab, since pool research is there on backend default, with the same quota\n"
+    assert (second.code, said in second.out) == (0, True)
     before = {path: path.read_bytes() for path in files_below(tmp_path / "work/pools")}
     result = imported(tmp_path, *LABELLED, kai(), arguments=("--backend", "edge"))
     assert (result.code, "has its own folder" in result.err, "set backend" in result.out) == (0, False, False)

@@ -11,8 +11,10 @@ import pytest
 import yaml
 
 from kubectl_tas.gangs.podgrouper import is_predicted, row
+from kubectl_tas.model.podkinds import PodKind, PodPart
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.fleets import fleet_of, judged_files
+from tests.support.judged import told
 from tests.support.pyyaml import safe_load, safe_load_all
 from tests.support.workloads import LEVELS, Object, template
 
@@ -32,8 +34,7 @@ def component(name: str, *, scale: Object | None = None, **more: Any) -> Object:
 
 
 def karta(*children: Object, gang: Object | None = None, kind: str = KIND, group: str = GROUP, **root: Any) -> Object:
-    version = {"Job": "v1", "InferenceService": "v1beta1"}.get(kind, "v1")
-    of_kind = {"group": group, "version": version, "kind": kind}
+    of_kind = {"group": group, "version": "v1", "kind": kind}
     labels = {f"run.ai/karta-{key}": value for key, value in of_kind.items()}
     top = {"name": "training", "kind": of_kind, "statusDefinition": {"statusMappings": {}}, **root}
     own = children or (component("head"), component("worker"))
@@ -216,36 +217,220 @@ def changed(path: str, value: Any) -> Object:
 CHILD = "structureDefinition/childComponents/1/"
 
 
+OTHERWISE = "describe the kind in spec.kinds of the Config, and move the Karta out of the folders that are read."
+PATHS = f"Write a path such as .spec.template or .spec.roles[].template. If none fits: {OTHERWISE}"
+NUMBERS = f"Write a path such as .spec.replicas or .spec.roles[] | .replicas // 1. If none fits: {OTHERWISE}"
+ELSE = f"Instead, {OTHERWISE}"
+FAILS = "KAI 0.17.0 makes no PodGroup for a kind that has neither a plugin nor a Karta."
+ROLES = {"specDefinition": {"podTemplateSpecPath": ".spec.roles[].template"}, "instanceIdPath": ".spec.roles[].name"}
+ALONE = {"podGroup": {"name": "x"}}
+
+
+def judged(own: Object) -> list[str]:
+    """What is said of a Karta, with the line and the column in its file."""
+    found = told({"pools/z.yaml": yaml.safe_dump(own), "pools/p.yaml": pool()})
+    return [line.removeprefix("pools/z.yaml:") for line in found]
+
+
 @pytest.mark.parametrize(
-    ("own", "rule", "said"),
+    ("own", "said"),
     [
-        (changed(f"{CHILD}specDefinition", {"podTemplateSpecPath": ".spec | .worker.template"}), "invalid-value", "jq"),
-        (changed(f"{CHILD}specDefinition", {"podSpecPath": ".spec.worker.spec"}), "invalid-value", "podSpecPath"),
-        (changed(f"{CHILD}specDefinition", {"fragmentedPodSpecDefinition": {}}), "invalid-value", "fragmentedPodSpec"),
-        (changed(f"{CHILD}scaleDefinition", {"replicasPath": ".spec.a * .spec.b"}), "invalid-value", "jq"),
-        (changed(f"{CHILD}scaleDefinition", {"replicasPath": ".spec.roles[].x"}), "invalid-value", "of a list"),
-        (changed(f"{CHILD}specDefinition", {"podTemplateSpecPath": ".spec.a[].b"}), "invalid-value", "instanceIdPath"),
-        (changed(f"{CHILD}scaleDefinition", None), "invalid-value", "no scaleDefinition"),
-        (changed(f"{CHILD}podSelector", None), "invalid-value", "finds no pod"),
-        (changed(f"{CHILD}ownerRef", "boss"), "invalid-value", '"boss"'),
-        (changed(f"{CHILD}ownerRef", "head"), "invalid-value", "below another"),
-        (changed(f"{CHILD}name", "head"), "invalid-value", "two components"),
-        (changed("structureDefinition/rootComponent/statusDefinition", None), "missing-field", "statusDefinition"),
-        (changed("structureDefinition/childComponents", None), "invalid-value", "no component says"),
-        (karta(gang={"podGroup": {"name": "x", "subGroups": [{"componentName": "b"}]}}), "invalid-value", '"b"'),
-        (karta(kind="Job", group="batch"), "karta-unread", "plugin of its own"),
-        (karta(kind="TaskRun", group="tekton.dev"), "karta-unread", "plugin of its own"),
-        (karta(kind="SeldonDeployment", group="machinelearning.seldon.io"), "karta-unread", "plugin of its own"),
-        (karta(kind="InferenceService", group="serving.kserve.io"), "name-duplicate", "group them by this Karta"),
-        (karta(kind="Role", group="rbac.authorization.k8s.io"), "kind-elsewhere", "quotas or rights"),
-        ({**karta(), "metadata": {"name": "training"}}, "missing-field", "by its labels"),
-        (karta(gang={}), "missing-field", "no gangScheduling.podGroup"),
-        (changed(f"{CHILD}scaleDefinition", {"replicasPath": ".spec.a[].b // 1"}), "invalid-value", "leaves out"),
+        (
+            changed(f"{CHILD}specDefinition", {"podTemplateSpecPath": ".spec | .worker.template"}),
+            f"38:30 invalid-value: kubectl-tas does not read the jq expression .spec | .worker.template ({PATHS})",
+        ),
+        (
+            changed(f"{CHILD}specDefinition", {"podSpecPath": ".spec.worker.spec"}),
+            '38:22 invalid-value: of "worker" kubectl-tas reads podTemplateSpecPath alone, not the podSpecPath '
+            f"({ELSE})",
+        ),
+        (
+            changed(f"{CHILD}specDefinition", {"fragmentedPodSpecDefinition": {}}),
+            '38:38 invalid-value: of "worker" kubectl-tas reads podTemplateSpecPath alone, not the '
+            f"fragmentedPodSpecDefinition ({ELSE})",
+        ),
+        (
+            karta(component("worker", specDefinition={"metadataPath": ".spec.worker"})),
+            '27:9 invalid-value: of "worker" kubectl-tas reads podTemplateSpecPath alone, which is missing here '
+            f"({ELSE})",
+        ),
+        (
+            changed(f"{CHILD}scaleDefinition", {"replicasPath": ".spec.a * .spec.b"}),
+            f"36:23 invalid-value: kubectl-tas does not read the jq expression .spec.a * .spec.b ({NUMBERS})",
+        ),
+        (
+            changed(f"{CHILD}scaleDefinition", {"minReplicasPath": "a|b"}),
+            f"36:26 invalid-value: kubectl-tas does not read the jq expression a|b ({NUMBERS})",
+        ),
+        (
+            changed(f"{CHILD}scaleDefinition", {"maxReplicasPath": ".a + 1"}),
+            f"36:26 invalid-value: kubectl-tas does not read the jq expression .a + 1 ({NUMBERS})",
+        ),
+        (
+            karta(component("worker"), scaleDefinition={"replicasPath": ".x | y"}),
+            f"35:23 invalid-value: kubectl-tas does not read the jq expression .x | y ({NUMBERS})",
+        ),
+        (
+            karta(
+                component("worker"),
+                scaleDefinition={"replicasPath": ".spec.copies // 1", "minReplicasPath": ".spec.least"},
+            ),
+            "35:26 invalid-value: kubectl-tas does not read a minimum of the root: KAI multiplies those of the "
+            f"components by it ({ELSE})",
+        ),
+        (
+            changed(f"{CHILD}scaleDefinition", {"replicasPath": ".spec.roles[].x"}),
+            f"36:23 invalid-value: .spec.roles[].x counts items of a list that the pod templates are not in ({ELSE})",
+        ),
+        (
+            karta(component("roles", scale={"replicasPath": ".spec.rolls[] | .replicas // 1"}, **ROLES), gang=ALONE),
+            "24:23 invalid-value: .spec.rolls[] | .replicas // 1 counts items of a list that the pod templates are not "
+            f"in ({ELSE})",
+        ),
+        (
+            changed(f"{CHILD}scaleDefinition", {"replicasPath": ".spec.a[].b // 1"}),
+            "36:23 invalid-value: of .spec.a[].b // 1 jq leaves out the items without that number, and KAI then makes "
+            "no PodGroup (Write .spec.a[] | .b // 1.)",
+        ),
+        (
+            changed(f"{CHILD}specDefinition", {"podTemplateSpecPath": ".spec.a[].b"}),
+            '38:30 invalid-value: "worker" has several pod templates and no instanceIdPath (Add instanceIdPath, and '
+            "the selector that belongs to it.)",
+        ),
+        (
+            changed(f"{CHILD}scaleDefinition", None),
+            '16:26 invalid-value: KAI refuses the SubGroup "worker": its component has no scaleDefinition (Add '
+            "scaleDefinition.replicasPath to the component.)",
+        ),
+        (
+            changed(f"{CHILD}podSelector", None),
+            '16:26 invalid-value: KAI finds no pod of the SubGroup "worker", so the gang never starts (Add '
+            "podSelector.componentTypeSelector to the component.)",
+        ),
+        (
+            changed(f"{CHILD}ownerRef", "boss"),
+            '30:17 invalid-value: the Karta has no component "boss" (Known are training, head, worker.)',
+        ),
+        (
+            changed(f"{CHILD}ownerRef", "head"),
+            '30:17 invalid-value: "head" is a component below another one: kubectl-tas reads components of the root '
+            f"alone ({ELSE})",
+        ),
+        (
+            changed(f"{CHILD}name", "head"),
+            '29:13 invalid-value: two components are called "head" (Rename one of them.)',
+        ),
+        (
+            karta(specDefinition={"podTemplateSpecPath": ".spec.template"}),
+            "46:9 invalid-value: the root has pods and components: KAI counts those of the components alone (Make its "
+            "pods a component of their own.)",
+        ),
+        (
+            changed("structureDefinition/rootComponent/statusDefinition", None),
+            '39:5 missing-field: the field "statusDefinition" is missing in spec.structureDefinition.rootComponent '
+            "(Add statusDefinition: Meaning of the status. KAI skips a Karta without this field.)",
+        ),
+        (
+            changed("structureDefinition/childComponents", None),
+            "18:5 invalid-value: no component says where its pods are (Add specDefinition.podTemplateSpecPath.)",
+        ),
+        (
+            karta(gang={"podGroup": {"name": "x", "subGroups": [{"componentName": "b"}]}}),
+            '15:26 invalid-value: the Karta has no component "b" (Known are training, head, worker.)',
+        ),
+        (
+            {**karta(), "metadata": {"name": "training"}},
+            "3:1 missing-field: KAI finds a Karta by its labels, and this one lacks them (Add labels "
+            "run.ai/karta-group: ml.example.com, run.ai/karta-version: v1, run.ai/karta-kind: Training. "
+            f"{FAILS})",
+        ),
+        (
+            karta(gang={}),
+            "10:3 missing-field: the Karta has no gangScheduling.podGroup (Add it to spec.optimizationInstructions. "
+            f"{FAILS})",
+        ),
+        (
+            karta(kind="Role", group="rbac.authorization.k8s.io"),
+            "42:15 kind-elsewhere: Role of rbac.authorization.k8s.io/v1 cannot be declared by a Karta: it could change "
+            "quotas or rights (Move it to the files that set up the cluster: authors of work must not change it.)",
+        ),
     ],
 )
-def test_what_is_not_read(tmp_path: Path, own: Object, rule: str, said: str) -> None:
-    found = findings(tmp_path, own)
-    assert any(code == rule and said in message for code, message in found), found
+def test_what_is_not_read(own: Object, said: str) -> None:
+    assert judged(own) == [said]
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        changed(f"{CHILD}scaleDefinition", {"replicasPath": "1"}),
+        changed(f"{CHILD}specDefinition", {"podTemplateSpecPath": ".spec.worker.template", "podSpecPath": ".spec"}),
+        karta(component("roles", scale={"replicasPath": ".spec.roles[] | .replicas // 1"}, **ROLES), gang=ALONE),
+    ],
+)
+def test_what_is_read(own: Object) -> None:
+    assert judged(own) == []
+
+
+def test_what_it_says_of_pods() -> None:
+    """Paths, numbers, and what is assumed where a number is left out."""
+    worker = {"replicasPath": ".spec.n // 1", "minReplicasPath": ".spec.least", "maxReplicasPath": ".spec.most"}
+    parts = component("worker", scale=worker), component("head"), component("tail", scale={"replicasPath": "1"})
+    roles = component("roles", scale={"replicasPath": ".spec.roles[] | .replicas // 1"}, **ROLES)
+    own = karta(*parts, roles, scaleDefinition={"replicasPath": ".spec.copies"})
+    pods = (
+        PodPart("spec.worker.template", "spec.n", "spec.copies", "spec.most", least="spec.least", name="worker"),
+        PodPart("spec.head.template", "spec.head.replicas", "spec.copies", is_counted=False, name="head"),
+        PodPart("spec.tail.template", times="spec.copies", name="tail"),
+        PodPart("spec.roles[].template", "spec.roles[].replicas", "spec.copies"),
+    )
+    why = "the SubGroups of its Karta are not its pod templates one by one"
+    expected = PodKind(KIND, (f"{GROUP}/v1",), pods, minimum="least", group_name="x", unpredicted=why)
+    (declared,) = fleet_of({"pools/z.yaml": yaml.safe_dump(own)}).repository.kartas
+    assert declared.spec.read.row == expected
+    for unread in ({**own, "metadata": {"name": "training"}}, karta(*parts, roles, gang={})):
+        (declared,) = fleet_of({"pools/z.yaml": yaml.safe_dump(unread)}).repository.kartas
+        assert (declared.spec.read.row.minimum, declared.spec.read.row.group_name) == (1, "")
+        assert not declared.spec.is_found
+    (declared,) = fleet_of({"pools/z.yaml": yaml.safe_dump(karta())}).repository.kartas
+    assert declared.spec.read.row.sub_groups
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("amlarc.azureml.com AmlJob", "egx.nvidia.io SPOTRequest", "grove.io PodGangSet", "batch Job"),
+        *("kubeflow.org ScheduledWorkflow", "kubevirt.io VirtualMachineInstance", "run.ai RunaiJob"),
+        *("serving.knative.dev Service", "tekton.dev PipelineRun", "tekton.dev TaskRun"),
+        *("workspace.devfile.io DevWorkspace", "machinelearning.seldon.io SeldonDeployment"),
+    ],
+)
+def test_kinds_that_a_plugin_of_kai_groups(kind: str) -> None:
+    """These are in hub.go of KAI's podgrouper."""
+    group, name = kind.split()
+    said = f"KAI has a plugin of its own for {name} and does not read this Karta"
+    assert judged(karta(kind=name, group=group)) == [f"42:15 karta-unread: {said} (Remove the Karta.)"]
+
+
+@pytest.mark.parametrize(
+    ("version", "kind"),
+    [
+        ("argoproj.io/v1alpha1", "CronWorkflow"),
+        ("serving.kserve.io/v1beta1", "InferenceService"),
+        ("batch.volcano.sh/v1alpha1", "Job"),
+        ("kubeflow.org/v1", "PaddleJob"),
+        ("v1", "ReplicationController"),
+        ("sparkoperator.k8s.io/v1beta2", "SparkApplication"),
+    ],
+)
+def test_kinds_that_are_read_and_that_no_plugin_groups(version: str, kind: str) -> None:
+    group, _, number = version.rpartition("/")
+    own = karta(kind=kind, group=group)
+    own["spec"]["structureDefinition"]["rootComponent"]["kind"]["version"] = number
+    own["metadata"]["labels"]["run.ai/karta-version"] = number
+    said = f"kubectl-tas knows where the pods of {kind} are, but KAI would group them by this Karta"
+    hint = "Remove the Karta, here and in the cluster."
+    assert [line.partition(" ")[2] for line in judged(own)] == [f"name-duplicate: {said} ({hint})"]
 
 
 def test_two_of_a_kind(tmp_path: Path) -> None:
@@ -274,35 +459,6 @@ def test_what_is_kept_of_an_earlier_run_follows_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kartas", "message"),
-    [
-        (
-            karta(specDefinition={"podTemplateSpecPath": ".spec.template"}),
-            "the root has pods and components: KAI counts those of the components alone",
-        ),
-        (
-            karta(
-                component("worker"),
-                scaleDefinition={"replicasPath": ".spec.copies // 1", "minReplicasPath": ".spec.least"},
-            ),
-            "kubectl-tas does not read a minimum of the root: KAI multiplies those of the components by it",
-        ),
-        (
-            karta(component("worker", specDefinition={"podSpecPath": ".spec.worker"})),
-            'of "worker" kubectl-tas reads podTemplateSpecPath alone, not the podSpecPath',
-        ),
-        (
-            karta(component("worker", specDefinition={"metadataPath": ".spec.worker"})),
-            'of "worker" kubectl-tas reads podTemplateSpecPath alone, which is missing here',
-        ),
-    ],
-)
-def test_a_karta_that_counts_pods_in_ways_that_are_not_read(kartas: Object, message: str) -> None:
-    texts = {"pools/z.yaml": yaml.safe_dump(kartas), "pools/p.yaml": pool()}
-    assert [item.message for item in judged_files(texts).found] == [message]
-
-
-@pytest.mark.parametrize(
     ("gang", "reason"),
     [
         ({"name": "x"}, ""),
@@ -315,11 +471,14 @@ def test_a_karta_that_counts_pods_in_ways_that_are_not_read(kartas: Object, mess
             {"name": "x", "subGroups": [{"componentName": "head"}]},
             "the SubGroups of its Karta are not its pod templates one by one",
         ),
+        (None, "its Karta groups pods by labels that their controller sets"),
     ],
 )
-def test_a_gang_that_the_file_does_not_tell(gang: Object, reason: str) -> None:
+def test_a_gang_that_the_file_does_not_tell(gang: Object | None, reason: str) -> None:
+    members = [{"componentName": "worker", "groupByKeyPaths": [".metadata.labels.x"]}]
+    older = {"podGroups": [{"name": "x", "members": members}]}
     texts = {
-        "pools/z.yaml": yaml.safe_dump(karta(gang={"podGroup": gang})),
+        "pools/z.yaml": yaml.safe_dump(karta(gang=older if gang is None else {"podGroup": gang})),
         "pools/p.yaml": pool(),
         "workflows/w.yaml": yaml.safe_dump(training()),
     }

@@ -9,10 +9,14 @@ from typing import Any
 import pytest
 import yaml
 
+from kubectl_tas.gangs import podgrouper
 from kubectl_tas.model.kindlists import OWN, WORKLOADS
 from kubectl_tas.model.plain_workload import model_of
-from kubectl_tas.model.podkinds import PLAIN
+from kubectl_tas.model.podkinds import PLAIN, check_paths
+from kubectl_tas.model.podtemplate import Name
 from tests.support.cli import kubectl_tas, pool, write
+from tests.support.fleets import fleet_of
+from tests.support.judged import told
 from tests.support.pyyaml import safe_load, safe_load_all
 from tests.support.workloads import LEVELS, Object, template
 
@@ -135,6 +139,177 @@ def test_pods(name: str, spec: Object, expected: list[tuple[str, int, int]]) -> 
     assert [(item.name, item.replicas, item.asks.gpu) for item in workload.pod_sets] == expected
 
 
+def asking(cpu: str, **more: Any) -> Object:
+    """A container that asks for cpu."""
+    return {"resources": {"requests": {"cpu": cpu}}, **more}
+
+
+CLAIMS = [{"name": "c", "resourceClaimTemplateName": "t"}]
+OWN_LABELS = {"labels": {"a": "b"}, "annotations": {"c": "d"}}
+START = {"initContainers": [asking("30")], "containers": [asking("4")]}
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "asks", "places"),
+    [
+        (
+            "SparkApplication",
+            {
+                "driver": {
+                    **OWN_LABELS,
+                    "cores": 2,
+                    "coreRequest": "500m",
+                    "sidecars": [asking("1")],
+                    "initContainers": [asking("2")],
+                    "template": {"spec": {**START, "resourceClaims": CLAIMS}},
+                },
+            },
+            [(0, 30000)],
+            ["spec.driver", "spec.driver", "spec.driver"],
+        ),
+        (
+            "SparkApplication",
+            {
+                "driver": {
+                    "coreRequest": "500m",
+                    "sidecars": [asking("1")],
+                    "template": {"spec": {"containers": [asking("4")]}},
+                }
+            },
+            [(0, 5500)],
+            None,
+        ),
+        (
+            "Workflow.argoproj.io",
+            {
+                "templates": [
+                    {"metadata": OWN_LABELS, "container": asking("1"), "sidecars": [asking("2")]},
+                    {"script": asking("1"), "initContainers": [asking("5")]},
+                    {"dag": {"tasks": [{"inline": {"containerSet": {"containers": [asking("3"), asking("4")]}}}]}},
+                ]
+            },
+            [(0, 3000), (0, 5000), (0, 7000)],
+            ["spec.templates.0", "spec.templates.0.metadata", "spec.templates.0"],
+        ),
+        (
+            "DynamoGraphDeployment",
+            {
+                "services": {
+                    "D": {
+                        "resources": {"limits": {"gpu": "2", "cpu": "3"}, "requests": {"cpu": "1", "memory": "1Gi"}},
+                        "extraPodMetadata": OWN_LABELS,
+                        "extraPodSpec": {
+                            "mainContainer": asking("2"),
+                            "containers": [asking("4")],
+                            "resourceClaims": CLAIMS,
+                        },
+                    },
+                    "E": {"resources": {"limits": {"gpu": "3", "gpuType": "amd.com/gpu"}}, "extraPodSpec": START},
+                }
+            },
+            [(2, 7000), (3, 30000)],
+            ["spec.services.D", "spec.services.D.extraPodMetadata", "spec.services.D.extraPodSpec"],
+        ),
+        (
+            "InferenceService",
+            {
+                "predictor": {
+                    **OWN_LABELS,
+                    "model": asking("1"),
+                    "containers": [asking("2")],
+                    "resourceClaims": CLAIMS,
+                },
+                "transformer": START,
+            },
+            [(0, 3000), (0, 30000)],
+            ["spec.predictor", "spec.predictor", "spec.predictor"],
+        ),
+        (
+            "ReplicaSet",
+            {"template": {"metadata": OWN_LABELS, "spec": {**START, "resourceClaims": CLAIMS}}},
+            [(0, 30000)],
+            ["spec.template", "spec.template.metadata", "spec.template.spec"],
+        ),
+    ],
+)
+def test_what_pods_ask_for_and_where_it_is_written(
+    name: str, spec: Object, asks: list[tuple[int, int]], places: list[str] | None
+) -> None:
+    """Containers beside each other ask for their sum, containers before them for the most of one."""
+    workload = model_of(ROWS[name]).model_validate(document(name, spec))
+    assert [(item.asks.gpu, item.asks.cpu) for item in workload.pod_sets] == asks
+    first = workload.pod_sets[0]
+    assert first.template is not None
+    if places is not None:
+        paths = (first.path, first.metadata_path, first.spec_path)
+        assert [".".join(map(str, path)) for path in paths] == places
+        assert first.template.metadata.model_dump() == OWN_LABELS
+        claims = [item.resourceClaimTemplateName for item in first.template.spec.resourceClaims]
+        assert claims == ([] if name == "Workflow.argoproj.io" else ["t"])
+
+
+@pytest.mark.parametrize(
+    "framework",
+    [
+        *("model", "sklearn", "xgboost", "tensorflow", "pytorch", "triton", "onnx", "huggingface", "pmml", "lightgbm"),
+        "paddle",
+    ],
+)
+def test_what_a_predictor_serves_asks_for_gpus(framework: str) -> None:
+    spec = {"predictor": {framework: gpus(2)}}
+    (pods,) = model_of(ROWS["InferenceService"]).model_validate(document("InferenceService", spec)).pod_sets
+    assert pods.asks.gpu == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "named"),
+    [
+        (
+            "PaddleJob",
+            {"paddleReplicaSpecs": {"W": {"template": template()}}},
+            ("W", "spec.paddleReplicaSpecs.W", True),
+        ),
+        ("Job.batch.volcano.sh", {"tasks": [{"name": "a", "template": template()}]}, ("a", "spec.tasks.0.name", False)),
+        ("Job.batch.volcano.sh", {"tasks": [{"template": template()}]}, None),
+        ("DynamoGraphDeployment", {"services": {"D": {}}}, ("D", "spec.services.D", True)),
+        ("ReplicaSet", {"template": template()}, None),
+        ("SparkApplication", {"driver": {}}, None),
+    ],
+)
+def test_the_name_that_somebody_gave_to_pods(name: str, spec: Object, named: tuple[str, str, bool] | None) -> None:
+    (pods,) = model_of(ROWS[name]).model_validate(document(name, spec)).pod_sets
+    if named is None:
+        assert pods.written is None
+    else:
+        text, path, is_key = named
+        assert pods.written == Name(
+            "part", text, text, tuple(int(x) if x.isdecimal() else x for x in path.split(".")), is_key
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "absent"),
+    [
+        ("ReplicaSet", {}, ["spec.template"]),
+        ("ReplicaSet", {"template": template()}, []),
+        ("PaddleJob", {}, ["spec.paddleReplicaSpecs"]),
+        (
+            "PaddleJob",
+            {"paddleReplicaSpecs": {"W": {}, "P": {"template": template()}, "S": {}}},
+            ["spec.paddleReplicaSpecs.W.template", "spec.paddleReplicaSpecs.S.template"],
+        ),
+        ("Job.batch.volcano.sh", {"tasks": []}, ["spec.tasks"]),
+        ("Job.batch.volcano.sh", {"tasks": [{"name": "a"}]}, ["spec.tasks.0.template"]),
+        ("InferenceService", {"predictor": {}}, []),
+        ("InferenceService", {}, ["spec.predictor"]),
+        ("Workflow.argoproj.io", {"templates": [{"suspend": {}}]}, ["spec.templates"]),
+    ],
+)
+def test_where_pods_are_missing(name: str, spec: Object, absent: list[str]) -> None:
+    workload = model_of(ROWS[name]).model_validate(document(name, spec))
+    assert [".".join(map(str, path)) for path in workload.absent] == absent
+
+
 @pytest.mark.parametrize(
     ("memory", "overhead", "expected"),
     [
@@ -143,6 +318,11 @@ def test_pods(name: str, spec: Object, expected: list[tuple[str, int, int]]) -> 
         ("8G", "2gb", 10 * 2**30),
         ("512m", "100", 612 * 2**20),
         ("odd", "1k", 1024),
+        ("1t", "1", 2**40 + 2**20),
+        ("1PB", "1", 2**50 + 2**20),
+        ("4gi", "1", 2**20),
+        ("3839m", None, (3839 + 384) * 2**20),
+        ("3850m", None, (3850 + 385) * 2**20),
     ],
 )
 def test_memory_of_spark(memory: str | None, overhead: str | None, expected: int) -> None:
@@ -292,6 +472,58 @@ def test_each_pod_has_a_pod_group(repository: Path, name: str, spec: Object, mod
 )
 def test_all_pods_have_one_pod_group(repository: Path, name: str, spec: Object) -> None:
     assert "placement-unsupported" not in findings(repository, placed(name, spec))
+
+
+@pytest.mark.parametrize(
+    ("paths", "said"),
+    [
+        (("spec.a[].b", "spec.a.c"), "spec.a is an object in spec.a.c, and a list in another path"),
+        (("spec.a.b", "spec.a.*"), "spec.a is a mapping in spec.a.*, and an object in another path"),
+        (("spec.*.x", "spec.a[].x"), "spec is an object in spec.a[].x, and a mapping in another path"),
+        (("spec.a[].b", "spec.a[].*"), "spec.a[] is a mapping in spec.a[].*, and an object in another path"),
+    ],
+)
+def test_paths_that_contradict_each_other(paths: tuple[str, str], said: str) -> None:
+    with pytest.raises(ValueError, match="another path") as refused:
+        check_paths(*paths)
+    assert str(refused.value) == said
+    check_paths("spec.a[].b", "spec.a[].c", "spec.d.*.e", "spec.d.*.f", "")
+
+
+RUNS = "the file does not say how many of its pods run at a time"
+SERVED = "without serving.kserve.io/deploymentMode the file does not say whether KServe makes a Deployment"
+DYNAMO = "Dynamo's operator makes a PodCliqueSet, or a Deployment of each component, and KAI goes by that"
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "reason"),
+    [
+        ("DynamoGraphDeployment", {"components": [{"name": "D", "podTemplate": template(1)}]}, "Grove makes its gangs"),
+        ("Workflow.argoproj.io", {"templates": [{"name": "a", "container": gpus(1)}]}, RUNS),
+        ("CronWorkflow", {"workflowSpec": {"templates": [{"name": "a", "container": gpus(1)}]}}, RUNS),
+    ],
+)
+def test_pod_groups_that_the_tool_cannot_write(name: str, spec: Object, reason: str) -> None:
+    work = document(name, spec, **{"kubectl-tas/podgroup": "owned"})
+    found = told({"pools/p.yaml": pool(guarantee=16), "workflows/w.yaml": yaml.safe_dump(work)})
+    said = f"the PodGroup of {name} x cannot be written here: {reason} (Remove the label.)"
+    assert [line.partition(": ")[2] for line in found if " podgroup-owned: " in line] == [said]
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "reason"),
+    [
+        ("DynamoGraphDeployment", {"components": [{"name": "D", "podTemplate": template(1)}]}, DYNAMO),
+        ("InferenceService", {"predictor": {"model": gpus(1)}}, SERVED),
+        ("ReplicationController", {"template": template(1)}, ""),
+        ("SeldonDeployment", {"predictors": [{"componentSpecs": [template(1)]}]}, ""),
+    ],
+)
+def test_pod_groups_that_the_file_does_not_tell(name: str, spec: Object, reason: str) -> None:
+    files = {"pools/p.yaml": pool(guarantee=16), "workflows/w.yaml": yaml.safe_dump(document(name, spec))}
+    (found,) = fleet_of(files).workloads
+    assert podgrouper.row(found).unpredicted == reason
+    assert podgrouper.is_predicted(found) is not bool(reason)
 
 
 def test_what_kserve_makes_is_not_known_without_its_mode(repository: Path) -> None:

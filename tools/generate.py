@@ -157,7 +157,7 @@ def _admission_page() -> str:
 
 def _reading(item: Backdoor) -> tuple[Place, Decides, str, str]:
     """Returns the key by which back doors are grouped into a row."""
-    return item.place, item.decides, item.kinds, item.reader.partition(":")[0]
+    return item.place, item.decides, item.kinds, item.reader
 
 
 def _backdoor_row(items: Sequence[Backdoor]) -> str:

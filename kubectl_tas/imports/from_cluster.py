@@ -78,7 +78,7 @@ def import_cluster(record: Record, wanted: Wanted) -> Imported:
     """Makes the files for the objects of a cluster. Raises TasError if an object is malformed."""
     try:
         return _imported(record, wanted)
-    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         hint = "It must be what `kubectl tas cluster state`, or `kubectl get ... -o json`, prints."
         raise TasError("the objects of the cluster cannot be read: one is not built as its kind", hint=hint) from error
 
@@ -297,6 +297,7 @@ def _topologies(making: _Making, record: Record, own: Mapping[str, str]) -> dict
 
 def write_topology(making: Making, name: str, levels: Iterable[tuple[str, str]]) -> bool:
     """Writes a cluster topology of keys and node labels. Lists an invalid one instead, and returns False."""
+    levels = list(levels)
     data = {
         "apiVersion": "grove.io/v1alpha1",
         "kind": "ClusterTopology",
@@ -306,8 +307,8 @@ def write_topology(making: Making, name: str, levels: Iterable[tuple[str, str]])
     try:
         ClusterTopology.model_validate(data)
     except ValidationError as error:
-        first = error.errors()[0]
-        reason = f"its level {shown(first['input'])} is none of a cluster topology: {first['msg']}"
+        reason = f"no cluster topology can have its level {shown(error.errors()[0]['input'])}"
+        reason = reason if levels else "it has no levels"
         making.unplaced.append(Unplaced("Topology", name, reason))
         return False
     making.write(f"topologies/{names.file(plain_name(name))}", f"Imported: the Topology {name}.", data)
@@ -456,4 +457,6 @@ def _between(path: str, before: Any, after: Any) -> Iterator[Difference]:
 
 
 def _text(value: object) -> str:
-    return f"{len(value)} items" if isinstance(value, list) else shown(value)
+    if not isinstance(value, list):
+        return shown(value)
+    return "1 item" if len(value) == 1 else f"{len(value)} items"

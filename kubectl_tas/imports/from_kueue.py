@@ -263,9 +263,7 @@ def _topologies(making: _Making) -> dict[str, str]:
     for given in making.kueue.objects["Topology"].values():
         labels = [given.text((*level, "nodeLabel")) for level in given.each(("spec", "levels"))]
         levels = list(zip(distinct(level_name(label) for label in labels), labels, strict=True))
-        if not levels:
-            making.reading.leave(given, "it has no levels")
-        elif write_topology(making, given.name, levels):
+        if write_topology(making, given.name, levels):
             found[given.name] = given.name
             making.becomes.append(f"Topology {given.name}: cluster topology {given.name}")
     return found

@@ -131,7 +131,7 @@ def import_osmo(documents: Iterable[Given]) -> Imported:
     making = _Making(given=_gathered(documents))
     for kind, (called, reason) in _WHOLE.items():
         for name, data in making.given.get(kind, {}).items():
-            keys = data if kind in SINGLE and isinstance(data, dict) else (name,)
+            keys = _mapping(kind, "configuration", data) if kind in SINGLE else (name,)
             making.unplaced += (Unplaced(called, key, reason) for key in keys)
     _pod_templates(making)
     _resource_validations(making)

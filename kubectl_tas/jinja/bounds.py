@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Collection, Iterable
 from math import inf
 from time import thread_time
@@ -69,6 +70,7 @@ _NAMED = 20
 _SHOWN = 100
 """The most characters of a name that a message shows."""
 _WHOLE = "Write | list behind it."
+_WITHOUT = "Write what counts without it: {{ value | default(1) }}."
 
 
 class Refusal(Exception):  # noqa: N818 - no error of ours
@@ -254,7 +256,7 @@ class Budget:
         if isinstance(value, Blank):
             return []
         needed(value)
-        raise Refusal(TEMPLATE_VALUE, f"{kind(value)} has no items", "Loop over a list, a mapping or range(NUMBER).")
+        raise Refusal(TEMPLATE_VALUE, f"{kind(value)} has no items", "Use a list, a mapping or range(NUMBER).")
 
 
 def needed(value: Any) -> Any:
@@ -269,7 +271,8 @@ def needed(value: Any) -> Any:
 def near(value: Missing) -> str:
     """Returns a hint for an undefined value."""
     name = value.name.rpartition(".")[2]
-    otherwise = f"Define it in default-values, or give it with --set {cut(name)}=VALUE."
+    is_part = not isinstance(value.known, ChainMap)  # a field, an item or a block, which no setting can give
+    otherwise = _WITHOUT if is_part else f"Define it in default-values, or give it with --set {cut(name)}=VALUE."
     return did_you_mean(name, sorted(map(str, value.known)), otherwise)
 
 

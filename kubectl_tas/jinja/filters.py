@@ -191,7 +191,8 @@ def _keys(budget: Budget, items: Sequence[Any], path: Path, *, case_sensitive: b
     for item in items:
         found = needed(_at(budget, item, path))
         if not isinstance(found, (str, int, float)):
-            raise Refusal(TEMPLATE_VALUE, f"{kind(found)} has no order", "Name a field of it: sort(attribute='name').")
+            hint = "Name a field of it: attribute='name'." if isinstance(found, dict) else "Use texts or numbers alone."
+            raise Refusal(TEMPLATE_VALUE, f"{kind(found)} has no order", hint)
         if isinstance(found, str) and not case_sensitive:
             budget.read((found,))
             budget.make(len(found))
@@ -240,7 +241,8 @@ def _length(_budget: Budget, value: Any) -> int:
     if isinstance(value, Blank):
         return 0
     if isinstance(needed(value), Once) or not (isinstance(value, (str, list, tuple, range)) or type(value) is dict):
-        raise Refusal(TEMPLATE_VALUE, f"{kind(value)} has no length", "Write | list | length.")
+        hint = "Write | list | length." if isinstance(value, Once) else "Use it on text, a list or a mapping."
+        raise Refusal(TEMPLATE_VALUE, f"{kind(value)} has no length", hint)
     return len(value)
 
 
@@ -320,7 +322,8 @@ def _first(_budget: Budget, value: Any) -> Any:
 
 def _last(_budget: Budget, value: Any) -> Any:
     if isinstance(value, (Once, Namespace, Loop)):
-        raise Refusal(TEMPLATE_VALUE, f"{kind(value)} has no last item", "Write | list | last.")
+        hint = "Write | list | last." if isinstance(value, Once) else "Use one of its fields."
+        raise Refusal(TEMPLATE_VALUE, f"{kind(value)} has no last item", hint)
     return next(iter(reversed(needed(value))), Missing("the last item"))
 
 
@@ -630,13 +633,8 @@ _FORMATS = frozenset({"format", "format_map", "center", "ljust", "rjust", "expan
 
 def method(value: Any, name: str) -> Operation:
     """Returns a method of text, of a mapping or of a list. Raises Refusal if no such method is available."""
-    needed(value)
     if name.startswith("_"):
         raise _into_python(name)
-    tables = ((str, _TEXT), (dict, _MAPPING), ((list, tuple, range), _LIST))
-    table = next((table for types, table in tables if isinstance(value, types)), {})
-    if name in table and not isinstance(value, (Json, Once, View, Loop, Namespace)):
-        return table[name]
     if isinstance(value, Json):
         hint = "Use filters: value | tojson | replace('a', 'b')."
         raise Refusal(TEMPLATE_UNSUPPORTED, "methods of text of tojson are not available", hint)
@@ -646,6 +644,11 @@ def method(value: Any, name: str) -> Operation:
     if name in _FORMATS and isinstance(value, str):
         hint = "Write '%s-%02d' | format(text, number)."
         raise Refusal(TEMPLATE_UNSUPPORTED, f"the method {name} of text is not available", hint)
+    tables = ((str, _TEXT), (dict, _MAPPING), ((list, tuple, range), _LIST))
+    is_plain = not isinstance(value, (Once, View, Loop, Namespace))
+    table = next((table for types, table in tables if isinstance(value, types) and is_plain), {})
+    if name in table:
+        return table[name]
     hint = did_you_mean(name, table, f"Available: {', '.join(sorted(table)) or 'none'}.")
     raise Refusal(TEMPLATE_UNSUPPORTED, f'{kind(value)} has no method "{cut(name)}" here', hint)
 

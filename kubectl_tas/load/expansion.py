@@ -43,7 +43,7 @@ _ESCAPED = re.compile(r"\\(?:x0[12]|u000[12]|U0000000[12]|0{0,2}[12](?![0-7])|N\
 _GO_HINT = "This looks like a template of Go or Helm; OSMO's are Jinja: {% if gpus > 8 %} ... {% endif %}."
 _BLOCK = re.compile(r"\{%[-+]?\s*(end)?(if|for|macro|call|filter|with)\b")
 _LONG_NUMBER = re.compile(r"(?<![0-9_])[0-9][0-9_]{3999}")
-_GO = re.compile(r"\{\{-?[ \t]*(?:\.|\$|(?:if|else|end|range|with|include|define|template)\b)")
+_GO = re.compile(r"\{\{-?[ \t]*(?:\.|\$|(?:if|else|end|range|with|include|define|template)\b(?!\())")
 MAX_TOKENS = 30_000
 """The most words and signs within the tags of one template."""
 EACH = 50

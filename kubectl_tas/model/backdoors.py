@@ -46,7 +46,7 @@ class Backdoor:
     kinds: str
     """The kinds with the key, and its place in them."""
     reader: str
-    """The program that reads the key, and the place in its source."""
+    """The program that reads the key."""
     effect: str = ""
     """The consequence of a key that must be absent."""
     parent: str = ""
@@ -57,54 +57,38 @@ class Backdoor:
     """Whether the guard checks a pod by this label."""
 
 
-_DEFAULT = "KAI 0.17: pkg/podgrouper/podgrouper/plugins/defaultgrouper/default_grouper.go"
+_KAI = "KAI 0.17"  # pkg/podgrouper/podgrouper/plugins/defaultgrouper/default_grouper.go
+_KUBERNETES = "Kubernetes 1.35"
 _PODS = "pods of all kinds"
-_ARGO_CD = "Argo CD: docs/user-guide"
-_FLUX = "Flux: internal/controller/kustomization_controller.go of kustomize-controller"
-_ARGO = "Argo Workflows 3.7: pkg/apis/workflow/v1alpha1/workflow_types.go"
+_ARGO = "Argo Workflows 3.7"  # pkg/apis/workflow/v1alpha1/workflow_types.go
 _ARGO_KINDS = "Workflow, CronWorkflow"
-_KUBEFLOW = "Kubeflow's training operator 1.9: SchedulingPolicy, for a PodGroup that it makes itself"
+_KUBEFLOW = "Kubeflow's training operator 1.9"  # SchedulingPolicy, for a PodGroup that it makes itself
 _KUBEFLOW_KINDS = "PyTorchJob, TFJob, XGBoostJob, JAXJob, MPIJob: spec.runPolicy.schedulingPolicy"
-_ALL = "the object itself"
 
 _NOT_REMOVED = "does not remove it when its file is gone"
 _GITOPS = (
-    (
-        "config.kubernetes.io/local-config",
-        "kustomize: api/resource/factory.go (DropLocalNodes)",
-        "kustomize leaves it out of what it builds",
-        r"^(?!false$)",
-    ),
-    (
-        "argocd.argoproj.io/hook",
-        f"{_ARGO_CD}/resource_hooks.md",
-        "Argo CD runs it at each sync, and neither compares nor prunes it",
-        "",
-    ),
-    ("helm.sh/hook", f"{_ARGO_CD}/helm.md", "Argo CD takes it for a hook, and neither compares nor prunes it", ""),
-    (
-        "argocd.argoproj.io/sync-options",
-        f"{_ARGO_CD}/sync-options.md",
-        f"Argo CD {_NOT_REMOVED}",
-        r"\b(Prune|Delete)=(false|confirm)\b",
-    ),
-    ("helm.sh/resource-policy", f"{_ARGO_CD}/helm.md", f"Argo CD {_NOT_REMOVED}", r"\bkeep\b"),
+    ("config.kubernetes.io/local-config", "kustomize leaves it out of what it builds", r"^(?!false$)"),
+    ("argocd.argoproj.io/hook", "Argo CD runs it at each sync, and neither compares nor prunes it", ""),
+    ("helm.sh/hook", "Argo CD takes it for a hook, and neither compares nor prunes it", ""),
+    ("argocd.argoproj.io/sync-options", f"Argo CD {_NOT_REMOVED}", r"\b(Prune|Delete)=(false|confirm)\b"),
+    ("helm.sh/resource-policy", f"Argo CD {_NOT_REMOVED}", r"\bkeep\b"),
     (
         "argocd.argoproj.io/compare-options",
-        f"{_ARGO_CD}/compare-options.md",
         "Argo CD calls the application synced though the object has no file",
         r"\bIgnoreExtraneous\b",
     ),
-    ("kustomize.toolkit.fluxcd.io/reconcile", _FLUX, "Flux no longer applies it", r"(?i)^disabled$"),
-    ("kustomize.toolkit.fluxcd.io/prune", _FLUX, f"Flux {_NOT_REMOVED}", r"(?i)^disabled$"),
+    ("kustomize.toolkit.fluxcd.io/reconcile", "Flux no longer applies it", r"(?i)^disabled$"),
+    ("kustomize.toolkit.fluxcd.io/prune", f"Flux {_NOT_REMOVED}", r"(?i)^disabled$"),
     (
         "kustomize.toolkit.fluxcd.io/ssa",
-        _FLUX,
         "Flux no longer applies it, or only creates it if it is missing",
         r"(?i)^(ignore|ifnotpresent)$",
     ),
 )
-"""Annotations that let an object differ from its file: key, reader, effect, and the values that matter."""
+"""Annotations that let an object differ from its file: key, effect, and the values that matter. They are those of
+kustomize (api/resource/factory.go: DropLocalNodes), Argo CD (docs/user-guide: resource_hooks.md, helm.md,
+sync-options.md, compare-options.md) and Flux (kustomize-controller: internal/controller/kustomization_controller.go).
+"""
 
 BACKDOORS: tuple[Backdoor, ...] = (
     Backdoor(
@@ -112,7 +96,7 @@ BACKDOORS: tuple[Backdoor, ...] = (
         Place.LABEL,
         Decides.QUEUE,
         "all kinds: the object, then the pod",
-        f"{_DEFAULT} (CalcPodGroupQueue)",
+        _KAI,  # CalcPodGroupQueue
         on_pods=True,
     ),
     Backdoor(
@@ -120,7 +104,7 @@ BACKDOORS: tuple[Backdoor, ...] = (
         Place.LABEL,
         Decides.PRIORITY,
         "all kinds: every owner of the pod, then the pod, and before its field",
-        f"{_DEFAULT} (calcPodGroupPriorityClass)",
+        _KAI,  # calcPodGroupPriorityClass
         on_pods=True,
     ),
     Backdoor(
@@ -128,7 +112,7 @@ BACKDOORS: tuple[Backdoor, ...] = (
         Place.LABEL,
         Decides.PREEMPTIBILITY,
         "all kinds: every owner of the pod, then the pod, and before any class",
-        f"{_DEFAULT} (calcPodGroupPreemptibilityWithDefaults)",
+        _KAI,  # calcPodGroupPreemptibilityWithDefaults
         on_pods=True,
     ),
     Backdoor(
@@ -136,30 +120,30 @@ BACKDOORS: tuple[Backdoor, ...] = (
         Place.LABEL,
         Decides.QUEUE,
         "all kinds: the object, then the pod",
-        "KAI before 0.6: pkg/common/constants",
+        "KAI before 0.6",
     ),
     Backdoor(
         labels.RAY_PRIORITY_CLASS,
         Place.LABEL,
         Decides.PRIORITY,
         "RayCluster, RayJob, RayService: the object, and before all others",
-        "KAI 0.17: pkg/podgrouper/podgrouper/plugins/ray/ray_grouper.go",
+        _KAI,  # pkg/podgrouper/podgrouper/plugins/ray/ray_grouper.go
     ),
     Backdoor(
         labels.NODE_POOL,
         Place.LABEL,
         Decides.SHARD,
         "pods and PodGroups, which have it from the object",
-        "KAI 0.17: pkg/scheduler/conf/scheduler_conf.go (GetLabelSelector)",
+        _KAI,  # pkg/scheduler/conf/scheduler_conf.go (GetLabelSelector)
         effect="the scheduler of another shard takes the pods, or none does",
     ),
-    Backdoor("schedulerName", Place.FIELD, Decides.SCHEDULER, _PODS, "Kubernetes 1.35: PodSpec"),
+    Backdoor("schedulerName", Place.FIELD, Decides.SCHEDULER, _PODS, _KUBERNETES),
     Backdoor(
         "nodeName",
         Place.FIELD,
         Decides.NODE,
         _PODS,
-        "Kubernetes 1.35: PodSpec",
+        _KUBERNETES,
         effect="no scheduler sees the pod, and no quota holds for it",
     ),
     Backdoor(
@@ -167,14 +151,14 @@ BACKDOORS: tuple[Backdoor, ...] = (
         Place.FIELD,
         Decides.PRIORITY,
         f"{_PODS}; PodCliqueSet: spec.template",
-        f"{_DEFAULT} (calcPodGroupPriorityClass)",
+        _KAI,  # calcPodGroupPriorityClass
     ),
     Backdoor(
         "namespace",
         Place.FIELD,
         Decides.NAMESPACE,
         "all kinds: the metadata of the object and of its templates",
-        "Kubernetes 1.35: ObjectMeta",
+        _KUBERNETES,
         parent="metadata",
     ),
     Backdoor(
@@ -182,7 +166,7 @@ BACKDOORS: tuple[Backdoor, ...] = (
         Place.ANNOTATION,
         Decides.QUEUE,
         "DynamoGraphDeployment: the object",
-        "Dynamo 1.2: deploy/operator/internal/consts/consts.go",
+        "Dynamo 1.2",  # deploy/operator/internal/consts/consts.go
     ),
     Backdoor("podPriorityClassName", Place.FIELD, Decides.PRIORITY, _ARGO_KINDS, _ARGO),
     *(
@@ -200,7 +184,7 @@ BACKDOORS: tuple[Backdoor, ...] = (
         Place.FIELD,
         Decides.UNSEEN,
         "SparkApplication: spec",
-        "spark-operator 2.3: SparkApplicationSpec",
+        "spark-operator 2.3",
         effect="another scheduler than KAI places its pods",
     ),
     Backdoor(
@@ -208,7 +192,7 @@ BACKDOORS: tuple[Backdoor, ...] = (
         Place.FIELD,
         Decides.UNSEEN,
         "SparkApplication: spec",
-        "Spark 3.5: docs/running-on-kubernetes.md, and docs/configuration.md",
+        "Spark 3.5",  # docs/running-on-kubernetes.md, and docs/configuration.md
         effect="it changes pods, or their number, after validate has judged them",
         values=r"spark\.(kubernetes\.((driver|executor)\.)?(scheduler\.name|podTemplate"
         r"|(label|annotation)\.(kai\.scheduler/|priorityClassName|pod-group-name|gpu-))"
@@ -219,7 +203,7 @@ BACKDOORS: tuple[Backdoor, ...] = (
         Place.FIELD,
         Decides.UNSEEN,
         "SparkApplication: spec",
-        "Spark 3.5: docs/configuration.md",
+        "Spark 3.5",  # docs/configuration.md
         effect="without maxExecutors Spark makes any number of executors",
         values=r"^(?!.*maxExecutors=).*enabled=True",
     ),
@@ -228,16 +212,13 @@ BACKDOORS: tuple[Backdoor, ...] = (
         Place.FIELD,
         Decides.UNSEEN,
         "InferenceService: spec.predictor",
-        "KServe 0.16: pkg/apis/serving/v1beta1/predictor.go",
+        "KServe 0.16",  # pkg/apis/serving/v1beta1/predictor.go
         effect="validate cannot see its pods",
         parent="predictor",
     ),
     Backdoor("queue", Place.FIELD, Decides.QUEUE, _KUBEFLOW_KINDS, _KUBEFLOW, parent="schedulingPolicy"),
     Backdoor("priorityClass", Place.FIELD, Decides.PRIORITY, _KUBEFLOW_KINDS, _KUBEFLOW, parent="schedulingPolicy"),
-    *(
-        Backdoor(key, Place.ANNOTATION, Decides.SYNC, _ALL, reader, effect, values=values)
-        for key, reader, effect, values in _GITOPS
-    ),
+    *(Backdoor(key, Place.ANNOTATION, Decides.SYNC, "", "", effect, values=values) for key, effect, values in _GITOPS),
 )
 """All keys."""
 

@@ -217,6 +217,7 @@ _GROUPS: KeyPath = ("spec", "optimizationInstructions", "gangScheduling", "podGr
 _OTHERWISE = "describe the kind in spec.kinds of the Config, and move the Karta out of the folders that are read."
 _ELSE = f"Instead, {_OTHERWISE}"
 _PATHS = f"Write a path such as .spec.template or .spec.roles[].template. If none fits: {_OTHERWISE}"
+_NUMBERS = f"Write a path such as .spec.replicas or .spec.roles[] | .replicas // 1. If none fits: {_OTHERWISE}"
 
 
 class Karta(Open):
@@ -377,7 +378,7 @@ class _Read:
                 self._fault((*item.path, "scaleDefinition", key), what, hint)
             elif written is not None and number is None:
                 what = f"kubectl-tas does not read the jq expression {written}"
-                self._fault((*item.path, "scaleDefinition", key), what, _PATHS)
+                self._fault((*item.path, "scaleDefinition", key), what, _NUMBERS)
             elif "[]" in path and not template.startswith(path[: path.rindex("[]") + 2]):
                 what = f"{written} counts items of a list that the pod templates are not in"
                 self._fault((*item.path, "scaleDefinition", key), what, _ELSE)

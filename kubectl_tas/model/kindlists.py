@@ -178,8 +178,6 @@ DECIDING: dict[tuple[str, str], str] = {
 
 POD_MAKERS: frozenset[tuple[str, str]] = frozenset(
     {
-        ("", "Pod"),
-        ("", "ReplicationController"),
         ("apps", ""),
         ("batch", ""),
         ("batch.volcano.sh", ""),

@@ -65,7 +65,7 @@ class PlainWorkload(Workload):
         own = pod_set(name, pods, path, template)
         if not isinstance(found, PodTemplate):
             metadata, spec = (*path, *found.metadata_at), (*path, *found.spec_at)
-            own = replace(own, metadata_path=metadata, spec_path=spec, is_pod_spec=found.is_pod_spec)
+            own = replace(own, metadata_path=metadata, spec_path=spec, is_pod_spec=False)
         yield replace(own, written=written)
 
     @property

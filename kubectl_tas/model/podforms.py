@@ -18,8 +18,6 @@ class Form(Open):
     """Path of the labels and annotations in these fields."""
     spec_at: ClassVar[KeyPath] = ()
     """Path of schedulerName, nodeSelector and similar fields in these fields."""
-    is_pod_spec: ClassVar[bool] = False
-    """Whether the fields at ``spec_at`` are a PodSpec."""
 
     @property
     def template(self) -> PodTemplate | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from kubectl_tas.model.kindlists import COMPANIONS, HARMLESS, group_of
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.golden import ROOT
+from tests.support.judged import told, told_of
 from tests.support.kinds import selected
 from tests.support.marked import findings as in_places
 from tests.support.marked import marked
@@ -143,6 +146,96 @@ def test_the_document_lists_the_harmless_kinds() -> None:
     own = {(group_of(item.apiVersion), item.kind) for item in COMPANIONS}
     rows = re.findall(r"^\| `([a-z0-9.-]+\.[a-z]+)` \| (.*) \|$", (ROOT / "docs/formats.md").read_text(), re.MULTILINE)
     assert {(group, kind) for group, kinds in rows for kind in kinds.split(", ")} == HARMLESS - own
+
+
+PLATFORM = "Move it to the files that set up the cluster: authors of work must not change it."
+ELSEWHERE = {
+    "Declare a Pool or Subpool instead: `render` makes the queues from them.": ["scheduling.run.ai/v2 Queue"],
+    "Declare a Pool or Subpool instead: `render` makes the queues from them. `kubectl tas import kueue` writes these "
+    "files.": ["kueue.x-k8s.io/v1beta2 ClusterQueue", "kueue.x-k8s.io/v1beta1 Workload"],
+    "PodGroups are the only objects of KAI that may be written by hand.": [
+        *("scheduling.run.ai/v1alpha2 BindRequest", "kai.scheduler/v1 SchedulingShard"),
+    ],
+    "Write topology_keys of a Pool or a ClusterTopology instead: `render` makes Topologies from them.": [
+        *("kai.scheduler/v1alpha1 Topology", "kueue.x-k8s.io/v1alpha1 Topology"),
+    ],
+    "Grove makes it of a PodCliqueSet; write that.": ["scheduler.grove.io/v1alpha1 PodGang"],
+    "It is of Kubernetes' own scheduler, and KAI does not read it. Remove it: KAI makes a PodGroup of each workload. "
+    "One that is written by hand is of scheduling.run.ai/v2alpha2.": [
+        *("scheduling.k8s.io/v1alpha1 PodGroup", "scheduling.k8s.io/v1alpha1 Workload"),
+    ],
+    "Name it in spec.priorityClasses of the Config: `render` makes the PriorityClasses.": [
+        "scheduling.k8s.io/v1 PriorityClass"
+    ],
+    PLATFORM: [
+        *("rbac.authorization.k8s.io/v1 RoleBinding", "apiextensions.k8s.io/v1 CustomResourceDefinition"),
+        *("apiregistration.k8s.io/v1 APIService", "certificates.k8s.io/v1 CertificateSigningRequest"),
+        *("flowcontrol.apiserver.k8s.io/v1 FlowSchema", "node.k8s.io/v1 RuntimeClass"),
+        *("storage.k8s.io/v1 StorageClass", "v1 Node", "v1 PersistentVolume"),
+    ],
+    f"spec.guard of the Config renders the policies of this repository. {PLATFORM}": [
+        *("admissionregistration.k8s.io/v1 MutatingWebhookConfiguration", "kyverno.io/v1 ClusterPolicy"),
+        *("templates.gatekeeper.sh/v1 ConstraintTemplate", "constraints.gatekeeper.sh/v1beta1 K8sRequiredLabels"),
+    ],
+    "Its devices are not counted here: ask for nvidia.com/gpu in the workload. A ComputeDomain makes its own claim "
+    "template.": ["resource.k8s.io/v1 ResourceClaimTemplate"],
+    "Name it in namespaces of a Pool; spec.createNamespaces: true of the Config renders it.": ["v1 Namespace"],
+    "Create it in the cluster, and name it in workloads: no repository should hold secrets.": ["v1 Secret"],
+    "Declare it as quota and maximum of a Pool or Subpool.": ["v1 ResourceQuota", "v1 LimitRange"],
+    "KAI decides on which node a pod runs.": ["v1 Binding"],
+}
+"""Kinds by which a repository could take more than its pools have, by what is said of them."""
+MAKERS = (
+    *("apps/v1 DaemonSet", "batch/v2 Job", "batch.volcano.sh/v1alpha1 Task", "kubeflow.org/v1 Experiment"),
+    *("trainer.kubeflow.org/v1alpha1 TrainingRuntime", "ray.io/v1 RayCron", "jobset.x-k8s.io/v1alpha1 JobSet"),
+    *("leaderworkerset.x-k8s.io/v2 LeaderWorkerSet", "grove.io/v1alpha1 PodClique", "argoproj.io/v1alpha1 Rollout"),
+    *("tekton.dev/v1 PipelineRun", "serving.knative.dev/v1 Service", "serving.kserve.io/v1alpha1 InferenceGraph"),
+    *("sparkoperator.k8s.io/v1beta2 ScheduledSparkApplication", "machinelearning.seldon.io/v2 SeldonDeployment"),
+    *("kubevirt.io/v1 VirtualMachine", "workspace.devfile.io/v1alpha2 DevWorkspace", "run.ai/v1 RunaiJob"),
+    *("workload.codeflare.dev/v1beta2 AppWrapper", "nvidia.com/v2 DynamoGraphDeployment", "keda.sh/v1alpha1 ScaledJob"),
+    *("source.toolkit.fluxcd.io/v1 GitRepository", "kustomize.toolkit.fluxcd.io/v1 Kustomization"),
+    "helm.toolkit.fluxcd.io/v2 HelmRelease",
+)
+"""Kinds that make pods, or objects that do."""
+
+
+def as_companions(kinds: Iterable[str]) -> list[str]:
+    """What is said of a Config that wants these kinds beside workloads."""
+    items = [dict(zip(("apiVersion", "kind"), kind.split(), strict=True)) for kind in kinds]
+    config = {"apiVersion": "tas/v1alpha1", "kind": "Config", "spec": {"companions": items}}
+    return [line.partition(" ")[2] for line in told({"tas.yaml": json.dumps(config)})]
+
+
+def test_a_kind_that_decides_for_others_has_its_place_elsewhere() -> None:
+    """As a document, and as a companion that a Config adds."""
+    rows = [(*kind.split(), hint) for hint, kinds in ELSEWHERE.items() for kind in kinds]
+    said = told_of("".join(companion(f"{version} {kind}") for version, kind, _ in rows))
+    assert [line.partition(" ")[2] for line in said] == [
+        f"kind-elsewhere: {kind} of {version} cannot be declared here: it could change quotas or rights ({hint})"
+        for version, kind, hint in rows
+    ]
+    assert as_companions(kind for kinds in ELSEWHERE.values() for kind in kinds) == [
+        f"kind-elsewhere: {kind} of {version} cannot be a companion of workloads: it could change quotas or rights "
+        f"({hint})"
+        for version, kind, hint in rows
+    ]
+
+
+def test_a_kind_that_makes_pods_is_no_companion() -> None:
+    reason = "it makes pods, which no quota would count"
+    hint = "Say in spec.kinds where its pods are, or write a workload of a kind that is read."
+    assert as_companions(MAKERS) == [
+        f"kind-elsewhere: {kind} of {version} cannot be a companion of workloads: {reason} ({hint})"
+        for version, kind in map(str.split, MAKERS)
+    ]
+
+
+def test_a_kind_of_which_nothing_is_known_may_be_one() -> None:
+    hint = "Remove it. If controllers make no pods and no other objects of it, set companion-kind: off in spec.rules."
+    assert as_companions(("keda.sh/v1alpha1 ScaledObject", "nvidia.com/v1 Driver", "v1 Event")) == [
+        f"companion-kind: kubectl-tas does not know what controllers make of {kind} ({hint})"
+        for kind in ("ScaledObject of keda.sh/v1alpha1", "Driver of nvidia.com/v1", "Event of v1")
+    ]
 
 
 @pytest.mark.parametrize("kind", ["v1 ConfigMap", "a.io/v1 A"])

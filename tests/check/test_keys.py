@@ -349,3 +349,119 @@ ROWS = {
 @pytest.mark.parametrize(("text", "expected"), ROWS.values(), ids=ROWS)
 def test_keys(text: str, expected: list[str]) -> None:
     assert told_of(text) == expected
+
+
+BY_THEMSELVES = (
+    *("grove.io/base-podgang", "grove.io/disable-managed-resource-protection", "grove.io/mnnvl-group"),
+    *("grove.io/pod-template-hash", "grove.io/podclique", "grove.io/podclique-pod-index", "grove.io/podgang"),
+    *("grove.io/podcliquescalinggroup", "grove.io/podcliquescalinggroup-replica-index", "grove.io/reconcile-trigger"),
+    *("grove.io/podcliqueset-replica-index", "grove.io/scheduler-name", "grove.io/should-not-mirror"),
+    *("grove.io/topology-name", "kai.scheduler/numa-placement-observed", "kai.scheduler/numa-placement-predicted"),
+    *("runai/pod-index", "runai/shared-gpu-configmap"),
+)
+"""Keys that KAI and Grove write themselves, as labels or as annotations."""
+LABELS = ("kai.scheduler/accounting", "kai.scheduler/task-priority")
+ANNOTATIONS = (
+    *("kai.scheduler/last-start-timestamp", "kai.scheduler/stale-podgroup-timestamp"),
+    "kai.scheduler/top-owner-metadata",
+)
+
+
+def test_keys_of_kai_and_grove_are_known_where_they_read_them() -> None:
+    labels = "".join(f", {key}: x" for key in (*BY_THEMSELVES, *LABELS))
+    annotations = ", ".join(f"{key}: x" for key in (*BY_THEMSELVES, *ANNOTATIONS))
+    assert told_of(job(own=annotations, labels=labels)) == []
+    swapped = job(own=", ".join(f"{key}: x" for key in LABELS), labels="".join(f", {key}: x" for key in ANNOTATIONS))
+    by_whom = "Remove it: kubectl-tas, KAI or Grove writes it."
+    assert [line.partition(": ")[2] for line in told_of(swapped)] == [
+        *(f"{key} is read among the annotations, not among the labels ({by_whom})" for key in ANNOTATIONS),
+        *(f"{key} is read among the labels, not among the annotations ({by_whom})" for key in LABELS),
+    ]
+
+
+GONE, NEVER = "Argo CD does not remove it when its file is gone", "Flux no longer applies it"
+SYNC = (
+    ("config.kubernetes.io/local-config", "true", "kustomize leaves it out of what it builds"),
+    ("argocd.argoproj.io/hook", "PreSync", "Argo CD runs it at each sync, and neither compares nor prunes it"),
+    ("helm.sh/hook", "pre-install", "Argo CD takes it for a hook, and neither compares nor prunes it"),
+    ("argocd.argoproj.io/sync-options", "Validate=false,Prune=false", GONE),
+    ("argocd.argoproj.io/sync-options", "Prune=confirm", GONE),
+    ("argocd.argoproj.io/sync-options", "Delete=confirm", GONE),
+    ("argocd.argoproj.io/sync-options", "Delete=false", GONE),
+    ("helm.sh/resource-policy", "keep", GONE),
+    (
+        "argocd.argoproj.io/compare-options",
+        "IgnoreExtraneous",
+        "Argo CD calls the application synced though the object has no file",
+    ),
+    ("kustomize.toolkit.fluxcd.io/reconcile", "Disabled", NEVER),
+    ("kustomize.toolkit.fluxcd.io/prune", "disabled", "Flux does not remove it when its file is gone"),
+    ("kustomize.toolkit.fluxcd.io/ssa", "IfNotPresent", f"{NEVER}, or only creates it if it is missing"),
+    ("kustomize.toolkit.fluxcd.io/ssa", "ignore", f"{NEVER}, or only creates it if it is missing"),
+)
+
+
+@pytest.mark.parametrize(("key", "value", "effect"), SYNC)
+def test_what_takes_an_object_out_of_the_sync(key: str, value: str, effect: str) -> None:
+    said = f"{key}: {value} takes the object out of the sync: {effect}"
+    hint = "Remove it, or let spec.rules of the Config allow it."
+    assert told_of(job(own=f"{key}: '{value}'")) == [f"w.yaml:3:69 sync-bypass: {said} ({hint})"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("argocd.argoproj.io/sync-options", "Prune=true,Replace=true"),
+        ("argocd.argoproj.io/sync-options", "NoPrune=false"),
+        ("helm.sh/resource-policy", "keeper"),
+        ("argocd.argoproj.io/compare-options", "ServerSideDiff=true"),
+        ("kustomize.toolkit.fluxcd.io/reconcile", "enabled"),
+        ("kustomize.toolkit.fluxcd.io/prune", "not disabled"),
+        ("kustomize.toolkit.fluxcd.io/ssa", "Merge"),
+    ],
+)
+def test_other_values_of_these_keys(key: str, value: str) -> None:
+    assert told_of(job(own=f"{key}: '{value}'")) == []
+
+
+def argo(fields: str) -> str:
+    head = "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: a, labels: {kubectl-tas/pool: team}}\n"
+    return f"{head}spec: {{entrypoint: a, {fields}}}\n"
+
+
+UNSEEN = (
+    ("templates: [{name: a, podSpecPatch: x}]", "podSpecPatch: it changes pods after validate has judged them"),
+    (
+        "templateDefaults: {activeDeadlineSeconds: 5}, templates: [{name: a, container: {image: i}}]",
+        "templateDefaults: it adds what validate cannot see to templates",
+    ),
+    (
+        "templates: [{name: a, resource: {action: create, manifest: x}}]",
+        "manifest: it makes an object that validate cannot see",
+    ),
+    ("workflowTemplateRef: {name: x}", "name: its templates are in an object that validate cannot see"),
+    (
+        "templates: [{name: a, steps: [[{name: s, templateRef: {name: x, template: y}}]]}]",
+        "template: it is in an object that validate cannot see",
+    ),
+)
+
+
+@pytest.mark.parametrize(("text", "said"), [(argo(fields), said) for fields, said in UNSEEN])
+def test_work_that_is_not_in_the_file(text: str, said: str) -> None:
+    hint = "Remove it, and write what it is for in the object itself."
+    assert [line.partition(" ")[2] for line in told_of(text)] == [f"quota-bypass: {said} ({hint})"]
+
+
+def test_other_schedulers_and_pods_that_are_not_seen() -> None:
+    hint = "Remove it, and write what it is for in the object itself."
+    said = "batchScheduler: another scheduler than KAI places its pods"
+    assert told_of(spark("batchScheduler: volcano")) == [f"w.yaml:4:81 quota-bypass: {said} ({hint})"]
+    head = "apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\n"
+    metadata = "metadata: {name: a, labels: {kubectl-tas/pool: team}}\n"
+    served = f"{head}{metadata}spec: {{predictor: {{model: {{modelFormat: {{name: x}}}}, workerSpec: {{size: 2}}}}}}\n"
+    assert told_of(served) == [f"w.yaml:4:53 quota-bypass: workerSpec: validate cannot see its pods ({hint})"]
+    shard = 'kai.scheduler/node-pool is "x": the scheduler of another shard takes the pods, or none does'
+    assert told_of(job(labels=", kai.scheduler/node-pool: x")) == [
+        f"w.yaml:3:54 quota-bypass: {shard} (Remove it; nodeSelector and affinity choose nodes too.)"
+    ]

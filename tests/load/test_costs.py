@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jinja2 import Environment
 
 from kubectl_tas.jinja import bounds, filters, sandbox
 from kubectl_tas.jinja.bounds import Budget, Refusal
 from kubectl_tas.jinja.filters import FILTERS, TESTS, Operation, applied, method
+from kubectl_tas.jinja.sandbox import expanded
 from kubectl_tas.load import templates
 from kubectl_tas.load.templates import FILE_STEPS, REPOSITORY_STEPS, Allowance, Templates
-from tests.load.test_sandbox import HEAD, expand
+from tests.load.test_sandbox import HEAD, expand, refusal
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.effort import in_a_minute
 
@@ -101,6 +103,113 @@ def test_an_operation_takes_no_longer_than_it_costs(name: str) -> None:
     assert slow == []
 
 
+LONG, SHORT = "a" * 6400, "b" * 640
+"""Texts that are read in 100 steps and in 10."""
+MANY = {str(number): number for number in range(10)}
+EACH = 16
+"""Characters that an item of a list counts as."""
+COSTS: tuple[tuple[str, tuple[Any, ...], dict[str, Any], int, int], ...] = (
+    # one step, and those of reading each text once
+    ("filter upper", (LONG,), {}, 1 + 100, 0),
+    ("filter length", (LONG,), {}, 1 + 100, 0),
+    ("filter default", (LONG, SHORT), {}, 1 + 100 + 10, 0),
+    ("filter default", (LONG,), {"default_value": SHORT}, 1 + 100 + 10, 0),
+    ("filter default", (LONG, [1] * 10), {}, 1 + 100 + 11, 0),
+    ("filter reverse", (LONG,), {}, 1 + 100, 0),
+    ("test lower", (LONG,), {}, 1 + 100, 0),
+    ("startswith of text", (LONG, SHORT), {}, 1 + 100 + 10, 0),
+    # each part is compared at each position of the text, 1024 characters in a step
+    ("count of text", (LONG, SHORT), {}, 1 + 110 + 5761 * 640 // 1024 + 100, 0),
+    ("count of text", (SHORT, LONG), {}, 1 + 110 + 10, 0),
+    ("test in", (SHORT, LONG), {}, 1 + 110 + 5761 * 640 // 1024 + 100, 0),
+    ("split of text", (LONG, SHORT), {}, 1 + 110 + 5761 * 640 // 1024 + 100, 8 * 6400),
+    ("splitlines of text", (LONG,), {}, 1 + 100 + 100, 8 * 6400),
+    ("filter replace", (LONG, "a", "bb"), {}, 1 + 100 + 12 + 6 + 100, 6400 + 2 * 6400),
+    ("filter replace", (LONG, "a", "bb", 10), {}, 1 + 100 + 12 + 6 + 100, 6400 + 2 * 10),
+    ("filter replace", (LONG, "a", "bb"), {"count": -1}, 1 + 100 + 12 + 6 + 100, 6400 + 2 * 6400),
+    ("filter trim", (LONG, SHORT), {}, 1 + 110 + 6400 * 640 // 64 // 4, 0),
+    ("filter trim", (LONG,), {"chars": SHORT}, 1 + 110 + 6400 * 640 // 64 // 4, 0),
+    # the characters of what is made, and of the items of lists
+    ("filter title", ("a " * 3200,), {}, 1 + 100 + 6400 // 8, 8 * 6400),
+    ("filter format", ("%5d%d%%" * 100 + "x" * 200, *range(200)), {}, 1 + 14 + 900 // 8 + 300, 100 * 1064 + 900),
+    ("filter format", ("%s" * 10, *[LONG] * 10), {}, 1 + 1000 + 20 // 8 + 10, 10 * 32 + 20 + 10 * 6400),
+    ("filter join", ([LONG] * 10, ", "), {}, 1 + 10, 10 * EACH + 10 * 6400 + 10 * 2),
+    ("filter join", ([{"a": "b"}] * 10,), {"attribute": "a"}, 1 + 10 + 10, 10 * EACH + 10),
+    ("join of text", (", ", ["ab"] * 10), {}, 1 + 11 + 10, 10 * EACH + 10 * 2 + 10 * 2),
+    ("filter indent", ("ab\n" * 100, 2), {}, 1 + 4 + 101, 300 + 101 * (2 + EACH)),
+    ("filter tojson", ("<>&'" * 10,), {}, 1 + 1 + 1, 42 + 40 * 5),
+    ("filter tojson", ([1, 2],), {}, 1 + 3 + 3, 6),
+    ("filter string", ([1] * 10,), {}, 1 + 1 + 10, 11 * EACH),
+    ("filter string", (["\n"] * 10,), {}, 1 + 1 + 10, 11 * EACH + 10),
+    ("filter list", (range(10),), {}, 1 + 10, 10 * EACH),
+    ("filter items", (MANY,), {}, 1 + 10, 4 * 10 * EACH),
+    ("values of a mapping", (MANY,), {}, 1 + 10, 4 * 10 * EACH),
+    ("keys of a mapping", (MANY,), {}, 1 + 10, 10 * EACH),
+    ("filter dictsort", (MANY,), {}, 1 + 10 + 10 + 10, 4 * 10 * EACH + 10),
+    ("filter map", ([LONG] * 10, "upper"), {}, 1 + 10 + 10 * 101, 10 * EACH + 10 * 6400),
+    ("filter map", ([{"a": 1}] * 10,), {"attribute": "a"}, 1 + 10 + 10, 10 * EACH),
+    ("filter select", (range(10), "odd"), {}, 1 + 10 + 10, 10 * EACH),
+    ("filter selectattr", ([{"a": 1}] * 10, "a"), {}, 1 + 10 + 10, 10 * EACH),
+    ("filter sum", ([1] * 10,), {}, 1 + 10, 10 * EACH),
+    # a comparison for each digit of their number in binary
+    ("filter sort", (["A" * 2048] * 16,), {}, 1 + 16 + 16 * 33 + 32 * 5, 16 * EACH + 16 * 2048),
+    ("filter sort", (["A" * 2048] * 16, False, True), {}, 1 + 16 + 32 * 5, 16 * EACH),
+    ("filter sort", ([{"a": {"b": 1}}] * 16,), {"attribute": "a.b"}, 1 + 16 + 32, 16 * EACH),
+    # all that is within a value
+    ("test eq", ([LONG] * 2, [LONG]), {}, 1 + 102 + (1 + 2 * 101) + 102, 0),
+    ("test eq", ({"a": 1}, {"a": LONG}), {}, 1 + 103 + 3 + 103, 0),
+    ("test eq", (range(10), 1), {}, 1 + 11 + 1, 0),
+    ("test in", ("a", [LONG] * 10), {}, 1 + 1011 + 10 + 10 * (1 + 101), 10 * EACH),
+    ("count of a list", ([LONG] * 10, LONG), {}, 1 + 100 + 10 + 10 * (101 + 101), 10 * EACH),
+)
+
+
+@pytest.mark.parametrize(("name", "given", "named", "steps", "made"), COSTS)
+def test_what_an_operation_costs(
+    name: str, given: tuple[Any, ...], named: dict[str, Any], steps: int, made: int
+) -> None:
+    """In steps, and in characters of what it makes, beside those of its result."""
+    budget = Budget()
+    applied(budget, OPERATIONS[name][0], given, named)
+    assert (budget.spent, budget._made) == (steps, made)
+
+
+@pytest.mark.parametrize(
+    ("template", "steps", "made"),
+    [
+        ("", 0, 0),
+        ("abc", 1 + 1, 3),
+        ("{{ 'abc' }}", 1 + 1 + 1, 3 + 3),
+        ("{{ 1 }}", 1 + 1 + 1 + 1, EACH + 1),
+        ("{% set x = 1 %}", 1 + 1, 0),
+        ("{% set x %}abc{% endset %}", 1 + 2, 3 + 3),
+        ("{% filter upper %}abc{% endfilter %}", 1 + 2 + 1 + 1, 3 + 3 + 3),
+        ("{% macro m() %}abc{% endmacro %}", 1, 0),
+        ("{% macro m() %}abc{% endmacro %}{{ m() }}", 1 + 1 + 1 + 3 + 2, 3 + 3 + 3),
+        ("{% for x in [1, 2] %}b{% endfor %}", 1 + 3 + 2 + 2 * 3, 2 * EACH + 2 * EACH + 2),
+        ("{% for x in [1, 2] if x %}b{% endfor %}", 1 + 3 + 2 + 2 * 4, 2 * EACH + 2 * EACH + 2),
+        ("{% if 1 %}b{% endif %}", 1 + 1 + 2, 1),
+        ("{% set x, y = [1, 2] %}", 1 + 3 + 2, 2 * EACH + 2 * EACH),
+        ("{% set x = {'b': 1} %}", 1 + 1 + 2, 2 * EACH + 1),
+        ("{% set x = 'b' ~ 'c' %}", 1 + 1 + 2, 2 + 2),
+        ("{% set x = 'b' + 'c' %}", 1 + 1 + 2 + 1, 2 + 2),
+        ("{% set x = ('b'|tojson) + 'c' %}", 1 + 1 + 3 + 3 + 1 + 1, 1 + 3 + 3 + 1 + 4 * 6),
+        ("{% set x = [1] + [2] %}", 1 + 1 + 4 + 1, 2 * EACH + 2 * EACH),
+        ("{% set x = 'bc' * 3 %}", 1 + 1 + 2 + 1, 2 + 6),
+        ("{% set x = [1] * 3 %}", 1 + 1 + 3 + 1, EACH + 3 * EACH),
+        ("{% set x = 'bcd'[1:] %}", 1 + 1 + 1 + 1 + 1, 3 + 2),
+        ("{% set x = a.b.c %}", 1 + 3, 0),
+        ("{% set x = dict(b=1) %}", 1 + 1 + 1 + 1, EACH + EACH),
+        ("{% set x = range(3) %}", 1 + 1 + 1 + 1 + 1, 0),
+    ],
+)
+def test_what_statements_and_expressions_cost(template: str, steps: int, made: int) -> None:
+    """A step each, and the characters and items of what they make."""
+    budget = Budget()
+    expanded(Environment().parse(template), {"a": {"b": {"c": 1}}}, budget)
+    assert (budget.spent, budget._made) == (steps, made)
+
+
 @pytest.mark.parametrize("operator", ["+", "-", "*", "/", "//", "%", "**", "~", "==", "<", "in", "and", "or"])
 @pytest.mark.parametrize(
     "value", ["'a' * 1000000", "range(90000)|list", "2 ** 60", "'%' ~ '0' * 100000", "[[1] * 999] * 99"]
@@ -118,8 +227,12 @@ def test_the_clock_ends_what_steps_do_not(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(bounds, "MAX_SECONDS", 0.01)
     monkeypatch.setattr(bounds, "WATCHED", 100)
     monkeypatch.setitem(TESTS, "odd", Operation(filters.by_item, lambda _budget, _value: spin()))  # type: ignore[index]
-    code, message = expand("{% for i in range(9999) %}{% if i is odd %}{% endif %}{% endfor %}")
-    assert (code, message) == ("template-limit", "4: the template takes more than 0.01 seconds of processor time")
+    code, said = refusal("{% for i in range(9999) %}{% if i is odd %}{% endif %}{% endfor %}")
+    assert code == "template-limit"
+    assert said == (
+        "4: the template takes more than 0.01 seconds of processor time = Write fewer loops and less text, or make "
+        "several templates."
+    )
 
 
 def spin() -> bool:
