@@ -120,7 +120,7 @@ TEMPLATE = HEAD.replace("n: 1", "n: 1, s: a") + "  - {name: t, image: 'i{{ n }}{
         ),
         ("{w: {s: 1}}", TEMPLATE, "4:19 value-type: s is text in default-values, here a number (Put it in quotes.)"),
         ("{w: {q: 1}}", TEMPLATE, '4:19 value-unknown: the template uses no value "q" (It uses n, s.)'),
-        ("{w: {name: x}}", TEMPLATE, '4:19 value-unknown: the template uses no value "name" (It uses n, s.)'),
+        ("{w: {name: x}}", TEMPLATE, '4:22 value-unknown: the template uses no value "name" (It uses n, s.)'),
         (
             "{w: {instances: [{name: a, n: 2}, {name: b, q: 2}]}}",
             TEMPLATE,
