@@ -625,3 +625,13 @@ def test_a_time_is_written_in_the_unit_of_its_field() -> None:
         "w.yaml:4:71 wrong-type: spec.template.spec.activeDeadlineSeconds must be a whole number, "
         'not "5m" (The unit is that of the field: write 300, without quotes.)'
     ]
+
+
+def test_what_only_the_model_of_a_kind_refuses() -> None:
+    text = POOL + f"spec:\n  nodes:\n    selector:\n      {'a' * 254}/b: c\n"
+    place, rule, message, hint = only(text)
+    shown = f"{'a' * 57}..."
+    assert (place, rule, hint) == ("7:7", "invalid-value", "")
+    assert message == (
+        f"a key in spec.nodes.selector is not valid: the part before '/' has more than 253 characters, not \"{shown}\""
+    )
