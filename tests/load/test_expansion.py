@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kubectl_tas.diagnostics import Location
+from kubectl_tas.load.templates import FILE_STEPS, REPOSITORY_STEPS, Allowance
 from tests.support.cli import pool
 from tests.support.judged import told, told_of
 
@@ -164,3 +166,22 @@ def test_values_of_the_config(values: str, text: str, found: str) -> None:
     config = f"apiVersion: tas/v1alpha1\nkind: Config\nspec:\n  values: {values}\n"
     files = {"tas.yaml": config, "pools/team.yaml": pool(), "workflows/w.yaml": text}
     assert told(files) == [f"tas.yaml:{found}"]
+
+
+def test_templates_share_their_steps() -> None:
+    """Each has some of its own; the first that exceeds what is left is named by all behind it."""
+    shared = Allowance()
+    assert shared.most == REPOSITORY_STEPS + FILE_STEPS == 2_010_000
+    for steps in (0, 10_000, 1_010_000, 1_010_000):
+        assert shared.spend("a.yaml", steps, lambda: Location("a.yaml")) is None
+    assert shared.most == 10_000
+    first = shared.spend("b.yaml", 10_001, lambda: Location("b.yaml", 3))
+    again = shared.spend("c.yaml", 10_001, lambda: Location("c.yaml"))
+    own = shared.spend("d.yaml", 10_000, lambda: Location("d.yaml"))
+    assert first is not None
+    assert again is not None
+    assert own is None
+    assert (first.rule.code, first.location) == ("template-limit", Location("b.yaml", 3))
+    share = "the templates share 2,000,000 steps beyond 10,000 of each"
+    assert [first.message, again.message] == [f"{share}; this one uses them up", f"{share}; b.yaml has used them up"]
+    assert first.hint == "Write shorter loops in the templates before this one too, or fewer templates."
