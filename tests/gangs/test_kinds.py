@@ -6,14 +6,13 @@ import pytest
 import yaml
 
 from kubectl_tas.gangs import podgrouper
-from kubectl_tas.gangs.quota_usage import accounts
 from kubectl_tas.gangs.task_files import TaskFile, file_maps
 from kubectl_tas.gangs.task_pods import _both as beside
-from kubectl_tas.gangs.task_pods import away_from, is_pod
+from kubectl_tas.gangs.task_pods import away_from
 from kubectl_tas.gangs.workload_gang import batches, own_gang, segments_of_pod, shared_gang
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.placement import Ignored
-from tests.support.cli import pool, subpool
+from tests.support.cli import pool
 from tests.support.fleets import fleet_of
 from tests.support.workloads import LEVELS, Object, leader_worker_set, pytorch_job, segments, template, workload
 from tests.test_karta import component, karta, training
@@ -191,35 +190,11 @@ def test_a_number_of_thousands_of_digits_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "may_be_added_to"),
-    [
-        ({"containers": [{}]}, True),
-        ({"containers": []}, False),
-        ({"containers": {}}, False),
-        ({}, False),
-        ({"containers": [{}], "affinity": {}}, True),
-        ({"containers": [{}], "affinity": []}, False),
-        ({"containers": [{}], "volumes": {}}, False),
-        ({"containers": [{"env": ["A"]}]}, False),
-    ],
-)
-def test_what_platforms_can_be_put_over(spec: Object, may_be_added_to: bool) -> None:
-    assert is_pod(spec) is may_be_added_to
-
-
-@pytest.mark.parametrize(
     ("path", "key"), [("/a/run.sh", "run.sh"), ("/a/..data", "data"), ("/a/...", "file"), ("/a/b c", "b-c")]
 )
 def test_a_file_of_a_task_has_a_key_that_kubernetes_takes(path: str, key: str) -> None:
     (only,) = file_maps("gang", [TaskFile(path, b"x", 0o644)]).maps
     assert list(only.files) == [key]
-
-
-@pytest.mark.parametrize(("archived", "names"), [(False, [None, "b"]), (True, [None, "a", "b"])])
-def test_archived_subpools_are_counted_where_they_are_asked_for(archived: bool, names: list[str | None]) -> None:
-    files = {"pools/p.yaml": pool(), "a.yaml": subpool("a", 8, state="ARCHIVED"), "b.yaml": subpool("b", 8)}
-    found = accounts(fleet_of(files), None, archived=archived)
-    assert [item.subpool and item.subpool.name for item in found] == names
 
 
 REQUIRED, PREFERRED = (f"kai.scheduler/topology-{name}-placement" for name in ("required", "preferred"))
