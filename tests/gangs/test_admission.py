@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 import yaml
 
+from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.errors import TasError
-from kubectl_tas.gangs.admission import Admission, answers, kept
+from kubectl_tas.gangs.admission import Admission, answers, kept, split_findings
 from kubectl_tas.load.loading import load_repository
 from kubectl_tas.load.source import FolderSource
 from kubectl_tas.quantities import Amounts
@@ -289,3 +290,19 @@ def test_of_a_gang_only_what_is_sent_now_is_new() -> None:
 def test_what_overquota_is_to_list() -> None:
     asks = Amounts(gpu=12, cpu=2500, memory=5 * 1024**2 + 1)
     assert kept(asks, ("gpu", "cpu", "memory")) == {"gpu": 12, "cpu": "2.5", "memory": "6Mi"}
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+def test_findings_that_prevent_an_answer_and_others(is_new: bool) -> None:
+    """A file outside of the repository may send what the repository has already."""
+    rules = ("over-quota", "over-shared-quota", "subpool-closed", "name-duplicate", "name-collision", "pool-unknown")
+    found = [
+        Diagnostic(Rule(code, Severity.ERROR, "", ""), "", place)
+        for code in rules
+        for place in (Location("w.yaml"), Location("x.yaml"), None)
+    ]
+    own, others = split_findings(found, "w.yaml", is_new=is_new)
+    twice = [] if is_new else ["name-duplicate", "name-collision"]
+    assert [item.rule.code for item in own] == [*twice, "pool-unknown"]
+    assert all(item.location == Location("w.yaml") for item in own)
+    assert [item.rule.code for item in others] == ["pool-unknown"] * 3

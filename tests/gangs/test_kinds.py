@@ -14,7 +14,18 @@ from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.placement import Ignored
 from tests.support.cli import pool
 from tests.support.fleets import fleet_of
-from tests.support.workloads import LEVELS, Object, leader_worker_set, pytorch_job, segments, template, workload
+from tests.support.workloads import (
+    LEVELS,
+    Object,
+    deployment,
+    leader_worker_set,
+    pytorch_job,
+    ray_job,
+    segments,
+    template,
+    tf_job,
+    workload,
+)
 from tests.test_karta import component, karta, training
 
 BATCH = "kai.scheduler/batch-min-member"
@@ -195,6 +206,58 @@ def test_a_number_of_thousands_of_digits_is_none() -> None:
 def test_a_file_of_a_task_has_a_key_that_kubernetes_takes(path: str, key: str) -> None:
     (only,) = file_maps("gang", [TaskFile(path, b"x", 0o644)]).maps
     assert list(only.files) == [key]
+
+
+OWNED = {"kubectl-tas/podgroup": "owned"}
+SEGMENTED: Object = {"workers": 4, "minimum": 2, "annotations": segments(2)}
+
+
+@pytest.mark.parametrize(
+    ("work", "version", "parts", "jobs", "asks_for_more", "refused", "needed"),
+    [
+        (pytorch_job("x", **SEGMENTED), "0.17", "made", False, False, [], [1, 2]),
+        (pytorch_job("x", **SEGMENTED), "0.16.6", "made", False, False, [], [1, 4]),
+        (pytorch_job("x", **SEGMENTED), "0.15", "made", False, False, ["worker"], [1, 4]),
+        (pytorch_job("x", **SEGMENTED), "0.14", "made", False, False, [], [1, 4]),
+        (pytorch_job("x", **SEGMENTED), "0.12", "asked", False, True, [], [1, 1]),
+        (pytorch_job("x", OWNED, **SEGMENTED), "0.17", "asked", False, False, [], [1, 1]),
+        (pytorch_job("x", OWNED, **SEGMENTED), "0.12", "asked", False, False, [], [1, 1]),
+        (pytorch_job("x"), "0.13", "made", False, False, [], [1, 2]),
+        (pytorch_job("x"), "0.12", "none", False, False, [], [1, 2]),
+        (tf_job("x"), "0.17", "none", False, False, [], [1, 4]),
+        (tf_job("x"), "0.12", "none", False, False, [], [1, 4]),
+        (ray_job("x", None, ["a"]), "0.17", "made", False, False, [], [1, 2]),
+        (ray_job("x", OWNED, ["a"]), "0.17", "asked", False, False, [], [1, 2]),
+        (job_set(2, 3), "0.17", "none", True, False, [], [2, 3]),
+        (job_set(2, 3), "0.15", "none", False, False, [], [1, 0]),
+        (leader_worker_set("x", size=5, annotations=segments(2)), "0.17", "made", False, False, [], [1, 4]),
+        (leader_worker_set("x", size=5, annotations=segments(2)), "0.15", "made", False, False, ["workers"], [1, 4]),
+        (
+            leader_worker_set("x", size=5, annotations=segments(2), policy="LeaderExcluded"),
+            "0.15",
+            *("made", False, False, [], [1, 4]),
+        ),
+        (deployment("x"), "0.17", "none", False, False, [], [1]),
+        (deployment("x", OWNED), "0.17", "none", False, False, [], [2]),
+    ],
+)
+def test_what_the_podgrouper_makes(
+    work: Object,
+    version: str,
+    parts: str,
+    jobs: bool,
+    asks_for_more: bool,
+    refused: list[str],
+    needed: list[int],
+) -> None:
+    """``parts``: whether SubGroups are made by KAI, asked for by segments or by the tool's own PodGroup, or none."""
+    (found,) = resolved(work, version=version)
+    assert podgrouper.makes_sub_groups(found) is (parts == "made")
+    assert podgrouper.has_sub_groups(found) is (parts != "none")
+    assert podgrouper.makes_jobs(found) is jobs
+    assert podgrouper.asks_for_more(found) is asks_for_more
+    assert [item.name for item in found.replicas if podgrouper.is_refused(found, item)] == refused
+    assert podgrouper.needed(found) == needed
 
 
 REQUIRED, PREFERRED = (f"kai.scheduler/topology-{name}-placement" for name in ("required", "preferred"))
