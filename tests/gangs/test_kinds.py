@@ -260,6 +260,66 @@ def test_what_the_podgrouper_makes(
     assert podgrouper.needed(found) == needed
 
 
+def mpi_job(workers: int) -> Object:
+    """An MPIJob whose launcher is made once its workers are ready."""
+    types = {
+        "Launcher": {"replicas": 1, "template": template()},
+        "Worker": {"replicas": workers, "template": template()},
+    }
+    spec = {"launcherCreationPolicy": "WaitForWorkersReady", "mpiReplicaSpecs": types}
+    return workload("kubeflow.org/v2beta1", "MPIJob", "x", None, spec)
+
+
+def leaders(**spec: str) -> Object:
+    made = leader_worker_set("x", size=5, annotations={})
+    made["spec"] |= spec
+    return made
+
+
+CRON_JOB = workload("batch/v1", "CronJob", "x", None, {"jobTemplate": {"spec": {"template": template()}}})
+JOB = workload("batch/v1", "Job", "x", None, {"parallelism": 3, "template": template()})
+
+
+@pytest.mark.parametrize(
+    ("work", "version", "rests"),
+    [
+        (pytorch_job("x"), "0.17", ["the UID"]),
+        (deployment("x"), "0.17", ["the name of the pod and its UID, one for each of 2 pods"]),
+        (JOB, "0.17", ["the UID"]),
+        (JOB, "0.13", ["the name of the pod and its UID, one for each of 3 pods"]),
+        (CRON_JOB, "0.17", ["the number of the run and its UID, one for each run"]),
+        (leaders(), "0.17", ["the UID and -group-N, one for each of 2 replicas"]),
+        (
+            leaders(startupPolicy="LeaderReady"),
+            "0.17",
+            ["the UID and -group-N, one for each of 2 replicas; until the leader is ready, 1 pod is enough"],
+        ),
+        (job_set(2, 3, in_order=True), "0.17", ["the UID"]),
+        (job_set(2, 3, in_order=True), "0.15", ["the UID and -a", "the UID and -b"]),
+        (job_set(2, 3), "0.15", ["the UID"]),
+        (mpi_job(1), "0.17", ["the UID; until the launcher is made, 1 pod is enough"]),
+        (mpi_job(2), "0.17", ["the UID; until the launcher is made, 2 pods are enough"]),
+    ],
+)
+def test_names_of_podgroups_go_on(work: Object, version: str, rests: list[str]) -> None:
+    (made,) = resolved(work, version=version)
+    parts = podgrouper.by_pod_group(made)
+    assert [podgrouper.rest_of_name(part) for part in parts] == rests
+    name = work["metadata"]["name"]
+    assert {podgrouper.pod_group_name(part) for part in parts} == {f"pg-{name}"}
+    note = f"What KAI makes of {work['kind']} {name}; its name goes on with {rests[0]}"
+    assert podgrouper.note(parts[0], divided=True) == podgrouper.note(parts[0], divided=False) == note
+
+
+def test_what_only_annotations_ask_for_is_not_what_kai_makes() -> None:
+    (made,) = resolved(pytorch_job("x", **SEGMENTED), version="0.12")
+    assert podgrouper.note(made, divided=True) == (
+        "What the segment annotations of PyTorchJob x ask for, and not what KAI 0.12 makes of it; "
+        "its name goes on with the UID"
+    )
+    assert podgrouper.note(made, divided=False) == "What KAI makes of PyTorchJob x; its name goes on with the UID"
+
+
 REQUIRED, PREFERRED = (f"kai.scheduler/topology-{name}-placement" for name in ("required", "preferred"))
 
 
