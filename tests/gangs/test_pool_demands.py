@@ -9,6 +9,7 @@ from kubectl_tas.gangs.pool_demands import Demand, companion_demands, demands, m
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
+from tests.gangs.test_kinds import job_set
 from tests.support.cli import pool
 from tests.support.fleets import fleet_of
 from tests.support.grove import clique_set, pod_group
@@ -136,6 +137,15 @@ def test_what_an_operator_fills_in() -> None:
         "spec/xgbReplicaSpecs/Master/replicas = 1: what its operator counts (resolve)",
         "spec/xgbReplicaSpecs/Worker/replicas = 1: what its operator counts (resolve)",
     ]
+
+
+def test_names_that_a_webhook_adds() -> None:
+    """JobSet's webhook names the rules of a failure policy."""
+    rules = [{"action": "FailJobSet"}, {"action": "FailJobSet", "name": "own"}]
+    made = job_set(2)
+    made["spec"]["failurePolicy"] = {"rules": rules}
+    name = "spec/failurePolicy/rules/0/name = failurePolicyRule0: what its webhook fills in (resolve)"
+    assert [line for line in of_work(fleet(made)) if "failurePolicy" in line] == [name]
 
 
 def test_the_submitter_of_a_rayjob_is_with_the_head() -> None:
