@@ -147,7 +147,9 @@ class LabelsConfig(Model):
 
     policy: Many[LabelPolicy] = ()
     """One rule for each label that workflows must have."""
-    pod_label_prefix: Annotated[str, StringConstraints(max_length=MAX_PREFIX, pattern=r"^[^ \t\r\n\x00]*$")] = ""
+    pod_label_prefix: Annotated[
+        str, StringConstraints(max_length=MAX_PREFIX, pattern=r"^[^ \t\r\n\x00]*$"), said("must have no blanks")
+    ] = ""
     """A prefix for the key of each label of a workflow, such as example.com/."""
 
 

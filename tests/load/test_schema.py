@@ -570,6 +570,24 @@ TEXTS = "Write a mapping: 'key: value' lines."
             'spec.parallelism is too large a number: "99999999999999999999"',
             "Use at most 18 digits.",
         ),
+        *(
+            (
+                GANG.replace("{name: gang}", f"{{name: gang, namespace: {name}}}") + "spec: {queue: a}\n",
+                "3:35",
+                "invalid-value",
+                "metadata.namespace must be lower-case letters, digits, '-' and '.', a letter or digit first and last, "
+                f'not "{name}"',
+                "",
+            )
+            for name in ("A_B", "-a", "a.")
+        ),
+        (
+            CONFIG + "spec: {labels_config: {pod_label_prefix: a b}}\n",
+            "3:42",
+            "invalid-value",
+            'spec.labels_config.pod_label_prefix must have no blanks, not "a b"',
+            "",
+        ),
         (
             TASK.replace("image: i", "image: i, privileged: yes"),
             "5:37",
