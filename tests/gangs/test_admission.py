@@ -285,6 +285,11 @@ def test_of_a_gang_only_what_is_sent_now_is_new() -> None:
         assert found.verdict.text == (
             '48 of 100 GPUs of team are used, it asks for 16 for the gang "g" (the rest of it counts as used)'
         )
+    (found,) = answers(fleet, items, 90, None)
+    assert found.verdict.text == (
+        'it asks for 16 GPUs for the gang "g" (the rest of it counts as used), others use 90; '
+        "the quota of team is 100: it stays Pending"
+    )
 
 
 def test_what_overquota_is_to_list() -> None:
