@@ -217,10 +217,12 @@ def test_a_failure_is_told_and_ends_no_server(monkeypatch: pytest.MonkeyPatch, e
 class TestPage:
     """Answers that are too large."""
 
-    @pytest.mark.parametrize(("length", "limit"), [(50, 500), (250, 125), (2_000, 15), (40_000, 1)])
-    def test_fewer_items_come_at_once(self, length: int, limit: int) -> None:
-        found = page_of({"gangs": [{"name": "x" * length}] * 500}, 0, 500)
-        left = {"next": limit, "leftOut": {"gangs": 500 - limit}} if limit < 500 else {"next": None, "leftOut": {}}
+    @pytest.mark.parametrize(
+        ("length", "items", "limit"), [(50, 500, 500), (250, 500, 125), (2_000, 60, 15), (40_000, 4, 1)]
+    )
+    def test_fewer_items_come_at_once(self, length: int, items: int, limit: int) -> None:
+        found = page_of({"gangs": [{"name": "x" * length}] * items}, 0, 500)
+        left = {"next": limit, "leftOut": {"gangs": items - limit}} if limit < items else {"next": None, "leftOut": {}}
         assert found["page"] == {"offset": 0, "limit": limit, **left}
         assert len(found["gangs"]) == limit
 
