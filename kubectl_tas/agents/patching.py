@@ -41,9 +41,9 @@ MAX_COPIED = 64 * MEBIBYTE
 """Maximum number of bytes of a repository that is copied to try edits."""
 _HINT = "Name a file of the repository."
 _SOFTER = (
-    (re.compile(r"(requirementType:\s*[\"']?)required\b"), r"\1preferred"),
+    (re.compile(r"(requirementType[\"']?:\s*[\"']?)required\b"), r"\1preferred"),
     (re.compile(r"(topology-)required(-placement[\"']?:)"), r"\1preferred\2"),
-    (re.compile(r"\brequired(TopologyLevel:)"), r"preferred\1"),
+    (re.compile(r"\brequired(TopologyLevel[\"']?:)"), r"preferred\1"),
 )
 """Patterns of lines that require a level, and replacements that prefer it."""
 _UNSAID = (

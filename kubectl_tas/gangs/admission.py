@@ -419,7 +419,7 @@ def admit(
     if not counted:
         return Verdict("admitted", None, f"no GPUs asked{by}, so no quota is needed", NOTHING, NOTHING)
     if all(quota.of(name) == NO_LIMIT for name in counted):
-        text = f"{together.gpu} GPUs{by}; the quota of {target} has no limit"
+        text = f"{said('gpu', together.gpu)}{by}; the quota of {target} has no limit"
         return Verdict("admitted", None, text, together, NOTHING)
     if workflow.is_preemptible:
         left = quota - used

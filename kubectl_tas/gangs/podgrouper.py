@@ -362,8 +362,9 @@ def is_one_pod_group(workload: FleetWorkload) -> bool:
 def missing_gang(workload: FleetWorkload) -> Feature | None:
     """Returns the feature that the release lacks to make one PodGroup of all pods; None if nothing is lacking."""
     feature = row(workload).one_pod_group
-    is_lacking = isinstance(feature, Feature) and not workload.pool.backend.has(feature)
-    return feature if isinstance(feature, Feature) and is_lacking and is_made_by_kai(workload) else None
+    if not isinstance(feature, Feature) or workload.pool.backend.has(feature) or not is_made_by_kai(workload):
+        return None
+    return feature
 
 
 def pod_group_name(workload: FleetWorkload) -> str:

@@ -195,16 +195,14 @@ def _without_empty_values(container: dict[str, Any]) -> dict[str, Any]:
 
 def is_pod(spec: dict[str, Any]) -> bool:
     """Whether the shape of a spec allows adding more to it."""
-    containers = spec.get("containers")
-    if not isinstance(containers, list) or not containers or not isinstance(spec.get("affinity", {}), dict):
-        return False
     lists = [spec.get(name, []) for name in _LISTS]
-    lists += [item.get(name, []) for item in containers if isinstance(item, dict) for name in _LISTS_OF_CONTAINERS]
-    if not all(isinstance(found, list) for found in lists):
+    if not spec.get("containers") or not isinstance(spec.get("affinity", {}), dict):
         return False
-    items = [item for name in _LISTS for item in spec.get(name, [])]
-    variables = [item for container in containers if isinstance(container, dict) for item in container.get("env", [])]
-    return all(isinstance(item, dict) for item in (*items, *variables))
+    if not all(isinstance(found, list) and all(isinstance(item, dict) for item in found) for found in lists):
+        return False
+    inner = [item.get(name, []) for item in spec["containers"] for name in _LISTS_OF_CONTAINERS]
+    variables = (item for container in spec["containers"] for item in container.get("env", []))
+    return all(isinstance(found, list) for found in inner) and all(isinstance(item, dict) for item in variables)
 
 
 def _both(affinity: dict[str, Any] | None, away: dict[str, Any]) -> dict[str, Any]:

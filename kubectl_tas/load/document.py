@@ -191,7 +191,8 @@ class Document:
                 name = step if key is None else key.value
                 if key is not None and key.start_mark.index <= index <= key.end_mark.index:
                     return (*path, name)
-                last = index if type(value) is ScalarNode else index + 1
+                ends = type(value) is ScalarNode and value.style not in ("|", ">")  # a block ends where a line begins
+                last = index if ends else index + 1
                 if value.start_mark.index <= index and last <= value.end_mark.index:
                     node, path = value, (*path, name)
                     break

@@ -152,10 +152,7 @@ class Git:
         """Returns the files, links and submodules in the index, by path from the top of the work tree."""
         for name in self.tree.git.glob("sharedindex.*"):  # parts of an index, which it names
             (self._folder / "git" / name.name).symlink_to(name)
-        index = self.tree.git / "index"
-        if not _is_there(index):  # before anything was added
-            return frozenset()
-        (self._folder / "git" / "index").symlink_to(index)
+        (self._folder / "git" / "index").symlink_to(self.tree.git / "index")  # absent before anything was added
         return frozenset(os.fsdecode(self._ask("ls-files", "--cached", "-z").out).split("\0")[:-1])
 
     def sizes(self, names: Collection[str]) -> dict[str, int]:

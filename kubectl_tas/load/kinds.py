@@ -170,7 +170,7 @@ _WITHOUT_KIND: tuple[tuple[tuple[str, ...], type, str, str], ...] = (
 """Files of other tools: the keys of each, the type of the last key's value, a description and a hint."""
 _TEXTS_OF_GIT: tuple[tuple[str, str, str], ...] = (
     ("version https://git-lfs", "a pointer of Git LFS", "Fetch the file itself: git lfs pull."),
-    *((marker * 7, "a merge conflict", "Keep one of the two sides and remove the markers.") for marker in "<|=>"),
+    *((marker * 7, "a merge conflict", "Keep one of the two sides and remove the markers.") for marker in "<="),
 )
 """Texts that git leaves in or instead of a file: the beginning of each, a description and a hint."""
 _NEITHER = (

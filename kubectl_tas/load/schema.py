@@ -283,11 +283,11 @@ def _type_hint(path: KeyPath, value: Any, types: Sequence[str], schema: Mapping[
         field = next((step for step in reversed(path) if isinstance(step, str)), "")
         return _number_hint(field, value.strip(), whole="number" not in types)
     if "array" in types and schema.get("items", {}).get("type") == "string" and re.fullmatch(r"[^\s{]+", str(value)):
-        return f"Write a list: {flow([value])}."
+        return f"Write a list: {flow([str(value)])}."
     if "array" in types:
         return "Write a list: a '-' before each item."
     if "object" in types:
-        fields = ", ".join(schema.get("properties", ()))
+        fields = "" if isinstance(schema.get("additionalProperties"), dict) else ", ".join(schema.get("properties", ()))
         return f"Write a mapping with {fields}." if fields else "Write a mapping: 'key: value' lines."
     return "Write one value, not a list." if isinstance(value, list) else ""
 

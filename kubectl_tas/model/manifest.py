@@ -9,11 +9,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from kubectl_tas.model.base import AnnotationKey, AnyText, LabelKey, LabelValue, Many, Model, Text, nothing
+from kubectl_tas.model.base import AnnotationKey, AnyText, LabelKey, LabelValue, Many, Model, Text, nothing, said
 
 ObjectName = Annotated[
     str,
     StringConstraints(max_length=253, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"),
+    said("must be lower-case letters, digits, '-' and '.', a letter or digit first and last"),
 ]
 """An RFC 1123 subdomain."""
 SubGroupName = Annotated[

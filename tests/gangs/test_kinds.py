@@ -6,16 +6,26 @@ import pytest
 import yaml
 
 from kubectl_tas.gangs import podgrouper
-from kubectl_tas.gangs.quota_usage import accounts
 from kubectl_tas.gangs.task_files import TaskFile, file_maps
 from kubectl_tas.gangs.task_pods import _both as beside
-from kubectl_tas.gangs.task_pods import away_from, is_pod
+from kubectl_tas.gangs.task_pods import away_from
 from kubectl_tas.gangs.workload_gang import batches, own_gang, segments_of_pod, shared_gang
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.placement import Ignored
-from tests.support.cli import pool, subpool
+from tests.support.cli import pool
 from tests.support.fleets import fleet_of
-from tests.support.workloads import LEVELS, Object, leader_worker_set, pytorch_job, segments, template, workload
+from tests.support.workloads import (
+    LEVELS,
+    Object,
+    deployment,
+    leader_worker_set,
+    pytorch_job,
+    ray_job,
+    segments,
+    template,
+    tf_job,
+    workload,
+)
 from tests.test_karta import component, karta, training
 
 BATCH = "kai.scheduler/batch-min-member"
@@ -191,23 +201,6 @@ def test_a_number_of_thousands_of_digits_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "may_be_added_to"),
-    [
-        ({"containers": [{}]}, True),
-        ({"containers": []}, False),
-        ({"containers": {}}, False),
-        ({}, False),
-        ({"containers": [{}], "affinity": {}}, True),
-        ({"containers": [{}], "affinity": []}, False),
-        ({"containers": [{}], "volumes": {}}, False),
-        ({"containers": [{"env": ["A"]}]}, False),
-    ],
-)
-def test_what_platforms_can_be_put_over(spec: Object, may_be_added_to: bool) -> None:
-    assert is_pod(spec) is may_be_added_to
-
-
-@pytest.mark.parametrize(
     ("path", "key"), [("/a/run.sh", "run.sh"), ("/a/..data", "data"), ("/a/...", "file"), ("/a/b c", "b-c")]
 )
 def test_a_file_of_a_task_has_a_key_that_kubernetes_takes(path: str, key: str) -> None:
@@ -215,11 +208,116 @@ def test_a_file_of_a_task_has_a_key_that_kubernetes_takes(path: str, key: str) -
     assert list(only.files) == [key]
 
 
-@pytest.mark.parametrize(("archived", "names"), [(False, [None, "b"]), (True, [None, "a", "b"])])
-def test_archived_subpools_are_counted_where_they_are_asked_for(archived: bool, names: list[str | None]) -> None:
-    files = {"pools/p.yaml": pool(), "a.yaml": subpool("a", 8, state="ARCHIVED"), "b.yaml": subpool("b", 8)}
-    found = accounts(fleet_of(files), None, archived=archived)
-    assert [item.subpool and item.subpool.name for item in found] == names
+OWNED = {"kubectl-tas/podgroup": "owned"}
+SEGMENTED: Object = {"workers": 4, "minimum": 2, "annotations": segments(2)}
+
+
+@pytest.mark.parametrize(
+    ("work", "version", "parts", "jobs", "asks_for_more", "refused", "needed"),
+    [
+        (pytorch_job("x", **SEGMENTED), "0.17", "made", False, False, [], [1, 2]),
+        (pytorch_job("x", **SEGMENTED), "0.16.6", "made", False, False, [], [1, 4]),
+        (pytorch_job("x", **SEGMENTED), "0.15", "made", False, False, ["worker"], [1, 4]),
+        (pytorch_job("x", **SEGMENTED), "0.14", "made", False, False, [], [1, 4]),
+        (pytorch_job("x", **SEGMENTED), "0.12", "asked", False, True, [], [1, 1]),
+        (pytorch_job("x", OWNED, **SEGMENTED), "0.17", "asked", False, False, [], [1, 1]),
+        (pytorch_job("x", OWNED, **SEGMENTED), "0.12", "asked", False, False, [], [1, 1]),
+        (pytorch_job("x"), "0.13", "made", False, False, [], [1, 2]),
+        (pytorch_job("x"), "0.12", "none", False, False, [], [1, 2]),
+        (tf_job("x"), "0.17", "none", False, False, [], [1, 4]),
+        (tf_job("x"), "0.12", "none", False, False, [], [1, 4]),
+        (ray_job("x", None, ["a"]), "0.17", "made", False, False, [], [1, 2]),
+        (ray_job("x", OWNED, ["a"]), "0.17", "asked", False, False, [], [1, 2]),
+        (job_set(2, 3), "0.17", "none", True, False, [], [2, 3]),
+        (job_set(2, 3), "0.15", "none", False, False, [], [1, 0]),
+        (leader_worker_set("x", size=5, annotations=segments(2)), "0.17", "made", False, False, [], [1, 4]),
+        (leader_worker_set("x", size=5, annotations=segments(2)), "0.15", "made", False, False, ["workers"], [1, 4]),
+        (
+            leader_worker_set("x", size=5, annotations=segments(2), policy="LeaderExcluded"),
+            "0.15",
+            *("made", False, False, [], [1, 4]),
+        ),
+        (deployment("x"), "0.17", "none", False, False, [], [1]),
+        (deployment("x", OWNED), "0.17", "none", False, False, [], [2]),
+    ],
+)
+def test_what_the_podgrouper_makes(
+    work: Object,
+    version: str,
+    parts: str,
+    jobs: bool,
+    asks_for_more: bool,
+    refused: list[str],
+    needed: list[int],
+) -> None:
+    """``parts``: whether SubGroups are made by KAI, asked for by segments or by the tool's own PodGroup, or none."""
+    (found,) = resolved(work, version=version)
+    assert podgrouper.makes_sub_groups(found) is (parts == "made")
+    assert podgrouper.has_sub_groups(found) is (parts != "none")
+    assert podgrouper.makes_jobs(found) is jobs
+    assert podgrouper.asks_for_more(found) is asks_for_more
+    assert [item.name for item in found.replicas if podgrouper.is_refused(found, item)] == refused
+    assert podgrouper.needed(found) == needed
+
+
+def mpi_job(workers: int) -> Object:
+    """An MPIJob whose launcher is made once its workers are ready."""
+    types = {
+        "Launcher": {"replicas": 1, "template": template()},
+        "Worker": {"replicas": workers, "template": template()},
+    }
+    spec = {"launcherCreationPolicy": "WaitForWorkersReady", "mpiReplicaSpecs": types}
+    return workload("kubeflow.org/v2beta1", "MPIJob", "x", None, spec)
+
+
+def leaders(**spec: str) -> Object:
+    made = leader_worker_set("x", size=5, annotations={})
+    made["spec"] |= spec
+    return made
+
+
+CRON_JOB = workload("batch/v1", "CronJob", "x", None, {"jobTemplate": {"spec": {"template": template()}}})
+JOB = workload("batch/v1", "Job", "x", None, {"parallelism": 3, "template": template()})
+
+
+@pytest.mark.parametrize(
+    ("work", "version", "rests"),
+    [
+        (pytorch_job("x"), "0.17", ["the UID"]),
+        (deployment("x"), "0.17", ["the name of the pod and its UID, one for each of 2 pods"]),
+        (JOB, "0.17", ["the UID"]),
+        (JOB, "0.13", ["the name of the pod and its UID, one for each of 3 pods"]),
+        (CRON_JOB, "0.17", ["the number of the run and its UID, one for each run"]),
+        (leaders(), "0.17", ["the UID and -group-N, one for each of 2 replicas"]),
+        (
+            leaders(startupPolicy="LeaderReady"),
+            "0.17",
+            ["the UID and -group-N, one for each of 2 replicas; until the leader is ready, 1 pod is enough"],
+        ),
+        (job_set(2, 3, in_order=True), "0.17", ["the UID"]),
+        (job_set(2, 3, in_order=True), "0.15", ["the UID and -a", "the UID and -b"]),
+        (job_set(2, 3), "0.15", ["the UID"]),
+        (mpi_job(1), "0.17", ["the UID; until the launcher is made, 1 pod is enough"]),
+        (mpi_job(2), "0.17", ["the UID; until the launcher is made, 2 pods are enough"]),
+    ],
+)
+def test_names_of_podgroups_go_on(work: Object, version: str, rests: list[str]) -> None:
+    (made,) = resolved(work, version=version)
+    parts = podgrouper.by_pod_group(made)
+    assert [podgrouper.rest_of_name(part) for part in parts] == rests
+    name = work["metadata"]["name"]
+    assert {podgrouper.pod_group_name(part) for part in parts} == {f"pg-{name}"}
+    note = f"What KAI makes of {work['kind']} {name}; its name goes on with {rests[0]}"
+    assert podgrouper.note(parts[0], divided=True) == podgrouper.note(parts[0], divided=False) == note
+
+
+def test_what_only_annotations_ask_for_is_not_what_kai_makes() -> None:
+    (made,) = resolved(pytorch_job("x", **SEGMENTED), version="0.12")
+    assert podgrouper.note(made, divided=True) == (
+        "What the segment annotations of PyTorchJob x ask for, and not what KAI 0.12 makes of it; "
+        "its name goes on with the UID"
+    )
+    assert podgrouper.note(made, divided=False) == "What KAI makes of PyTorchJob x; its name goes on with the UID"
 
 
 REQUIRED, PREFERRED = (f"kai.scheduler/topology-{name}-placement" for name in ("required", "preferred"))

@@ -148,6 +148,37 @@ class TestBase:
         assert found == {"big": "unschedulable", "more": "unschedulable"}
 
 
+NEEDS = "a gang needs 40 GPUs; the quota of team is 30"
+NEW = "it can never start; overQuota lists it, but it is new or has changed"
+CHANGED = job().replace("image: i", "image: j")
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "listed", "outcome", "text"),
+    [
+        (None, job(), 40, "draining", f"{NEEDS}; overQuota lists it, so it may run on"),
+        (None, job(), 35, "unschedulable", f"{NEEDS}: it can never start; overQuota lets it have 35 GPUs"),
+        (None, job(), 0, "unschedulable", f"{NEEDS}: it can never start"),
+        (job(), job(), 0, "draining", f"{NEEDS}; it had room before and has not changed, so it may run on"),
+        (job(), job(), 40, "draining", f"{NEEDS}; overQuota lists it, so it may run on"),
+        (job("other"), job(), 40, "unschedulable", f"{NEEDS}: {NEW}"),
+        (job(), CHANGED, 40, "unschedulable", f"{NEEDS}: {NEW}"),
+    ],
+)
+def test_words_about_work_that_may_run_on(before: str | None, now: str, listed: int, outcome: str, text: str) -> None:
+    spec = f"  overQuota: {{Job/big: {{gpu: {listed}}}}}\n" if listed else ""
+    fleet = fleet_of({"pools/p.yaml": pool(guarantee=30, spec=spec), "w.yaml": now})
+    old = None if before is None else fleet_of({"pools/p.yaml": pool(guarantee=50), "w.yaml": before})
+    (item,) = fleet.submissions
+    verdict = Admission(fleet, Past(old)).verdict(item)
+    may = outcome == "draining"
+    assert (verdict.outcome, verdict.text) == (outcome, text)
+    assert verdict.hint == ("" if may else "Ask for 30 or less, or use priority LOW.")
+    assert verdict.unlisted == (("gpu",) if may and not listed else ())
+    assert verdict.rule is not None
+    assert verdict.rule.code == ("over-quota-running" if may else "over-quota")
+
+
 def submission(files: dict[str, str], kind: str) -> tuple[Admission, Submission]:
     fleet = fleet_of(files)
     return Admission(fleet), next(item for item in fleet.submissions if item.kind == kind)

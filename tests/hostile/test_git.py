@@ -190,7 +190,7 @@ class TestConfiguration:
             file.write(configuration.replace("\tworktree = .\n", ""))
         result = validate(root)
         assert result.code == 3
-        assert f"git lacks the content of {name}" in result.err
+        assert result.err.startswith(f"error: git lacks the content of {name}\n  = help: The clone is ")
         assert validate(root, ABSENT).code == 3
         assert not marker.exists()
 
@@ -316,8 +316,11 @@ class TestMeaningOfTheBase:
         assert git(root, "rev-parse", "origin/main") == git(root, "rev-parse", "HEAD")
         result = validate(root)
         assert result.code == 3
-        assert 'the revision "origin/main" means more than one thing' in result.err
-        assert "refs/remotes/origin/NAME" in result.err
+        assert result.err == (
+            f'error: the revision "origin/main" means more than one thing in {root.parent}\n'
+            "  = help: Write refs/heads/NAME for a branch, refs/remotes/origin/NAME for one of the remote, "
+            "refs/tags/NAME for a tag.\n"
+        )
         assert_base_counts(root, "refs/remotes/origin/main")
 
     def test_ref_that_looks_like_a_commit(self, root: Path) -> None:
@@ -340,7 +343,10 @@ class TestMeaningOfTheBase:
         assert git(root, "rev-parse", "origin/main") == git(other, "rev-parse", "HEAD")
         result = validate(root)
         assert result.code == 3
-        assert "tas is a submodule, but not at origin/main of the git repository around it" in result.err
+        assert result.err == (
+            "error: tas is a submodule, but not at origin/main of the git repository around it\n"
+            "  = help: To compare within the inner one, name a commit by its full name.\n"
+        )
         assert validate(root, git(other, "rev-parse", "HEAD")).code == 0
 
     def test_submodule_where_nothing_was(self, root: Path) -> None:
@@ -410,8 +416,10 @@ class TestSubmodule:
         git(root, "update-ref", "refs/remotes/origin/main", "HEAD")
         result = validate(root)
         assert result.code == 3
-        assert "origin/main of the submodule tas does not contain what it was" in result.err
-        assert f"name that commit in full: {name}" in result.err
+        assert result.err == (
+            "error: origin/main of the submodule tas does not contain what it was at origin/main of the git repository "
+            f"around it\n  = help: To compare with what it was there, name that commit in full: {name}\n"
+        )
         assert_base_counts(root, name)
 
     def test_from_another_repository(self, outer: Path, tmp_path: Path) -> None:
@@ -421,7 +429,10 @@ class TestSubmodule:
         root = self.swapped(outer, other)
         result = validate(root)
         assert result.code == 3
-        assert f"the submodule tas lacks the commit {name}, which it was at origin/main" in result.err
+        assert result.err == (
+            f"error: the submodule tas lacks the commit {name}, which it was at origin/main of the git repository "
+            "around it\n  = help: See whether .gitmodules names another repository now; fetch all of a shallow clone.\n"
+        )
         assert validate(root, name).code == 3
         assert validate(root, git(other, "rev-parse", "HEAD")).code == 0
 
@@ -433,8 +444,12 @@ class TestSubmodule:
         root = self.swapped(outer, tmp_path / "fork")
         result = validate(root)
         assert result.code == 3
-        assert ".gitmodules is not what it was at origin/main" in result.err
-        assert_base_counts(root, git(inner, "rev-parse", "HEAD"))
+        name = git(inner, "rev-parse", "HEAD")
+        assert result.err == (
+            "error: .gitmodules is not what it was at origin/main, so origin/main of the submodule tas proves nothing\n"
+            f"  = help: To compare with what it was there, name that commit in full: {name}\n"
+        )
+        assert_base_counts(root, name)
 
 
 class TestLinkToTheRoot:
@@ -450,7 +465,10 @@ class TestLinkToTheRoot:
     def test_named(self, planted: Path) -> None:
         result = kubectl_tas("validate", "-C", planted, "--base", "origin/main")
         assert (result.code, result.out) == (3, "")
-        assert f"{planted} is a link of the checkout that is compared" in result.err
+        assert result.err == (
+            f"error: {planted} is a link of the checkout that is compared\n"
+            f"  = help: Name the folder that it leads to: {planted.resolve()}\n"
+        )
 
     def test_named_before_the_command(self, planted: Path) -> None:
         assert kubectl_tas("-C", planted, "validate", "--base", "origin/main").code == 3

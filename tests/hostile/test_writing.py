@@ -647,7 +647,7 @@ class TestVanishing:
         self.vanish(monkeypatch, rendered / "workflows", rendered / "workflows/train.yaml")
         result = kubectl_tas(command, "-C", rendered)
         refused(result, "workflows/train.yaml vanished while it was read")
-        assert "Run again" in result.err
+        assert "= help: Run again when nothing changes the files any more.\n" in result.err
         assert content(rendered / "manifests") == before
 
     def test_a_folder(self, rendered: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from ruamel.yaml.nodes import Node
 
+from kubectl_tas.diagnostics import Location
 from kubectl_tas.load.compose import MAX_DEPTH
 from kubectl_tas.load.document import MANY_KEYS, RECENT, Document, parse
 from kubectl_tas.load.reader import MAX_VALUES
@@ -355,3 +356,88 @@ def test_not_decoded(content: bytes, place: str, message: str) -> None:
     assert found is not None
     assert found.location is not None
     assert (f"{found.location.line}:{found.location.column}", found.message) == (place, message)
+
+
+MIXED = "a: 1\nb:\n- x: 'y'\n- [c, d]\nlong: |\n  text\ne: {f: g}\nn:\n"
+X, ITEM, F = ("b", 0, "x"), ("b", 1), ("e", "f")
+
+
+@pytest.mark.parametrize(
+    ("line", "paths"),
+    [
+        (1, {1: (), 4: ("a",)}),
+        (2, {1: ("b",)}),
+        (3, {1: ("b",), 3: ("b", 0), 6: X}),
+        (4, {3: ITEM, 4: (*ITEM, 0), 7: (*ITEM, 1)}),
+        (5, {1: ("long",), 7: ("long",)}),
+        (6, {}),
+        (7, {1: ("e",), 4: ("e",), 5: F, 8: F}),
+        (8, {1: ("n",), 3: ("n",)}),
+    ],
+)
+def test_paths_that_begin_at_a_place(line: int, paths: dict[int, KeyPath]) -> None:
+    mixed = document(MIXED)
+    found = {column: mixed.path_at(line, column) for column in range(12)}
+    assert {column: path for column, path in found.items() if path is not None} == paths
+
+
+def test_paths_around_a_character() -> None:
+    """Of each character: the path of the scalar that contains it, or that ends there."""
+    mixed = document(MIXED)
+    around = {
+        "a: 1": [("a",), ("a",), None, ("a",), ("a",)],
+        "b:": [("b",), ("b",), None],
+        "- x: 'y'": [None, None, X, X, None, X, X, X, X],
+        "- [c, d]": [None, None, None, (*ITEM, 0), (*ITEM, 0), None, (*ITEM, 1), (*ITEM, 1), None],
+        "long: |": [*[("long",)] * 5, None, ("long",), ("long",)],
+        "  text": [("long",)] * 7,
+        "e: {f: g}": [("e",), ("e",), None, None, F, F, None, F, F, None],
+        "n:": [("n",), ("n",), ("n",)],
+    }
+    found = [mixed.path_around(index) for index in range(len(MIXED) + 1)]
+    assert found == [*(path for paths in around.values() for path in paths), None]
+
+
+def test_scalars_that_contain_a_character() -> None:
+    mixed = document(MIXED)
+    found = [mixed.scalar_at(index) for index in range(len(MIXED))]
+    spans = [(item.start, item.style) for item in found if item is not None]
+    assert list(dict.fromkeys(spans)) == [
+        *((0, ""), (3, ""), (5, ""), (10, ""), (13, "'"), (20, ""), (23, ""), (26, ""), (32, "|")),
+        *((41, ""), (45, ""), (48, ""), (51, "")),
+    ]
+    assert [spans.count((start, style)) for start, style in ((13, "'"), (26, ""), (32, "|"))] == [3, 4, 9]
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ((), MIXED.rstrip()),
+        (("a",), "a: 1"),
+        (("b",), "b:\n- x: 'y'\n- [c, d]"),
+        (("b", 0), "x: 'y'"),
+        (X, "x: 'y'"),
+        (ITEM, "[c, d]"),
+        ((*ITEM, 1), "d"),
+        (("long",), "long: |\n  text"),
+        (("e",), "e: {f: g}"),
+        (F, "f: g"),
+        (("e", "none"), "e: {f: g}"),
+        (("none",), MIXED.rstrip()),
+    ],
+)
+def test_the_characters_of_a_value(path: KeyPath, text: str) -> None:
+    start, end = document(MIXED).span(path)
+    assert MIXED[start:end] == text
+
+
+def test_a_value_of_another_file_keeps_its_place() -> None:
+    own, place = document(MIXED), Location("values.yaml", 3)
+    changed = own.with_value(("e", "f"), 2, place)
+    assert (changed.value(F), changed.locate(F), own.value(F)) == (2, place, "g")
+    assert changed.locate(("a",)) == own.locate(("a",))
+    again = changed.with_value(("z",), 3, Location("other.yaml"))
+    assert (again.locate(F), again.locate(("z",)), again.value(("z",))) == (place, Location("other.yaml"), 3)
+    assert own.with_value(("a", "x"), 2, place).data == own.data
+    part = own.part(("e",)).part(("f",))
+    assert (part.data, part.within, part.locate(())) == ("g", F, own.locate(F))

@@ -80,6 +80,10 @@ def test_folders_may_be_deep(tmp_path: Path) -> None:
 def test_what_is_input_for_sure_is_a_warning(tmp_path: Path, name: str, text: str) -> None:
     (found,) = unread(write(tmp_path, {name: text}), ["pools", "workflows"], "manifests")
     assert (found.severity.value, found.location and found.location.path) == ("warning", name)
+    assert found.message == "this file is input of kubectl-tas, but it is not read"
+    assert found.hint == (
+        "Read are .yaml, .yml, .json below pools, workflows; rename or move it, or add to spec.sources."
+    )
 
 
 def test_a_pool_beside_the_config_is_not_read(tmp_path: Path) -> None:
@@ -108,3 +112,58 @@ def test_folders_of_others_are_left_out(tmp_path: Path, name: str) -> None:
 def test_folders_that_are_read_below_one_that_is_not(tmp_path: Path) -> None:
     files = {"teams/nlp/team.yaml": pool(), "teams/manifests/team.yaml": pool()}
     assert told(write(tmp_path, files), "teams/nlp", output="teams/manifests") == []
+
+
+def test_a_config_elsewhere_counts_for_nothing(tmp_path: Path) -> None:
+    config = "apiVersion: tas/v1alpha1\n# own\nkind: Config\nspec: {}\n"
+    (found,) = unread(write(tmp_path, {"other/config.yaml": config}), ["pools"], "manifests")
+    assert f"{found.location} {found.rule.code}: {found.message} ({found.hint})" == (
+        "other/config.yaml:3:1 config-misplaced: a Config counts only in tas.yaml, and this repository has none "
+        "(Move it to tas.yaml at the root.)"
+    )
+    assert found.location is not None
+    assert (found.location.source, found.location.length) == ("kind: Config", 12)
+    write(tmp_path, {"tas.yaml": config})
+    (found,) = unread(tmp_path, ["pools"], "manifests")
+    assert found.message == "this file is input of kubectl-tas, but it is not read"
+
+
+@pytest.mark.parametrize(("depth", "is_found"), [(2, True), (3, False)])
+def test_beside_the_sources_only_folders_near_the_root_are_searched(tmp_path: Path, depth: int, is_found: bool) -> None:
+    write(tmp_path, {f"other/{'a/' * depth}team.yaml": pool()})
+    assert bool(told(tmp_path)) is is_found
+
+
+@pytest.mark.parametrize(
+    ("text", "is_found"),
+    [
+        ("'workflow' :\n", True),
+        ("a: b\n  workflow:\n", False),
+        ('"apiVersion": "tas/v1alpha1"\n', True),
+        ("kind: Job\nlabels: {kubectl-tas/pool: a}\n", True),
+        ("kind: PodCliqueSet\nlabels: {'kubectl-tas/pool': a}\n", True),
+        ("kind: ReplicaSet\nlabels: {kubectl-tas/pool: a}\n", True),
+        ("kind: Service\nlabels: {kubectl-tas/pool: a}\n", False),
+        ("kind: Job\nlabels: {other/pool: a}\n", False),
+        ("kind: Job\nlabels: {kubectl-tas/pool: a, x: y}\napp.kubernetes.io/managed-by: kubectl-tas\n", False),
+        ("#" * 4090 + "\nworkflow:\n", False),
+    ],
+)
+def test_what_a_file_says_of_itself(tmp_path: Path, text: str, is_found: bool) -> None:
+    assert bool(told(write(tmp_path, {"jobs/a.yaml": text}))) is is_found
+
+
+@pytest.mark.parametrize(
+    ("text", "severity"),
+    [
+        ("workflow:\n  name: a\n", "info"),
+        ("workflow:\n  pool: a\n", "warning"),
+        ("kind: Job\nlabels: {kubectl-tas/pool: a}\n", "warning"),
+        ("kind: Job\nlabels: {kubectl-tas/pool: '{{ a }}'}\n", "info"),
+    ],
+)
+def test_a_workflow_without_a_pool_and_a_template_of_others_may_be_there_on_purpose(
+    tmp_path: Path, text: str, severity: str
+) -> None:
+    (found,) = unread(write(tmp_path, {"jobs/a.yaml": text}), ["pools"], "manifests")
+    assert found.severity.value == severity

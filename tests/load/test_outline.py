@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.load.outline import backends, outline, refs
+from kubectl_tas.load.outline import Declared, backends, outline, refs
 from kubectl_tas.model.workload_kinds import WORKLOADS, kind_of
 from tests.support.cli import pool, subpool, write
 from tests.support.golden import EXAMPLES
@@ -51,6 +51,43 @@ def test_fields(repository: Path) -> None:
     write(repository, {"subpools/a.yaml": subpool("a", 5, state="ARCHIVED").replace("  quota: 5\n", spec)})
     (found,) = outline(str(repository), ["Subpool"])
     assert found.fields == {"parent": "team", "state": "ARCHIVED", "quota": "5"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "fields"),
+    [
+        ("  quota: 33%\n  description: All of it # x\n", {"quota": "33%", "description": "All of it"}),
+        ("  resources:\n    gpu:\n      guarantee: 8\n      maximum: 9\n", {"guarantee": "8"}),
+        ("  guarantee: {cpu: 1}\n  description: 'one, two'\n", {"description": "one, two"}),
+        ('  "parent": "a/b.c-d"\n  quota: {"gpu": "5"}\n', {"parent": "a/b.c-d", "quota": "5"}),
+    ],
+)
+@pytest.mark.parametrize("kind", ["Pool", "Subpool"])
+def test_fields_of_pools(repository: Path, kind: str, spec: str, fields: dict[str, str]) -> None:
+    write(repository, {"pools/a.yaml": f"kind: {kind}\nmetadata: {{name: a}}\nspec:\n{spec}"})
+    assert [*outline(str(repository), ["Pool", "Subpool"])] == [Declared(kind, "a", "pools/a.yaml", fields)]
+
+
+def test_other_kinds_have_no_fields(repository: Path) -> None:
+    write(repository, {"pools/a.yaml": "kind: Job\nmetadata: {name: a}\nspec: {parent: b}\n"})
+    assert [*outline(str(repository), ["Job"])] == [Declared("Job", "a", "pools/a.yaml", {})]
+    assert [*outline(str(repository), ["Pool"])] == []
+
+
+@pytest.mark.parametrize(("bound", "most"), [("_MAX_FILES", 2), ("_MAX_TOTAL", 2 * len(pool("a")))])
+def test_a_large_repository_is_read_in_part(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int
+) -> None:
+    write(repository, {f"pools/{name}.yaml": pool(name) for name in "abc"})
+    assert len(names(repository)) == 3
+    monkeypatch.setattr(f"kubectl_tas.load.outline.{bound}", most)
+    assert len(names(repository)) == 2
+
+
+def test_a_large_file_is_read_in_part(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(repository, {"pools/a.yaml": f"{pool('a')}---\n{pool('b')}"})
+    monkeypatch.setattr("kubectl_tas.load.outline._MAX_BYTES", len(pool("a")) + 10)
+    assert names(repository) == [("Pool", "a")]
 
 
 @pytest.mark.parametrize(

@@ -262,8 +262,11 @@ class TestRoot:
         (tmp_path / "git/tas").symlink_to(outside if target == "outside" else target)
         commit(tmp_path / "git")
         (tmp_path / "git/tas").unlink()
-        with pytest.raises(TasError, match="was a link"):
+        with pytest.raises(TasError) as caught:
             paths_at(write(tmp_path / "git/tas", {"pools/new.yaml": pool("new")}), "HEAD")
+        name = git(tmp_path / "git", "rev-parse", "HEAD")
+        assert caught.value.message == f"'tas' was a link at {name}, which led to no folder of the git repository"
+        assert caught.value.hint == "Compare with a revision at which it is a folder."
 
     def test_was_a_file(self, tmp_path: Path) -> None:
         write(tmp_path / "git", {"tas": "a: 1", "pools/team.yaml": pool()})
@@ -354,7 +357,9 @@ class TestNothingIsLeft:
         monkeypatch.setattr(tempfile, "mkdtemp", refuse)
         result = kubectl_tas("validate", "-C", committed, "--base", "HEAD")
         assert result.code == 3
-        assert "cannot make a temporary folder: No usable temporary directory" in result.err
+        assert result.err == (
+            "error: cannot make a temporary folder: No usable temporary directory found\n  = help: Set TMPDIR.\n"
+        )
 
 
 class TestUnusualCommits:
@@ -373,8 +378,9 @@ class TestUnusualCommits:
     @pytest.mark.parametrize("name", ["..", ".", ".git", ".GIT", "a/../../b.yaml", "/x.yaml", "a//b.yaml"])
     def test_paths_that_lead_out(self, committed: Path, temporary: Path, name: str) -> None:
         odd = self.commit_of(committed, ("100644", "blob", name, b"a: 1\n"))
-        with pytest.raises(TasError, match="cannot check out"), checked_out(committed, odd) as source:
+        with pytest.raises(TasError) as caught, checked_out(committed, odd) as source:
             files_of(source, ".")
+        assert caught.value.message == f"cannot check out {name!r}: a name that git does not allow"
         assert list(temporary.iterdir()) == []
 
     def test_one_name_for_a_link_and_a_folder(self, committed: Path, tmp_path: Path) -> None:
@@ -385,8 +391,12 @@ class TestUnusualCommits:
         outside.mkdir()
         link = ("120000", "blob", "a", bytes(outside))
         odd = self.commit_of(committed, link, ("40000", "tree", "a", inner))
-        with checked_out(committed, odd) as source, pytest.raises(TasError, match="another name of the revision"):
+        with checked_out(committed, odd) as source, pytest.raises(TasError) as caught:
             files_of(source, ".")
+        assert caught.value.message == (
+            "cannot check out 'a': on this disk another name of the revision means the same"
+        )
+        assert caught.value.hint == "Rename one of the two, or work on a disk that tells them apart."
         assert list(outside.iterdir()) == []
 
     @pytest.mark.parametrize("target", [b"", b"a\0b", b"x" * 3000, b"x" * 5000], ids=["none", "NUL", "long", "longer"])
@@ -397,8 +407,10 @@ class TestUnusualCommits:
 
     def test_more_than_a_disk_holds(self, committed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(revision, "_MAX_TOTAL", 10)
-        with checked_out(committed, "HEAD") as source, pytest.raises(TasError, match="more than"):
+        with checked_out(committed, "HEAD") as source, pytest.raises(TasError) as caught:
             files_of(source)
+        assert caught.value.message == "the manifests of the revision have more than 1 GiB"
+        assert caught.value.hint == "Read fewer folders."
 
 
 EMPTY_BLOB = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"

@@ -9,6 +9,7 @@ from kubectl_tas.load.document import parse
 from kubectl_tas.load.kinds import Kind, recognise
 from kubectl_tas.load.schema import validate
 from kubectl_tas.model.pool_kinds import Pool
+from tests.support.judged import told_of
 
 POOL = "apiVersion: tas/v1alpha1\nkind: Pool\nmetadata: {name: team}\n"
 SUBPOOL = "apiVersion: tas/v1alpha1\nkind: Subpool\nmetadata: {name: a}\n"
@@ -464,3 +465,191 @@ def test_dots_of_an_example_are_named(old: str, new: str, ends: str) -> None:
     assert found.location.line == text[: text.index("...")].count("\n") + 1
     assert "..." in found.message
     assert found.hint.startswith("Replace the '...'")
+
+
+OSMO_HAS_NONE = (
+    "An OSMO workflow is recognized by its root key workflow, and has neither apiVersion nor kind; remove it."
+)
+BELOW_QUEUE = "Write it below queue, as queue: {{{}: {{team: a}}}}: the Queue gets it."
+TEXTS = "Write a mapping: 'key: value' lines."
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "rule", "message", "hint"),
+    [
+        ("apiVersion: x\n" + TASK, "1:1", "unknown-field", 'unknown field "apiVersion"', OSMO_HAS_NONE),
+        ("kind: x\n" + TASK, "1:1", "unknown-field", 'unknown field "kind"', OSMO_HAS_NONE),
+        (
+            POOL + "spec: {namespace: a}\n",
+            "4:8",
+            "unknown-field",
+            'unknown field "namespace" in spec',
+            "Write namespaces, which is a list, such as [ml].",
+        ),
+        (
+            POOL + "spec: {subpools: []}\n",
+            "4:8",
+            "unknown-field",
+            'unknown field "subpools" in spec',
+            "A subpool is a document of its own: kind Subpool, with spec.parent.",
+        ),
+        *(
+            (head + f"spec: {{{more}{key}: {{}}}}\n", f"4:{8 + len(more)}", "unknown-field", message, hint)
+            for head, more in ((POOL, ""), (SUBPOOL, "parent: team, quota: 1, "))
+            for key in ("labels", "annotations")
+            for message, hint in ((f'unknown field "{key}" in spec', BELOW_QUEUE.format(key)),)
+        ),
+        (
+            POOL + "spec: {namespaces: ml}\n",
+            "4:20",
+            "wrong-type",
+            'spec.namespaces must be a list, not "ml"',
+            "Write a list: [ml].",
+        ),
+        (
+            POOL + "spec: {namespaces: 3}\n",
+            "4:20",
+            "wrong-type",
+            "spec.namespaces must be a list, not 3",
+            'Write a list: ["3"].',
+        ),
+        (
+            POOL + "spec: {namespaces: a b}\n",
+            "4:20",
+            "wrong-type",
+            'spec.namespaces must be a list, not "a b"',
+            "Write a list: a '-' before each item.",
+        ),
+        (
+            POOL + "spec: {topology_keys: rack}\n",
+            "4:23",
+            "wrong-type",
+            'spec.topology_keys must be a list, not "rack"',
+            "Write a list: a '-' before each item.",
+        ),
+        (
+            POOL + "spec: {backend: [a]}\n",
+            "4:17",
+            "wrong-type",
+            "spec.backend must be text, not a list",
+            "Write one value, not a list.",
+        ),
+        (POOL + "spec: {backend: ''}\n", "4:17", "invalid-value", "spec.backend must not be empty", ""),
+        (
+            POOL + "spec:\n",
+            "4:1",
+            "wrong-type",
+            "spec has no value; it must be a mapping",
+            "Write one, or remove the key.",
+        ),
+        (
+            POOL + "spec: {resources: 3}\n",
+            "4:19",
+            "wrong-type",
+            "spec.resources must be a mapping, not 3",
+            "Write a mapping with gpu, cpu, memory.",
+        ),
+        (
+            POOL + "spec: {nodes: {selector: a}}\n",
+            "4:26",
+            "wrong-type",
+            'spec.nodes.selector must be a mapping, not "a"',
+            TEXTS,
+        ),
+        (
+            JOB.format(label="pool: a").replace("kubectl-tas/pool: a}", "a]").replace("labels: {", "labels: ["),
+            "3:29",
+            "wrong-type",
+            "metadata.labels must be a mapping, not a list",
+            TEXTS,
+        ),
+        (
+            JOB.format(label="pool: a").replace("spec: {}", "spec: {parallelism: 99999999999999999999}"),
+            "4:21",
+            "wrong-type",
+            'spec.parallelism is too large a number: "99999999999999999999"',
+            "Use at most 18 digits.",
+        ),
+        *(
+            (
+                GANG.replace("{name: gang}", f"{{name: gang, namespace: {name}}}") + "spec: {queue: a}\n",
+                "3:35",
+                "invalid-value",
+                "metadata.namespace must be lower-case letters, digits, '-' and '.', a letter or digit first and last, "
+                f'not "{name}"',
+                "",
+            )
+            for name in ("A_B", "-a", "a.")
+        ),
+        (
+            CONFIG + "spec: {labels_config: {pod_label_prefix: a b}}\n",
+            "3:42",
+            "invalid-value",
+            'spec.labels_config.pod_label_prefix must be a prefix such as example.com/, without blanks, not "a b"',
+            "",
+        ),
+        (
+            TASK.replace("image: i", "image: i, privileged: yes"),
+            "5:37",
+            "wrong-type",
+            'workflow.tasks[0].privileged must be true or false, not "yes"',
+            'YAML 1.2 reads "yes" as text; write true or false.',
+        ),
+        *(
+            (
+                JOB.format(label="pool: a").replace("spec: {}", f"spec: {{parallelism: {written}}}"),
+                "4:21",
+                "wrong-type",
+                f"spec.parallelism must be a whole number, not {shown}",
+                hint,
+            )
+            for written, shown, hint in (
+                ("'2'", '"2"', "Write the number alone, without quotes or a unit: 2."),
+                (
+                    "2k",
+                    '"2k"',
+                    "Write the number alone, without quotes or a unit: 2000.",
+                ),
+                (
+                    "1 200",
+                    '"1 200"',
+                    "Write the number alone, without quotes or a unit: 1200.",
+                ),
+                ("'2.5'", '"2.5"', "Write a whole number, without quotes or a unit."),
+                (f"'{'9' * 19}'", f'"{"9" * 19}"', "The number is too large."),
+                (
+                    "10%",
+                    '"10%"',
+                    "Write a number; only the quota of a subpool can be a share.",
+                ),
+                ("2.0", "2.0", "Write 2."),
+                ("2.5", "2.5", "Write it without a fraction."),
+                ("two", '"two"', ""),
+            )
+        ),
+    ],
+)
+def test_what_to_write_instead(text: str, place: str, rule: str, message: str, hint: str) -> None:
+    assert (place, rule, message, hint) in [
+        (f"{item.location.line}:{item.location.column}", item.rule.code, item.message, item.hint)
+        for item in findings(text)
+        if item.location is not None
+    ]
+
+
+def test_a_time_is_written_in_the_unit_of_its_field() -> None:
+    pods = "{template: {spec: {restartPolicy: Never, activeDeadlineSeconds: 5m, containers: [{name: a, image: i}]}}}"
+    assert told_of(JOB.format(label="pool: team").replace("spec: {}", f"spec: {pods}")) == [
+        "w.yaml:4:71 wrong-type: spec.template.spec.activeDeadlineSeconds must be a whole number, "
+        'not "5m" (The unit is that of the field: write 300, without quotes.)'
+    ]
+
+
+def test_what_only_the_model_of_a_kind_refuses() -> None:
+    text = POOL + f"spec:\n  nodes:\n    selector:\n      {'a' * 254}/b: c\n"
+    place, rule, message, hint = only(text)
+    shown = f"{'a' * 57}..."
+    assert (place, rule, hint) == ("7:7", "invalid-value", "")
+    assert message == (
+        f"a key in spec.nodes.selector is not valid: the part before '/' has more than 253 characters, not \"{shown}\""
+    )

@@ -84,31 +84,49 @@ def test_file_too_large(repository: Path, size: int, shown: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "code", "message"),
+    ("make", "code", "message", "hint"),
     [
-        (os.mkfifo, "file-not-regular", "not a plain file"),
-        (lambda path: path.symlink_to("gone.yaml"), "file-not-regular", "this symbolic link leads to nothing"),
-        (lambda path: path.symlink_to(path.name), "file-not-regular", "this symbolic link leads to nothing"),
+        (os.mkfifo, "file-not-regular", "not a plain file", "Replace it by a plain file."),
+        *(
+            (make, "file-not-regular", "this symbolic link leads to nothing", "Mend or remove it.")
+            for make in (lambda path: path.symlink_to("gone.yaml"), lambda path: path.symlink_to(path.name))
+        ),
+        (
+            lambda path: path.symlink_to("../manifests/a.yaml"),
+            "file-not-regular",
+            "this symbolic link leads to what kubectl-tas writes",
+            "Name another file, or remove the link.",
+        ),
         (
             lambda path: path.symlink_to("../../outside.yaml"),
             "file-outside-repository",
             "this symbolic link leads out of the repository",
+            "Copy what it points at into the repository.",
         ),
         (
             lambda path: path.symlink_to("../../repository-2/a.yaml"),
             "file-outside-repository",
             "this symbolic link leads out of the repository",
+            "Copy what it points at into the repository.",
         ),
     ],
-    ids=["pipe", "dangling link", "link to itself", "link out", "link to a name that begins alike"],
+    ids=[
+        "pipe",
+        "dangling link",
+        "link to itself",
+        "link to the output",
+        "link out",
+        "link to a name that begins alike",
+    ],
 )
-def test_no_plain_file(repository: Path, make: Callable[[Path], None], code: str, message: str) -> None:
+def test_no_plain_file(repository: Path, make: Callable[[Path], None], code: str, message: str, hint: str) -> None:
     """It is said where it is; a pipe is never waited for."""
     write(repository.parent, {"outside.yaml": "a: 1\n", "repository-2/a.yaml": "a: 1\n"})
-    write(repository, {"pools/team.yaml": ""})
+    write(repository, {"pools/team.yaml": "", "manifests/a.yaml": ""})
     make(repository / "pools/a.yaml")
     assert complaints(repository) == {"pools/a.yaml": (code, message)}
-    assert read(repository)["pools/a.yaml"].content == b""
+    found = read(repository)["pools/a.yaml"]
+    assert (found.content, found.problem and found.problem.hint) == (b"", hint)
 
 
 def test_folder_outside_is_not_entered(repository: Path) -> None:

@@ -131,8 +131,10 @@ def test_added(name: str) -> None:
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused(name: str) -> None:
-    with pytest.raises(TasError, match=r"^cannot set spec\.quota without changing anything else in the file$"):
+    with pytest.raises(TasError) as caught:
         set_value(REFUSED[name], 0, QUOTA, 50)
+    assert caught.value.message == "cannot set spec.quota without changing anything else in the file"
+    assert caught.value.hint == "Its anchors, its lists or its layout stand in the way; edit the file by hand."
 
 
 QUOTES = {
@@ -324,8 +326,34 @@ def test_a_document_is_taken_out(text: str, document: int, edited: str) -> None:
 
 
 def test_a_document_with_a_directive_above_is_left_to_the_user() -> None:
-    with pytest.raises(TasError, match="cannot take document 2 out without changing the others"):
+    with pytest.raises(TasError) as caught:
         without_document("a: 1\n...\n%YAML 1.2\n---\nb: 2\n", 1)
+    assert caught.value.message == "cannot take document 2 out without changing the others"
+    assert caught.value.hint == "Edit the file by hand."
+
+
+def test_a_template_is_left_to_the_user() -> None:
+    with pytest.raises(TasError) as caught:
+        sent("workflow: {name: '{{ a }}', pool: b}\n")
+    assert caught.value.message == "w.yaml is a template: its pool and priority are what it expands to"
+    assert caught.value.hint == "Where it has a value for them, use --set; or edit the file."
+
+
+@pytest.mark.parametrize("text", ["a: \xff", "workflow: {name: a, pool: b}\n"])
+def test_without_a_wish_or_text_nothing_changes(text: str) -> None:
+    content = text.encode("latin-1")
+    assert sent_elsewhere("w.yaml", content, None, None) == content
+    if "\xff" in text:
+        assert sent_elsewhere("w.yaml", content, "other", None) == content
+
+
+def test_pool_and_priority_change_in_every_item() -> None:
+    job = "apiVersion: batch/v1, kind: Job, metadata: {name: a, labels: {x: y}}"
+    text = f"workflow: {{name: a, tasks: []}}\n---\napiVersion: v1\nkind: List\nitems:\n- {{{job}}}\n"
+    assert sent_elsewhere("w.yaml", text.encode(), "p", "LOW").decode() == (
+        "workflow: {name: a, priority: LOW, pool: p, tasks: []}\n---\napiVersion: v1\nkind: List\nitems:\n- "
+        f"{{{job.replace('x: y', 'x: y, kubectl-tas/pool: p, kubectl-tas/priority: LOW')}}}\n"
+    )
 
 
 def sent(text: str, **asked: Any) -> str:

@@ -271,9 +271,18 @@ def test_a_template_where_all_folders_are_read(repository: Path) -> None:
     [
         (["--set", "gpu=4"], 'no template uses the value "gpu". Did you mean "gpus"?'),
         (["--set", "gpus"], "'gpus' is not NAME=VALUE"),
-        (["--set", "gpus=many"], "gpus is a number in workflows/train.yaml, and --set gives text"),
-        (["--set", "debug=false"], "debug is true or false in workflows/train.yaml"),
-        (["--set", "tag=1.10"], "write --set-string tag=1.10"),
+        (
+            ["--set", "gpus=many"],
+            "gpus is a number in workflows/train.yaml, and --set gives text: set it in a values file",
+        ),
+        (
+            ["--set", "debug=1"],
+            "debug is true or false in workflows/train.yaml, and --set gives a number: set it in a values file",
+        ),
+        (
+            ["--set", "tag=1.10"],
+            "tag is text in workflows/train.yaml, and 1.10 would be the number 1.1: write --set-string tag=1.10",
+        ),
     ],
 )
 def test_what_cannot_be_set(repository: Path, arguments: list[str], words: str) -> None:
