@@ -100,7 +100,7 @@ VERBS = {
     "apply": {"": "render --to - | kubectl apply -f -"},
     "build": {"": "render --to -"},
     "lint": {"": "validate"},
-    "create": {"": "init", "subpool": "subpool create {}"},
+    "create": {"": "validate", "subpool": "subpool create {}"},
     "delete": {"": "render", "pool": "pool remove {}", "subpool": "subpool retire {}"},
     "edit": _EDITS,
     "patch": _EDITS,
