@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -343,3 +344,19 @@ def test_where_nothing_can_be_shown_a_note_says_so(
 ) -> None:
     result = called(root / repository, line, monkeypatch)
     assert (result.code, result.out, result.err) == (0, "", note)
+
+
+def test_a_file_of_an_import_that_cannot_be_read_is_named(root: Path) -> None:
+    folder = write(root / "unread", {"bad.yaml": "a: [\n", "none.json": "1"})
+    for tool, hint in (
+        ("kueue", "Name a file with objects of Kueue."),
+        ("osmo", "Name a file of OSMO's configuration."),
+    ):
+        os.mkfifo(folder / tool)
+        unread = kubectl_tas("import", tool, folder / tool)
+        assert (unread.code, unread.err) == (
+            3,
+            f"error: cannot read {folder / tool}: it is a pipe, not a plain file\n  = help: {hint}\n",
+        )
+        wrong = kubectl_tas("import", tool, folder / "bad.yaml")
+        assert (wrong.code, wrong.err.endswith("\nNothing was written.\n")) == (1, True)

@@ -86,7 +86,6 @@ _DETAILS = {
     "subpool": "pool describe {}",
     "queue": "pool describe {}",
     "topology": "topology describe {}",
-    "workflow": "workflow explain {}",
     "node": "topology suggest --live",
 }
 _EDITS = {"": "validate", "pool": "pool rename {}", "subpool": "subpool update {}"}
