@@ -518,7 +518,9 @@ def test_without_the_extra(tmp_path: Path) -> None:
         [sys.executable, "-c", code, str(tmp_path), "mcp"], capture_output=True, text=True, cwd=ROOT, check=False
     )
     assert (done.returncode, done.stdout) == (3, "")
-    assert "pip install 'kubectl-tas[mcp]'" in done.stderr
+    assert done.stderr == (
+        "error: the server for agents needs the package mcp\n  = help: Install it: pip install 'kubectl-tas[mcp]'\n"
+    )
 
 
 @pytest.mark.parametrize(
