@@ -206,7 +206,7 @@ def test_the_whole_table() -> None:
 def test_all_data_of_a_scheduler() -> None:
     found = pendingtable.data([whole()])
     batch = {"podGroup": "other", "queue": "own", "priority": 100, "gpus": 8}
-    nobody = {"action": None, "evicted": [], "moved": [], "limited": False}
+    nobody: dict[str, Any] = {"action": None, "evicted": [], "moved": [], "limited": False}
     gang = {"workflow": "train", "kind": "Job", "podGroup": "mine", "queue": "own", "priority": "NORMAL"}
     assert (found["version"], found["leftOut"], len(found["schedulers"])) == (1, [], 1)
     (one,) = found["schedulers"]
