@@ -85,7 +85,7 @@ class TestRepository:
     def test_working_folder_that_is_gone(self, tmp_path: Path) -> None:
         result = call("sh", "-c", "mkdir gone && cd gone && rmdir ../gone && kubectl-tas validate", cwd=tmp_path)
         assert result.code == 3
-        assert result.err.startswith("error: the working folder is gone\n")
+        assert result.err == "error: the working folder is gone\n  = help: Change to a folder that exists.\n"
 
 
 class TestValidate:

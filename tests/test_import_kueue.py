@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -477,6 +478,15 @@ class TestWhere:
         assert (result.code, said in result.err) == (1, True), result.err
         assert result.err.endswith("\nNothing was written.\n")
         assert not (tmp_path / "work").exists()
+
+    def test_a_folder_that_may_not_be_read(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(path: str) -> None:
+            raise PermissionError(13, "Permission denied", path)
+
+        monkeypatch.setattr(os, "scandir", refuse)
+        result = kubectl_tas("import", "kueue", tmp_path, "--to", "work")
+        told = f"error: cannot read {tmp_path}: Permission denied\n  = help: Name a folder that may be read.\n"
+        assert (result.code, result.err) == (3, told)
 
     def test_files_that_would_not_be_read_are_not_written(self, tmp_path: Path) -> None:
         config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {sources: [workflows]}\n"

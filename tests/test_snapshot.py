@@ -202,7 +202,8 @@ def test_it_is_printed_for_a_program(
 def test_it_is_not_printed_to_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     code, out = printed("mended", *FILES, "--to", "-", monkeypatch=monkeypatch, is_terminal=True)
     assert (code, out) == (2, b"")
-    assert "a snapshot is not for people to read: name a file with --to" in capsys.readouterr().err
+    said = "Error: a snapshot is not for people to read: name a file with --to, or hand it to a program\n"
+    assert capsys.readouterr().err.endswith(f"\n\n{said}")
 
 
 BY_HAND = """\
@@ -261,7 +262,11 @@ spec:
     (tmp_path / "pods.json").write_text(json.dumps({"items": [stranger]}))
     result = snapshot(FILES[0], "--nodes", tmp_path / "pods.json", "--to", tmp_path / "x.zip", root=root)
     assert result.code == 0, result.err
-    assert [line for line in result.err.splitlines() if line.startswith(("Missing", "Assumed"))] == [
+    counts, *doubts, following = result.err.splitlines()
+    assert counts == f"Wrote {tmp_path}/x.zip: 12 nodes; 2 PodGroups with 2 pods."
+    tool = f"./snapshot-tool -filename {tmp_path}/x.zip -verbosity 6"
+    assert following == f"Next: {tool} (KAI's own; docs/fit.md says how it is built)"
+    assert [line for line in doubts if line.startswith(("Missing", "Assumed"))] == [
         "Assumed to exist: ConfigMap default/settings.",
         "Missing: PriorityClass mine; PodGroups with it have priority 50.",
         "Missing: ResourceClaims of 1 pod, which will not be placed.",

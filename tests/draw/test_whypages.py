@@ -101,6 +101,11 @@ What nodes have room for is not known: why not
     )
 
 
+def test_five_pod_groups_are_all_that_a_page_shows() -> None:
+    groups = tuple(GangNow("ml", f"g{n}", {"Running": 3}, 3, State.RUNS) for n in range(5))
+    assert len([line for line in page(gangs=groups) if line.startswith(("PodGroup:", "More:"))]) == 5
+
+
 def test_all_data_of_a_page() -> None:
     (found,) = whypage.data([FULL])["workflows"]
     assert (found["kind"], found["name"], found["namespace"]) == ("Job", "w", "ml")
