@@ -343,6 +343,20 @@ not all could be compared, the guard warns
 
 
 @pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [
+        (8, 8, "8"),
+        (8, 12, "8 -> 12 (+4)"),
+        (12, 8, "12 -> 8 (-4)"),
+        (NO_LIMIT, 8, "unlimited -> 8"),
+        (8, NO_LIMIT, "8 -> unlimited"),
+    ],
+)
+def test_an_amount_that_moves_is_told_with_the_difference(before: int, after: int, text: str) -> None:
+    assert impactsections.move_text("gpu", Amounts(before), Amounts(after)) == text
+
+
+@pytest.mark.parametrize(
     ("times", "text"),
     [
         (0, "nothing"),

@@ -101,6 +101,11 @@ What nodes have room for is not known: why not
     )
 
 
+def test_a_pod_group_without_pods_is_told() -> None:
+    group = GangNow("ml", "g", {}, None, State.ABSENT)
+    assert "PodGroup:  ml/g: no pods" in page(gangs=(group,))
+
+
 def test_five_pod_groups_are_all_that_a_page_shows() -> None:
     groups = tuple(GangNow("ml", f"g{n}", {"Running": 3}, 3, State.RUNS) for n in range(5))
     assert len([line for line in page(gangs=groups) if line.startswith(("PodGroup:", "More:"))]) == 5
