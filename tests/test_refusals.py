@@ -47,6 +47,10 @@ FILES = {
     "shards/pools/b.yaml": pool("pb"),
     "shards/workflows/a.yaml": JOB.format(name="ja", pool="pa"),
     "shards/workflows/b.yaml": JOB.format(name="jb", pool="pb"),
+    "wrong/tas.yaml": CONFIG,
+    "wrong/pools/team.yaml": pool(spec="  topology_keys: [{key: zone, label: z}]\n"),
+    "wrong/pools/odd.yaml": "kind: Pol\n",
+    "wrong/workflows/w.yaml": WORKFLOW,
     "empty/tas.yaml": CONFIG,
     "other.txt": "",
     **{f"{name}/nodes.json": "{}" for name in ("one", "two", "shards", "empty")},
@@ -360,3 +364,27 @@ def test_a_file_of_an_import_that_cannot_be_read_is_named(root: Path) -> None:
         )
         wrong = kubectl_tas("import", tool, folder / "bad.yaml")
         assert (wrong.code, wrong.err.endswith("\nNothing was written.\n")) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "pool list",
+        "pool list -o csv",
+        "pool describe team",
+        "pool describe team -o json",
+        "subpool list",
+        "topology list",
+        "topology list --pool team",
+        "topology describe osmo-pool-default-team-topology",
+        "topology usage",
+        "workflow list",
+        "workflow explain w",
+        "nodes generate --pool team",
+        "admit w",
+    ],
+)
+def test_what_is_shown_beside_errors_fails_and_says_so(line: str, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = called(root / "wrong", line, monkeypatch)
+    assert result.code == 1
+    assert result.err.endswith("This repository has 1 error; run: kubectl tas validate\n")
