@@ -77,6 +77,14 @@ def called(folder: Path, line: str, monkeypatch: pytest.MonkeyPatch) -> Result:
         ("one", "admit pools/team.yaml", "pools/team.yaml has no workflow, workload, PodCliqueSet or PodGroup"),
         ("one", "admit ../other.txt", "../other.txt has no workflow, workload, PodCliqueSet or PodGroup"),
         ("one", "workflow explain", "name WORK: a FILE, a NAME or KIND/NAME"),
+        ("two", "workflow why jc", "jc is for backend plain, which has no KAI"),
+        ("one", "pool plan tema", 'no pool "tema"; did you mean "team"?'),
+        ("one", "pool plan team--a", "team--a is a subpool, which uses the nodes of its pool; name team"),
+        ("two", "pool plan pc", "pool pc is for backend plain, which has no KAI"),
+        ("two", "pool plan pa pb --nodes nodes.json", "that is what one cluster has; name it with --backend: a, b"),
+        ("empty", "pool plan", "there is no pool to plan for"),
+        ("one", "report --title ' '", "--title is empty"),
+        ("two", "cluster state --to x", "a file is for one cluster; name its backend with --backend: a, b, plain"),
         ("one", "workflow explain w x", "x is one too many: name one WORK"),
         (
             "one",
@@ -388,3 +396,25 @@ def test_what_is_shown_beside_errors_fails_and_says_so(line: str, root: Path, mo
     result = called(root / "wrong", line, monkeypatch)
     assert result.code == 1
     assert result.err.endswith("This repository has 1 error; run: kubectl tas validate\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "fit w --nodes nodes.json",
+        "fit --all --nodes nodes.json",
+        "pool share --gpus 1",
+        "pool plan --nodes nodes.json",
+        "workflow why w",
+        "snapshot --to x --nodes nodes.json",
+        "render",
+        "check",
+    ],
+)
+def test_errors_refuse_what_needs_a_repository_without_any(
+    line: str, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = called(root / "wrong", line, monkeypatch)
+    assert (result.code, result.out) == (1, "")
+    assert result.err.startswith("pools/odd.yaml:1:")
+    assert result.err.endswith("\n\n1 error in 4 files.\n")
