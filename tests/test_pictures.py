@@ -129,9 +129,12 @@ spec:
     assert gangfigure.picture(fleet, item).facts == (("PodGroup", told),)
 
 
-def test_segments_of_a_pod_are_no_picture() -> None:
-    result = kubectl_tas("-C", case_input(GANG), "workflow", "explain", "train", "--pod-index", "0", "-o", "svg")
-    assert result.code == 2
+def test_segments_of_a_pod_are_no_picture(repository: Path) -> None:
+    text = SEGMENTS.format(pods=4, notes="kai.scheduler/segment-size: '2', kai.scheduler/topology: t")
+    write(repository, {"pools/team.yaml": pool(spec=RACKS), "workflows/wide.yaml": text})
+    result = kubectl_tas("-C", repository, "workflow", "explain", "wide", "--pod-index", "0", "-o", "svg")
+    said = "Error: --pod-index has the formats tree and json, not svg\n"
+    assert (result.code, result.out, result.err.endswith(said)) == (2, "", True), result.err
 
 
 FIT = GOLDEN / "commands/fit"

@@ -76,6 +76,16 @@ def called(folder: Path, line: str, monkeypatch: pytest.MonkeyPatch) -> Result:
         ("one", "admit other", 'no file, workflow, workload, PodCliqueSet or PodGroup "other"; there is w'),
         ("one", "admit pools/team.yaml", "pools/team.yaml has no workflow, workload, PodCliqueSet or PodGroup"),
         ("one", "admit ../other.txt", "../other.txt has no workflow, workload, PodCliqueSet or PodGroup"),
+        (
+            "one",
+            "workflow explain 'a b' -o x",
+            "Invalid value for '-o' / '--output': 'x' is not one of 'tree', 'mermaid', 'dot', 'svg', 'html', 'json'.",
+        ),
+        (
+            "one",
+            "validate - --stdin-filename docs/x.txt",
+            "docs/x.txt is not read: read are .yaml, .yml, .json below pools, subpools, topologies, workflows",
+        ),
         ("one", "workflow explain", "name WORK: a FILE, a NAME or KIND/NAME"),
         ("two", "workflow why jc", "jc is for backend plain, which has no KAI"),
         ("one", "pool plan tema", 'no pool "tema"; did you mean "team"?'),
@@ -358,20 +368,23 @@ def test_where_nothing_can_be_shown_a_note_says_so(
     assert (result.code, result.out, result.err) == (0, "", note)
 
 
-def test_a_file_of_an_import_that_cannot_be_read_is_named(root: Path) -> None:
-    folder = write(root / "unread", {"bad.yaml": "a: [\n", "none.json": "1"})
-    for tool, hint in (
-        ("kueue", "Name a file with objects of Kueue."),
-        ("osmo", "Name a file of OSMO's configuration."),
-    ):
-        os.mkfifo(folder / tool)
-        unread = kubectl_tas("import", tool, folder / tool)
-        assert (unread.code, unread.err) == (
-            3,
-            f"error: cannot read {folder / tool}: it is a pipe, not a plain file\n  = help: {hint}\n",
-        )
-        wrong = kubectl_tas("import", tool, folder / "bad.yaml")
-        assert (wrong.code, wrong.err.endswith("\nNothing was written.\n")) == (1, True)
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("import kueue pipe.yaml", "Name a file with objects of Kueue."),
+        ("import osmo pipe.yaml", "Name a file of OSMO's configuration."),
+        ("workflow explain pipe.yaml", "Name a file with work."),
+        ("admit pipe.yaml", "Name a workflow file."),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(
+    line: str, hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, {"pools/team.yaml": pool()})
+    os.mkfifo(tmp_path / "pipe.yaml")
+    result = called(tmp_path, line, monkeypatch)
+    told = f"error: cannot read pipe.yaml: it is a pipe, not a plain file\n  = help: {hint}\n"
+    assert (result.code, result.err) == (3, told)
 
 
 @pytest.mark.parametrize(
