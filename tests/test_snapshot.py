@@ -252,7 +252,8 @@ spec:
       containers: [{name: a, image: i, envFrom: [{configMapRef: {name: settings}}]}]
       resourceClaims: [{name: gpu, resourceClaimName: one}]
 """
-    root = grove.declare(repository, job, BY_HAND)
+    apart = "minMember: 1, topologyConstraint: {topology: gone, requiredTopologyLevel: example.com/rack}"
+    root = grove.declare(repository, job, BY_HAND.replace("minMember: 1", apart))
     stranger = {
         "kind": "Pod",
         "metadata": {"name": "other", "annotations": {"pod-group-name": "gone"}},
@@ -269,6 +270,7 @@ spec:
     assert [line for line in doubts if line.startswith(("Missing", "Assumed"))] == [
         "Assumed to exist: ConfigMap default/settings.",
         "Missing: PriorityClass mine; PodGroups with it have priority 50.",
+        "Missing: Topology gone; PodGroups that name it are not placed.",
         "Missing: ResourceClaims of 1 pod, which will not be placed.",
         "Missing: the PodGroups of 1 pod on nodes; no queue is charged for them, and they stay.",
     ]
