@@ -309,6 +309,53 @@ def test_racks_that_must_come_one_by_one_are_told_apart(growth: Growth, text: st
     assert f"Needs:    {text}\n" in growthpages.render([("prod", growth)])
 
 
+def test_all_that_is_told_of_growth() -> None:
+    node, many = cast(Any, SimpleNamespace(allocatable={GPU: 8})), item(3)
+    waiting = (Waiting(many, 1), Waiting(many, 2), Waiting(item(), None, None, (Lack(GPU, 8, 4),)))
+    growth = Growth((RACK,), ("a",), (node, node), (many, item()), 4, more=2, at_once=False, waiting=waiting)
+    assert (
+        growthpages.render([("prod", growth), ("lab", Growth((RACK,), (), (), (item(),), 1, missing=RACK))])
+        == """\
+Backend:  prod
+Pool:     team
+Gangs:    4, of which 3 wait for room
+A rack:   2 nodes with 16 GPUs, like a
+Needs:    2 racks more, added one after the other, but for what never goes
+Filled:   what has room now takes it first, then by priority and name
+  w:      goes with 2 racks more, 2 of its 3 gangs
+  w:      no rack like this helps: no node has what a pod asks for: 8 GPUs, and the most that is free on one is 4
+
+Backend:  lab
+Pool:     team
+Gangs:    1, of which none wait for room
+Needs:    not known: no node has the label example.com/rack of level rack
+"""
+    )
+    one = {"workflow": "w", "kind": "Workflow", "podGroup": "all"}
+    assert growthpages.data([("prod", growth)], [LeftOut(SENT, "why not")]) == {
+        "version": 1,
+        "clusters": [
+            {
+                "backend": "prod",
+                "pools": ["team"],
+                "level": "rack",
+                "like": ["a"],
+                "nodes": 2,
+                "gpus": 16,
+                "missingLabel": None,
+                "gangs": 4,
+                "more": 2,
+                "atOnce": False,
+                "waiting": [
+                    {**one, "copies": 2, "more": 2, "lacks": []},
+                    {**one, "copies": 1, "more": None, "lacks": [{"resource": GPU, "asked": 8, "most": 4}]},
+                ],
+            }
+        ],
+        "leftOut": [{"kind": "Workflow", "name": "w", "reason": "why not"}],
+    }
+
+
 def test_where_nothing_waits_no_pool_is_named() -> None:
     nothing = Growth((), (), (), (), 0)
     assert growthpages.render([("prod", nothing)]) == (
