@@ -229,6 +229,13 @@ def test_a_named_pod_group_or_set_comes_without_the_others(repository: Path, tmp
         assert [item.startswith(name) for item in names(raw, "podGroups")] == [True]
 
 
+def test_a_pod_group_whose_pods_are_elsewhere_is_work_too(repository: Path, tmp_path: Path) -> None:
+    root = grove.declare(repository, BY_HAND.partition("---\n")[0])
+    result = snapshot(FILES[0], "--to", tmp_path / "x.zip", root=root)
+    assert result.code == 0, result.err
+    assert "Left out: PodGroup/by-hand: its Pods are not declared here.\n" in result.err
+
+
 @pytest.mark.parametrize("shard", ["h100", None])
 def test_it_is_of_the_shard_of_the_work(shard: str | None, repository: Path, tmp_path: Path) -> None:
     spec = f"  nodePool: {shard}\n" if shard else ""
