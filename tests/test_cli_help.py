@@ -50,6 +50,23 @@ def test_every_command_has_an_example_that_it_takes(name: str, tmp_path: Path, m
     assert f"{parsed(words)} ".startswith(f"{name} ")
 
 
+@pytest.mark.parametrize(
+    ("group", "example"),
+    [
+        ("", "-C gpu-pools validate"),
+        ("import", "import cluster --to gpu-pools"),
+        ("subpool", "subpool create team research --quota 30 --dry-run"),
+        ("pool", "pool list -o wide"),
+        ("topology", "topology list"),
+        ("workflow", "workflow list"),
+        ("cluster", "cluster state --to prod.json"),
+        ("nodes", "nodes generate --pool team --nodes 18"),
+    ],
+)
+def test_the_example_of_a_group(group: str, example: str) -> None:
+    assert f"\n  Example: kubectl tas {example}\n" in kubectl_tas(*group.split(), "--help").out
+
+
 def parsed(words: list[str]) -> str:
     """The command of a command line that is taken, which is no group."""
     taken = max((known for known in COMMANDS if words[: len(known.split())] == known.split()), key=len)

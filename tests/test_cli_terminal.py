@@ -219,6 +219,7 @@ class TestProgress:
             ("report --to {root}/site", "Drawing"),
             ("fit --all --nodes {nodes}", "Placing"),
             ("fit Train --nodes {nodes}", "Placing"),
+            ("snapshot --to {root}/snapshot.zip --nodes {nodes}", "Writing the snapshot"),
             ("diff --base HEAD", "Reading the base"),
             ("diff --base HEAD", "Comparing"),
             ("pool list --live", "Reading queues.scheduling.run.ai"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -264,13 +265,30 @@ class TestDrift:
         file = state(tmp_path, live_topology("racks", "zone host"), live_topology("only-there"), live_set(asked="zone"))
         result = kubectl_tas("topology", "usage", "-C", root, "--check", "--cluster-state", file)
         assert result.code == 1
-        lines = result.out.split("\n\n")[1].splitlines()
-        assert [line.split()[0] for line in lines] == ["TOPOLOGY", "only-here", "only-there", "racks"]
-        found = usage(root, "--cluster-state", file)["differences"]
-        assert [item["topology"] for item in found] == ["only-here", "only-there", "racks"]
-        assert found[0]["cluster"] is None
-        assert found[1]["repository"] is None
-        assert [level["domain"] for level in found[2]["cluster"]] == ["zone", "host"]
+        sets, lines = result.out.split("\n\n")
+        assert [re.split(" {2,}", line) for line in sets.splitlines()] == [
+            ["TOPOLOGY", "PODCLIQUESET", "TopologyLevelsUnavailable", "REASON", "MISSING"],
+            ["racks", "default/chat", "False", "AllClusterTopologyLevelsAvailable", "-"],
+        ]
+        some, every = (
+            " > ".join(f"{domain} ({KEYS[domain]})" for domain in domains.split())
+            for domains in ("zone host", "zone rack host")
+        )
+        assert [re.split(" {2,}", line) for line in lines.splitlines()] == [
+            ["TOPOLOGY", "IN THE REPOSITORY", "IN THE CLUSTER"],
+            ["only-here", every, "-"],
+            ["only-there", "-", every],
+            ["racks", every, some],
+        ]
+        few, all_ = (
+            [{"domain": domain, "key": KEYS[domain]} for domain in domains.split()]
+            for domains in ("zone host", "zone rack host")
+        )
+        assert usage(root, "--cluster-state", file)["differences"] == [
+            {"backend": None, "topology": "only-here", "repository": all_, "cluster": None},
+            {"backend": None, "topology": "only-there", "repository": None, "cluster": all_},
+            {"backend": None, "topology": "racks", "repository": all_, "cluster": few},
+        ]
 
     def test_data_are_followed_by_no_table(self, repository: Path, tmp_path: Path) -> None:
         root = declare(repository, topology("racks"))
@@ -637,6 +655,19 @@ class TestNodes:
             "osmo-pool-default-team-topology  8 of 9         zone (z)  bare, n0, n1, n2, n3 and 3 more\n"
             "                                                rack (r)  bare\n"
         )
+        bare = [f"n{number}" for number in range(7)]
+        assert usage(zoned, "--cluster-state", file)["nodes"] == [
+            {
+                "backend": None,
+                "topology": "osmo-pool-default-team-topology",
+                "nodes": 9,
+                "outside": ["bare", *bare],
+                "missing": [
+                    {"key": "zone", "label": "z", "nodes": ["bare", *bare]},
+                    {"key": "rack", "label": "r", "nodes": ["bare"]},
+                ],
+            }
+        ]
 
     def test_of_a_cluster_without_grove(self, zoned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         state(tmp_path, self.node("whole", "z", "r")).replace(tmp_path / "nodes")

@@ -225,10 +225,14 @@ class TestRender:
         assert "removed" not in result.out
         assert (two / f"manifests/lab/queues/{LAB}.yaml").read_text() == before
         assert "quota: 32" in (two / f"manifests/prod/queues/{PROD}.yaml").read_text()
-        assert "Left unchanged: 5 files of other backends that are not up to date." in result.err
+        assert result.err == (
+            "Rendered 6 objects to manifests/prod: 2 written, 0 removed, 5 unchanged.\n"
+            "Left unchanged: 5 files of other backends that are not up to date.\n"
+        )
         assert kubectl_tas("check", "-C", two, "--backend", "prod").code == 0
         lab = kubectl_tas("check", "-C", two, "--backend", "lab")
-        assert (lab.code, "Run: kubectl tas render --backend lab\n" in lab.err) == (1, True)
+        stale = "The manifests are not up to date. Run: kubectl tas render --backend lab\n"
+        assert (lab.code, lab.err) == (1, stale)
         assert "manifests/prod" not in lab.out
 
     def test_a_backend_without_objects(self, two: Path) -> None:
@@ -241,8 +245,10 @@ class TestRender:
         write(repository, {"tas.yaml": CONFIG})
         result = kubectl_tas("render", "-C", repository, "--backend", "lab", "--allow-empty")
         assert result.code == 3
-        assert "error: nothing to render for the backend lab\n" in result.err
-        assert "Render without --backend to remove its manifests." in result.err
+        assert result.err == (
+            "error: nothing to render for the backend lab\n"
+            "  = help: Render without --backend to remove its manifests.\n"
+        )
 
 
 class TestState:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
+from kubectl_tas.cli import complete as complete_module
 from kubectl_tas.cli import options
 from kubectl_tas.cli.complete import DIRECTIVES, OFFERS, contexts, text
 from kubectl_tas.cli.main import COMMANDS
@@ -126,6 +128,41 @@ def test_what_a_choice_is(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "team--bare\tsubpool: ACTIVE" in found
     assert any(line.startswith("team--research\tsubpool: ACTIVE, quota ") for line in found)
     assert "racks\ttopologies/racks.yaml" in text(["topology", "describe", ""]).splitlines()
+
+
+def test_what_else_a_choice_is(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = "kind: {}\nmetadata: {{name: both}}\n"
+    write(small, {"workflows/b.yaml": f"{job.format('Job')}---\n{job.format('JobSet')}"})
+    monkeypatch.chdir(small)
+    assert text(["workflow", "explain", "b"]) == f"both\t2 of that name\n{FILES}\n"
+    assert text(["workflow", "explain", "Job/"]) == f"Job/both\tworkflows/b.yaml\n{FILES}\n"
+    assert text(["render", "--backend", ""]) == f"prod\tbackend\n{NO_FILES}\n"
+    assert text(["rule", "yaml-t"]) == f"yaml-tag\tA key or a value has a YAML tag such as str.\n{NO_FILES}\n"
+    assert text(["schema", "topologyb"]) == f"{NO_FILES}\n"
+    assert text(["subpool", "retire", "team", ""]).startswith("research\tsubpool: ACTIVE, quota ")
+
+
+@pytest.mark.parametrize("length", [79, 80, 81])
+def test_a_long_description_is_cut(length: int, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = "x" * (length - len("pool: "))
+    write(small, {"pools/plain.yaml": pool("plain", spec=f"  description: {told}\n")})
+    monkeypatch.chdir(small)
+    (line, _) = text(["pool", "describe", "pl"]).splitlines()
+    about = f"pool: {told}"
+    assert line == f"plain\t{about if length <= 80 else about[:77] + '...'}"
+
+
+def test_an_error_offers_nothing_unless_a_developer_asks(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.setattr(complete_module, "text", lambda _: 1 // 0)
+    monkeypatch.delenv("KUBECTL_TAS_DEBUG", raising=False)
+    complete_module.main()
+    sys.stdout.flush()
+    assert capfdbinary.readouterr().out == b":4\n"
+    monkeypatch.setenv("KUBECTL_TAS_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        complete_module.main()
 
 
 def test_contexts_of_a_named_file(tmp_path: Path) -> None:

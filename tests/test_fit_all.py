@@ -348,7 +348,10 @@ def test_what_may_not_be_read_is_named(cluster: FakeKubectl) -> None:
     result = fit_all("--live", root=cluster.folder / "repository")
     assert result.code == 1
     assert "Without any queues.scheduling.run.ai: the cluster forbids reading " in result.err
-    assert "In no queue that is known: 1 gang on nodes, with 8 GPUs: group. Such count for no quota, " in result.err
+    assert result.err.endswith(
+        "In no queue that is known: 1 gang on nodes, with 8 GPUs: group. "
+        "Such count for no quota, and are never taken for others.\n"
+    )
 
 
 def test_a_state_of_one_namespace_does_not_tell_whose_the_pods_are(cluster: FakeKubectl) -> None:
@@ -356,7 +359,12 @@ def test_a_state_of_one_namespace_does_not_tell_whose_the_pods_are(cluster: Fake
     for flags, code in ((("-n", "default"), 3), ((), 0)):
         kubectl_tas("-C", root, "cluster", "state", *flags, "--to", root / "state.json")
         result = fit_all("--cluster-state", root / "state.json", root=root)
-        assert (result.code, "PodGroups of the namespace default alone" in result.err) == (code, bool(flags)), result
+        told = (
+            "error: the state of the cluster has PodGroups of the namespace default alone: of pods in others it does "
+            "not tell in which queues they are\n"
+            "  = help: Record it anew: kubectl tas cluster state without -n.\n"
+        )
+        assert (result.code, result.err == told) == (code, bool(flags)), result
 
 
 @pytest.mark.parametrize("how", ["--all", "--grow"])

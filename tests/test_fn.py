@@ -235,7 +235,10 @@ class TestRefusals:
         for kind in ("Render", "Validate"):
             result, _ = fn(config(kind), CONFIG_MAP)
             assert (result.code, result.out) == (3, "")
-            assert "Name the repository in spec.directory of the functionConfig." in result.err
+            assert result.err == (
+                "error: there is no spec.directory, and no item is a Pool, a workload or another document\n"
+                "  = help: Name the repository in spec.directory of the functionConfig.\n"
+            )
         result, _ = fn(config("Render", directory=repository.name), cwd=repository.parent)
         assert (result.code, result.out) == (3, "")
 

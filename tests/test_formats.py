@@ -174,4 +174,7 @@ class TestSummary:
         monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
         result = kubectl_tas("validate", "-o", "github", "-C", rendered)
         assert result.code == 3
-        assert result.err.startswith(f"error: cannot append to the summary {tmp_path}: ")
+        assert result.err == (
+            f"error: cannot append to the summary {tmp_path}: Is a directory\n"
+            "  = help: Unset GITHUB_STEP_SUMMARY, or let it name a file that may be written to.\n"
+        )

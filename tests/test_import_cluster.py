@@ -891,3 +891,115 @@ def test_one_name_in_two_clusters(tmp_path: Path) -> None:
     assert (result.code, "warning" in result.out) == (0, False), result.out
     listed = kubectl_tas("pool", "list", "-C", work, "-o", "json").out
     assert [item["used"] for item in json.loads(listed)["pools"]] == [8, 8]
+
+
+class TestAllThatIsSaid:
+    """Every heading with its lines."""
+
+    ADDED = """\
+  Queue p-a
+Written explicitly, with the value that KAI assumes already:
+  Queue p: spec.resources.cpu.quota: 0
+  Queue p: spec.resources.cpu.limit: 0
+  Queue p: spec.resources.cpu.overQuotaWeight: 0
+  Queue p-a: spec.resources.cpu.quota: 0
+  Queue p-a: spec.resources.cpu.limit: 0
+  Queue p-a: spec.resources.cpu.overQuotaWeight: 0
+Would change:
+  Queue p: spec.fairness: 'strict' -> not there
+"""
+    NEW = """\
+Not kept, since these tools set them for their own use:
+  Argo CD: label argocd.argoproj.io/instance of Queue p, p-a
+New:
+  PriorityClass osmo-high, osmo-normal, tas-low
+"""
+    LEFT = """\
+Has no place, and stays in the cluster as it is:
+  Queue interns (GPUs in use: 3): it has neither a parent nor children; work runs in leaves below a pool's own queue
+  PriorityClass osmo-low: its value is 7; there are three priorities here, HIGH 125, NORMAL 100, LOW 50, \
+each with a class of its own
+"""
+    NEXT = "Next: kubectl tas validate -C {work} && kubectl tas render -C {work}\n"
+
+    def items(self, *more: Item) -> list[Item]:
+        marks = {"argocd.argoproj.io/instance": "x"}
+        queues = [
+            live_queue("p", None, (8, -1, 1), fairness="strict", labels=marks),
+            live_queue("p-a", "p", (8, -1, 1), labels=marks),
+        ]
+        for item in queues:
+            del item["spec"]["resources"]["cpu"]
+        alone = {**live_queue("interns"), "status": queue("x", 3)["status"]}
+        return [*queues, alone, priority_class("osmo-low", 7), kai(), *more]
+
+    def test_of_an_import(self, tmp_path: Path) -> None:
+        result = imported(tmp_path, *self.items())
+        work = tmp_path / "work"
+        assert (result.code, result.err) == (0, self.NEXT.format(work=work))
+        assert result.out == (
+            f"wrote {work}/tas.yaml\nwrote {work}/pools/p.yaml\n\n"
+            "Rendered as in the cluster, with these labels and annotations added:\n"
+            f"{self.ADDED}{self.NEW}{self.LEFT}"
+        )
+
+    def test_of_another_cluster(self, tmp_path: Path) -> None:
+        work = tmp_path / "work"
+        assert imported(tmp_path, *self.items()).code == 0
+        result = imported(
+            tmp_path, *self.items(live_kai_topology("racks", "example.com/rack")), arguments=("--backend", "new")
+        )
+        assert (result.code, result.err) == (
+            0,
+            "Each cluster has its own folder of manifests now: manifests/default and manifests/new. "
+            f"Change what applies them.\n{self.NEXT.format(work=work)}",
+        )
+        assert result.out == (
+            f"added backend new {work}/tas.yaml\nset backend: default {work}/pools/p.yaml\n"
+            f"wrote {work}/pools/p-new.yaml\nwrote {work}/topologies/racks.yaml\n\n"
+            "Rendered as in the cluster, with these labels and annotations added:\n"
+            f"  Topology racks\n{self.ADDED}"
+            "Renamed here, since their names are taken; their queues keep their names:\n"
+            "  Queue p: pool p-new, since pool p is there on backend default, with the same quota\n"
+            f"{self.NEW}{self.LEFT}"
+            "New on other clusters too, since the repository declares these for all:\n"
+            "  default: Topology racks\n"
+        )
+        other = live_kai_topology("racks", "example.com/row")
+        result = imported(tmp_path, *self.items(other), arguments=("--backend", "third"))
+        assert (result.code, result.out, result.err) == (
+            1,
+            "",
+            "The cluster and the repository have different objects with one name:\n"
+            "  Topology racks: spec.levels[0].nodeLabel: 'example.com/row' there, 'example.com/rack' here\n"
+            "Nothing was written. Rename them in the cluster or in the repository, and import again.\n",
+        )
+
+    def test_of_an_import_that_is_refused(self, tmp_path: Path) -> None:
+        work = tmp_path / "work"
+        assert imported(tmp_path, *self.items()).code == 0
+        nothing = imported(tmp_path, live_queue("interns"), arguments=("--backend", "new"))
+        assert (nothing.code, nothing.out, nothing.err) == (
+            1,
+            "Has no place, and stays in the cluster as it is:\n"
+            "  Queue interns: it has neither a parent nor children; work runs in leaves below a pool's own queue\n",
+            "Nothing was written: nothing of the cluster can be declared.\n",
+        )
+        there = imported(tmp_path, *self.items(), arguments=("--backend", "default"))
+        assert (there.code, there.out, there.err) == (
+            3,
+            "",
+            "error: the backend default is there already; nothing was written\n"
+            "  = help: Choose another name. An import adds one; it does not change one.\n",
+        )
+        twice = imported(tmp_path, *self.items())
+        assert (twice.code, twice.out, twice.err) == (
+            3,
+            "",
+            f"error: {work}/tas.yaml is there already; nothing was written\n"
+            "  = help: Choose an empty folder, or add the cluster to the repository: --backend NAME.\n",
+        )
+        write(work, {"pools/p.yaml": "a: ["})
+        broken = imported(tmp_path, *self.items(), arguments=("--backend", "new"))
+        assert (broken.code, broken.out) == (1, "")
+        assert broken.err.endswith("\nNothing was written: the repository has these errors.\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -374,7 +375,7 @@ class TestOdd:
         result = imported(tmp_path, *deep, cluster_queue("q", "c7"))
         assert result.code == 1
         assert "c0 -> c2999 -> c2998 -> c2997 -> c2996 -> ... -> c0; Kueue starts no work there" in result.out
-        assert "Nothing was written: nothing of the input has a place here." in result.err
+        assert result.err == "Nothing was written: nothing of the input has a place here.\n"
 
     def test_names_that_become_the_same(self, tmp_path: Path) -> None:
         items = [cluster_queue("a.b"), cluster_queue("a-b"), cluster_queue("c.d", "e"), cluster_queue("c-d", "e")]
@@ -615,7 +616,7 @@ class TestWhere:
         )
         result = kubectl_tas("import", "kueue", "--context", "prod", "--to", tmp_path / "work")
         assert (result.code, "the cluster forbids reading" in result.err) == (3, True)
-        assert "Name files with objects of Kueue, or another --context." in result.err
+        assert result.err.endswith("\n  = help: Name files with objects of Kueue, or another --context.\n")
         assert not (tmp_path / "work").exists()
 
     @pytest.mark.parametrize("option", ["--context", "--kubeconfig"])
@@ -650,15 +651,28 @@ class TestWhere:
     def test_what_cannot_be_read(self, content: bytes, said: str, tmp_path: Path) -> None:
         (tmp_path / "x.yaml").write_bytes(content)
         result = kubectl_tas("import", "kueue", "x.yaml", "--to", "work", cwd=tmp_path)
-        assert (result.code, said in result.err, "Nothing was written." in result.err) == (1, True, True), result.err
+        assert (result.code, said in result.err) == (1, True), result.err
+        assert result.err.endswith("\nNothing was written.\n")
         assert not (tmp_path / "work").exists()
+
+    def test_a_folder_that_may_not_be_read(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(path: str) -> None:
+            raise PermissionError(13, "Permission denied", path)
+
+        monkeypatch.setattr(os, "scandir", refuse)
+        result = kubectl_tas("import", "kueue", tmp_path, "--to", "work")
+        told = f"error: cannot read {tmp_path}: Permission denied\n  = help: Name a folder that may be read.\n"
+        assert (result.code, result.err) == (3, told)
 
     def test_files_that_would_not_be_read_are_not_written(self, tmp_path: Path) -> None:
         config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {sources: [workflows]}\n"
         write(tmp_path / "work", {"tas.yaml": config, "workflows/a.yaml": ""})
         result = imported(tmp_path, cluster_queue("q"))
         assert (result.code, result.out) == (3, "")
-        assert "pools/q.yaml would not be read; nothing was written" in result.err
+        assert result.err == (
+            "error: pools/q.yaml would not be read; nothing was written\n"
+            "  = help: Add their folders to spec.sources of tas.yaml.\n"
+        )
         assert not (tmp_path / "work/pools").exists()
 
     def test_into_a_repository(self, tmp_path: Path) -> None:

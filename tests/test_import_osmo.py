@@ -665,7 +665,8 @@ class TestWithoutPlace:
 
     def test_nothing_but_what_has_none(self, tmp_path: Path) -> None:
         result = imported(tmp_path, {"service_base_url": "https://osmo.acme.io"})
-        assert (result.code, "Nothing was written" in result.err) == (1, True)
+        assert (result.code, result.err) == (1, "Nothing was written: nothing of the input has a place here.\n")
+        assert result.out.startswith("Has no place here, and was left out:\n")
         assert not (tmp_path / "work").exists()
 
 
@@ -695,6 +696,10 @@ class TestBackends:
         result = imported(tmp_path, {"pools": {"team": plain_pool()}}, [backend])
         assert (result.code, "already" in result.err) == (1, False)
         assert "tas.yaml:9:13: error" in result.err
+        assert result.err.endswith(
+            "Nothing was written: the repository would have these errors.\n"
+            "Correct them in the input, and import it again.\n"
+        )
 
     def test_a_namespace_that_is_not_told_is_compared_with_none(self, tmp_path: Path) -> None:
         assert imported(tmp_path, {"pools": {"team": plain_pool()}}, [BACKEND]).code == 0
@@ -708,7 +713,10 @@ class TestBackends:
         )
         result = imported(tmp_path, {"pools": {"team": plain_pool()}}, [BACKEND])
         assert result.code == 1
-        assert "Add to spec.backends:\n- name: prod\n  namespace: ml\n" in result.err
+        assert (
+            "tas.yaml is there already, and stays as it is. Add to spec.backends:\n- name: prod\n  namespace: ml\n"
+            in result.err
+        )
         assert not (tmp_path / "work/pools").exists()
 
 
@@ -785,7 +793,9 @@ class TestAgain:
         before = files_below(tmp_path / "work")
         result = imported(tmp_path, *ALL)
         assert (result.code, "-      guarantee: 48\n+      guarantee: 64\n" in result.out) == (1, True)
-        assert "Nothing was written: these files are there already" in result.err
+        assert result.err == (
+            "Nothing was written: these files are there already, and are not what the import would write.\n"
+        )
         assert files_below(tmp_path / "work") == before
 
     def test_a_further_pool_comes_beside_the_others(self, tmp_path: Path) -> None:

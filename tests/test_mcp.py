@@ -495,7 +495,7 @@ def test_nothing_of_the_repository_is_imported(root: Path) -> None:
 def test_standard_input_has_no_nodes() -> None:
     result = kubectl_tas("mcp", "--nodes", "-")
     assert (result.code, result.out) == (2, "")
-    assert "--nodes - does not go with mcp: standard input has the agent's questions" in result.err
+    assert result.err.endswith("Error: --nodes - does not go with mcp: standard input has the agent's questions\n")
 
 
 @pytest.mark.parametrize(
@@ -518,7 +518,9 @@ def test_without_the_extra(tmp_path: Path) -> None:
         [sys.executable, "-c", code, str(tmp_path), "mcp"], capture_output=True, text=True, cwd=ROOT, check=False
     )
     assert (done.returncode, done.stdout) == (3, "")
-    assert "pip install 'kubectl-tas[mcp]'" in done.stderr
+    assert done.stderr == (
+        "error: the server for agents needs the package mcp\n  = help: Install it: pip install 'kubectl-tas[mcp]'\n"
+    )
 
 
 @pytest.mark.parametrize(

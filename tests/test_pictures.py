@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from kubectl_tas.draw import gangfigure
 from tests.support.cli import kubectl_tas, pool, write
+from tests.support.fleets import fleet_of
 from tests.support.golden import GOLDEN, at, case_input
 
 GANG = GOLDEN / "commands/pictures"
@@ -100,22 +102,39 @@ def test_a_chain_of_pools_without_end_is_cut(output: str, repository: Path) -> N
     assert "Pool p21" not in shown
 
 
-def test_a_pod_group_that_the_tool_writes_is_named(repository: Path) -> None:
-    job = (
-        "apiVersion: batch/v1\nkind: Job\n"
-        "metadata: {name: own, labels: {kubectl-tas/pool: team, kubectl-tas/podgroup: owned}}\n"
-        "spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: i}]}}}\n"
-    )
-    write(repository, {"pools/team.yaml": pool("team"), "workflows/own.yaml": job})
-    assert (
-        "\nPodGroup:   own-7e0d7fd8, written by kubectl-tas\n"
-        in kubectl_tas("-C", repository, "workflow", "explain", "own").out
-    )
+@pytest.mark.parametrize(
+    ("label", "annotation", "config", "told"),
+    [
+        ("kubectl-tas/podgroup: owned", "", "", "own-7e0d7fd8, written by kubectl-tas"),
+        ("kubectl-tas/gang: g", "", "", "g-f9de10e1, shared by the workloads of gang g"),
+        ("a: b", "pod-group-name: x", "", "x, named by the pods themselves"),
+        ("a: b", "kai.scheduler/skip-podgrouper: 'true'", "", "none; the pods name none, and KAI makes none"),
+        ("a: b", "", "{name: cpu, scheduler: {type: default}}", "none; backend cpu has no KAI Scheduler"),
+        ("a: b", "", "", "What KAI makes of Job own; its name goes on with the UID"),
+    ],
+)
+def test_where_the_pod_group_of_a_workload_comes_from(label: str, annotation: str, config: str, told: str) -> None:
+    job = f"""\
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: own, labels: {{kubectl-tas/pool: team, {label}}}}}
+spec:
+  template:
+    metadata: {{annotations: {{{annotation}}}}}
+    spec: {{restartPolicy: Never, containers: [{{name: a, image: i}}]}}
+"""
+    settings = f"apiVersion: tas/v1alpha1\nkind: Config\nspec: {{backends: [{config or '{name: default}'}]}}\n"
+    fleet = fleet_of({"tas.yaml": settings, "pools/team.yaml": pool("team"), "workflows/own.yaml": job})
+    (item,) = fleet.submissions
+    assert gangfigure.picture(fleet, item).facts == (("PodGroup", told),)
 
 
-def test_segments_of_a_pod_are_no_picture() -> None:
-    result = kubectl_tas("-C", case_input(GANG), "workflow", "explain", "train", "--pod-index", "0", "-o", "svg")
-    assert result.code == 2
+def test_segments_of_a_pod_are_no_picture(repository: Path) -> None:
+    text = SEGMENTS.format(pods=4, notes="kai.scheduler/segment-size: '2', kai.scheduler/topology: t")
+    write(repository, {"pools/team.yaml": pool(spec=RACKS), "workflows/wide.yaml": text})
+    result = kubectl_tas("-C", repository, "workflow", "explain", "wide", "--pod-index", "0", "-o", "svg")
+    said = "Error: --pod-index has the formats tree and json, not svg\n"
+    assert (result.code, result.out, result.err.endswith(said)) == (2, "", True), result.err
 
 
 FIT = GOLDEN / "commands/fit"

@@ -63,4 +63,4 @@ def test_its_pod_is_no_part_of_a_gang_that_is_drawn(repository: Path) -> None:
     problems(repository, job)
     text = " ".join(kubectl_tas("workflow", "explain", "r", "-C", repository).out.split())
     assert "GPUs: 4" in text
-    assert "Beside: submitter, 1 pod with 1 GPU, is no part of the gang" in text
+    assert "Beside: submitter, 1 pod with 1 GPU, is no part of the gang: nothing waits for it" in text

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.cli.failures import VERBS
+from kubectl_tas.cli.failures import VERBS, of_command
 from kubectl_tas.cli.options import LIST, RENAMED, RENAMED_OPTIONS
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, case_input
@@ -93,37 +93,115 @@ class TestHelp:
 
 
 @pytest.mark.parametrize(
-    ("typed", "answer"),
+    ("typed", "error", "answer"),
     [
-        ("get pools", "Run: kubectl tas pool list"),
-        ("get pools -o json -A", "Run: kubectl tas pool list"),
-        ("get pool team", "Run: kubectl tas pool list team"),
-        ("get subpools", "Run: kubectl tas subpool list"),
-        ("get jobs -n x", "Run: kubectl tas workflow list"),
-        ("get topologies", "Run: kubectl tas topology list"),
-        ("describe pool/team", "Run: kubectl tas pool describe team"),
-        ("describe subpool team--a", "Run: kubectl tas pool describe team--a"),
-        ("describe train", "Run: kubectl tas workflow explain train"),
-        ("apply -f manifests", "Run: kubectl tas render --to - | kubectl apply -f -"),
-        ("delete pool team", "Run: kubectl tas pool remove team"),
-        ("delete subpool team--a", "Run: kubectl tas subpool retire team--a"),
-        ("delete workflow train", "Delete its file, then run: kubectl tas render"),
-        ("logs train", "Run: kubectl tas workflow why train"),
-        ("edit subpool team--a", "Run: kubectl tas subpool update team--a"),
-        ("--context prod pool list", "Run: kubectl tas pool list --context prod"),
-        ("-n team pool list", "Run: kubectl tas pool list -n team"),
-        ("pool --context=prod list", "Run: kubectl tas pool list --context=prod"),
-        ("pool list -A", "Run: kubectl tas pool list"),
-        ("workflow list --all-namespaces -o wide", "Run: kubectl tas workflow list -o wide"),
-        ("pool list -w", "Run: watch -n 30 kubectl tas pool list"),
+        ("get pool team", 'no command "get"', "Run: kubectl tas pool list team"),
+        ("delete workflow train", 'no command "delete"', "Delete its file, then run: kubectl tas render"),
+        ("--context prod pool list", "--context goes behind the command", "Run: kubectl tas pool list --context prod"),
+        ("-n team pool list", "-n goes behind the command", "Run: kubectl tas pool list -n team"),
+        ("pool --context=prod list", "--context goes behind the command", "Run: kubectl tas pool list --context=prod"),
+        ("--namespace a fit b", "--namespace goes behind the command", "Run: kubectl tas fit b --namespace a"),
+        ("--kubeconfig a fit b", "--kubeconfig goes behind the command", "Run: kubectl tas fit b --kubeconfig a"),
+        ("--backend a fit b", "--backend goes behind the command", "Run: kubectl tas fit b --backend a"),
+        ("--output json fit b", "--output goes behind the command", "Run: kubectl tas fit b --output json"),
+        ("-o json fit b", "-o goes behind the command", "Run: kubectl tas fit b -o json"),
+        ("--base a validate", "--base goes behind the command", "Run: kubectl tas validate --base a"),
+        ("pool list -A", "-A is not needed: commands read all namespaces", "Run: kubectl tas pool list"),
+        (
+            "workflow list --all-namespaces -o wide",
+            "--all-namespaces is not needed: commands read all namespaces",
+            "Run: kubectl tas workflow list -o wide",
+        ),
+        (
+            "pool list -w",
+            "no -w here: only `subpool drain` watches",
+            "Run: watch -n 30 kubectl tas pool list",
+        ),
+        (
+            "pool list --watch team",
+            "no --watch here: only `subpool drain` watches",
+            "Run: watch -n 30 kubectl tas pool list team",
+        ),
     ],
 )
-def test_habits_of_kubectl(typed: str, answer: str) -> None:
+def test_habits_of_kubectl(typed: str, error: str, answer: str) -> None:
     result = kubectl_tas(*typed.split())
-    assert (result.code, result.out) == (2, "")
-    error, hint = result.err.splitlines()
-    assert error.startswith("error: ")
-    assert hint == f"  = help: {answer}"
+    assert (result.code, result.out, result.err) == (2, "", f"error: {error}\n  = help: {answer}\n")
+
+
+ANSWERS = {
+    "get list ls": {
+        "": "pool list",
+        "a": "pool list",
+        "pool a b": "pool list a b",
+        "pools -o json -A": "pool list",
+        "-l x=y -n x -f x --filename x -C x --selector x=y pool/a": "pool list a",
+        "subpool a": "subpool list",
+        "queue a": "pool list -o wide",
+        "topology a": "topology list",
+        "workflow a": "workflow list",
+        "node a": "pool plan",
+    },
+    "describe explain": {
+        "": "workflow explain NAME",
+        "a": "workflow explain a",
+        "pool a": "pool describe a",
+        "subpool/a--b": "pool describe a--b",
+        "queue a": "pool describe a",
+        "topology a": "topology describe a",
+        "workflow a$": "workflow explain 'a$'",
+        "node a": "topology suggest --live",
+    },
+    "apply": {"-f a": "render --to - | kubectl apply -f -"},
+    "build": {"a": "render --to -"},
+    "lint": {"a": "validate"},
+    "create": {"subpool a": "subpool create a", "pool a": "Write its file: validate"},
+    "delete": {"a": "Delete its file: render", "pool a": "pool remove a", "subpool a": "subpool retire a"},
+    "edit patch": {"a": "Edit its file: validate", "pool a": "pool rename a", "subpool a": "subpool update a"},
+    "drain": {"a": "subpool drain"},
+    "events logs why": {"a": "workflow why a", "pods a": "workflow why a"},
+    "top": {"node": "pool list --live"},
+    "api-resources": {"": "schema"},
+    "plan": {"a": "pool plan a"},
+    "share": {"a": "pool share a"},
+    "retire": {"a": "subpool retire a"},
+    "suggest": {"a": "topology suggest"},
+}
+"""The command to run instead of each verb with these words; before a colon, what to do first."""
+
+
+@pytest.mark.parametrize("verb", [verb for verbs in ANSWERS for verb in verbs.split()])
+def test_each_verb_of_kubectl_leads_to_a_command(verb: str) -> None:
+    (answers,) = (answers for verbs, answers in ANSWERS.items() if verb in verbs.split())
+    for words, answer in answers.items():
+        found = of_command([verb, *words.split()])
+        first, colon, command = answer.rpartition(": ")
+        assert found is not None
+        assert found.hint == (f"{first}, then run: kubectl tas {command}" if colon else f"Run: kubectl tas {command}")
+
+
+def test_all_verbs_have_an_answer() -> None:
+    assert VERBS.keys() == {verb for verbs in ANSWERS for verb in verbs.split()}
+    assert of_command(["frobnicate", "pool"]) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        ("pool pools Pool", "pool list a"),
+        ("subpool subpools", "subpool list"),
+        ("queue queues", "pool list -o wide"),
+        ("node nodes no", "pool plan"),
+        ("topology topologies clustertopology clustertopologies", "topology list"),
+        ("workflow workflows workload workloads work job jobs Job", "workflow list"),
+        ("pod pods po podgroup podgroups pcs podcliqueset podcliquesets", "workflow list"),
+    ],
+)
+def test_each_word_for_a_kind_is_known(words: str, command: str) -> None:
+    for word in words.split():
+        found = of_command(["get", word, "a"])
+        assert found is not None
+        assert (word, found.hint) == (word, f"Run: kubectl tas {command}")
 
 
 def test_what_habits_answer_is_taken() -> None:

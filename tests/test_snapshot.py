@@ -202,7 +202,8 @@ def test_it_is_printed_for_a_program(
 def test_it_is_not_printed_to_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     code, out = printed("mended", *FILES, "--to", "-", monkeypatch=monkeypatch, is_terminal=True)
     assert (code, out) == (2, b"")
-    assert "a snapshot is not for people to read: name a file with --to" in capsys.readouterr().err
+    said = "Error: a snapshot is not for people to read: name a file with --to, or hand it to a program\n"
+    assert capsys.readouterr().err.endswith(f"\n\n{said}")
 
 
 BY_HAND = """\
@@ -228,6 +229,13 @@ def test_a_named_pod_group_or_set_comes_without_the_others(repository: Path, tmp
         assert [item.startswith(name) for item in names(raw, "podGroups")] == [True]
 
 
+def test_a_pod_group_whose_pods_are_elsewhere_is_work_too(repository: Path, tmp_path: Path) -> None:
+    root = grove.declare(repository, BY_HAND.partition("---\n")[0])
+    result = snapshot(FILES[0], "--to", tmp_path / "x.zip", root=root)
+    assert result.code == 0, result.err
+    assert "Left out: PodGroup/by-hand: its Pods are not declared here.\n" in result.err
+
+
 @pytest.mark.parametrize("shard", ["h100", None])
 def test_it_is_of_the_shard_of_the_work(shard: str | None, repository: Path, tmp_path: Path) -> None:
     spec = f"  nodePool: {shard}\n" if shard else ""
@@ -251,7 +259,8 @@ spec:
       containers: [{name: a, image: i, envFrom: [{configMapRef: {name: settings}}]}]
       resourceClaims: [{name: gpu, resourceClaimName: one}]
 """
-    root = grove.declare(repository, job, BY_HAND)
+    apart = "minMember: 1, topologyConstraint: {topology: gone, requiredTopologyLevel: example.com/rack}"
+    root = grove.declare(repository, job, BY_HAND.replace("minMember: 1", apart))
     stranger = {
         "kind": "Pod",
         "metadata": {"name": "other", "annotations": {"pod-group-name": "gone"}},
@@ -261,9 +270,14 @@ spec:
     (tmp_path / "pods.json").write_text(json.dumps({"items": [stranger]}))
     result = snapshot(FILES[0], "--nodes", tmp_path / "pods.json", "--to", tmp_path / "x.zip", root=root)
     assert result.code == 0, result.err
-    assert [line for line in result.err.splitlines() if line.startswith(("Missing", "Assumed"))] == [
+    counts, *doubts, following = result.err.splitlines()
+    assert counts == f"Wrote {tmp_path}/x.zip: 12 nodes; 2 PodGroups with 2 pods."
+    tool = f"./snapshot-tool -filename {tmp_path}/x.zip -verbosity 6"
+    assert following == f"Next: {tool} (KAI's own; docs/fit.md says how it is built)"
+    assert [line for line in doubts if line.startswith(("Missing", "Assumed"))] == [
         "Assumed to exist: ConfigMap default/settings.",
         "Missing: PriorityClass mine; PodGroups with it have priority 50.",
+        "Missing: Topology gone; PodGroups that name it are not placed.",
         "Missing: ResourceClaims of 1 pod, which will not be placed.",
         "Missing: the PodGroups of 1 pod on nodes; no queue is charged for them, and they stay.",
     ]

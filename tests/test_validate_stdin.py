@@ -130,4 +130,4 @@ def test_beside_other_paths(validate: Validate) -> None:
 
 def test_too_much(validate: Validate) -> None:
     result = validate("#" * (4 * 1024 * 1024 + 1))
-    assert (result.code, "standard input has more than 4 MiB" in result.err) == (3, True)
+    assert (result.code, result.err) == (3, "error: standard input has more than 4 MiB\n  = help: Split it.\n")

@@ -163,7 +163,10 @@ def test_explain_what_is_not_predicted(repository: Path, kind: str) -> None:
     out = kubectl_tas("workflow", "explain", kind, "-C", repository).out
     found = json.loads(kubectl_tas("workflow", "explain", kind, "-o", "json", "-C", repository).out)
     (group,) = found["podGroups"]
-    assert f"not predicted for a {found['kind']}" in out
+    assert found["facts"] == [
+        {"name": "PodGroup", "text": f"made by KAI's PodGrouper; not predicted for a {found['kind']}"}
+    ]
+    assert f"PodGroup:   {found['facts'][0]['text']}\n" in out
     assert re.search(rf"^{found['kind']} {kind}: [0-9]+ pods", out, re.MULTILINE)
     assert ("needed" in out, "SubGroup" in out, "PodGroup pg-" in out) == (False, False, False)
     assert (group["kind"], group["name"], group["minMember"], group["children"]) == (found["kind"], kind, None, [])

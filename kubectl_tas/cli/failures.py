@@ -86,7 +86,6 @@ _DETAILS = {
     "subpool": "pool describe {}",
     "queue": "pool describe {}",
     "topology": "topology describe {}",
-    "workflow": "workflow explain {}",
     "node": "topology suggest --live",
 }
 _EDITS = {"": "validate", "pool": "pool rename {}", "subpool": "subpool update {}"}
@@ -100,7 +99,7 @@ VERBS = {
     "apply": {"": "render --to - | kubectl apply -f -"},
     "build": {"": "render --to -"},
     "lint": {"": "validate"},
-    "create": {"": "init", "subpool": "subpool create {}"},
+    "create": {"": "validate", "subpool": "subpool create {}"},
     "delete": {"": "render", "pool": "pool remove {}", "subpool": "subpool retire {}"},
     "edit": _EDITS,
     "patch": _EDITS,

@@ -50,7 +50,7 @@ def _page(answer: Why, given: str) -> str:
         *(("PodGroup", _gang(gang, is_known="Pod" not in answer.gaps)) for gang in answer.gangs[:_GANGS]),
     ]
     if len(answer.gangs) > _GANGS:
-        facts.append(("", f"and {plural(len(answer.gangs) - _GANGS, 'PodGroup')} more"))
+        facts.append(("More", f"{plural(len(answer.gangs) - _GANGS, 'PodGroup')}; -o json has all"))
     if answer.lone:
         facts.append(("Pods", f"{_phases(answer.lone)}, without a PodGroup"))
     facts += [("Not known", f"{_many(kind)}: {reason}") for kind, reason in answer.gaps.items()]

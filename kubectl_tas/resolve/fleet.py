@@ -393,9 +393,9 @@ def no_work(fleet: Fleet, known: Sequence[Submission], what: str, wanted: str) -
     """Returns the message for a name that no ``known`` work has. For a pool or subpool, the message lists its work."""
     target = fleet.target(wanted)
     if target is None:
-        return nothing_called(what, wanted, sorted(item.name for item in known))
+        return nothing_called(what, wanted, sorted({item.name for item in known}))
     pool, subpool = target
-    own = sorted(item.name for item in known if item.pool == pool and subpool in (None, item.subpool))
+    own = sorted({item.name for item in known if item.pool == pool and subpool in (None, item.subpool)})
     called = "subpool" if subpool else "pool"
     return f'no {what} "{wanted}", which is a {called}; of it there is {shortened(own) or "no work"}'
 

@@ -166,8 +166,14 @@ def test_nothing_to_suggest(repository: Path) -> None:
     del bare["metadata"]["labels"][HOST]
     result = suggest(repository, [bare], "-o", "yaml")
     assert (result.code, result.out) == (1, "")
-    assert "--label" in result.err
-    assert suggest(repository, []).code == 3
+    assert result.err == ("No label of these nodes makes a level. Name those that tell racks or zones with --label.\n")
+    write(repository, {"pools/team.yaml": pool("team", spec="  nodes: {selector: {acme.io/pool: team}}\n")})
+    for arguments, message, hint in (
+        ((), "is in the cluster", "Join nodes to the cluster."),
+        (("--pool", "team"), "is for pods of pool team", "Correct nodes.selector and nodePool of the pool."),
+    ):
+        nothing = suggest(repository, [], *arguments)
+        assert (nothing.code, nothing.err) == (3, f"error: no node {message}\n  = help: {hint}\n")
 
 
 @pytest.mark.parametrize("like", sorted(LIKE))

@@ -15,8 +15,9 @@ from kubectl_tas.gpus import GPU
 from kubectl_tas.place import solver
 from kubectl_tas.place.answers import Fit, Outcome, Spread
 from kubectl_tas.place.feasibility import Best, Lack, Shortage
-from kubectl_tas.place.gangs_to_place import Unplaced
+from kubectl_tas.place.gangs_to_place import LeftOut, Unplaced
 from kubectl_tas.place.grow import Growth, Waiting
+from kubectl_tas.place.mending import Change
 from kubectl_tas.place.node_resources import CPU, Domain
 from kubectl_tas.place.shapes import Rules, Shape
 from kubectl_tas.resolve.pools import Submission
@@ -39,6 +40,177 @@ def answer(outcome: Outcome = Outcome.NO_ROOM, copies: int = 1, **more: Any) -> 
 
 def facts(found: Fit) -> dict[str, str]:
     return {name.strip(): text for name, text in fitpages.about(found, "")}
+
+
+ABOUT = [("Workflow", "w"), ("PodGroup", "all"), ("Asks", "4 pods with 32 GPUs")]
+EVERY = ("Nodes", "4 of 4 can be used")
+GROW = ("Helps", "no smaller change that was tried; more nodes: kubectl tas fit w --nodes n --grow")
+FREE = ("or", "ask with a solver which nodes to free: pip install 'kubectl-tas[fit]'")
+CHANGES = (Change("admit", "do this", nodes=("n",)), Change("tasks", "or that", pods=("ns/p",), fewer=2))
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        (
+            answer(Outcome.FITS, placed={"all": {("a",): 2, (): 1, None: 1}}),
+            [
+                EVERY,
+                ("A placement exists", "yes"),
+                ("KAI finds it", "yes"),
+                ("  all", "a (2), any node (1), outside of the topology (1)"),
+            ],
+        ),
+        (answer(Outcome.RUNS, running=4), [EVERY, ("Runs", "4 of 4 pods are on nodes already")]),
+        (
+            answer(
+                Outcome.MISSED,
+                best=((RACK, Best(("a",), 3)), (None, Best((), 4))),
+                changes=CHANGES,
+                running=1,
+            ),
+            [
+                EVERY,
+                ("Runs", "1 of 4 pods are on nodes already"),
+                ("A placement exists", "yes"),
+                ("KAI finds it", "no: KAI tries one order of names and domains, and this order fails"),
+                (
+                    "Why",
+                    "SubGroups go in the order of their names, the tightest domain first; "
+                    "what one takes, another needs",
+                ),
+                ("Room", "for 3 in rack a, 4 on all nodes, of 4 pods"),
+                ("Helps", "do this"),
+                ("or", "or that"),
+            ],
+        ),
+        (
+            answer(Outcome.UNKNOWN, best=((RACK, Best(("rack-a",), 3)),)),
+            [
+                EVERY,
+                ("A placement exists", "not known"),
+                ("KAI finds it", "no"),
+                ("Why", "each kind of pod has room by itself, but KAI's order finds no placement for all"),
+                ("Room", "for 3 in rack-a, of 4 pods"),
+                ("Solver", "none; kubectl-tas[fit] has one, which tells of pods that differ too"),
+                GROW,
+            ],
+        ),
+        (
+            answer(
+                Outcome.NO_ROOM,
+                best=((RACK, Best(("a",), 0)),),
+                lacks=(Lack(GPU, 8, 4),),
+                unusable={"cordoned": 1, "not ready": 2},
+            ),
+            [
+                ("Nodes", "1 of 4 can be used; 1 cordoned, 2 not ready"),
+                ("A placement exists", "no"),
+                ("KAI finds it", "no"),
+                ("Why", "each part has room by itself, but not all of them at once"),
+                ("Room", "for none of 4 pods"),
+                ("Lacks", "no node has what a pod asks for: 8 GPUs, and the most that is free on one is 4"),
+                GROW,
+                FREE,
+            ],
+        ),
+        (
+            answer(Outcome.FITS, not_tried=RACK),
+            [EVERY, ("A placement exists", "yes"), ("KAI finds it", "no")],
+        ),
+        (
+            answer(Outcome.NO_ROOM, not_tried=RACK),
+            [
+                EVERY,
+                ("A placement exists", "no"),
+                ("KAI finds it", "no"),
+                (
+                    "Why",
+                    "KAI places no gang that requires rack, since all nodes of the topology "
+                    "are in one domain of a finer level",
+                ),
+                ("Room", "for none of 4 pods"),
+                GROW,
+                FREE,
+            ],
+        ),
+    ],
+)
+def test_all_that_is_told_of_an_answer(found: Fit, told: list[tuple[str, str]]) -> None:
+    assert fitpages.about(found, " --nodes n") == [*ABOUT, *told]
+
+
+def test_gangs_that_are_alike_ask_together() -> None:
+    some = Unplaced(SENT, Gang("all", 4, 3, 32), (RACK,), {None: (POD,) * 3}, re.compile(""), copies=3)
+    assert (
+        facts(Fit(some, Outcome.FITS, 3, 0, 4, {}, {}))["Asks"] == "3 gangs, each of 4 pods with 32 GPUs; starts with 3"
+    )
+
+
+def test_all_data_of_an_answer() -> None:
+    found = answer(
+        Outcome.MISSED,
+        copies=2,
+        running=1,
+        unusable={"cordoned": 1},
+        placed={"all": {None: 1}},
+        shortage=Shortage("all", RACK, 4, (Best(("a",), 3),)),
+        best=((RACK, Best(("a",), 3)), (None, Best((), 4))),
+        lacks=(Lack(GPU, 8, 4),),
+        changes=CHANGES,
+        spreads=(Spread("all", RACK, 2),),
+        not_tried=RACK,
+    )
+    left = LeftOut(SENT, "why not")
+    assert fitpages.data([found, answer(Outcome.RUNS)], [left]) == {
+        "version": 1,
+        "gangs": [
+            {
+                "workflow": "w",
+                "kind": "Workflow",
+                "podGroup": "all",
+                "copies": 2,
+                "startsWith": 4,
+                "pods": 4,
+                "gpus": 32,
+                "outcome": "missed",
+                "why": "all 4 pods must share one rack: a has room for 3 of 4",
+                "notTried": "rack",
+                "levels": ["rack"],
+                "nodes": {"all": 4, "unusable": {"cordoned": 1}},
+                "placed": [{"part": "all", "domain": None, "pods": 1}],
+                "notKept": [{"part": "all", "level": "rack", "domains": 2}],
+                "shortage": {"part": "all", "level": "rack", "pods": 4, "best": [{"domain": ["a"], "pods": 3}]},
+                "lacks": [{"resource": "nvidia.com/gpu", "asked": 8, "most": 4}],
+                "best": [{"level": "rack", "domain": ["a"], "pods": 3}, {"level": None, "domain": [], "pods": 4}],
+                "changes": [
+                    {"kind": "admit", "text": "do this", "nodes": ["n"], "pods": [], "fewer": 0},
+                    {"kind": "tasks", "text": "or that", "nodes": [], "pods": ["ns/p"], "fewer": 2},
+                ],
+            },
+            {
+                "workflow": "w",
+                "kind": "Workflow",
+                "podGroup": "all",
+                "copies": 1,
+                "startsWith": 4,
+                "pods": 4,
+                "gpus": 32,
+                "outcome": "runs",
+                "why": None,
+                "notTried": None,
+                "levels": ["rack"],
+                "nodes": {"all": 4, "unusable": {}},
+                "placed": [],
+                "notKept": [],
+                "shortage": None,
+                "lacks": [],
+                "best": [],
+                "changes": [],
+            },
+        ],
+        "leftOut": [{"kind": "Workflow", "name": "w", "reason": "why not"}],
+    }
 
 
 def test_gangs_that_run_are_no_part_of_the_answer() -> None:
@@ -135,6 +307,53 @@ def grown(**more: Any) -> Growth:
 )
 def test_racks_that_must_come_one_by_one_are_told_apart(growth: Growth, text: str) -> None:
     assert f"Needs:    {text}\n" in capacitypages.growth_text([("prod", growth)])
+
+
+def test_all_that_is_told_of_growth() -> None:
+    node, many = cast(Any, SimpleNamespace(allocatable={GPU: 8})), item(3)
+    waiting = (Waiting(many, 1), Waiting(many, 2), Waiting(item(), None, None, (Lack(GPU, 8, 4),)))
+    growth = Growth((RACK,), ("a",), (node, node), (many, item()), 4, more=2, at_once=False, waiting=waiting)
+    assert (
+        growthpages.render([("prod", growth), ("lab", Growth((RACK,), (), (), (item(),), 1, missing=RACK))])
+        == """\
+Backend:  prod
+Pool:     team
+Gangs:    4, of which 3 wait for room
+A rack:   2 nodes with 16 GPUs, like a
+Needs:    2 racks more, added one after the other, but for what never goes
+Filled:   what has room now takes it first, then by priority and name
+  w:      goes with 2 racks more, 2 of its 3 gangs
+  w:      no rack like this helps: no node has what a pod asks for: 8 GPUs, and the most that is free on one is 4
+
+Backend:  lab
+Pool:     team
+Gangs:    1, of which none wait for room
+Needs:    not known: no node has the label example.com/rack of level rack
+"""
+    )
+    one = {"workflow": "w", "kind": "Workflow", "podGroup": "all"}
+    assert growthpages.data([("prod", growth)], [LeftOut(SENT, "why not")]) == {
+        "version": 1,
+        "clusters": [
+            {
+                "backend": "prod",
+                "pools": ["team"],
+                "level": "rack",
+                "like": ["a"],
+                "nodes": 2,
+                "gpus": 16,
+                "missingLabel": None,
+                "gangs": 4,
+                "more": 2,
+                "atOnce": False,
+                "waiting": [
+                    {**one, "copies": 2, "more": 2, "lacks": []},
+                    {**one, "copies": 1, "more": None, "lacks": [{"resource": GPU, "asked": 8, "most": 4}]},
+                ],
+            }
+        ],
+        "leftOut": [{"kind": "Workflow", "name": "w", "reason": "why not"}],
+    }
 
 
 def test_where_nothing_waits_no_pool_is_named() -> None:

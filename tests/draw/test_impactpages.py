@@ -10,11 +10,25 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.compare.impact import Impact, QueueChange, QueueState, Restart, SubpoolStep, TopologyChange
+from kubectl_tas.compare.impact import (
+    Impact,
+    ObjectCount,
+    PolicyChange,
+    QueueChange,
+    QueueState,
+    Restart,
+    RuleChange,
+    SettingChange,
+    SubpoolStep,
+    TopologyChange,
+    WorkChange,
+)
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.draw import impacthtml, impactjson, impactmarkdown, impactsections
 from kubectl_tas.draw.impactmarkdown import MAX_CELL
-from kubectl_tas.quantities import Amounts
+from kubectl_tas.emit.foreign import FileBeside
+from kubectl_tas.quantities import NO_LIMIT, Amounts
+from kubectl_tas.report import text
 from kubectl_tas.resolve.topologies import Level
 
 RULE = Rule("a-rule", Severity.ERROR, "a", "b")
@@ -221,3 +235,199 @@ def test_a_topology_that_is_new_or_gone_has_no_levels_on_one_side() -> None:
 def test_blanks_around_a_text_stay(content: str, written: str) -> None:
     """GitHub takes one blank away at each side of a code span in backquotes."""
     assert impactmarkdown.code(content) == written
+
+
+ENDLESS = Amounts(NO_LIMIT, NO_LIMIT, NO_LIMIT)
+OLD = QueueState(
+    "team", "all", Amounts(8, NO_LIMIT, 2**34), ENDLESS, Amounts(1, 1, 1), 100, {"a": "x"}, {"n": "1", "same": "s"}
+)
+NEW = QueueState(
+    "team",
+    "all",
+    Amounts(16, 4000, 2**33),
+    Amounts(32, NO_LIMIT, NO_LIMIT),
+    Amounts(2, 1, 1),
+    None,
+    {"b": "y"},
+    {"n": "2", "same": "s"},
+)
+FULL = Impact(
+    revision="main",
+    queues=(
+        QueueChange("prod", "q", OLD, NEW),
+        QueueChange("lab", "r", None, replace(OLD, target="lab", is_container=True)),
+        QueueChange("lab", "s", OLD, None),
+    ),
+    subpools=(SubpoolStep("team--a", None, "ACTIVE"), SubpoolStep("team--b", "ACTIVE", None)),
+    topologies=(),
+    work=(),
+    restarts=(Restart("Job", "a", "a", "why"), Restart("PodGroup", "a", "b", "why")),
+    rules=(RuleChange("a-rule", "error", "warning", is_milder=True),),
+    guard=("off", "warn"),
+    policies=(
+        PolicyChange("prod", "p", "made", ()),
+        PolicyChange("prod", "m", "changed", ("table leaves0", "what follows")),
+        PolicyChange("lab", "m", "dropped", ("table draining",)),
+        PolicyChange("prod", "z", "changed", ("table leaves",)),
+    ),
+    objects=(ObjectCount("Queue", 1, 2, 3),),
+    findings=(),
+    unread=("odd",),
+    settings=(SettingChange("spec.output", "a", "b"),),
+    beside=(FileBeside("manifests/x.yaml", "made", "it is applied"), FileBeside("y", None, "it is not")),
+)
+
+
+def test_all_that_a_page_says() -> None:
+    assert (
+        impactsections.render_text(FULL)
+        == """\
+Changes since main: 1 setting, 2 files beside the manifests, 3 queues, 2 subpool states, 2 restarts, 6 guard rules, \
+6 objects; not all could be compared
+
+Not compared:
+  WHY
+  odd
+
+Settings that decide what is read and what is applied:
+  SETTING      BEFORE  AFTER
+  spec.output  a       b
+
+Files that kubectl-tas did not write:
+  FILE              STATE       WHAT IT DOES
+  manifests/x.yaml  kept, made  it is applied
+  y                 refused     it is not
+
+Work whose running pods end and start again:
+  WHAT             WHY
+  Job/a            why
+  PodGroup/a -> b  why
+
+Queues:
+  CLUSTER  QUEUE  OF               CHANGE   GPUS          CPU             MEMORY              ALSO
+  prod     q      team             changed  8 -> 16 (+8)  unlimited -> 4  16Gi -> 8Gi (-8Gi)  at most unlimited -> 32 \
+GPUs; weight of GPUs 1 -> 2; priority 100 -> -; label a x -> -; label b - -> y; annotation n 1 -> 2
+  lab      r      lab (all of it)  made     - -> 8 (+8)   - -> unlimited  - -> 16Gi (+16Gi)   -
+  lab      s      team             dropped  8 -> - (-8)   unlimited -> -  16Gi -> - (-16Gi)   -
+
+Who gains:
+  CLUSTER  POOL  GAINS         LOSES
+  prod     team  team +8 GPUs  -
+  prod     team  -             team -8Gi memory
+  lab      team  -             team -8 GPUs
+  lab      team  -             team -16Gi memory
+
+Subpools:
+  SUBPOOL  BEFORE  AFTER
+  team--a  -       ACTIVE
+  team--b  ACTIVE  -
+
+Guard rules:
+  RULE              BEFORE        AFTER
+  guard             off           warn
+  rule a-rule       error         warning
+  quotas on prod    the old ones  the new ones, of team
+  quotas on lab     the old ones  the new ones, of team
+  policy p on prod  -             made
+  policy m on prod  there         changed: what follows
+
+Objects:
+  KIND   MADE  CHANGED  DROPPED
+  Queue  1     2        3
+
+risk: high - the Config changes spec, 2 files change what is applied, 1 gang restarts, 1 workload restarts, \
+1 queue is dropped, 1 admission policy is dropped, 1 queue loses quota, 1 rule counts for less, \
+not all could be compared, the guard warns
+"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [
+        (8, 8, "8"),
+        (8, 12, "8 -> 12 (+4)"),
+        (12, 8, "12 -> 8 (-4)"),
+        (NO_LIMIT, 8, "unlimited -> 8"),
+        (8, NO_LIMIT, "8 -> unlimited"),
+    ],
+)
+def test_an_amount_that_moves_is_told_with_the_difference(before: int, after: int, text: str) -> None:
+    assert impactsections.move_text("gpu", Amounts(before), Amounts(after)) == text
+
+
+@pytest.mark.parametrize(
+    ("times", "text"),
+    [
+        (0, "nothing"),
+        (
+            1,
+            "1 setting, 1 file beside the manifests, 1 queue, 1 subpool state, 1 topology, 1 workflow or workload, "
+            "1 restart, 1 guard rule, 2 objects",
+        ),
+        (
+            2,
+            "2 settings, 2 files beside the manifests, 2 queues, 2 subpool states, 2 topologies, "
+            "2 workflows or workloads, 2 restarts, 2 guard rules, 4 objects",
+        ),
+    ],
+)
+def test_changes_are_counted_by_kind(times: int, text: str) -> None:
+    found = replace(
+        impact(),
+        settings=FULL.settings * times,
+        beside=FULL.beside[:1] * times,
+        queues=FULL.queues[:1] * times,
+        subpools=FULL.subpools[:1] * times,
+        topologies=(TopologyChange("t", None, (), "made"),) * times,
+        work=(WorkChange("prod", "Job", "j", None, None),) * times,
+        restarts=FULL.restarts[:1] * times,
+        rules=FULL.rules * times,
+        objects=(ObjectCount("Queue", times, times, 0),),
+    )
+    assert impactsections.counted(found) == text
+
+
+def test_all_data_of_a_page() -> None:
+    found = json.loads(impactjson.render(FULL))
+    assert (found["version"], found["base"], found["risk"]["level"]) == (1, "main", "high")
+    assert found["risk"]["reasons"][0] == "the Config changes spec"
+    assert found["settings"] == [{"setting": "spec.output", "before": "a", "after": "b"}]
+    assert found["beside"] == [
+        {"path": "manifests/x.yaml", "change": "made", "why": "it is applied"},
+        {"path": "y", "change": None, "why": "it is not"},
+    ]
+    assert [(one["cluster"], one["queue"], one["change"]) for one in found["queues"]] == [
+        ("prod", "q", "changed"),
+        ("lab", "r", "made"),
+        ("lab", "s", "dropped"),
+    ]
+    assert found["queues"][0]["after"] == {
+        "of": "team",
+        "container": False,
+        "parent": "all",
+        "quota": {"gpu": 16, "cpu": "4", "memory": "8Gi"},
+        "limit": {"gpu": 32, "cpu": None, "memory": None},
+        "weight": {"gpu": 2, "cpu": 1, "memory": 1},
+        "priority": None,
+        "labels": {"b": "y"},
+        "annotations": {"n": "2", "same": "s"},
+    }
+    assert found["restarts"][1] == {"kind": "PodGroup", "before": "a", "after": "b", "why": "why"}
+    assert found["guard"]["rules"] == [{"rule": "a-rule", "before": "error", "after": "warning"}]
+    assert (found["guard"]["before"], found["guard"]["after"]) == ("off", "warn")
+    assert found["guard"]["policies"][1:3] == [
+        {"cluster": "prod", "policy": "m", "change": "changed", "what": ["table leaves0", "what follows"]},
+        {"cluster": "lab", "policy": "m", "change": "dropped", "what": ["table draining"]},
+    ]
+    assert (found["objects"], found["notCompared"]) == (
+        [{"kind": "Queue", "made": 1, "changed": 2, "dropped": 3}],
+        ["odd"],
+    )
+
+
+def test_a_long_finding_of_a_comment_is_cut() -> None:
+    page = impactmarkdown.render(impact("a", findings=(finding("x" * 2_000),)))
+    (more,) = re.findall(r"^.*x\.\.\. \((\d+) more characters\)$", page, re.MULTILINE)
+    whole = text.blocks([finding("x" * 2_000)])
+    assert int(more) == len(whole) - impactmarkdown.MAX_FINDING

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -54,7 +56,7 @@ def found(turn: Turn) -> Pending:
 
 def said(turn: Turn, **sent: Any) -> str:
     """The last cell of its row."""
-    table = pendingtable.render([(scheduler(turn.work, **sent), found(turn))], "").splitlines()
+    table = pendingtable.render([(scheduler(turn.work, **sent), found(turn))], " --live").splitlines()
     return table[4].split("  ")[-1]
 
 
@@ -93,6 +95,33 @@ WHOLE, PART = Batch(OTHER, OTHER.pods), Batch(OTHER, OTHER.pods[:1])
         (
             Turn(MINE, Outcome.REFUSED, refusal=Refusal("NonPreemptibleOverQuota", "own", "gpu", 16, 8, 16)),
             "waits for the quota of team--a: of 16 GPUs 8 are held, and it asks for 16 GPUs",
+        ),
+        (
+            Turn(
+                MINE, Outcome.EVICTS, on(MINE, ("a",)), action="preempt", evicted=(WHOLE,), moved=(PART,), is_cut=True
+            ),
+            "starts in a with 1 of its 2 pods once other (16 GPUs of team--a) is preempted, "
+            "and 1 of 2 pods of other (8 GPUs of team--a) are moved to other nodes; KAI may end less",
+        ),
+        (
+            Turn(MINE, Outcome.WAITS, is_cut=True),
+            "waits: what starts before it leaves too little room; KAI may end or move other work for it",
+        ),
+        (
+            Turn(MINE, Outcome.NO_ROOM, is_cut=True),
+            "KAI finds no room on what is free, even for it alone; KAI may end or move other work for it; "
+            "why: kubectl tas fit train --live",
+        ),
+        (
+            Turn(MINE, Outcome.WAITS, ahead=("a", "b", "c", "d", "e")),
+            "waits: the nodes that it would have go to a, b, c and 2 more",
+        ),
+        (Turn(MINE, Outcome.WAITS, ahead=("a", "b", "c")), "waits: the nodes that it would have go to a, b and c"),
+        (
+            Turn(
+                MINE, Outcome.REFUSED, ahead=("other",), refusal=Refusal("OverLimit", "all", "cpu", 16000, 8000, 16000)
+            ),
+            "waits for the limit of all: of 16 cpu 8 are held, other among them, and it asks for 16 cpu",
         ),
         (
             Turn(MINE, Outcome.REFUSED, ahead=("other",), refusal=Refusal("OverLimit", "all", "gpu", 16, 8, 16)),
@@ -135,3 +164,101 @@ def test_data_says_where_pods_go_and_names_those_that_end_if_they_run() -> None:
         ("other", ["other-0"], 1, 2),
         ("waiting", [], 2, 2),
     ]
+
+
+def whole() -> tuple[Scheduler, Pending]:
+    """Two gangs that wait, one that runs in two copies, and one that runs with more pods to come."""
+    first = Turn(
+        MINE, Outcome.EVICTS, on(MINE, ("a",), ("a",)), Amounts(16), action="reclaim", moved=(PART,), is_cut=True
+    )
+    second = Turn(
+        MINE, Outcome.REFUSED, (), Amounts(16), Refusal("OverLimit", "all", "cpu", 16000, 8000, 16000), ("other",)
+    )
+    nothing = dict.fromkeys(TREE.by_name, NONE)
+    held, asked, fair = ({**nothing, "own": Amounts(gpus)} for gpus in (8, 40, 32))
+    more = Turn(FURTHER, Outcome.STARTS, on(FURTHER, ("b",)))
+    given = scheduler(MINE)
+    runs = cast(
+        Unplaced, SimpleNamespace(**{**vars(given.gangs["mine"]), "copies": 3, "gang": SimpleNamespace(name="g")})
+    )
+    given = replace(given, running=((runs, ("g-0", "g-1")),))
+    return given, Pending(given.start, fair, held, asked, (first, second), (more,), held=8)
+
+
+def test_the_whole_table() -> None:
+    lines = pendingtable.render([whole()], "").splitlines()
+    assert [line.split("  ")[0].rstrip() for line in lines[:1]] == ["prod: 64 GPUs, 8 held; 2 gangs that wait for 32"]
+    assert [re.split(" {2,}", line)[:6] for line in lines[2:8] if "--  --" not in line] == [
+        ["#", "Name", "Pool", "Priority", "Pods", "GPUs"],
+        ["1", "train", "team--a", "NORMAL", "2", "16"],
+        ["2", "train", "team--a", "NORMAL", "2", "16"],
+        ["-", "train", "team--a", "NORMAL", "2", "16"],
+        ["-", "train", "team--a", "1", "8", "runs; 1 more pod: starts in b"],
+    ]
+    assert lines[6].endswith("  2 of 3 run")
+    assert [re.split(" {2,}", line.strip()) for line in lines[-3:]] == [
+        ["GPUs by pool:"],
+        ["Pool", "Guarantee", "Holds", "Asks", "Fair share"],
+        ["team--a", "0", "8", "40", "32"],
+    ]
+
+
+def test_all_data_of_a_scheduler() -> None:
+    found = pendingtable.data([whole()])
+    batch = {"podGroup": "other", "queue": "own", "priority": 100, "gpus": 8}
+    nobody: dict[str, Any] = {"action": None, "evicted": [], "moved": [], "limited": False}
+    gang = {"workflow": "train", "kind": "Job", "podGroup": "mine", "queue": "own", "priority": "NORMAL"}
+    assert (found["version"], found["leftOut"], len(found["schedulers"])) == (1, [], 1)
+    (one,) = found["schedulers"]
+    queues = one.pop("queues")  # type: ignore[misc]
+    assert one == {
+        "backend": "prod",
+        "shard": None,
+        "gpus": 64,
+        "gangs": [
+            {
+                **gang,
+                "pods": 2,
+                "gpus": 16,
+                "outcome": "evicts",
+                "placed": [{"part": "mine", "domain": ["a"], "pods": 2}],
+                "ahead": [],
+                "refusal": None,
+                "action": "reclaim",
+                "evicted": [],
+                "moved": [{**batch, "pods": ["other-0"], "podCount": 1, "podsOfGang": 2}],
+                "limited": True,
+            },
+            {
+                **gang,
+                "pods": 2,
+                "gpus": 16,
+                "outcome": "refused",
+                "placed": [],
+                "ahead": ["other"],
+                "refusal": {
+                    "reason": "OverLimit",
+                    "queue": "all",
+                    "resource": "cpu",
+                    "most": 16000,
+                    "held": 8000,
+                    "asked": 16000,
+                },
+                **nobody,
+            },
+        ],
+        "running": [{"workflow": "train", "kind": "Job", "podGroup": "g", "gangs": 2}],
+        "further": [
+            {"podGroup": "mine", "queue": "own", "placed": [{"part": "mine", "domain": ["b"], "pods": 1}], **nobody}
+        ],
+    }
+    assert [queue["name"] for queue in queues] == ["all", "own", "split", "low"]
+    assert queues[1] == {
+        "name": "own",
+        "parent": "all",
+        "guarantee": 0,
+        "limit": 0,
+        "holds": 8,
+        "asks": 40,
+        "fairShare": 32,
+    }

@@ -577,11 +577,13 @@ class TestMissing:
             (rendered / name).rename(rendered.parent / name)
         before = content(rendered)
         result = call(SCRIPTS / "kubectl-tas", *command, "-C", rendered)
-        refused(result, f"{named} not there, and manifests from there would be removed")
-        assert "pass --allow-empty" in result.err
+        lost = f"{named} not there, and manifests from there would be removed"
+        refused(result, lost)
+        assert f"error: {lost}\n  = help: Bring it back, or pass --allow-empty to remove them.\n" in result.err
         assert content(rendered) == before
         shown = kubectl_tas("check", "-C", rendered)
-        assert (shown.code, f"But {named} not there" in shown.err) == (1, True)
+        assert shown.code == 1
+        assert f"\nBut {lost}; render does that only with --allow-empty.\n" in f"\n{shown.err}"
         assert kubectl_tas("render", "--allow-empty", "-C", rendered).code == 0
         assert not (rendered / "manifests/workflows").exists()
 

@@ -7,10 +7,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
 
+from kubectl_tas.cli import session
 from kubectl_tas.diagnostics import TasError
 from kubectl_tas.folders import MAX_DEPTH
 from kubectl_tas.load import revision
@@ -349,6 +351,19 @@ class TestNothingIsLeft:
             process.communicate(timeout=300)
         assert process.returncode == 128 + number
         assert list(temporary.iterdir()) == []
+
+    @pytest.mark.parametrize("is_main", [True, False])
+    def test_signals_that_are_ignored_stay_so(self, is_main: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+        """As of a program that ``nohup`` starts; and only the main thread may ask for signals."""
+        now: dict[int, object] = {signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_IGN}
+        monkeypatch.setattr(session.signal, "getsignal", now.get)
+        monkeypatch.setattr(session.signal, "signal", now.__setitem__)
+        found = threading.main_thread() if is_main else object()
+        monkeypatch.setattr(session.threading, "current_thread", lambda: found)
+        with session._tidied_when_ended():
+            assert (now[signal.SIGTERM] is signal.SIG_DFL) is not is_main
+            assert now[signal.SIGHUP] is signal.SIG_IGN
+        assert now == {signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_IGN}
 
     def test_no_temporary_folder(self, committed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def refuse(**_: str) -> str:

@@ -37,5 +37,5 @@ def test_what_kai_may_end_is_told(repository: Path, priority: int, is_told: bool
     write(repository, {"pools/team.yaml": pool("team", 8), "workflows/w.yaml": train, "nodes.json": nodes(priority)})
     result = kubectl_tas("-C", repository, "fit", "w", "--nodes", repository / "nodes.json")
     assert result.code == 1
-    told = "Not looked at: 8 GPUs that preemptible work of backend default holds. KAI may end it or move it."
-    assert (told in result.err) is is_told
+    told = "Not looked at: 8 GPUs that preemptible work of backend default holds. KAI may end it or move it. "
+    assert result.err == (f"{told}Run: kubectl tas fit --all\n" if is_told else "")

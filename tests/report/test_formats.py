@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 from importlib.metadata import distribution
@@ -12,6 +13,7 @@ from xml.etree import ElementTree
 import pytest
 from jsonschema import Draft4Validator
 
+from kubectl_tas import __version__
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.late import imported
 from kubectl_tas.report import FINDINGS, Findings, fingerprints, github, gitlab, junit, sarif
@@ -72,8 +74,31 @@ class TestFingerprints:
         others = [Diagnostic(WARNING, "m", places[0]), Diagnostic(ERROR, "n", places[0])]
         assert len(set(fingerprints([*same, *others]))) == 6
 
+    def test_are_the_same_in_every_release(self) -> None:
+        """Those who read them take others for new findings."""
+        (known,) = fingerprints([FOUND])
+        identity = "some-error\0pools/a b.yaml\0forty is no number\0" + "1"
+        assert known == hashlib.sha256(identity.encode()).hexdigest()[:32]
+
 
 class TestSarif:
+    def test_nothing_but_the_results_is_of_a_run(self) -> None:
+        whole = sarif.log(found(FOUND), RULES)
+        assert whole["version"] == "2.1.0"
+        assert whole["$schema"] == (
+            "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+        )
+        (run,) = whole["runs"]
+        driver = run.pop("tool")["driver"]
+        assert (driver["name"], driver["semanticVersion"]) == ("kubectl-tas", __version__)
+        (result,) = run.pop("results")
+        assert run == {
+            "automationDetails": {"id": "kubectl-tas-validate/"},
+            "originalUriBaseIds": {"%SRCROOT%": {"description": {"text": "The top of the checkout."}}},
+            "columnKind": "unicodeCodePoints",
+        }
+        assert result["partialFingerprints"] == {"kubectlTas/v1": fingerprints([FOUND])[0]}
+
     def test_nothing_found(self) -> None:
         run = log(found())
         assert run["results"] == []
@@ -83,7 +108,8 @@ class TestSarif:
         rule = log(found())["tool"]["driver"]["rules"][0]
         assert rule["shortDescription"] == {"text": "Something is wrong."}
         assert rule["fullDescription"] == {"text": "It matters."}
-        assert rule["help"]["markdown"].startswith("# some-error\n")
+        page = "# some-error\n\n**error**: Something is wrong.\n\nIt matters.\n\nIt cannot be made milder.\n"
+        assert rule["help"] == {"text": page, "markdown": page}
         assert rule["defaultConfiguration"] == {"level": "error"}
 
     def test_result(self) -> None:
@@ -156,7 +182,9 @@ class TestGithub:
         many = [Diagnostic(ERROR, f"é {number}", Location("a.yaml", number, 1)) for number in range(1, 20_000)]
         text = github.summary(found(*many), room)
         assert len(text.encode()) <= room
-        assert ("are left out" in text) == (room > 0)
+        rows = text.count("\n| error |")
+        left = f"\n\n{20_000 - 1 - rows} more are left out: a summary has no room for them.\n\n"
+        assert text.endswith(left if room else "")
 
 
 class TestGitlab:
@@ -179,6 +207,44 @@ class TestGitlab:
 
 
 class TestJunit:
+    def test_the_whole_text(self) -> None:
+        assert (
+            junit.render(found(FOUND, replace(FOUND, message="also"), ODD, NOWHERE))
+            == """\
+<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="kubectl-tas" tests="4" failures="1" errors="0">
+  <testsuite name="kubectl-tas validate" tests="4" failures="1" errors="0" skipped="0">
+    <testcase classname="kubectl-tas.validate" name="the repository">
+      <system-out>info: so it is [some-note]
+</system-out>
+    </testcase>
+    <testcase classname="kubectl-tas.validate" name="pools/a b.yaml" file="pools/a b.yaml">
+      <failure message="forty is no number (and 1 more)" type="some-error">\
+pools/a b.yaml:7:10: error: forty is no number [some-error]
+  7 |   quota: forty
+    |          ^^^^^
+  = note: r (pools/a b.yaml:7:10)
+  = note: s
+  = help: Write 40.
+
+pools/a b.yaml:7:10: error: also [some-error]
+  7 |   quota: forty
+    |          ^^^^^
+  = note: r (pools/a b.yaml:7:10)
+  = note: s
+  = help: Write 40.
+</failure>
+    </testcase>
+    <testcase classname="kubectl-tas.validate" name="pools/c.yaml" file="pools/c.yaml">
+      <system-out>pools/c.yaml: warning: odd [some-warning]
+</system-out>
+    </testcase>
+    <testcase classname="kubectl-tas.validate" name="pools/z.yaml" file="pools/z.yaml"/>
+  </testsuite>
+</testsuites>
+"""
+        )
+
     def test_a_case_for_each_file(self) -> None:
         suites = ElementTree.fromstring(junit.render(found(FOUND, ODD, NOWHERE)))
         (suite,) = suites

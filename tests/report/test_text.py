@@ -107,6 +107,19 @@ class TestColour:
         plain = re.sub(r"\x1b\[[0-9;]*m", "", text.render(found, 2, colour=True))
         assert plain == text.render(found, 2)
 
+    def test_the_whole_text(self) -> None:
+        found = replace(FOUND, related=(Related("r", PLACE),), hint="h")
+        bold, dim, red, blue, off = (f"\x1b[{code}m" for code in ("1", "2", "1;31", "34", "0"))
+        assert text.render([found], 1, colour=True).splitlines() == [
+            f"{bold}pools/a.yaml:7:10{off}: {red}error{off}: forty is no number {dim}[some-error]{off}",
+            f"  {blue}7{off} {blue}|{off}   quota: forty",
+            f"    {blue}|{off}          {blue}^^^^^{off}",
+            "  = note: r (pools/a.yaml:7:10)",
+            "  = help: h",
+            "",
+            f"{bold}1 error{off} in 1 file.",
+        ]
+
 
 @pytest.mark.parametrize(
     ("evil", "shown"),
@@ -137,3 +150,14 @@ def test_nothing_commands_the_terminal(evil: str, shown: str) -> None:
 )
 def test_nothing_has_no_colour(words: str, colour: bool, shown: str) -> None:
     assert style.paint(words, style.BOLD, colour=colour) == shown
+
+
+def test_many_related_places_are_counted() -> None:
+    found = replace(FOUND, related=(Related("r", None),) * (text.MAX_RELATED + 2))
+    notes = [line for line in text.blocks([found]).splitlines() if "= note" in line]
+    assert notes == [*["  = note: r"] * text.MAX_RELATED, "  = note: and 2 more"]
+
+
+def test_waived_findings_are_counted() -> None:
+    assert text.summary([], 1, waived=2) == "No problems found in 1 file; 2 waived.\n"
+    assert text.summary([FOUND], 2, waived=1) == "1 error in 2 files; 1 waived.\n"

@@ -420,7 +420,7 @@ def test_another_site_below_the_folder_is_left_alone(small: Path) -> None:
 def test_a_site_without_a_title(small: Path) -> None:
     result = kubectl_tas("report", "--title", " ", cwd=small)
     assert result.code == 2
-    assert "--title is empty" in result.err
+    assert result.err.endswith("--title is empty\n")
     assert not (small / "site").exists()
 
 
