@@ -368,3 +368,152 @@ def test_parts_of_a_policy_are_named() -> None:
     }
     gone = meaning(guarded, {"pools/team.yaml": pool()}).policies
     assert [(item.kind, item.what) for item in gone] == [("dropped", ())] * 4
+
+
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: sweep, labels: {kubectl-tas/pool: team, x: y}}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: "i:1"}]}}}
+"""
+MARKED = JOB.replace("x: y", 'kubectl-tas/replace: "true"')
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, labels: {kubectl-tas/pool: team}}
+spec:
+  selector: {matchLabels: {app: web}}
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: "i:1"}]}}
+"""
+IMAGE = "spec.template.spec.containers[0].image changes"
+
+
+class TestRestarts:
+    @pytest.mark.parametrize(
+        ("gitops", "work", "why"),
+        [
+            ("none", JOB, None),
+            ("argocd", JOB, None),
+            ("none", MARKED, f"{IMAGE}, and it must be deleted by hand"),
+            ("argocd", MARKED, f"{IMAGE}, and it is replaced"),
+            ("flux", MARKED, f"{IMAGE}, and it is replaced"),
+            ("none", DEPLOYMENT, f"{IMAGE}, which the Deployment rolls out"),
+            ("argocd", DEPLOYMENT, f"{IMAGE}, which the Deployment rolls out"),
+        ],
+        ids=["job", "job and Argo CD", "marked", "Argo CD", "Flux", "deployment", "deployment and Argo CD"],
+    )
+    def test_an_object_with_another_image(self, gitops: str, work: str, why: str | None) -> None:
+        shared = {**config(f"{{gitops: {gitops}}}"), "pools/team.yaml": pool()}
+        before, after = ({**shared, "workflows/w.yaml": work.replace("i:1", image)} for image in ("i:1", "i:2"))
+        name = "web" if work == DEPLOYMENT else "sweep"
+        kind = "Deployment" if work == DEPLOYMENT else "Job"
+        assert meaning(before, after).restarts == ((Restart(kind, name, name, why),) if why else ())
+        assert meaning(before, before).restarts == ()
+
+    def test_an_object_in_another_namespace(self) -> None:
+        files = [
+            {"pools/team.yaml": pool(spec=f"  namespaces: [{name}]\n"), "workflows/w.yaml": JOB} for name in ("a", "b")
+        ]
+        assert meaning(*files).restarts == (Restart("Job", "sweep", "sweep", "it goes from namespace a to b"),)
+
+    @pytest.mark.parametrize(
+        ("before", "after", "why"),
+        [
+            ({}, {"workflows/train.yaml": WORKFLOW.replace("pool: team", "pool: other")}, "it goes from team to other"),
+            (
+                {},
+                {"pools/team.yaml": pool(spec="  sharedQueue: {name: q}\n")},
+                "its queue is called q, no longer osmo-pool-default-team--shared",
+            ),
+            ({}, {"pools/team.yaml": pool(spec="  namespaces: [a]\n")}, "it goes from namespace default to a"),
+            (
+                {},
+                {"workflows/train.yaml": WORKFLOW.replace("NORMAL", "LOW").replace("gpu: 8", "gpu: 4")},
+                "its priority goes from NORMAL to LOW",
+            ),
+        ],
+        ids=["pool", "queue", "namespace", "priority and file"],
+    )
+    def test_a_gang_of_a_workflow(self, before: dict[str, str], after: dict[str, str], why: str) -> None:
+        files = {**FILES, "pools/other.yaml": pool("other", 8)}
+        (only,) = meaning({**files, **before}, {**files, **after}).restarts
+        assert (only.kind, only.why) == ("PodGroup", f"{why}, and Pods that run cannot be changed")
+        assert only.name != only.successor
+        assert only.name.startswith("train-g-")
+        assert only.successor.startswith("train-g-")
+
+    def test_a_workflow_that_is_gone_or_new_restarts_nothing(self) -> None:
+        alone = {"pools/team.yaml": pool()}
+        assert meaning(FILES, alone).restarts == ()
+        assert meaning(alone, FILES).restarts == ()
+        assert meaning(FILES, FILES).is_empty
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "listed"),
+    [
+        ("", "Job/a: {gpu: 1}", ("overQuota of team lists Job/a",)),
+        ("Job/a: {gpu: 1}", "Job/a: {gpu: 2}", ("overQuota of team lists Job/a",)),
+        ("Job/a: {gpu: 2}", "Job/a: {gpu: 1}", ()),
+        ("Job/a: {gpu: 1}", "", ()),
+        ("Job/a: {gpu: 1}", "Job/a: {gpu: 1}, Job/b: {cpu: 1}", ("overQuota of team lists Job/b",)),
+        ("", "Job/a: {gpu: 1}, Job/b: {cpu: 1}", ("overQuota of team lists Job/a, Job/b",)),
+    ],
+)
+def test_work_that_may_exceed_its_quota_anew(before: str, after: str, listed: tuple[str, ...]) -> None:
+    files = [{"pools/team.yaml": pool(spec=f"  overQuota: {{{text}}}\n")} for text in (before, after)]
+    found = meaning(*files)
+    assert found.listed == listed
+    assert replace(NOTHING, listed=listed).is_empty == (not listed)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        ("[{key: a, label: x}]", "[{key: b, label: x}]", "changed"),
+        ("[{key: a, label: x}]", "[{key: a, label: y}]", "recreated"),
+        ("[{key: a, label: x}]", "[{key: a, label: x}, {key: b, label: y}]", "recreated"),
+        ("[]", "[{key: a, label: x}]", "made"),
+        ("[{key: a, label: x}]", "[]", "dropped"),
+    ],
+)
+def test_levels_of_a_topology(before: str, after: str, kind: str) -> None:
+    files = [{"pools/team.yaml": pool(spec=f"  topology_keys: {keys}\n")} for keys in (before, after)]
+    (only,) = meaning(*files).topologies
+    assert (only.name, only.kind) == ("osmo-pool-default-team-topology", kind)
+
+
+def test_queues_before_and_after() -> None:
+    """A queue of a subpool has the priority of its pool, unless it has one itself."""
+    group = pool("group", 50, "  priority: 3\n  queue: {labels: {a: b}, annotations: {c: d}}\n")
+    files = {
+        "g.yaml": group,
+        "t.yaml": pool(guarantee=20, spec="  parent: group\n"),
+        "s.yaml": subpool("a", 5, "group"),
+        "r.yaml": subpool("b", 5, "group").replace("state", "priority: 7\n  queue: {labels: {e: f}}\n  state"),
+        "x.yaml": subpool("c", 5, "group", "ARCHIVED"),
+    }
+    found = {item.name.removeprefix("osmo-pool-default-"): item.state for item in meaning({}, files).queues}
+    assert [
+        (name, x.target, x.parent, x.quota.gpu, x.priority, dict(x.labels), dict(x.annotations), x.is_container)
+        for name, x in found.items()
+    ] == [
+        ("group", "group", None, 50, 3, {"a": "b"}, {"c": "d"}, True),
+        ("group--shared", "group", "osmo-pool-default-group", 20, 3, {}, {}, False),
+        ("group--a", "group--a", "osmo-pool-default-group", 5, 3, {}, {}, False),
+        ("group--b", "group--b", "osmo-pool-default-group", 5, 7, {"e": "f"}, {}, False),
+        ("team", "team", "osmo-pool-default-group", 20, None, {}, {}, True),
+        ("team--shared", "team", "osmo-pool-default-team", 20, None, {}, {}, False),
+    ]
+    assert {item.kind for item in meaning(files, {}).queues} == {"dropped"}
+
+
+def test_objects_are_counted_by_kind() -> None:
+    less = {"pools/team.yaml": pool()}
+    counts = {item.kind: (item.made, item.changed, item.dropped) for item in meaning(less, FILES).objects}
+    assert counts == {"ConfigMap": (1, 0, 0), "Pod": (2, 0, 0), "PodGroup": (1, 0, 0)}
+    assert {item.kind: item.dropped for item in meaning(FILES, less).objects} == {
+        kind: made for kind, (made, _, _) in counts.items()
+    }
+    (queues,) = meaning(less, {"pools/team.yaml": pool(guarantee=7)}).objects
+    assert (queues.kind, queues.made, queues.changed, queues.dropped) == ("Queue", 0, 2, 0)

@@ -173,6 +173,25 @@ def test_pods_are_read_where_each_kind_has_them(text: str, by: str, path: str, p
     assert (only.space, only.labels, tuple(only.ports)) == (("default", "default"), {"app": "a"}, ("http", "one"))
 
 
+@pytest.mark.parametrize("text", [BY_HAND, CLIQUE_SET, JOB.replace("TEMPLATE", "spec: SPEC")])
+def test_pods_without_labels_are_not_selected(text: str) -> None:
+    bare = text.replace("labels: {app: a}, ", "").replace(
+        "SPEC", f"{{restartPolicy: Never, containers: [{CONTAINER}]}}"
+    )
+    assert read(w=bare).own_mentions.pods == []
+
+
+def test_pods_of_another_object_may_have_any_labels() -> None:
+    text = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: sweep, labels: {kubectl-tas/pool: team}}
+spec: {runtimeRef: {name: torch}, trainer: {numNodes: 3}}
+"""
+    found = read(w=text).own_mentions
+    assert [tuple(item) for item in found.pods] == [("TrainJob", "sweep", ("default", "default"), 3, None, ())]
+
+
 def test_a_workflow_names_its_credentials_and_has_labels() -> None:
     found = read(w=WORKFLOW).own_mentions
     assert [(use.by, text_of(use)) for use in found.uses] == [
@@ -227,6 +246,12 @@ def test_templates_of_a_pool_are_read_for_each_namespace_of_its_work() -> None:
     assert found.path(1) == "pools/p.yaml"
 
 
+def test_a_pool_may_have_templates_of_one_platform_alone() -> None:
+    spec = "  platforms: {plain: {}, fast: {override_pod_template: [{spec: {subdomain: web}}]}}\n"
+    found = fleet_of({"pools/p.yaml": pool(spec=spec)}).mentions[0]
+    assert [(use.document, text_of(use)) for use in found.uses] == [(0, "Service web at spec.subdomain")]
+
+
 INGRESS = """\
 spec:
   defaultBackend: {service: {name: a, port: {number: 80}}}
@@ -238,7 +263,9 @@ GATEWAY = "gateway.networking.k8s.io/v1"
 SCALED = "scaleTargetRef: {apiVersion: apps/v1, kind: StatefulSet, name: a}"
 OF_COMPANIONS = [
     ("v1", "ServiceAccount", "imagePullSecrets: [{name: a}]", ["Secret a at imagePullSecrets[0].name"]),
+    ("v1", "ServiceAccount", 'imagePullSecrets: [{name: 3}, {name: ""}, {}]', []),
     ("v1", "ConfigMap", "data: {imagePullSecrets: a}", []),
+    ("apps.example.com/v1", "Unknown", "spec: {rules: [{backendRefs: [{name: a}]}]}", []),
     (
         "networking.k8s.io/v1",
         "Ingress",
