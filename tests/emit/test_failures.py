@@ -310,3 +310,20 @@ class TestPlans:
         assert made.settled == {"m/a"}
         assert sorted(made.same) == ["m/a/x.yaml", "m/b/x.yaml", "m/d/x.yaml"]
         assert [item.path for item in made.changes] == ["m/c/x.yaml"]
+
+    def test_files_with_a_known_stamp_are_not_read_again(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(disk, "TICK", -(10**15))  # all files count as old
+        monkeypatch.setattr(disk, "COARSE", -(10**15))
+        texts = dict.fromkeys(("m/a/x.yaml", "m/b/x.yaml", "m/c.yaml"), f"{MARK}a\n")
+        write(tmp_path, {**texts, "m/c.yaml": f"{MARK}b\n"})
+        first = Stamps({})
+        assert [item.path for item in plan(texts, tmp_path, "m", (), first).changes] == ["m/c.yaml"]
+        settled = first.settled(["m/a/x.yaml", "m/b/x.yaml", "m/c.yaml"])
+        assert settled is not None
+        assert settled[0].keys() == {"m/a/x.yaml", "m/b/x.yaml"}
+        read: list[str] = []
+        whole = Disk.read
+        monkeypatch.setattr(Disk, "read", lambda own, path: (read.append(path), whole(own, path))[1])
+        made = plan({**texts, "m/b/x.yaml": f"{MARK}c\n"}, tmp_path, "m", (), Stamps(*settled))
+        assert [item.path for item in made.changes] == ["m/b/x.yaml", "m/c.yaml"]
+        assert sorted(read) == ["m/b/x.yaml", "m/c.yaml"]

@@ -133,7 +133,7 @@ def test_findings_say_what_to_do() -> None:
 
 
 def test_the_old_folder_of_an_output(tmp_path: Path) -> None:
-    write(tmp_path, {f"old/{name}.yaml": "" for name in "gfedcba"} | {"old/new/x.yaml": ""})
+    write(tmp_path, {f"old/{name}.yaml": "" for name in "gfedcba"} | {"old/new/x.yaml": "", "old/LICENSE": ""})
     place = Location("tas.yaml", 4, 3)
     (only,) = left_behind(tmp_path, ConfigSpec(output="old"), ConfigSpec(output="old/new"), place, "main")
     assert only.message == (
