@@ -13,7 +13,7 @@ import pytest
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.emit import disk
 from kubectl_tas.emit.create_only import WRITTEN, standing, write_missing, write_new, write_schemas
-from kubectl_tas.emit.disk import COARSE, MARK, TICK, Disk, Stamps, is_leftover, write_file
+from kubectl_tas.emit.disk import COARSE, MARK, TICK, Disk, Stamps, is_leftover, unreadable, write_file
 from kubectl_tas.emit.file_plan import FileChange, Plan, apply_plan, bereft, plan, stale
 from kubectl_tas.errors import TasError
 from tests.support.cli import write
@@ -68,6 +68,24 @@ def apply(root: Path) -> None:
             PERMISSIONS,
         ),
         ({"a/b": ""}, lambda root: write_file(root / "a", b""), "cannot write ROOT/a: it is a folder", NAMED),
+        (
+            {},
+            lambda root: write_file(root / ("a" * 300), b""),
+            f"cannot write ROOT/{'a' * 300}: File name too long",
+            NAMED,
+        ),
+        (
+            {"a": "", "b": ""},
+            lambda root: write_new(root, {"a": b"", "b": b""}),
+            "a, b already exist; nothing was written",
+            EMPTY,
+        ),
+        (
+            {"a": "[" * 100_000},
+            lambda root: write_schemas(root, {"a": "x"}),
+            "a in ROOT was not written by kubectl-tas; nothing was written",
+            OTHER,
+        ),
         (
             {"a": ""},
             lambda root: Disk(root / "b"),
@@ -161,6 +179,49 @@ def test_files_of_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, b
         files.remove("a/d")
         files.remove("link")
         assert list(tmp_path.iterdir()) == []
+        files.replace("x/y/z", b"")
+        files.remove("x/y/z")
+        assert list(tmp_path.iterdir()) == []
+        write(
+            tmp_path, {"a/b": "", "a/.0123456789abcdef.kubectl-tas.tmp": "", "a/.0123456789abcdeg.kubectl-tas.tmp": ""}
+        )
+        files.remove_leftovers("a")
+        files.remove_leftovers("c")
+        assert sorted(path.name for path in (tmp_path / "a").iterdir()) == [".0123456789abcdeg.kubectl-tas.tmp", "b"]
+
+
+def test_the_root_may_be_a_link(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").symlink_to("a")
+    with Disk(tmp_path / "b") as files:
+        files.replace("c", b"1")
+    assert (tmp_path / "a/c").read_bytes() == b"1"
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no list of descriptors")
+def test_no_descriptor_stays_open(tmp_path: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - pathlib opens it differently in each release
+    with Disk(tmp_path) as files:
+        for name in ("a/b/c", "a/d/e", "f"):
+            files.replace(name, b"1")
+        files.entries("a/b")
+    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+
+
+@pytest.mark.parametrize(("durable", "count"), [(True, 1), (False, 0)])
+def test_what_must_survive_a_power_cut_is_synced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, *, durable: bool
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(disk.os, "fsync", synced.append)
+    with Disk(tmp_path) as files:
+        files.replace("a", b"1", durable=durable)
+    assert len(synced) == count
+
+
+def test_what_cannot_be_read() -> None:
+    found = unreadable("the folder a", PermissionError(errno.EACCES, "Permission denied"))
+    assert (found.message, found.hint) == ("cannot read the folder a: Permission denied", "Check its permissions.")
 
 
 def test_a_file_that_cannot_be_put_in_place_leaves_nothing(tmp_path: Path) -> None:

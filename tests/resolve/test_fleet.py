@@ -141,6 +141,14 @@ def test_a_part_of_a_fleet_has_one_cluster() -> None:
         assert [item.name for item in part.pod_groups] == [f"big-{name}"]
 
 
+def test_a_podgroup_without_pods_is_in_its_queue_too() -> None:
+    pools = {f"{name}.yaml": pool(name, spec=f"  backend: {name}\n") for name in "ab"}
+    whole = fleet_of({**TWO, **pools, "g.yaml": BY_HAND.partition("---")[0].replace("team", "a")})
+    queue = "osmo-pool-default-a--shared"
+    assert [*whole.work_in("a", queue)] == ["PodGroup/big"]
+    assert [*whole.work_in("b", queue)] == []
+
+
 def test_work_that_a_topology_places() -> None:
     files = {"p.yaml": pool(spec="  topology: racks\n"), "t.yaml": topology(), "u.yaml": topology("others")}
     work = {"j.yaml": job("zone"), "g.yaml": pod_group("zone"), "w.yaml": workflow("zone")}

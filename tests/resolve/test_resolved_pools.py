@@ -325,6 +325,9 @@ class TestParents:
             ("parent", "x", ("lost", "low"), "low"),
         ]
 
+    def test_the_only_cluster_has_them_all(self) -> None:
+        assert [item.name for item in fleet_of({"a.yaml": pool(spec="  parent: x\n")}).pools] == ["team"]
+
     def test_pools_in_a_circle_have_no_parent(self) -> None:
         fleet = self.hung(a="  parent: b\n  backend: a\n", b="  parent: a\n  backend: a\n", c="  parent: a\n")
         assert [(item.name, item.parent and item.parent.name) for item in fleet.pools] == [
