@@ -73,10 +73,15 @@ class TestWorkflow:
         text = WORKFLOW.replace("image: i}", "image: i, resource: small}").replace("cpu: 2", "platform: fast, cpu: 2")
         spec = "  topology_keys: [{key: zone, label: z}]\n  platforms: {slow: {}}\n"
         fleet = fleet_of({"p.yaml": pool(spec=spec), "w.yaml": text})
-        assert [(item.what, item.name, item.known, item.context) for item in fleet.dangling] == [
-            ("topology key", "rack", ("zone",), "pool team"),
-            ("platform", "fast", ("slow",), "pool team"),
-            ("resource", "small", ("big",), ""),
+        big = ("workflow", "resources", "big")
+        assert [(item.what, item.name, item.known, item.context, item.path) for item in fleet.dangling] == [
+            ("topology key", "rack", ("zone",), "pool team", (*big, "topology", 0, "key")),
+            ("platform", "fast", ("slow",), "pool team", (*big, "platform")),
+            ("resource", "small", ("big",), "", ("workflow", "groups", 0, "tasks", 1, "resource")),
+        ]
+        assert [(item.location.path, item.location.line) for item in fleet.dangling] == [
+            *(("w.yaml", 10), ("w.yaml", 10)),
+            ("w.yaml", 8),
         ]
         assert fleet.workflows[0].groups[0].tasks[1].resource.requirements == ()
 
@@ -262,6 +267,12 @@ class TestSet:
         text = clique_set(groups=groups, replicas=replicas)
         (item,) = fleet_of({"p.yaml": pool(guarantee=1), "s.yaml": text}).pod_clique_sets
         assert item.is_previewed is is_previewed
+
+    @pytest.mark.parametrize(("cliques", "is_previewed"), [(20, True), (21, False)])
+    def test_the_most_cliques_of_a_preview(self, cliques: int, *, is_previewed: bool) -> None:
+        text = clique_set(cliques="".join(clique(f"c{number}") for number in range(cliques)), replicas=1000)
+        (item,) = fleet_of({"p.yaml": pool(guarantee=1), "s.yaml": text}).pod_clique_sets
+        assert (item.size, item.is_previewed) == (1000 * cliques, is_previewed)
 
 
 GROUP = """\
