@@ -10,7 +10,7 @@ leaderworkerset_webhook.go (LWS 0.10), trainjob_types.go (Trainer 2.3).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from enum import Enum
+from enum import Enum, auto
 from typing import Any
 
 from kubectl_tas.late import dataclass
@@ -21,11 +21,11 @@ from kubectl_tas.quantities import parse
 class Effect(Enum):
     """Effect of a changed field."""
 
-    REFUSED = "refused"
+    REFUSED = auto()
     """The API server or a webhook refuses the change."""
-    KEPT = "kept"
+    KEPT = auto()
     """The change is applied, but running pods stay unchanged."""
-    RESTARTED = "restarted"
+    RESTARTED = auto()
     """Running pods are replaced."""
 
 

@@ -233,9 +233,9 @@ def unreadable(what: str, error: OSError) -> TasError:
 def write_file(path: Path, content: bytes) -> None:
     """Writes a file that the user named, in one step. Raises TasError on failure."""
     hint = "Name a file in a folder that exists and may be written to."
-    if path.is_dir():
-        raise TasError(f"cannot write {path}: it is a folder", hint=hint)
     try:
+        if path.is_dir():
+            raise TasError(f"cannot write {path}: it is a folder", hint=hint)
         with Disk(path.parent) as disk:
             disk.replace(path.name, content)
     except OSError as error:

@@ -179,7 +179,7 @@ class Reader:
                 continue
             source = len(self._of_pools), "PodTemplate"
             self._of_pools.append((item.declared.origin.path, platform.merged.at))
-            for namespace in dict.fromkeys((*item.namespaces, *(x for part in item.subpools for x in part.namespaces))):
+            for namespace in dict.fromkeys(item.namespaces):  # those of its subpools are among them
                 self._spec(source, (item.backend.name, namespace), platform.merged.data.get("spec"), ("spec",))
         self._uses = [use for use in self._uses if "{{" not in use.name + use.part]
 

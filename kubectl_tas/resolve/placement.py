@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field, replace
-from enum import Enum
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.gpus import Gpus
@@ -70,11 +70,15 @@ class Segments:
 class Ignored(Enum):
     """The reason why the segments that a pod template requests do not exist."""
 
-    NO_KAI = "the backend has no KAI Scheduler"
-    NO_INDEX = "its pods bear no index that is known"
-    NO_TOPOLOGY = "there is no topology"
-    NOT_IN_GANG = "its pods are not in the gang"
-    NOT_DIVIDED = "other pods of the kind are divided"
+    NO_KAI = auto()
+    """The backend has no KAI Scheduler."""
+    NO_INDEX = auto()
+    """Its pods bear no index that is known."""
+    NO_TOPOLOGY = auto()
+    NOT_IN_GANG = auto()
+    """Its pods are not in the gang."""
+    NOT_DIVIDED = auto()
+    """Other pods of the kind are divided."""
 
 
 _OF_PLACES = ("affinity", "nodeSelector", "priorityClassName", "schedulerName", "tolerations")

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from kubectl_tas.compare.change import Change
-from kubectl_tas.compare.grove_changes import changed_constraints, changed_references, removed_topologies
+from kubectl_tas.compare.grove_changes import (
+    changed_constraints,
+    changed_levels,
+    changed_references,
+    is_recreated,
+    removed_topologies,
+)
 from kubectl_tas.compare.object_changes import changed_namespaces, unappliable_changes
-from kubectl_tas.compare.pool_changes import after_rename, changed_subpools, gone_pools
+from kubectl_tas.compare.pool_changes import after_rename, changed_subpools, gone_pools, moved_pools
 from kubectl_tas.compare.topology_drift import check_drift, declared_uses, drifts
-from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.diagnostics import Diagnostic, Location
 from kubectl_tas.live.cliquesets import GroveState, LiveSet
+from kubectl_tas.resolve.topologies import Level
 from tests.support.cli import pool, subpool
 from tests.support.fleets import fleet_of, said
-from tests.support.grove import KEYS, clique_set, of, topology
+from tests.support.grove import KEYS, clique, clique_set, job, of, pod_group, scaling_group, topology, workflow
 
 JOB = """\
 apiVersion: batch/v1
@@ -291,3 +298,218 @@ class TestDrift:
             first, _ = check_drift(fleet, name, state)
             assert said(first).startswith(f"{name}.yaml:4:9: TopologyLevelsUnavailable is Unknown for the set")
             assert f"of the cluster {name} (ClusterTopologyNotFound)" in first.message
+
+
+class TestGonePools:
+    """Pools that go, get another name, or another parent, with the places and notes of what is said."""
+
+    NAMED = "  queue: {name: q}\n  sharedQueue: {name: q-rest}\n"
+
+    def test_one_that_keeps_its_queues_hides_no_other(self) -> None:
+        before = {"a.yaml": pool("a", 1, self.NAMED), "b.yaml": pool("b", 2)}
+        after = {"c.yaml": pool("c", 1, self.NAMED), "d.yaml": pool("d", 2)}
+        (only,) = gone_pools(change(before, after))
+        assert said(only) == "d.yaml:4:9: pool b is called d since HEAD, so its queues have other names"
+        assert [(item.message, item.location) for item in only.related] == [
+            (f"osmo-pool-default-b{end} -> osmo-pool-default-d{end}", only.location) for end in ("", "--shared")
+        ]
+
+    def test_parent_and_child_get_a_new_name(self) -> None:
+        before = {"a.yaml": pool("a", 9), "b.yaml": pool("b", 2, "  parent: a\n"), "s.yaml": subpool("x", 1, "b")}
+        after = {"a.yaml": pool("c", 9), "b.yaml": pool("d", 2, "  parent: c\n"), "s.yaml": subpool("x", 1, "d")}
+        made = change(before, after)
+        assert [item.message.partition(" since")[0] for item in gone_pools(made)] == [
+            "pool a is called c",
+            "pool b is called d",
+        ]
+        assert list(moved_pools(made)) == []
+        assert list(changed_subpools(made)) == []
+        closed = {**after, "s.yaml": subpool("x", 1, "d", "ARCHIVED")}
+        busy = {("default", "osmo-pool-default-b--x"): True}
+        assert [said(item) for item in changed_subpools(change(before, closed, queues=busy))] == [
+            "s.yaml:8:10: subpool b--x goes from ACTIVE to ARCHIVED, but workloads still run in it"
+        ]
+
+    @pytest.mark.parametrize(
+        ("queues", "code", "runs"),
+        [
+            ({}, "pool-gone", ""),
+            ({("default", "osmo-pool-default-a"): False}, "pool-gone", ""),
+            ({("other", "osmo-pool-default-a"): True}, "pool-gone", ""),
+            (
+                {("default", f"osmo-pool-default-a{end}"): True for end in ("", "--shared", "--x")},
+                "pool-busy",
+                "; work still runs in osmo-pool-default-a, osmo-pool-default-a--shared",
+            ),
+        ],
+        ids=["unknown", "idle", "another cluster", "busy"],
+    )
+    def test_one_that_goes(self, queues: dict[tuple[str, str], bool], code: str, runs: str) -> None:
+        before = {"a.yaml": pool("a", 1), "b.yaml": pool("b", 2)}
+        after = {"b.yaml": pool("b", 2)}
+        (only,) = gone_pools(change(before, after, queues=queues))
+        message = "pool a is gone since HEAD, and its queues: osmo-pool-default-a, osmo-pool-default-a--shared"
+        assert (only.rule.code, said(only)) == (code, f"{message}{runs}")
+        assert only.hint == (
+            "Pods that run keep the old queue and their GPUs, but count for no pool once it is pruned; those that wait "
+            "there never run. Best where nothing runs: let work end first."
+        )
+        assert [(item.message, said_at(item.location)) for item in only.related] == [("declared at HEAD", "a.yaml:4:9")]
+        assert list(gone_pools(change(before, after, complete=False))) == []
+
+    @pytest.mark.parametrize(
+        ("before", "after", "found"),
+        [
+            ("", "  parent: a\n", "t.yaml:9:11: pool team moves from the top to below a"),
+            ("  parent: a\n", "", "t.yaml:4:9: pool team moves from below a to the top"),
+            ("  parent: a\n", "  parent: b\n", "t.yaml:9:11: pool team moves from below a to below b"),
+            ("  parent: a\n", "  parent: a\n", None),
+            ("  parent: a\n", "  parent: gone\n", None),
+        ],
+    )
+    def test_one_with_another_parent(self, before: str, after: str, found: str | None) -> None:
+        """A parent that nothing declares has a finding of its own, and hides no other move."""
+        files = [
+            {
+                **{f"{name}.yaml": pool(name, 100) for name in "ab"},
+                "t.yaml": pool(guarantee=1, spec=spec),
+                "z.yaml": pool("z", 1, last),
+            }
+            for spec, last in ((before, ""), (after, "  parent: b\n"))
+        ]
+        rest = " since HEAD; its queues keep their names and their work"
+        made = list(moved_pools(change(*files)))
+        assert [said(item) for item in made] == [
+            *([f"{found}{rest}"] if found else []),
+            f"z.yaml:9:11: pool z moves from the top to below b{rest}",
+        ]
+        assert {item.hint for item in made} == {
+            "Work that runs goes on, and counts for the new parent from the next cycle of the scheduler on."
+        }
+
+
+def said_at(place: Location | None) -> str:
+    return f"{place.path}:{place.line}:{place.column}" if place else ""
+
+
+class TestTopologiesInUse:
+    """Cluster topologies that go or change, and who uses them."""
+
+    USERS: ClassVar = {
+        "p.yaml": pool(spec="  topology: racks\n"),
+        "s.yaml": clique_set("rack", named="racks"),
+        "w.yaml": workflow("zone"),
+        "j.yaml": job("zone"),
+        "g.yaml": pod_group("zone"),
+    }
+
+    def test_each_user_of_one_that_goes(self) -> None:
+        found = list(removed_topologies(change({**RACKS, **self.USERS}, self.USERS)))
+        assert [(said(item).partition(" is removed")[0], item.message.partition(", but ")[2]) for item in found] == [
+            ('p.yaml:9:13: the cluster topology "racks"', "pool team uses it"),
+            ('s.yaml:9:26: the cluster topology "racks"', "PodCliqueSet default/chat uses it"),
+            ('j.yaml:5:9: the cluster topology "racks"', "Job sweep uses it"),
+            ('g.yaml:4:18: the cluster topology "racks"', "PodGroup by-hand uses it"),
+        ]
+        assert {item.hint for item in found} == {"Bring it back, or move what uses it to another topology first."}
+        assert {(item.related[0].message, said_at(item.cause)) for item in found} == {
+            ("declared at HEAD", "topologies/t.yaml:6:11")
+        }
+        assert list(removed_topologies(change({**RACKS, **self.USERS}, self.USERS, complete=False))) == []
+
+    @pytest.mark.parametrize(
+        ("after", "used_by"),
+        [
+            ("zone rack host", None),
+            ("region zone rack host", "default/chat"),
+            ("zone host", "default/chat, workflow train, Job sweep, PodGroup by-hand"),
+            ("zone host rack", "default/chat, workflow train, Job sweep, PodGroup by-hand"),
+        ],
+        ids=["same", "one more", "one less", "other order"],
+    )
+    def test_each_user_of_one_that_changes(self, after: str, used_by: str | None) -> None:
+        """A further level moves only what Grove placed."""
+        changed = {**self.USERS, "topologies/t.yaml": topology(domains=after)}
+        found = list(changed_levels(change({**RACKS, **self.USERS}, changed)))
+        assert [item.message.partition("used by ")[2] for item in found] == ([used_by] if used_by else [])
+        hint = "Drain them first, or declare a second topology."
+        more = " With --cluster-state, or --context, work that does not run is not counted."
+        assert {item.hint for item in found} == ({f"{hint}{more}"} if used_by else set())
+        states = {"default": GroveState({}, {}, {})}
+        idle = {("default", "osmo-pool-default-team--shared"): False}
+        assert list(changed_levels(change({**RACKS, **self.USERS}, changed, states=states, queues=idle))) == []
+        busy = list(changed_levels(change({**RACKS, **self.USERS}, changed, states=states)))
+        rest = (used_by or "").removeprefix("default/chat").removeprefix(", ")
+        assert [(item.message.partition("used by ")[2], item.hint) for item in busy] == ([(rest, hint)] if rest else [])
+
+    def test_levels_in_words(self) -> None:
+        changed = {**self.USERS, "topologies/t.yaml": topology(domains="zone rack")}
+        (only,) = changed_levels(change({**RACKS, **self.USERS}, changed))
+        zone, rack = f"zone ({KEYS['zone']})", f"rack ({KEYS['rack']})"
+        assert said(only).startswith(
+            f'topologies/t.yaml:6:3: the levels of the cluster topology "racks" change since HEAD from {zone} > {rack} '
+            f"> host ({KEYS['host']}) to {zone} > {rack}, but it is used by "
+        )
+        assert [(item.message, said_at(item.location)) for item in only.related] == [
+            ("the levels at HEAD", "topologies/t.yaml:6:11")
+        ]
+
+    def test_only_other_labels_recreate_a_topology(self) -> None:
+        a, b = Level("a", "x"), Level("b", "x")
+        assert not is_recreated([a], [b])
+        assert is_recreated([a], [Level("a", "y")])
+        assert is_recreated([a], [a, Level("c", "y")])
+
+    def test_a_set_of_the_cluster_alone_keeps_its_topology(self) -> None:
+        live = {("default", "live"): LiveSet("racks", True, ("rack",)), ("default", "other"): LiveSet("x", True, ())}
+        alone = {"p.yaml": pool()}
+        changed = {**alone, "topologies/t.yaml": topology(domains="zone")}
+        for pods, used in (({("default", "live"): 1}, ["default/live"]), ({}, []), (None, ["default/live"])):
+            made = change({**RACKS, **alone}, changed, states={"default": GroveState(live, {}, pods)})
+            assert [item.message.partition("used by ")[2] for item in changed_levels(made)] == used
+
+
+class TestParts:
+    """Parts of a PodCliqueSet, each with a domain of its own."""
+
+    def sets(self, group: str | None, clique_asks: str | None = None, *, names: str = "worker", at: str = "sg") -> str:
+        cliques = clique("leader", clique_asks) + clique("worker")
+        return clique_set("zone", cliques, scaling_group(at, names, group), named="racks")
+
+    @pytest.mark.parametrize(
+        ("before", "after", "found"),
+        [
+            (("rack",), ("rack",), []),
+            (("rack",), ("host",), [('scaling group "sg"', "rack", "host")]),
+            ((None, "rack"), (None, "host"), [('clique "leader"', "rack", "host")]),
+            ((None, "rack"), (None, None), [('clique "leader"', "rack", "none")]),
+        ],
+        ids=["same", "scaling group", "clique", "clique without"],
+    )
+    def test_domains(self, before: Any, after: Any, found: list[tuple[str, str, str]]) -> None:
+        files = [{**RACKS, "p.yaml": pool(), SET: self.sets(*asks)} for asks in (before, after)]
+        made = list(changed_constraints(change(*files)))
+        assert [item.message for item in made] == [
+            f"rule 1: the domain of {what} changes since HEAD from {old} to {new}; domains of a deployed set cannot be "
+            "changed"
+            for what, old, new in found
+        ]
+        hint = "Take the change back, or delete the set chat first, or give it another name."
+        assert all(item.hint == hint for item in made)
+
+    @pytest.mark.parametrize(
+        ("before", "after", "found"),
+        [
+            ({"names": "worker"}, {"names": "leader, worker"}, [("leader", "none", "rack")]),
+            ({"names": "leader, worker"}, {"names": "worker"}, [("leader", "rack", "none")]),
+            ({"at": "sg"}, {"at": "other"}, []),
+        ],
+        ids=["joins a group", "leaves a group", "its group has another name"],
+    )
+    def test_domains_by_the_scaling_group(self, before: Any, after: Any, found: list[tuple[str, str, str]]) -> None:
+        files = [{**RACKS, "p.yaml": pool(), SET: self.sets("rack", **more)} for more in (before, after)]
+        made = list(changed_constraints(change(*files)))
+        assert [item.message.partition(";")[0] for item in made] == [
+            f'rule 1: the domain of clique "{name}" by its scaling group changes since HEAD from {old} to {new}'
+            for name, old, new in found
+        ]

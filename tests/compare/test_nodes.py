@@ -117,8 +117,75 @@ class TestSelectors:
         files = {"pools/p.yaml": pool(spec=spec.replace("ZONE", "'{{ zone }}'"))}
         assert found(files, node(gpu="h100", zone="a")) == []
 
+    def test_a_set_chooses_among_the_nodes_of_its_pool(self) -> None:
+        work = clique_set().replace("podSpec: {", "podSpec: {nodeSelector: {zone: b, rack: r}, ")
+        files = {"pools/p.yaml": pool(spec="  nodes: {selector: {gpu: h100}}\n"), WORK: work}
+        assert found(files, node("x", gpu="h100", zone="b")) == [
+            f"{WORK}:11:67: pool team has no node with the zone and rack that PodCliqueSet chat asks for: r"
+        ]
+        assert found(files, node("x", gpu="h100")) == [
+            f"{WORK}:11:58: pool team has no node with the zone that PodCliqueSet chat asks for: b"
+        ]
+        assert found(files, node("x", gpu="h100", zone="b", rack="r")) == []
+
+    def test_what_a_job_says_goes_before_its_pool(self) -> None:
+        files = {
+            "pools/p.yaml": pool(spec="  nodes: {selector: {gpu: h100}}\n"),
+            WORK: job("nodeSelector: {gpu: a100}"),
+        }
+        assert found(files, node("x", gpu="h100"), node("y", gpu="a100")) == []
+        exact = {"pools/p.yaml": pool(spec="  nodes: {selector: {gpu: h100}}\n"), WORK: job(AFFINITY)}
+        assert found(exact, node("x", gpu="h100")) == [
+            f"{WORK}:7:122: pool team has no node with the zone that Job sweep asks for"
+        ]
+
+    def test_a_pool_without_a_shard_where_all_nodes_have_one(self) -> None:
+        (only,) = found({"pools/p.yaml": pool(guarantee=0)}, node(**{SHARD: "a"}))
+        assert only == "pools/p.yaml:6:3: every node of backend default is of a shard, but pool team names no nodePool"
+
 
 class TestGuarantees:
+    def test_nodes_that_do_not_count_are_told_apart(self) -> None:
+        fleet = fleet_of({"pools/a.yaml": pool("a", 8), "pools/b.yaml": pool("b", 3)})
+        nodes = [
+            Node("x", {}, 2),
+            Node("y", {}, 4, is_ready=False),
+            Node("z", {}, 5, is_cordoned=True),
+            Node("q", {}, 6, is_ready=False, is_cordoned=True),
+        ]
+        (only,) = check_nodes(fleet, fleet.backends[0], nodes)
+        assert said(only) == (
+            "pools/a.yaml:8:18: on backend default 11 GPUs are guaranteed (a 8, b 3), but its 1 node has 2 (11 more on "
+            "nodes that are cordoned; 4 more on nodes that are not ready)"
+        )
+        assert only.hint == "Guarantee 9 GPUs less, or add nodes."
+        assert [(item.message, item.location and item.location.path) for item in only.related] == [
+            ("pool b", "pools/b.yaml")
+        ]
+
+    def test_each_set_of_nodes_is_counted_once(self) -> None:
+        """The pool a has too few nodes of its own; what is left is enough for b."""
+        fast = "  nodes: {selector: {gpu: h100}}\n"
+        files = {"pools/a.yaml": pool("a", 8, fast), "pools/b.yaml": pool("b", 8)}
+        assert found(files, node("x", 4, gpu="h100"), node("y", 8)) == [
+            "pools/a.yaml:8:18: on backend default 8 GPUs are guaranteed (a 8), but its 1 node with gpu=h100 has 4"
+        ]
+        assert found(files, node("x", 4, gpu="h100"), node("y", 7)) == [
+            "pools/a.yaml:8:18: on backend default 8 GPUs are guaranteed (a 8), but its 1 node with gpu=h100 has 4",
+            "pools/b.yaml:8:18: on backend default 8 GPUs are guaranteed (b 8), but its 1 node has 7",
+        ]
+        assert found(files, node("x", 8, gpu="h100"), node("y", 8)) == []
+        assert found(files, node("x", 9, gpu="h100"), node("y", 6)) == [
+            "pools/a.yaml:8:18: on backend default 16 GPUs are guaranteed (a 8, b 8), but its 2 nodes have 15"
+        ]
+
+    def test_child_pools_count_on_their_own_nodes(self) -> None:
+        files = {"pools/a.yaml": pool("a", 8), "pools/b.yaml": pool("b", 3, "  parent: a\n")}
+        assert found(files, node(gpus=4)) == [
+            "pools/a.yaml:8:18: on backend default 8 GPUs are guaranteed (a 5 besides its child pools, b 3), but its 1 "
+            "node has 4"
+        ]
+
     def test_a_pool_that_is_guaranteed_nothing_is_not_named(self) -> None:
         files = {"pools/a.yaml": pool("a", 8), "pools/b.yaml": pool("b", 0)}
         assert found(files, node(gpus=4)) == [
@@ -161,6 +228,34 @@ class TestTopologies:
         assert shared.full_name == "b/racks"
         (alone,) = coverage(fleet_of({"topologies/t.yaml": topology(domains="host")}), "default", [node()])
         assert alone.full_name == "racks"
+
+    def test_levels_that_do_not_nest(self) -> None:
+        """The first domain of each level is named."""
+        keys = "[{key: zone, label: z}, {key: rack, label: r}, {key: host, label: h}]"
+        fleet = fleet_of({"pools/p.yaml": pool(guarantee=0, spec=f"  topology_keys: {keys}\n")})
+        nodes = [node(f"{z}{r}{h}", z=z, r=r, h=h) for z, r, h in ("a11", "b11", "a22", "b22", "c33")]
+        made = list(check_nodes(fleet, fleet.backends[0], [*nodes, node("lost", z="q", r="3")]))
+        rest = "so KAI takes it for 2 domains"
+        assert [said(item) for item in made] == [
+            f"pools/p.yaml:9:42: on backend default rack 1 has nodes in a, b of zone, {rest}",
+        ]
+        assert made[0].hint == (
+            "Take the order that `kubectl tas topology suggest` shows, or correct the labels of the nodes."
+        )
+
+    @pytest.mark.parametrize(
+        ("nodes", "place", "text"),
+        [
+            ([{"z": "a"}], "9:42", "the label r of level rack of pool team, so all nodes (1)"),
+            ([{"z": "a"}, {"r": "b"}], "9:3", "the labels of all levels of pool team, so all nodes (2)"),
+        ],
+    )
+    def test_labels_that_no_node_has(self, nodes: list[dict[str, str]], place: str, text: str) -> None:
+        keys = "[{key: zone, label: z}, {key: rack, label: r}]"
+        fleet = fleet_of({"pools/p.yaml": pool(guarantee=0, spec=f"  topology_keys: {keys}\n")})
+        (only,) = check_nodes(fleet, fleet.backends[0], [node(str(x), **labels) for x, labels in enumerate(nodes)])
+        assert said(only) == f"pools/p.yaml:{place}: no node of backend default has {text} are outside of the topology"
+        assert only.hint == "Correct the label, label the nodes, or leave the level out."
 
 
 class TestDomains:

@@ -47,8 +47,13 @@ class TestSeen:
                 "Job/j",
                 "its pods say themselves which PodGroup they are in",
             ),
+            (
+                workload("trainer.kubeflow.org/v1alpha1", "TrainJob", "t", None, {"runtimeRef": {"name": "torch"}}),
+                "TrainJob/t",
+                "its pod templates are in another object",
+            ),
         ],
-        ids=["set", "many parts", "own PodGroup"],
+        ids=["set", "many parts", "own PodGroup", "templates elsewhere"],
     )
     def test_what_is_not_known_is_left_out(self, work: Object | str, name: str, reason: str) -> None:
         fleet = fleet_of(files(work))
@@ -69,6 +74,84 @@ class TestSeen:
         pods = [item["metadata"]["annotations"]["pod-group-name"] for item in found if item["kind"] == "Pod"]
         assert [name.rpartition("-")[2] for name in groups] == ["a", "b"]
         assert pods == [groups[0], groups[1], groups[1]]
+
+    def of(self, fleet: Fleet, *kinds: str) -> list[Object]:
+        """The objects of these kinds."""
+        return [item for item in seen(fleet, fleet.backends[0]).objects if item["kind"] in kinds]
+
+    def test_pods_of_a_set(self) -> None:
+        one = clique(replicas=2).replace("      spec:", "      labels: {a: b}\n      spec:")
+        group, *pods = self.of(fleet_of(files(clique_set(cliques=one))), "PodGroup", "Pod")
+        assert group["metadata"]["name"] == "chat-0"
+        assert [(sub["name"], sub["minMember"]) for sub in group["spec"]["subGroups"]] == [("chat-0-server", 2)]
+        assert [(item["metadata"], item["spec"]["containers"]) for item in pods] == [
+            (
+                {
+                    "name": f"chat-0-server-{index}",
+                    "namespace": "default",
+                    "labels": {"a": "b", "kai.scheduler/queue": QUEUE, "kai.scheduler/subgroup-name": "chat-0-server"},
+                    "annotations": {"pod-group-name": "chat-0"},
+                },
+                [{"name": "main", "image": "busybox"}],
+            )
+            for index in range(2)
+        ]
+
+    @pytest.mark.parametrize(
+        ("version", "kind", "spec", "order"),
+        [
+            ("batch/v1", "Job", {"parallelism": 2}, ["PodGroup", "Pod", "Pod"]),
+            ("apps/v1", "Deployment", {"replicas": 2, "selector": {}}, ["PodGroup", "Pod", "PodGroup", "Pod"]),
+        ],
+        ids=["one PodGroup", "one for each pod"],
+    )
+    def test_pods_of_a_workload(self, version: str, kind: str, spec: Object, order: list[str]) -> None:
+        work = workload(version, kind, "j", None, {**spec, "template": template()})
+        found = self.of(fleet_of(files(work)), "PodGroup", "Pod")
+        assert [item["kind"] for item in found] == order
+        groups = [item for item in found if item["kind"] == "PodGroup"]
+        pods = [item for item in found if item["kind"] == "Pod"]
+        assert {item["spec"]["queue"] for item in groups} == {QUEUE}
+        assert {item["metadata"]["labels"]["kai.scheduler/queue"] for item in found} == {QUEUE}
+        assert {item["metadata"]["namespace"] for item in found} == {"default"}
+        assert len({item["metadata"]["name"] for item in found}) == len(found)
+        assert all(item["metadata"]["name"].startswith(f"{kind.lower()}-j-") for item in pods)
+        named = [item["metadata"]["annotations"] for item in pods]
+        owners = [groups[0]] * 2 if len(groups) == 1 else groups
+        assert named == [{"pod-group-name": item["metadata"]["name"]} for item in owners]
+
+    def test_pods_of_a_workload_whose_podgroup_is_rendered(self) -> None:
+        job = workload(
+            "batch/v1", "Job", "j", {"kubectl-tas/podgroup": "owned"}, {"parallelism": 2, "template": template()}
+        )
+        group, *pods = self.of(fleet_of(files(job)), "PodGroup", "Pod")
+        assert [item["metadata"]["annotations"]["pod-group-name"] for item in pods] == [group["metadata"]["name"]] * 2
+        assert len({item["metadata"]["name"] for item in pods}) == 2
+
+    def test_a_podgroup_by_hand(self) -> None:
+        own = pod_group("zone").partition("  topologyConstraint")[0]
+        member = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: first, annotations: {pod-group-name: by-hand}}
+spec: {restartPolicy: Never, containers: [{name: c, image: i}]}
+"""
+        alone = fleet_of(files(own))
+        assert seen(alone, alone.backends[0]).left_out == {"PodGroup/by-hand": "its Pods are not declared here"}
+        both = fleet_of(files(own, member))
+        assert seen(both, both.backends[0]).left_out == {}
+        assert [item["metadata"]["name"] for item in self.of(both, "PodGroup", "Pod")] == ["by-hand", "first"]
+
+    def test_pods_of_a_workflow_are_the_same_as_jobs(self) -> None:
+        text = "workflow: {name: train, pool: team, tasks: [{name: t, image: i}]}\n"
+        made_of = files(text)
+        as_jobs = {**made_of, "tas.yaml": made_of["tas.yaml"].replace("spec: {", "spec: {workflowsAs: jobs, ")}
+        for texts in (made_of, as_jobs):
+            (pod,) = self.of(fleet_of(texts), "Pod", "Job")
+            assert (pod["kind"], pod["apiVersion"], pod["metadata"]["namespace"]) == ("Pod", "v1", "default")
+            assert pod["metadata"]["name"].startswith("train-")
+            assert pod["metadata"]["labels"]["kai.scheduler/queue"] == QUEUE
+            assert [item["image"] for item in pod["spec"]["containers"]] == ["i"]
 
 
 @pytest.mark.parametrize(("version", "names"), [("0.9", ["theirs"]), ("0.8", [])])
