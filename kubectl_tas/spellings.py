@@ -245,12 +245,12 @@ def external_ip_refused(text: str) -> Refusal:
     if found is None:
         return address_refused(text)
     kinds = {
-        "unspecified": found.is_unspecified,
-        "loopback": found.is_loopback,
-        "link-local": found.is_link_local or (found.is_multicast and found in network(_LOCAL[found.version])),
+        "an unspecified": found.is_unspecified,
+        "a loopback": found.is_loopback,
+        "a link-local": found.is_link_local or (found.is_multicast and found in network(_LOCAL[found.version])),
     }
     kind = next((name for name, is_one in kinds.items() if is_one), None)
-    return None if kind is None else (f"must not be a {kind} address", "Write an address that others can reach.")
+    return None if kind is None else (f"must not be {kind} address", "Write an address that others can reach.")
 
 
 _LOCAL = {4: "224.0.0.0/24", 6: "ff02::/16"}

@@ -53,6 +53,23 @@ def test_more_digits_than_a_duration_has_are_not_read(digits: str) -> None:
         ("ttlSecondsAfterFinished", "1500ms", 2),
         ("keepDays", "36h", 2),
         ("timeoutMs", "2s", 2000),
+        ("waitMillis", "1s", 1000),
+        ("waitMilliseconds", "1s", 1000),
+        ("periodSecs", "1m", 60),
+        ("minutes", "1h", 60),
+        ("ageHours", "1d", 24),
+        ("secret", "1h", None),
+        *(
+            ("timeoutMs", f"2 {word}", 2 * size)
+            for size, words in (
+                (1, "ms milli millis millisecond milliseconds msec msecs"),
+                (1000, "s sec secs second seconds"),
+                (60_000, "m min mins minute minutes"),
+                (3_600_000, "h hr hrs hour hours"),
+                (86_400_000, "d day days"),
+            )
+            for word in words.split()
+        ),
         ("activeDeadlineSeconds", "4 parsecs", None),
         ("activeDeadlineSeconds", "4h and more", None),
         ("activeDeadlineSeconds", "4", None),

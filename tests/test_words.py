@@ -46,6 +46,11 @@ def test_no_suggestion_is_better_than_a_far_one(written: str, known: list[str]) 
     assert closest(written, known) is None
 
 
+def test_of_many_names_the_last_is_compared_too() -> None:
+    """There are 598 time zones."""
+    assert closest("Europe/Zurch", [*(f"Africa/{number}" for number in range(600)), "Europe/Zurich"]) == "Europe/Zurich"
+
+
 def test_of_two_the_nearer_one() -> None:
     assert closest("worker-gruop", ["worker-grp", "worker-group"]) == "worker-group"
 
