@@ -280,7 +280,7 @@ def _node(item: Mapping[str, Any]) -> Node:
     """Converts a Node. Raises TasError if it cannot be read."""
     try:
         metadata, spec, status = item["metadata"], item.get("spec") or {}, item.get("status") or {}
-        labels = {text_of(key): str(value) for key, value in dict(metadata.get("labels") or {}).items()}
+        labels = {text_of(key): str(value) for key, value in (metadata.get("labels") or {}).items()}
         return Node(
             text_of(metadata["name"]),
             labels,
