@@ -8,6 +8,8 @@ import pickle
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError, field, replace
+from functools import partial
+from operator import ge, gt, le, lt
 from typing import Any, ClassVar
 
 import pytest
@@ -70,7 +72,8 @@ def facts(base: Any, child: Any) -> dict[str, Any]:
         "repr": [repr(item) for item in (one, two, young)] if base.__eq__ is not object.__eq__ else None,
         "equal": [one == base(name="a"), one == two, one == young, one == replace(two, size=3), one == "a"],
         "hash": refused(lambda: hash(one) == hash(base(name="a", items=[2]))),
-        "order": refused(lambda: one < two),
+        "order": [refused(partial(compare, one, two)) for compare in (lt, le, gt, ge)],
+        "same": [refused(partial(compare, one, base(name="a"))) for compare in (lt, le, gt, ge)],
         "positional": refused(lambda: base("a", 1).size),
         "missing": refused(lambda: base()),
         "set": refused(lambda: setattr(one, "size", 9)),

@@ -218,12 +218,26 @@ def test_images_that_are_meant(text: str, advice: str) -> None:
     assert advice.startswith("Write an") or spellings.image(advice.removeprefix("Write ").removesuffix(".")) is None
 
 
-@pytest.mark.parametrize("zone", ["Etc/UTC", "UTC", "Europe/Zurich", "Asia/Calcutta", "US/Pacific", "Etc/GMT+2", "EST"])
+@pytest.mark.parametrize(
+    "zone",
+    [
+        "Etc/UTC",
+        "UTC",
+        "Europe/Zurich",
+        "Asia/Calcutta",
+        "America/Argentina/La_Rioja",
+        "US/Pacific",
+        "Etc/GMT+2",
+        "EST",
+    ],
+)
 def test_time_zones(zone: str) -> None:
     assert schedules.zone_refused(zone) is None
 
 
-@pytest.mark.parametrize("zone", ["", "Local", "local", "Berlin", "europe/berlin", "GMT+2", "Europe/../UTC", "CEST"])
+@pytest.mark.parametrize(
+    "zone", ["", "Local", "local", "Berlin", "europe/berlin", "GMT+2", "Europe/../UTC", "CEST", "CET 1"]
+)
 def test_no_time_zones(zone: str) -> None:
     assert schedules.zone_refused(zone) is not None
 
@@ -267,7 +281,23 @@ UNKNOWN = (
 NO_SCHEDULES = {
     **{
         f"{text} * * * *": (f'has "{text}" {OF_MINUTES}', FORMS)
-        for text in ("60", "-1", "a", "5-4", "1-2-3", "1/2/3", "1/a", "*/", "1_0", "0000000001", "٣", "jan")
+        for text in (
+            "60",
+            "-1",
+            "a",
+            "5-4",
+            "*/0",
+            "9" * 5000,
+            f"*/{'9' * 5000}",
+            "1-2-3",
+            "1/2/3",
+            "1/a",
+            "*/",
+            "1_0",
+            "0000000001",
+            "٣",
+            "jan",
+        )
     },
     "1,60 * * * *": (f'has "60" {OF_MINUTES}', FORMS),
     ",60 * * * *": (f'has "60" {OF_MINUTES}', FORMS),
@@ -278,6 +308,7 @@ NO_SCHEDULES = {
     "* * * 13 *": (f'has "13" {OF_MONTHS}, or jan to dec', FORMS),
     "* * * 7-sun *": (f'has "7-sun" {OF_MONTHS}, or jan to dec', FORMS),
     "* * * * 7": (f'has "7" {OF_WEEKS}', "Write 0 for Sunday."),
+    "* * * * monday": (f'has "monday" {OF_WEEKS}', FORMS),
     "* * * * 8": (f'has "8" {OF_WEEKS}', FORMS),
     **{
         text: (
@@ -286,7 +317,7 @@ NO_SCHEDULES = {
         )
         for text in ("", "* * * *", "* * * * * *")
     },
-    **dict.fromkeys(("@nightly", "@every", "@every 1d", "@every  1h"), UNKNOWN),
+    **dict.fromkeys(("@nightly", "@every day", "@every", "@every 1d", "@every  1h"), UNKNOWN),
     "CRON_TZ=UTC * * * * *": ("must not name a time zone", "Write it in timeZone, beside schedule."),
 }
 
