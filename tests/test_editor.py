@@ -8,7 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from lsprotocol import types
 from lsprotocol.types import ClientCapabilities, InitializeParams, Position, PublishDiagnosticsParams
+from pygls.exceptions import JsonRpcException
 
 from kubectl_tas.check.references import RULES as OF_NAMES
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
@@ -18,6 +20,7 @@ from kubectl_tas.editor.outlines import symbol
 from kubectl_tas.editor.positions import Text, fix
 from kubectl_tas.editor.project import Judgement, documents, judged, looked_at, shown, text_of
 from kubectl_tas.editor.renaming import renamed, renamed_at
+from kubectl_tas.errors import TasError
 from kubectl_tas.load.document import parse
 from kubectl_tas.words import question
 from tests.support.cli import pool, write
@@ -311,6 +314,61 @@ def test_what_can_be_said_at_once_does_not_wait(tmp_path: Path, monkeypatch: pyt
         assert len(runs) == 3
 
     asyncio.run(session())
+
+
+def test_the_editor_is_asked_to_watch_all_files_that_are_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[list[object]] = []
+
+    async def register(params: types.RegistrationParams) -> None:
+        for item in params.registrations:
+            options = item.register_options
+            assert isinstance(options, types.DidChangeWatchedFilesRegistrationOptions)
+            asked.append([item.method, *(watcher.glob_pattern for watcher in options.watchers)])
+
+    async def session(able: bool | None) -> None:
+        it = server.make_server()
+        watching = types.DidChangeWatchedFilesClientCapabilities(dynamic_registration=able)
+        workspace = types.WorkspaceClientCapabilities(did_change_watched_files=watching)
+        capabilities = ClientCapabilities(workspace=None if able is None else workspace)
+        list(it.protocol.lsp_initialize(InitializeParams(capabilities, root_uri=tmp_path.as_uri())))
+        monkeypatch.setattr(it, "client_register_capability_async", register)
+        await server._initialized(it, types.InitializedParams())
+
+    for able in (None, False, True):
+        asyncio.run(session(able))
+    assert asked == [["workspace/didChangeWatchedFiles", "**/*.{yaml,yml,json}"]]
+
+
+@pytest.mark.parametrize(
+    ("error", "said", "shown_"),
+    [
+        (ValueError("a [b](c)"), "internal error: ValueError: a [b](c)", None),
+        (TasError("no such file", hint="Make it."), "no such file. Make it.", "no such file. Make it."),
+        (TasError("no such file"), "no such file", "no such file"),
+    ],
+)
+@pytest.mark.parametrize("debug", ["", "1"])
+def test_a_failure_is_logged_each_time_and_shown_once(
+    error: Exception, said: str, shown_: str | None, debug: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a traceback where it is asked for and tells something."""
+    monkeypatch.setenv("KUBECTL_TAS_DEBUG", debug)
+    logged, shown = list[types.LogMessageParams](), list[types.ShowMessageParams]()
+    it = server.make_server()
+    monkeypatch.setattr(it, "window_log_message", logged.append)
+    monkeypatch.setattr(it, "window_show_message", shown.append)
+    for _ in range(2):
+        it.report_server_error(error, None)
+    it.report_server_error(JsonRpcException("refused"), None)
+    has_trace = bool(debug) and shown_ is None
+    assert logged[-1].message == said
+    assert len(logged) == (4 if has_trace else 2)
+    assert {item.type for item in (*logged, *shown)} == {types.MessageType.Error}
+    assert len(shown) == 1
+    assert shown[0].message.startswith("kubectl-tas: ")
+    assert "](" not in shown[0].message
+    if shown_ is not None:
+        assert shown[0].message == f"kubectl-tas: {shown_}"
 
 
 @pytest.mark.parametrize(
