@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubectl_tas.credentials import hidden, hidden_lines, kind_of, shape_of
+from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 
 AWS = "AKIA" + "Q" * 16
 KEY = "-----BEGIN RSA PRIVATE KEY-----"
@@ -119,3 +120,27 @@ def test_a_key_and_a_value_below_its_name_are_hidden_over_lines() -> None:
     shown[1] = f"  value: {'*' * 14}"
     shown[9] = f"  {'*' * 64}"
     assert list(hidden_lines(lines)) == shown
+
+
+SECRETS = (
+    *("ASIA" + "Q" * 16, AWS, "hf_" + "q" * 30, "github_pat_" + "q" * 50, "sk-" + "q" * 40, "nvapi-" + "q" * 40),
+    *(f"{start}_" + "q" * 36 for start in ("ghp", "gho", "ghr", "ghs", "ghu")),
+    *(f"{start}-" + "q" * 20 for start in ("glpat", "gldt", "glrt", "xoxb")),
+    "AIza" + "q" * 35,
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "secret"),
+    [
+        *((f"- {secret}", secret) for secret in SECRETS),
+        *((f"{spelled}: hunter2hunter2", "hunter2hunter2") for name in NAMES for spelled in (name, name.lower())),
+        *((f"{name.lower().replace('_', '-')}: hunter2hunter2", "hunter2hunter2") for name in NAMES),
+    ],
+)
+def test_no_finding_shows_a_secret(line: str, secret: str) -> None:
+    place = Location("a.yaml", 1, 1, source=line)
+    found = Diagnostic(Rule("x", Severity.ERROR, "", ""), f"odd {line}", place, hint=f"Drop {line}")
+    assert found.location is not None
+    shown = line.replace(secret, "*" * len(secret))
+    assert (found.message, found.hint, found.location.source) == (f"odd {shown}", f"Drop {shown}", shown)

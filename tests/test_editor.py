@@ -197,6 +197,22 @@ def test_one_file_is_looked_at_as_all_are_judged(before: str, after: str, tmp_pa
     assert (found.typed, found.fleet) == (typed, known.fleet)
 
 
+@pytest.mark.parametrize("path", [FIRST, SECOND, "workflows/c.yaml"])
+@pytest.mark.parametrize("target", ["none", "team"])
+def test_a_name_that_several_files_use_is_shown_in_each(path: str, target: str, tmp_path: Path) -> None:
+    """Whichever of them is typed, and whether the name is still there or not."""
+    files = {FIRST: work("a", "none"), SECOND: work("b", "none"), "workflows/c.yaml": work("c", "none")}
+    write(tmp_path, {**POOLS, "tas.yaml": CONFIG, **files})
+    typed = {path: f"# new\n{files[path].replace('pool: none', f'pool: {target}')}".encode()}
+    found = looked_at(judged(tmp_path, {}), typed)
+    assert found is not None
+    expected = judged(tmp_path, typed)
+    assert sorted(rules(found)) == sorted(rules(expected))
+    assert {place for item in found.found for place in item.places} == {
+        place for item in expected.found for place in item.places
+    }
+
+
 @pytest.mark.parametrize(
     ("change", "line"),
     [
@@ -312,6 +328,18 @@ def test_what_can_be_said_at_once_does_not_wait(tmp_path: Path, monkeypatch: pyt
         assert await told() == ("a.yaml", 4, ["unknown-field"])
         assert await told() == ("b.yaml", None, [])  # names are not looked for where a file cannot be read
         assert len(runs) == 3
+
+    asyncio.run(session())
+
+
+def test_a_file_that_is_saved_or_closed_without_being_open_is_none_of_ours(tmp_path: Path) -> None:
+    async def session() -> None:
+        it = server.make_server()
+        for uri in (tmp_path.joinpath("a.yaml").as_uri(), "untitled:1"):
+            it.saved(uri)
+            it.closed(uri)
+            assert it.typed_text(uri) is None
+            assert await it.known(uri) is None
 
     asyncio.run(session())
 
