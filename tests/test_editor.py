@@ -197,6 +197,15 @@ def test_one_file_is_looked_at_as_all_are_judged(before: str, after: str, tmp_pa
     assert (found.typed, found.fleet) == (typed, known.fleet)
 
 
+def test_files_that_are_not_read_are_told_whatever_is_typed(tmp_path: Path) -> None:
+    config = f"{CONFIG}spec: {{sources: [pools, workflows]}}\n"
+    write(tmp_path, {**POOLS, "tas.yaml": config, FIRST: work("a"), "stray/team.yaml": pool("third")})
+    known = judged(tmp_path, {})
+    found = looked_at(known, {FIRST: work("a", gpus=2).encode()})
+    assert found is not None
+    assert rules(known) == rules(found) == [("stray/team.yaml", 1, "file-unread")]
+
+
 @pytest.mark.parametrize("path", [FIRST, SECOND, "workflows/c.yaml"])
 @pytest.mark.parametrize("target", ["none", "team"])
 def test_a_name_that_several_files_use_is_shown_in_each(path: str, target: str, tmp_path: Path) -> None:
