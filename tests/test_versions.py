@@ -279,6 +279,49 @@ def test_a_field_that_is_gone(field: str, tmp_path: Path) -> None:
             assert [reason for item in objects for reason in server(version).violations(item)] == []
 
 
+GROVE = (
+    ("0.1.0-alpha.0", None),
+    ("0.1.0-alpha.1", "lists"),
+    ("0.1.0-alpha.3", "lists"),
+    ("0.1.0-alpha.4", "constraints lists"),
+    ("v0.1.0-alpha.8", "constraints lists"),
+    ("0.1.0-alpha.9-rc1", "constraints lists"),
+    ("0.1.0-alpha.9", "constraints names kai-scheduler default-scheduler"),
+    ("0.1.0-alpha.10", "constraints names pack kai-scheduler default-scheduler volcano lpx-scheduler"),
+    ("0.1.0-alpha.12-rc1", "constraints names pack kai-scheduler default-scheduler volcano lpx-scheduler"),
+    *(
+        (version, "constraints names pack PodGroups kai-scheduler default-scheduler volcano lpx-scheduler")
+        for version in ("0.1.0-alpha.12", "0.1.0-beta.1", "0.1.0-rc.1", "0.1.0", "0.1.1-alpha.1", "1.0.0")
+    ),
+)
+"""What sets have in each release of Grove; lists: domains only with listed names."""
+
+
+@pytest.mark.parametrize(("version", "told"), GROVE)
+def test_what_grove_accepts(version: str, told: str | None) -> None:
+    found = grove.release(version)
+    if found is None:
+        assert told is None
+        return
+    has = {
+        "constraints": found.has_constraints,
+        "names": found.has_names,
+        "pack": found.has_pack,
+        "PodGroups": found.writes_pod_groups,
+        "lists": not found.has_free_domains,
+    }
+    assert " ".join((*(name for name, is_there in has.items() if is_there), *found.schedulers)) == told
+
+
+def test_releases_of_grove_in_their_order() -> None:
+    """A release candidate comes before its release, and alpha before beta."""
+    newer = [version for version, _ in GROVE if grove.is_newer(version)]
+    assert newer == ["0.1.0-beta.1", "0.1.0-rc.1", "0.1.0", "0.1.1-alpha.1", "1.0.0"]
+    assert not grove.is_newer("0.1.0-alpha.12-rc2")
+    assert grove.is_newer("0.1.0-alpha.13-rc1")
+    assert grove.first_with(lambda row: row.has_pack) == "0.1.0-alpha.10"
+
+
 @pytest.mark.parametrize("read", [kai.release, grove.release])
 @pytest.mark.parametrize("version", ["", "latest", "0.x", "0.17.0.1", "1"])
 def test_what_is_no_version_is_refused(read: Callable[[str], object], version: str) -> None:

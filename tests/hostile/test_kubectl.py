@@ -211,6 +211,7 @@ class TestProgram:
 
     def test_stderr_is_cut(self) -> None:
         assert run(["sh", "-c", "printf 123456 >&2"], limits=Limits(err=4)).err == "1234"
+        assert len(run(["sh", "-c", "head -c 70000 /dev/zero | tr '\\0' x >&2"]).err) == 65536
 
     @pytest.mark.parametrize("argument", ["a\0b", "\ud800"])
     def test_arguments_that_are_none(self, argument: str) -> None:
