@@ -152,7 +152,7 @@ class Release:
     topology_api: str | None
     features: frozenset[Feature]
     removed_fields: frozenset[str]
-    is_newer: bool = False
+    is_newer: bool
     """Whether the user named a release newer than the known ones."""
 
     def has(self, feature: Feature) -> bool:

@@ -47,6 +47,13 @@ def test_every_position_leads_back() -> None:
             assert text.offset(text.position(offset)) == offset
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+def test_half_a_character_has_a_place(encoding: str) -> None:
+    """A client may send one that it is about to replace."""
+    text = Text("\ud83dab", encoding)
+    assert text.offset(text.position(2)) == 2
+
+
 def test_places_that_the_text_has_no_more() -> None:
     text = Text("a\n")
     assert text.range(Location("x", 9, 9, length=9)).start == Position(1, 0)

@@ -102,6 +102,9 @@ def test_why_a_pod_has_failed(status: Item, said: list[tuple[str, str]], tmp_pat
     [
         (None, []),
         ({"waiting": {"reason": "ContainerCreating"}}, []),
+        ({"waiting": {"reason": "PodInitializing", "message": "a"}}, []),
+        ({"waiting": {"reason": "ErrImagePull", "message": "no\nimage"}}, [("ErrImagePull", "no image")]),
+        ({"terminated": {"exitCode": 1, "reason": "OOMKilled"}}, [("OOMKilled", "container a: exit 1")]),
         ({"waiting": {"reason": "CrashLoopBackOff"}}, [("CrashLoopBackOff", "container a")]),
         ({"terminated": {"exitCode": 0}}, []),
         ({"terminated": {"exitCode": 3}}, [("Error", "container a: exit 3")]),
