@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lsprotocol import types
@@ -346,6 +347,68 @@ def test_what_can_be_said_at_once_does_not_wait(tmp_path: Path, monkeypatch: pyt
         assert len(runs) == 3
 
     asyncio.run(session())
+
+
+def started(root: Path, **able: Any) -> server.Server:
+    """A server for an editor of one folder."""
+    it = server.make_server()
+    list(it.protocol.lsp_initialize(InitializeParams(ClientCapabilities(**able), root_uri=root.as_uri())))
+    return it
+
+
+def test_what_an_editor_may_ask_for(tmp_path: Path) -> None:
+    renames = types.TextDocumentClientCapabilities(rename=types.RenameClientCapabilities(prepare_support=True))
+    able = started(tmp_path, text_document=renames).protocol.server_capabilities
+    assert isinstance(able.text_document_sync, types.TextDocumentSyncOptions)
+    assert able.text_document_sync.change == types.TextDocumentSyncKind.Full
+    assert able.completion_provider is not None
+    assert able.completion_provider.trigger_characters == [" ", "/"]
+    assert isinstance(able.code_action_provider, types.CodeActionOptions)
+    assert able.code_action_provider.code_action_kinds == [types.CodeActionKind.QuickFix]
+    assert isinstance(able.rename_provider, types.RenameOptions)
+    assert able.rename_provider.prepare_provider is True
+    assert able.execute_command_provider is not None
+    assert able.execute_command_provider.commands == ["tas.showTree", "tas.showFit"]
+    for provider in ("hover", "definition", "document_symbol", "inlay_hint", "code_lens", "document_link"):
+        assert getattr(able, f"{provider}_provider"), provider
+
+
+@pytest.mark.parametrize(
+    ("severity", "shown_as"),
+    [
+        (Severity.ERROR, types.DiagnosticSeverity.Error),
+        (Severity.WARNING, types.DiagnosticSeverity.Warning),
+        (Severity.INFO, types.DiagnosticSeverity.Information),
+    ],
+)
+def test_a_finding_as_an_editor_shows_it(
+    severity: Severity, shown_as: types.DiagnosticSeverity, tmp_path: Path
+) -> None:
+    """With its hint and what has no place in the message, other places as links, and nothing that hides text."""
+    write(tmp_path, {**POOLS, "tas.yaml": CONFIG, FIRST: work("a")})
+    it = started(tmp_path)
+    texts = it.texts(judged(tmp_path, {}))
+    here, there = Location(FIRST, 3, 9, length=4), Location("pools/team.yaml", 4, 9, length=4)
+    related = (Related("also here", here), Related("also \u202ethere", there), Related("and nowhere", None))
+    found = Diagnostic(Rule("code", severity, "", ""), "said \u202e", here, related, "Do this.")
+    expected = types.Diagnostic(
+        types.Range(Position(2, 8), Position(2, 12)),
+        "said \\u202e\nand nowhere\nDo this.",
+        shown_as,
+        "code",
+        source="kubectl-tas",
+        related_information=[
+            types.DiagnosticRelatedInformation(
+                types.Location((tmp_path / "pools/team.yaml").as_uri(), types.Range(Position(3, 8), Position(3, 12))),
+                "also \\u202ethere",
+            )
+        ],
+    )
+    assert server._published(found, here, texts) == expected
+    elsewhere = server._published(found, there, texts).related_information or []
+    assert [item.message for item in elsewhere] == ["the first of its places", "also here"]
+    plain = server._published(Diagnostic(found.rule, "said", None), Location("tas.yaml"), texts)
+    assert (plain.message, plain.related_information) == ("said", [])
 
 
 def test_a_file_that_is_saved_or_closed_without_being_open_is_none_of_ours(tmp_path: Path) -> None:

@@ -95,6 +95,11 @@ def test_a_slip_is_found_and_mended(root: Path) -> None:
         assert action.edit.changes is not None
         (edit,) = action.edit.changes[it.uri(WORKFLOW)]
         assert (edit.range, edit.new_text) == (finding.range, "team--research")
+        assert (action.kind, action.is_preferred) == (types.CodeActionKind.QuickFix, True)
+        assert [item.message for item in action.diagnostics or ()] == [finding.message]
+        end = column + len("team--reserch")
+        near = [(line, column - 1), (line, column), (line, end), (line + 1, 0)]
+        assert [len(await it.actions(WORKFLOW, *where)) for where in near] == [0, 1, 1, 0]
         assert await it.actions(WORKFLOW, 0, 0) == []
         assert (await it.hover(WORKFLOW, line, column)).startswith("# pool-unknown\n")
         it.type(WORKFLOW, text)
