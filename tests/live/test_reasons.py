@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from kubectl_tas.errors import TasError
-from kubectl_tas.live.kubectl import Access
+from kubectl_tas.live import kubectl
+from kubectl_tas.live.kubectl import Access, ForbiddenError
 from kubectl_tas.live.live_cluster import Cluster
 from kubectl_tas.live.reasons import (
     LiveGroup,
@@ -385,9 +386,64 @@ def test_a_file_without_podgroups_and_pods_says_nothing(tmp_path: Path) -> None:
     assert gaps == dict.fromkeys(("PodGroup", "Event", "Queue", "Node", "Job"), f"{file} has none")
 
 
+class Asked:
+    """A kubectl that refuses some questions, and tells what it was asked."""
+
+    def __init__(self, **refused: TasError) -> None:
+        self.refused = refused
+        self.questions: list[tuple[str, bool, str | None]] = []
+
+    def get(self, access: Access, resource: str, *, namespaced: bool = False) -> list[Item]:
+        self.questions.append((resource, namespaced, access.namespace))
+        error = self.refused.get(f"{resource.partition('.')[0]}_{access.namespace or 'all'}")
+        if error is not None:
+            raise error
+        return []
+
+
+NO = ForbiddenError("no")
+ALL = [
+    ("podgroups.scheduling.run.ai", True, None),
+    ("pods", True, None),
+    ("events", True, "ml"),
+    ("queues.scheduling.run.ai", False, None),
+    ("nodes", False, None),
+    ("jobs.batch", True, "ml"),
+]
+
+
+@pytest.mark.parametrize(
+    ("refused", "gaps", "again"),
+    [
+        ({}, {}, []),
+        ({"pods_all": NO}, {"Pod": "only those of namespace ml are: no"}, ["pods"]),
+        ({"podgroups_all": NO}, {"PodGroup": "only those of namespace ml are: no"}, ["podgroups.scheduling.run.ai"]),
+        ({"pods_all": NO, "pods_ml": TasError("nor there")}, {"Pod": "nor there"}, ["pods"]),
+        ({"pods_all": TasError("too many")}, {"Pod": "too many"}, []),
+        ({"events_ml": NO, "nodes_all": NO, "jobs_ml": TasError("x")}, {"Event": "no", "Node": "no", "Job": "x"}, []),
+    ],
+)
+def test_what_may_not_be_read_is_a_gap(
+    refused: dict[str, TasError], gaps: dict[str, str], again: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = Asked(**refused)
+    monkeypatch.setattr(kubectl, "get", fake.get)
+    assert told(Cluster(Access()), "ml", {"Job": "jobs.batch"}).gaps == gaps
+    repeated = [(resource, True, "ml") for resource in again]
+    assert [item for item in fake.questions if item in ALL] == ALL
+    assert [item for item in fake.questions if item not in ALL] == repeated
+
+
+@pytest.mark.parametrize("refused", [{"podgroups_all": TasError("gone")}, {"podgroups_all": NO, "podgroups_ml": NO}])
+def test_without_podgroups_nothing_can_be_told(refused: dict[str, TasError], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kubectl, "get", Asked(**refused).get)
+    with pytest.raises(TasError, match=r"^(gone|no)$"):
+        told(Cluster(Access()), "ml")
+
+
 def test_pods_of_one_namespace_may_not_be_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kubectl = FakeKubectl(tmp_path, monkeypatch)
-    kubectl.knows("default", pod_group("q"))
+    fake = FakeKubectl(tmp_path, monkeypatch)
+    fake.knows("default", pod_group("q"))
     (tmp_path / "default/events").write_text('{"items": []}')
     assert "Pod" not in told(Cluster(Access()), "ml").gaps
     gaps = told(Cluster(Access(namespace="ml")), "ml").gaps
