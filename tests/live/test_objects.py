@@ -407,6 +407,7 @@ def test_a_controller() -> None:
         None,
     ]
     assert controller({"kind": "Job", "metadata": {"name": "j"}}).namespace == "default"
+    assert len({found, controller(item)}) == 1
     with pytest.raises(TypeError):
         controller({"kind": "Job", "metadata": {"name": "j", "labels": ["a"]}})
 

@@ -309,6 +309,7 @@ def test_everything_that_a_pod_says(tmp_path: Path) -> None:
         "default", "p", "Pending", False, None, None, (), None, (), None, None, False, "", (), (), {}, {}
     )
     assert (found.waits, bare.waits) == (False, True)
+    assert len({found, bare}) == 2
 
 
 def test_everything_that_a_pod_group_says(tmp_path: Path) -> None:
@@ -353,6 +354,7 @@ def test_everything_that_a_pod_group_says(tmp_path: Path) -> None:
     group["spec"] = {"minMember": 2}
     (_, idle) = of(tmp_path, group).groups
     assert (idle.is_allocated, idle.minimum, idle.sub_groups) == (False, 2, {})
+    assert len({found, idle}) == 2
 
 
 def test_queues_and_topologies(tmp_path: Path) -> None:
