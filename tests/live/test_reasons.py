@@ -42,6 +42,7 @@ def pod(**fields: Any) -> Item:
 
 def said_of_pod(folder: Path, **status: Any) -> list[tuple[str, str]]:
     (found,) = of(folder, pod(status=status)).pods
+    assert {(saying.where, saying.is_event) for saying in found.said} <= {("Pod p", False)}
     return [(saying.reason, saying.text) for saying in found.said]
 
 
