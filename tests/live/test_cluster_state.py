@@ -246,3 +246,11 @@ def test_pods_without_a_node_are_kept_that_wait_for_kai(
     pod = {"kind": "Pod", "metadata": metadata, "status": {"phase": phase}}
     monkeypatch.setattr(kubectl, "get", Cluster(pod).get)
     assert len(record(Access()).objects) == is_kept
+
+
+def test_an_object_of_a_kind_that_was_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kubectl, "get", lambda *_, **__: [{"kind": "Secret", "metadata": {"name": "s"}}])
+    with pytest.raises(TasError) as raised:
+        record(Access())
+    assert raised.value.message == "the cluster answers with a 'Secret', which was not asked for"
+    assert raised.value.hint == "KUBECTL_PATH may name a program that is not kubectl."
