@@ -38,24 +38,24 @@ HARMLESS = (
 """A pattern for resources with a domain that are not accelerators: network cards, devices of every node or of CPUs.
 Device plugins name all other resources by configuration, such as ``nvidia.com/GH100_H100``.
 """
-_MIG_BY_PRODUCT = {
-    "A30": "1g.6gb 1g.6gb.me 2g.12gb 2g.12gb.me 4g.24gb",
-    "A100 40 GB": "1g.5gb 1g.5gb.me 1g.10gb 2g.10gb 3g.20gb 4g.20gb 7g.40gb",
-    "A100 80 GB, H100 80 GB": "1g.10gb 1g.10gb.me 1g.20gb 2g.20gb 3g.40gb 4g.40gb 7g.80gb",
-    "H100 94 GB": "1g.12gb 1g.12gb.me 1g.24gb 2g.24gb 3g.47gb 4g.47gb 7g.94gb",
-    "H100 96 GB, GH200 96 GB, H20": "1g.12gb 1g.12gb.me 1g.24gb 1g.24gb.me 2g.24gb 3g.48gb 4g.48gb 7g.96gb",
-    "H200": "1g.18gb 1g.18gb.me 1g.35gb 2g.35gb 3g.71gb 4g.71gb 7g.141gb",
-    "GH200 144 GB": "1g.18gb 1g.18gb.me 1g.36gb 2g.36gb 3g.72gb 4g.72gb 7g.144gb",
-    "B200": "1g.23gb 1g.23gb.me 1g.45gb 2g.45gb 3g.90gb 4g.90gb 7g.180gb",
-    "GB200": "1g.23gb 1g.23gb.me 1g.47gb 2g.47gb 3g.93gb 4g.93gb 7g.186gb 3g.95gb 4g.95gb 7g.189gb",
-    "B300": "1g.34gb 1g.34gb.me 1g.67gb 2g.67gb 3g.135gb 4g.135gb 7g.269gb",
-    "GB300": "1g.35gb 1g.35gb.me 1g.70gb 2g.70gb 3g.139gb 4g.139gb 7g.278gb",
-}
-_MIG_OF_RTX_PRO = {
-    "4500": "1g.16gb 2g.32gb",
-    "5000": "1g.12gb 1g.24gb 2g.24gb 2g.48gb 4g.48gb",
-    "6000": "1g.24gb 2g.48gb 4g.96gb",
-}
+_MIG_PROFILES = (
+    "1g.6gb 1g.6gb.me 2g.12gb 2g.12gb.me 4g.24gb",  # A30
+    "1g.5gb 1g.5gb.me 1g.10gb 2g.10gb 3g.20gb 4g.20gb 7g.40gb",  # A100 40 GB
+    "1g.10gb 1g.10gb.me 1g.20gb 2g.20gb 3g.40gb 4g.40gb 7g.80gb",  # A100 80 GB, H100 80 GB
+    "1g.12gb 1g.12gb.me 1g.24gb 2g.24gb 3g.47gb 4g.47gb 7g.94gb",  # H100 94 GB
+    "1g.12gb 1g.12gb.me 1g.24gb 1g.24gb.me 2g.24gb 3g.48gb 4g.48gb 7g.96gb",  # H100 96 GB, GH200 96 GB, H20
+    "1g.18gb 1g.18gb.me 1g.35gb 2g.35gb 3g.71gb 4g.71gb 7g.141gb",  # H200
+    "1g.18gb 1g.18gb.me 1g.36gb 2g.36gb 3g.72gb 4g.72gb 7g.144gb",  # GH200 144 GB
+    "1g.23gb 1g.23gb.me 1g.45gb 2g.45gb 3g.90gb 4g.90gb 7g.180gb",  # B200
+    "1g.23gb 1g.23gb.me 1g.47gb 2g.47gb 3g.93gb 4g.93gb 7g.186gb 3g.95gb 4g.95gb 7g.189gb",  # GB200
+    "1g.34gb 1g.34gb.me 1g.67gb 2g.67gb 3g.135gb 4g.135gb 7g.269gb",  # B300
+    "1g.35gb 1g.35gb.me 1g.70gb 2g.70gb 3g.139gb 4g.139gb 7g.278gb",  # GB300
+)
+_MIG_PROFILES_OF_RTX_PRO = (
+    "1g.16gb 2g.32gb",  # 4500
+    "1g.12gb 1g.24gb 2g.24gb 2g.48gb 4g.48gb",  # 5000
+    "1g.24gb 2g.48gb 4g.96gb",  # 6000
+)
 _ATTRIBUTES_OF_RTX_PRO = ("", ".gfx", ".me", ".me.all", "-me")
 """MIG profiles as the device plugin names them, with a point instead of a plus.
 
@@ -65,8 +65,8 @@ pkg/mig/builder of NVIDIA/mig-parted 0.15, and internal/resource/nvml-mig-device
 MIG_PROFILES = tuple(
     dict.fromkeys(
         f"nvidia.com/mig-{name}{attribute}"
-        for table, attributes in ((_MIG_BY_PRODUCT, ("",)), (_MIG_OF_RTX_PRO, _ATTRIBUTES_OF_RTX_PRO))
-        for names in table.values()
+        for table, attributes in ((_MIG_PROFILES, ("",)), (_MIG_PROFILES_OF_RTX_PRO, _ATTRIBUTES_OF_RTX_PRO))
+        for names in table
         for name in names.split()
         for attribute in attributes
     )

@@ -6,7 +6,7 @@ Source: the CustomResourceDefinitions, webhooks and podgroupers of the releases 
 from __future__ import annotations
 
 import re
-from enum import Enum
+from enum import Enum, auto
 from typing import cast
 
 from kubectl_tas.late import dataclass
@@ -15,36 +15,36 @@ from kubectl_tas.late import dataclass
 class Feature(Enum):
     """A capability that only some releases have."""
 
-    TOPOLOGY = "topology constraints"
-    SUBGROUPS = "SubGroups"
-    SUBGROUP_TREE = "SubGroups with a parent or a topology constraint"
-    PREEMPTIBILITY = "spec.preemptibility"
-    DEEP_QUEUES = "more than two levels of queues"
-    MIN_SUBGROUP = "minSubGroup"
-    ZERO_MIN_MEMBER = "minMember: 0 on a SubGroup"
-    SKIP_PODGROUPER = "the skip-podgrouper annotation"
-    STRICT_MIN_MEMBER = "minMember on leaf SubGroups only"
-    MIN_RUNTIME = "a least runtime of work before it is preempted or reclaimed"
-    LEVEL_ALIAS = "level aliases"
-    PREEMPTION_DELAY = "spec.preemptionDelay"
-    STALENESS_GRACE = "spec.stalenessGracePeriod"
-    QUEUE_LABEL = "the queue in the label kai.scheduler/queue"
-    REPLICA_SUBGROUPS = "a SubGroup for each replica type"
-    SEGMENTS = "segments"
-    SEGMENT_PARENTS = "a SubGroup above segments, or above those of a leader and its workers"
-    ELASTIC_SEGMENTS = "segments that are not waited for"
-    JOB_GANGS = "one PodGroup for all pods of a Job"
-    RAY_CONSTRAINTS = "constraints of Ray's groups"
-    JOBSET_SUBGROUPS = "SubGroups of a JobSet"
-    GROVE_CONSTRAINTS = "constraints of Grove's PodGangs"
-    SCALING_GROUPS = "Grove's scaling groups with a constraint"
-    MIXED_SUBGROUPS = "SubGroups with pods next to SubGroups with children"
-    LEVEL_OF_BOTH = "one level that is required and preferred"
-    ROOM_OF_MILLICORES = "domains that are compared by thousandths of a core"
-    SUBGROUPS_BY_NAME = "SubGroups that are placed in the order of their names alone"
-    COARSE_REQUIRED = "a required level above the finest domain that all nodes share"
-    KARTA = "Karta definitions"
-    COARSE_PREFERRED = "a preferred level above the finest domain that all nodes share"
+    TOPOLOGY = auto()  # topology constraints
+    SUBGROUPS = auto()  # SubGroups
+    SUBGROUP_TREE = auto()  # SubGroups with a parent or a topology constraint
+    PREEMPTIBILITY = auto()  # spec.preemptibility
+    DEEP_QUEUES = auto()  # more than two levels of queues
+    MIN_SUBGROUP = auto()  # minSubGroup
+    ZERO_MIN_MEMBER = auto()  # minMember: 0 on a SubGroup
+    SKIP_PODGROUPER = auto()  # the skip-podgrouper annotation
+    STRICT_MIN_MEMBER = auto()  # minMember on leaf SubGroups only
+    MIN_RUNTIME = auto()  # a least runtime of work before it is preempted or reclaimed
+    LEVEL_ALIAS = auto()  # level aliases
+    PREEMPTION_DELAY = auto()  # spec.preemptionDelay
+    STALENESS_GRACE = auto()  # spec.stalenessGracePeriod
+    QUEUE_LABEL = auto()  # the queue in the label kai.scheduler/queue
+    REPLICA_SUBGROUPS = auto()  # a SubGroup for each replica type
+    SEGMENTS = auto()  # segments
+    SEGMENT_PARENTS = auto()  # a SubGroup above segments, or above those of a leader and its workers
+    ELASTIC_SEGMENTS = auto()  # segments that are not waited for
+    JOB_GANGS = auto()  # one PodGroup for all pods of a Job
+    RAY_CONSTRAINTS = auto()  # constraints of Ray's groups
+    JOBSET_SUBGROUPS = auto()  # SubGroups of a JobSet
+    GROVE_CONSTRAINTS = auto()  # constraints of Grove's PodGangs
+    SCALING_GROUPS = auto()  # Grove's scaling groups with a constraint
+    MIXED_SUBGROUPS = auto()  # SubGroups with pods next to SubGroups with children
+    LEVEL_OF_BOTH = auto()  # one level that is required and preferred
+    ROOM_OF_MILLICORES = auto()  # domains that are compared by thousandths of a core
+    SUBGROUPS_BY_NAME = auto()  # SubGroups that are placed in the order of their names alone
+    COARSE_REQUIRED = auto()  # a required level above the finest domain that all nodes share
+    KARTA = auto()  # Karta definitions
+    COARSE_PREFERRED = auto()  # a preferred level above the finest domain that all nodes share
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class Release:
     topology_api: str | None
     features: frozenset[Feature]
     removed_fields: frozenset[str]
-    is_newer: bool = False
+    is_newer: bool
     """Whether the user named a release newer than the known ones."""
 
     def has(self, feature: Feature) -> bool:

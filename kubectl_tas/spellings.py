@@ -245,12 +245,12 @@ def external_ip_refused(text: str) -> Refusal:
     if found is None:
         return address_refused(text)
     kinds = {
-        "unspecified": found.is_unspecified,
-        "loopback": found.is_loopback,
-        "link-local": found.is_link_local or (found.is_multicast and found in network(_LOCAL[found.version])),
+        "an unspecified": found.is_unspecified,
+        "a loopback": found.is_loopback,
+        "a link-local": found.is_link_local or (found.is_multicast and found in network(_LOCAL[found.version])),
     }
     kind = next((name for name, is_one in kinds.items() if is_one), None)
-    return None if kind is None else (f"must not be a {kind} address", "Write an address that others can reach.")
+    return None if kind is None else (f"must not be {kind} address", "Write an address that others can reach.")
 
 
 _LOCAL = {4: "224.0.0.0/24", 6: "ff02::/16"}
@@ -262,9 +262,11 @@ def range_refused(text: str) -> Refusal:
     if network(text) is not None:
         return None
     found = address(text)
-    bits = {4: ("/8", "/32"), 6: ("/64", "/128")}.get(found.version if found is not None else 4, ("", ""))
-    lacking = f"Add a prefix: {text}{bits[1]} is this address alone, {text}{bits[0]} is a network."
-    return "must be a range of IP addresses such as 10.0.0.0/8", "" if found is None else lacking
+    message = "must be a range of IP addresses such as 10.0.0.0/8"
+    if found is None:
+        return message, ""
+    many, one = ("/8", "/32") if found.version == 4 else ("/64", "/128")
+    return message, f"Add a prefix: {text}{one} is this address alone, {text}{many} is a network."
 
 
 def source_refused(text: str) -> Refusal:

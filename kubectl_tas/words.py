@@ -11,7 +11,7 @@ from kubectl_tas.diagnostics import Suggestion
 
 MAX_LENGTH = 253
 """The longest word that is compared, since no name is longer and a comparison takes the product of two lengths."""
-MAX_KNOWN = 400
+MAX_KNOWN = 1000
 """The most words that one word is compared with."""
 
 

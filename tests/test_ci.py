@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from kubectl_tas import __version__
 from tests.support.cli import Result, kubectl_tas, subpool, write
 from tests.support.golden import ROOT
 from tests.support.history import commit, git
@@ -228,6 +229,7 @@ INSTEAD = (
     "write what `uv pip compile --universal --generate-hashes` prints.\n"
 )
 SHA256 = "f" * 64
+OTHER = "is no address that gives everybody the same content"
 
 
 def installed(monkeypatch: pytest.MonkeyPatch, told: dict[str, Any] | None) -> None:
@@ -316,10 +318,16 @@ class TestSource:
     @pytest.mark.parametrize(
         ("told", "why"),
         [
-            (None, "it is release "),
-            ({"url": "https://files.example.com/tas.whl", "archive_info": {}}, "https://files.example.com/tas.whl is"),
-            ({"url": "file:///tmp/tas.whl", "archive_info": {"hash": f"sha256={SHA256}"}}, "file:///tmp/tas.whl is no"),
-            ({"url": "file:///tas", "vcs_info": {"vcs": "git", "commit_id": COMMIT}}, "file:///tas is no address"),
+            (None, f"it is release {__version__} of an index, and pip kept no hash of it"),
+            (
+                {"url": "https://files.example.com/tas.whl", "archive_info": {}},
+                f"https://files.example.com/tas.whl {OTHER}",
+            ),
+            (
+                {"url": "file:///tmp/tas.whl", "archive_info": {"hash": f"sha256={SHA256}"}},
+                f"file:///tmp/tas.whl {OTHER}",
+            ),
+            ({"url": "file:///tas", "vcs_info": {"vcs": "git", "commit_id": COMMIT}}, f"file:///tas {OTHER}"),
             ({"url": "file:///nowhere", "dir_info": {}}, "it comes from /nowhere, which is no checkout of git"),
         ],
     )
@@ -328,7 +336,7 @@ class TestSource:
     ) -> None:
         installed(monkeypatch, told)
         line, said = self.init(repository)
-        assert line.startswith("# "), "CI installs nothing, and says so"
+        assert line == "# kubectl-tas @ git+https://git.example.com/kubectl-tas.git@COMMIT", "CI says what it needs"
         assert f"requirements-tas.txt: CI cannot get this one ({why}" in said
         assert f"). {INSTEAD}" in said
 
@@ -353,7 +361,8 @@ class TestSource:
 
     def test_checkout_with_a_commit_that_no_remote_has(self, repository: Path, checkout: Path) -> None:
         commit(checkout)
-        assert "no remote of " in self.init(repository)[1]
+        why = f"no remote of {checkout} that others reach has its last commit"
+        assert f"CI cannot get this one ({why})" in self.init(repository)[1]
 
     def test_checkout_whose_remote_is_a_folder(self, repository: Path, checkout: Path) -> None:
         git(checkout, "remote", "set-url", "origin", "/somewhere/else")
@@ -363,7 +372,7 @@ class TestSource:
     def test_checkout_with_changes(self, repository: Path, checkout: Path, name: str) -> None:
         with (checkout / name).open("a") as file:
             file.write("# mine\n")
-        assert "it is not what the last commit of " in self.init(repository)[1]
+        assert f"(it is not what the last commit of {checkout} has)" in self.init(repository)[1]
 
     def test_checkout_that_has_gone_on(self, repository: Path, checkout: Path) -> None:
         """What was installed is not what the commit has."""

@@ -137,6 +137,35 @@ def test_what_is_written(text: str, word: str, expected: str, fleet: Fleet) -> N
     [
         ("workflow: {pool: |}", "team", "Pool. Ours"),
         ("workflow: {pool: |}", "team--research", "Subpool with a quota of 8 GPUs."),
+        ("workflow: {pool: |}", "other", "Pool."),
+        (f"{WORKFLOW}  backend: |\n", "east", "Backend."),
+        (f"{WORKFLOW}  tasks: [{{resource: |}}]\nresources: {{big: {{}}}}", "big", "Resource of this file."),
+        (f"{WORKFLOW}  tasks: [{{name: t}}, {{inputs: [{{task: |}}]}}]\n", "t", "Task of this file."),
+        (
+            f"{SET}spec: {{template: {{cliques: [{{name: a, spec: {{startsAfter: [|]}}}}]}}}}",
+            "a",
+            "Clique of this file.",
+        ),
+        ("|", "workflow", "An OSMO workflow."),
+        (f"{GROUP}spec:\n  queue: |\n", "osmo-pool-default-team--shared", "Queue of pool team."),
+        (f"{GROUP}spec:\n  queue: |\n", "osmo-pool-default-team--research", "Queue of subpool team--research."),
+        (f"{JOB}spec: {{template: {{metadata: {{annotations: {{pod-group-name: |}}}}}}}}\n", "g", "PodGroup."),
+        (
+            f"{GROUP}spec: {{topologyConstraint: {{topology: racks, requiredTopologyLevel: |}}}}\n",
+            "example.com/rack",
+            "Level rack.",
+        ),
+        (
+            "apiVersion: tas/v1alpha1\nkind: Pool\nspec: {topology: |}",
+            "osmo-pool-default-team-topology",
+            "Topology with the levels zone, rack.",
+        ),
+        (f"{JOB}spec: {{template: {{spec: {{|}}}}}}", "activeDeadlineSeconds", "integer"),
+        (
+            f"{JOB}spec: {{template: {{spec: {{containers: [{{livenessProbe: {{httpGet: {{|}}}}}}]}}}}}}",
+            "port",
+            "string or integer",
+        ),
         (f"{WORKFLOW}resources: {{r: {{topology: [{{key: |}}]}}}}", "rack", "Node label example.com/rack."),
         (
             f"{JOB}metadata: {{annotations: {{kai.scheduler/topology-required-placement: |}}}}\n",

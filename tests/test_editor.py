@@ -6,12 +6,15 @@ import asyncio
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from lsprotocol import types
 from lsprotocol.types import ClientCapabilities, InitializeParams, Position, PublishDiagnosticsParams
+from pygls.exceptions import JsonRpcException
 
 from kubectl_tas.check.references import RULES as OF_NAMES
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, TasError
 from kubectl_tas.editor import server
 from kubectl_tas.editor.definition import reference_at, renamed, renamed_at
 from kubectl_tas.editor.positions import Text, fix
@@ -41,6 +44,13 @@ def test_every_position_leads_back() -> None:
     for offset in range(len(LINES)):
         if LINES[offset - 1 : offset + 1] != "\r\n":
             assert text.offset(text.position(offset)) == offset
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+def test_half_a_character_has_a_place(encoding: str) -> None:
+    """A client may send one that it is about to replace."""
+    text = Text("\ud83dab", encoding)
+    assert text.offset(text.position(2)) == 2
 
 
 def test_places_that_the_text_has_no_more() -> None:
@@ -193,6 +203,31 @@ def test_one_file_is_looked_at_as_all_are_judged(before: str, after: str, tmp_pa
     assert (found.typed, found.fleet) == (typed, known.fleet)
 
 
+def test_files_that_are_not_read_are_told_whatever_is_typed(tmp_path: Path) -> None:
+    config = f"{CONFIG}spec: {{sources: [pools, workflows]}}\n"
+    write(tmp_path, {**POOLS, "tas.yaml": config, FIRST: work("a"), "stray/team.yaml": pool("third")})
+    known = judged(tmp_path, {})
+    found = looked_at(known, {FIRST: work("a", gpus=2).encode()})
+    assert found is not None
+    assert rules(known) == rules(found) == [("stray/team.yaml", 1, "file-unread")]
+
+
+@pytest.mark.parametrize("path", [FIRST, SECOND, "workflows/c.yaml"])
+@pytest.mark.parametrize("target", ["none", "team"])
+def test_a_name_that_several_files_use_is_shown_in_each(path: str, target: str, tmp_path: Path) -> None:
+    """Whichever of them is typed, and whether the name is still there or not."""
+    files = {FIRST: work("a", "none"), SECOND: work("b", "none"), "workflows/c.yaml": work("c", "none")}
+    write(tmp_path, {**POOLS, "tas.yaml": CONFIG, **files})
+    typed = {path: f"# new\n{files[path].replace('pool: none', f'pool: {target}')}".encode()}
+    found = looked_at(judged(tmp_path, {}), typed)
+    assert found is not None
+    expected = judged(tmp_path, typed)
+    assert sorted(rules(found)) == sorted(rules(expected))
+    assert {place for item in found.found for place in item.places} == {
+        place for item in expected.found for place in item.places
+    }
+
+
 @pytest.mark.parametrize(
     ("change", "line"),
     [
@@ -310,6 +345,135 @@ def test_what_can_be_said_at_once_does_not_wait(tmp_path: Path, monkeypatch: pyt
         assert len(runs) == 3
 
     asyncio.run(session())
+
+
+def started(root: Path, **able: Any) -> server.Server:
+    """A server for an editor of one folder."""
+    it = server.make_server()
+    list(it.protocol.lsp_initialize(InitializeParams(ClientCapabilities(**able), root_uri=root.as_uri())))
+    return it
+
+
+def test_what_an_editor_may_ask_for(tmp_path: Path) -> None:
+    renames = types.TextDocumentClientCapabilities(rename=types.RenameClientCapabilities(prepare_support=True))
+    able = started(tmp_path, text_document=renames).protocol.server_capabilities
+    assert isinstance(able.text_document_sync, types.TextDocumentSyncOptions)
+    assert able.text_document_sync.change == types.TextDocumentSyncKind.Full
+    assert able.completion_provider is not None
+    assert able.completion_provider.trigger_characters == [" ", "/"]
+    assert isinstance(able.code_action_provider, types.CodeActionOptions)
+    assert able.code_action_provider.code_action_kinds == [types.CodeActionKind.QuickFix]
+    assert isinstance(able.rename_provider, types.RenameOptions)
+    assert able.rename_provider.prepare_provider is True
+    assert able.execute_command_provider is not None
+    assert able.execute_command_provider.commands == ["tas.showTree", "tas.showFit"]
+    for provider in ("hover", "definition", "document_symbol", "inlay_hint", "code_lens", "document_link"):
+        assert getattr(able, f"{provider}_provider"), provider
+
+
+@pytest.mark.parametrize(
+    ("severity", "shown_as"),
+    [
+        (Severity.ERROR, types.DiagnosticSeverity.Error),
+        (Severity.WARNING, types.DiagnosticSeverity.Warning),
+        (Severity.INFO, types.DiagnosticSeverity.Information),
+    ],
+)
+def test_a_finding_as_an_editor_shows_it(
+    severity: Severity, shown_as: types.DiagnosticSeverity, tmp_path: Path
+) -> None:
+    """With its hint and what has no place in the message, other places as links, and nothing that hides text."""
+    write(tmp_path, {**POOLS, "tas.yaml": CONFIG, FIRST: work("a")})
+    it = started(tmp_path)
+    texts = it.texts(judged(tmp_path, {}))
+    here, there = Location(FIRST, 3, 9, length=4), Location("pools/team.yaml", 4, 9, length=4)
+    related = (Related("also here", here), Related("also \u202ethere", there), Related("and nowhere", None))
+    found = Diagnostic(Rule("code", severity, "", ""), "said \u202e", here, related, "Do this.")
+    expected = types.Diagnostic(
+        types.Range(Position(2, 8), Position(2, 12)),
+        "said \\u202e\nand nowhere\nDo this.",
+        shown_as,
+        "code",
+        source="kubectl-tas",
+        related_information=[
+            types.DiagnosticRelatedInformation(
+                types.Location((tmp_path / "pools/team.yaml").as_uri(), types.Range(Position(3, 8), Position(3, 12))),
+                "also \\u202ethere",
+            )
+        ],
+    )
+    assert server._published(found, here, texts) == expected
+    elsewhere = server._published(found, there, texts).related_information or []
+    assert [item.message for item in elsewhere] == ["the first of its places", "also here"]
+    plain = server._published(Diagnostic(found.rule, "said", None), Location("tas.yaml"), texts)
+    assert (plain.message, plain.related_information) == ("said", [])
+
+
+def test_a_file_that_is_saved_or_closed_without_being_open_is_none_of_ours(tmp_path: Path) -> None:
+    async def session() -> None:
+        it = server.make_server()
+        for uri in (tmp_path.joinpath("a.yaml").as_uri(), "untitled:1"):
+            it.saved(uri)
+            it.closed(uri)
+            assert it.typed_text(uri) is None
+            assert await it.known(uri) is None
+
+    asyncio.run(session())
+
+
+def test_the_editor_is_asked_to_watch_all_files_that_are_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[list[object]] = []
+
+    async def register(params: types.RegistrationParams) -> None:
+        for item in params.registrations:
+            options = item.register_options
+            assert isinstance(options, types.DidChangeWatchedFilesRegistrationOptions)
+            asked.append([item.method, *(watcher.glob_pattern for watcher in options.watchers)])
+
+    async def session(able: bool | None) -> None:
+        it = server.make_server()
+        watching = types.DidChangeWatchedFilesClientCapabilities(dynamic_registration=able)
+        workspace = types.WorkspaceClientCapabilities(did_change_watched_files=watching)
+        capabilities = ClientCapabilities(workspace=None if able is None else workspace)
+        list(it.protocol.lsp_initialize(InitializeParams(capabilities, root_uri=tmp_path.as_uri())))
+        monkeypatch.setattr(it, "client_register_capability_async", register)
+        await server._initialized(it, types.InitializedParams())
+
+    for able in (None, False, True):
+        asyncio.run(session(able))
+    assert asked == [["workspace/didChangeWatchedFiles", "**/*.{yaml,yml,json}"]]
+
+
+@pytest.mark.parametrize(
+    ("error", "said", "shown_"),
+    [
+        (ValueError("a [b](c)"), "internal error: ValueError: a [b](c)", None),
+        (TasError("no such file", hint="Make it."), "no such file. Make it.", "no such file. Make it."),
+        (TasError("no such file"), "no such file", "no such file"),
+    ],
+)
+@pytest.mark.parametrize("debug", ["", "1"])
+def test_a_failure_is_logged_each_time_and_shown_once(
+    error: Exception, said: str, shown_: str | None, debug: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a traceback where it is asked for and tells something."""
+    monkeypatch.setenv("KUBECTL_TAS_DEBUG", debug)
+    logged, shown = list[types.LogMessageParams](), list[types.ShowMessageParams]()
+    it = server.make_server()
+    monkeypatch.setattr(it, "window_log_message", logged.append)
+    monkeypatch.setattr(it, "window_show_message", shown.append)
+    for _ in range(2):
+        it.report_server_error(error, None)
+    it.report_server_error(JsonRpcException("refused"), None)
+    has_trace = bool(debug) and shown_ is None
+    assert logged[-1].message == said
+    assert len(logged) == (4 if has_trace else 2)
+    assert {item.type for item in (*logged, *shown)} == {types.MessageType.Error}
+    assert len(shown) == 1
+    assert shown[0].message.startswith("kubectl-tas: ")
+    assert "](" not in shown[0].message
+    if shown_ is not None:
+        assert shown[0].message == f"kubectl-tas: {shown_}"
 
 
 @pytest.mark.parametrize(

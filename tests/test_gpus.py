@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kubectl_tas.gpus import GPU, Hundredths, is_fraction, of_pod
+from kubectl_tas.gpus import GPU, MIG_PROFILES, Hundredths, at_most, is_fraction, is_uncounted, of_pod
 from kubectl_tas.model.podtemplate import PodTemplate
 from tests.support.cli import kubectl_tas, pool, write
 
@@ -90,3 +91,88 @@ def test_a_fraction_lies_between_none_and_a_whole_gpu(text: str, is_one: bool) -
 def test_of_any_number_of_gpus_a_part_may_be_taken() -> None:
     assert Decimal("Infinity") - Hundredths("0.5") == Decimal("Infinity")
     assert str(Hundredths("0.5") * 2) == "1"
+
+
+NO_ACCELERATORS = (
+    *("cpu", "memory", "hugepages-2Mi", GPU, "amd.com/gpu", "nvidia.com/mig-3g.20gb"),
+    *("example.com/ib", "example.com/ibs0", "example.com/vnic", "example.com/nic_1", "a.example.com/my-vf.2"),
+    *("github.com/tun", "example.com/eni", "vpc.example.com/efa", "example.com/kvm", "example.com/hca-1"),
+    *("example.com/FUSE", "rdma/ib0", "example.com/erdma_a", "example.com/roce2", "intel.com/sriov_net"),
+    *("example.com/mlnx5", "example.com/netdevs", "example.com/hostdev1", "example.com/infiniband-a"),
+    *("example.com/vhost-net", "example.com/dpdk1", "openshift.io/a", "mellanox.com/a", "smarter-devices/a"),
+    *("squat.ai/a", "aliyun/a", "vpc.amazonaws.com/a", "tke.cloud.tencent.com/a", "devices.kubevirt.io/a"),
+    *("networking.gke.io/a", "networking.gke.io.networks/a", "topolvm.io/a", "topolvm.cybozu.com/a"),
+    *("sgx.intel.com/a", "qat.intel.com/a", "dlb.intel.com/a", "dsa.intel.com/a", "iaa.intel.com/a"),
+    *("koordinator.sh/batch-cpu", "koordinator.sh/mid-memory"),
+)
+ACCELERATORS = (
+    *("nvidia.com/GH100_H100", "nvidia.com/mig1g", "gpu.intel.com/i915", "example.com/npu", "example.com/library"),
+    *("example.com/nvme", "koordinator.sh/gpu", "tpu.intel.com/a", "example.com/openshift.io"),
+)
+
+
+def test_what_kai_charges_to_no_queue() -> None:
+    """Names of network cards and of devices of each node are no accelerators, whatever their domain."""
+    assert [name for name in NO_ACCELERATORS if is_uncounted(name)] == []
+    assert [name for name in ACCELERATORS if not is_uncounted(name)] == []
+
+
+def test_profiles_of_mig_devices() -> None:
+    """Slices and memory, and for RTX PRO the attributes of NVIDIA's guide, as the device plugin spells them."""
+    found = [
+        re.fullmatch(r"nvidia\.com/mig-([1-7])g\.(\d+)gb(|\.gfx|\.me|\.me\.all|-me)", name) for name in MIG_PROFILES
+    ]
+    parts = [(int(match[1]), int(match[2]), match[3]) for match in found if match]
+    assert len(parts) == len(set(parts)) == len(MIG_PROFILES)
+    assert {least: max(size for slices, size, _ in parts if slices == least) for least in (1, 2, 3, 4, 7)} == {
+        1: 70,
+        2: 70,
+        3: 139,
+        4: 139,
+        7: 278,
+    }
+    of_rtx_pro = {(slices, size) for slices, size, attribute in parts if attribute in (".gfx", ".me.all", "-me")}
+    assert of_rtx_pro == {(1, 12), (1, 16), (1, 24), (2, 24), (2, 32), (2, 48), (4, 48), (4, 96)}
+    assert {size for slices, size, _ in parts if slices == 7} == {40, 80, 94, 96, 141, 144, 180, 186, 189, 269, 278}
+
+
+@pytest.mark.parametrize(
+    ("annotations", "hundredths"),
+    [
+        ({"gpu-fraction": "1"}, 100),
+        ({"gpu-fraction": "1.01"}, 0),
+        ({"gpu-fraction": "0"}, 0),
+        ({"gpu-fraction": "0.014"}, 1),
+        ({"gpu-fraction": "0.015"}, 2),
+        ({"gpu-fraction": "+.5e0"}, 50),
+        ({"gpu-fraction": "0.5 "}, 0),
+        ({"gpu-fraction": "2", "gpu-memory": "1"}, 1),
+        ({"gpu-memory": "0"}, 0),
+        ({"gpu-memory": "1Gi"}, 0),
+        ({"gpu-memory": "1" * 10}, 0),
+        ({"gpu-fraction": "0.5", "gpu-fraction-num-devices": "0"}, 0),
+        ({"gpu-fraction": "0.5", "gpu-fraction-num-devices": "two"}, 50),
+        ({"gpu-fraction-num-devices": "2"}, 0),
+        ({"nvidia.com/mig-3g.20gb": "2", "nvidia.com/mig-1g.5gb": "1", "gpu-fraction": "0.5"}, 700),
+        ({"nvidia.com/mig-3g.20gb": "few", "nvidia.com/gpu": "3"}, 0),
+    ],
+)
+def test_the_part_that_annotations_ask_for(annotations: dict[str, str], hundredths: int) -> None:
+    assert of_pod((), (), None, annotations) * 100 == hundredths
+
+
+@pytest.mark.parametrize(
+    ("init", "containers", "most"),
+    [
+        ((), (2, 3), 5),
+        (((False, 4),), (2, 1), 4),
+        (((False, 4), (True, 2)), (1,), 4),
+        (((True, 2), (False, 4)), (1,), 6),
+        (((True, 2), (True, 1), (False, 1)), (5,), 8),
+        ((), (), 0),
+    ],
+)
+def test_the_most_that_a_pod_holds_at_any_time(
+    init: tuple[tuple[bool, int], ...], containers: tuple[int, ...], most: int
+) -> None:
+    assert at_most(init, containers) == most

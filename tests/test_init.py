@@ -186,6 +186,75 @@ class TestInAGitRepository:
         assert scaffold.checkout_of(tmp_path) == scaffold.Checkout(tmp_path, scaffold.NO_REMOTE, "main")
 
 
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        *(
+            (text, True)
+            for text in ("a", "a==1.0", "a>=1", "a~=1", "a!=2", "a<3", "a [b, c.d-e] @ x", "a; python>3", " a ")
+        ),
+        *((text, True) for text in ("./a", "https://a/b", "a:b", " /a ")),
+        *((text, False) for text in ("", " ", "a b", "a 1.0", "a[b", "a/b c", "@a", "a[b]c")),
+    ],
+)
+def test_a_line_that_pip_reads(text: str, is_one: bool) -> None:
+    assert scaffold.is_requirement(text) is is_one
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        *((text, True) for text in ("@user", "@group/team", "@a/b-c/d.e_f", "a.b+c@example.com")),
+        *((text, False) for text in ("", "user", "@", "@a/", "@a b", "a@", "a@b c", "@a\n")),
+    ],
+)
+def test_an_owner_that_hosts_of_git_read(text: str, is_one: bool) -> None:
+    assert scaffold.is_owner(text) is is_one
+
+
+@pytest.mark.parametrize(
+    ("address", "url"),
+    [
+        ("git@git.example.com:team/pools.git", "ssh://git@git.example.com/team/pools.git"),
+        ("git@git.example.com:/team/pools.git", "git@git.example.com:/team/pools.git"),
+        ("https://git.example.com/a", "https://git.example.com/a"),
+        ("ssh://git@git.example.com/a", "ssh://git@git.example.com/a"),
+    ],
+)
+def test_a_short_address_of_git_is_a_url(address: str, url: str) -> None:
+    assert scaffold.as_url(address) == url
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://me:token@git.example.com/a", "https://git.example.com/a"),
+        ("http://token@git.example.com:8080/a?b#c", "http://git.example.com:8080/a?b#c"),
+        ("https://a@b@git.example.com/a", "https://git.example.com/a"),
+        ("https://git.example.com/a@b", "https://git.example.com/a@b"),
+        ("ssh://git@git.example.com/a", "ssh://git@git.example.com/a"),
+    ],
+)
+def test_an_address_is_written_without_its_password(url: str, shown: str) -> None:
+    assert scaffold.without_secrets(url) == shown
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://git.example.com/Team/GPU_pools.git/", "gpu-pools"),
+        ("git@git.example.com:pools", "pools"),
+        ("https://git.example.com/---.git", "gpu-pools"),
+    ],
+)
+def test_argo_calls_the_application_as_the_repository(url: str, name: str, tmp_path: Path) -> None:
+    checkout = scaffold.Checkout(tmp_path, url, "main")
+    files_ = scaffold.Scaffold("none", "argocd", "", ["@a"], checkout).files(tmp_path)
+    application = safe_load(files_["argocd/application.yaml"].decode())
+    assert application["metadata"]["name"] == name
+    assert application["spec"]["source"]["repoURL"] == url
+
+
 def _absent(name: str) -> NoReturn:
     raise PackageNotFoundError(name)
 

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import importlib
 import pickle
+import pkgutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError, field, replace
+from functools import cached_property as kept
+from functools import partial
+from operator import ge, gt, le, lt
 from typing import Any, ClassVar
 
 import pytest
 
+import kubectl_tas
 from kubectl_tas import late
 from tests.support.process import call
 
@@ -70,7 +76,8 @@ def facts(base: Any, child: Any) -> dict[str, Any]:
         "repr": [repr(item) for item in (one, two, young)] if base.__eq__ is not object.__eq__ else None,
         "equal": [one == base(name="a"), one == two, one == young, one == replace(two, size=3), one == "a"],
         "hash": refused(lambda: hash(one) == hash(base(name="a", items=[2]))),
-        "order": refused(lambda: one < two),
+        "order": [refused(partial(compare, one, two)) for compare in (lt, le, gt, ge)],
+        "same": [refused(partial(compare, one, base(name="a"))) for compare in (lt, le, gt, ge)],
         "positional": refused(lambda: base("a", 1).size),
         "missing": refused(lambda: base()),
         "set": refused(lambda: setattr(one, "size", 9)),
@@ -148,3 +155,54 @@ def test_a_class_without_fields_keeps_what_it_says_of_itself(decorator: Any) -> 
 
     cls = decorator(Bare)
     assert (repr(cls()), cls() == cls(), cls.__match_args__) == ("bare", True, ())
+
+
+CHANGING = {
+    "compile.controllers.Seen",
+    "editor.server._Document",
+    "editor.server._Project",
+    "imports.from_cluster._Making",
+    "imports.from_kueue._Making",
+    "imports.from_kueue._Node",
+    "imports.from_osmo._Making",
+    "imports.kueueobjects.Reading",
+    "imports.written.Making",
+    "load.templates.Expansion",
+    "place.fairshare._Claim",
+    "place.fairshare._Division",
+    "place.fairshare._Rest",
+    "place.kai_allocate._State",
+    "place.scenarios.Solver",
+    "place.scheduling_session.Pod",
+    "place.scheduling_session.Work",
+    "resolve.placement.AnnotationReader",
+    "work.processes._Worker",
+}
+"""Records that change after they are made."""
+MOST_WITHOUT_SLOTS = 42
+"""Records that have no slots and keep nothing computed. There may be fewer."""
+
+
+def records_of_the_package() -> dict[str, type]:
+    """Every record by its place in the package; without modules whose packages are not installed."""
+    found: dict[str, type] = {}
+    for module in pkgutil.walk_packages(kubectl_tas.__path__, "kubectl_tas."):
+        if not module.name.endswith(".__main__"):
+            try:
+                own = vars(importlib.import_module(module.name)).values()
+            except ImportError:
+                continue
+            records_ = [item for item in own if isinstance(item, type) and "__dataclass_fields__" in vars(item)]
+            place = module.name.removeprefix("kubectl_tas.")
+            found |= {f"{place}.{cls.__name__}": cls for cls in records_ if cls.__module__ == module.name}
+    return found
+
+
+def test_records_do_not_change_and_have_slots() -> None:
+    found = records_of_the_package()
+    assert all(cls.__match_args__ is not None for cls in found.values())  # type: ignore[attr-defined]
+    assert {place for place, cls in found.items() if cls.__setattr__ is not late._refuse_to_set} <= CHANGING
+    keeping = {cls for cls in found.values() for part in cls.__mro__ for it in vars(part).values() if type(it) is kept}
+    without = [place for place, cls in found.items() if "__slots__" not in vars(cls) and cls not in keeping]
+    assert len(without) <= MOST_WITHOUT_SLOTS
+    assert not [place for place, cls in found.items() if "__slots__" in vars(cls) and cls in keeping]

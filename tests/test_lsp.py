@@ -95,6 +95,11 @@ def test_a_slip_is_found_and_mended(root: Path) -> None:
         assert action.edit.changes is not None
         (edit,) = action.edit.changes[it.uri(WORKFLOW)]
         assert (edit.range, edit.new_text) == (finding.range, "team--research")
+        assert (action.kind, action.is_preferred) == (types.CodeActionKind.QuickFix, True)
+        assert [item.message for item in action.diagnostics or ()] == [finding.message]
+        end = column + len("team--reserch")
+        near = [(line, column - 1), (line, column), (line, end), (line + 1, 0)]
+        assert [len(await it.actions(WORKFLOW, *where)) for where in near] == [0, 1, 1, 0]
         assert await it.actions(WORKFLOW, 0, 0) == []
         assert (await it.hover(WORKFLOW, line, column)).startswith("# pool-unknown\n")
         it.type(WORKFLOW, text)
@@ -203,9 +208,11 @@ def test_hovers(root: Path) -> None:
             "```",
         ]
         assert await it.hover(SUBPOOL, *place(subpool, "research")) == of_pool
-        assert "In all" in await it.hover(SUBPOOL, *place(subpool, "team\n"))
+        above = (await it.hover(SUBPOOL, *place(subpool, "team\n"))).splitlines()
+        assert "In all:    64 GPUs, subpools and child pools included" in above
         verdict = await it.hover(WORKFLOW, *place(workflow, "train"))
-        assert "ADMITTED" in verdict
+        admitted = kubectl_tas("admit", root / WORKFLOW, cwd=root).out
+        assert verdict == f"```text\n{admitted}```"
         assert await it.hover(WORKFLOW, 0, 0) == ""
 
     run(root, session)
@@ -552,6 +559,7 @@ def test_hints_lenses_and_what_these_show(root: Path) -> None:
         assert [item.command.title for item in lenses] == ["Show its tree", "Does it fit?"]
         assert [item.range.start for item in lenses] == [hint.position] * 2
         tree, fit = (item.command for item in lenses)
+        assert (tree.command, fit.command) == ("tas.showTree", "tas.showFit")
         assert list(tree.arguments) == [it.uri(WORKFLOW), "Workflow/train"]
         expected = kubectl_tas("workflow", "explain", "Workflow/train", cwd=root).out
         assert await it.run(tree.command, *tree.arguments) == expected

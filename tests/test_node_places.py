@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.node_places import AFFINITY, admits, choices, fulfils, instead, values_at
+from kubectl_tas.node_places import AFFINITY, LIKE, admits, choices, fulfils, instead, place_of, rank, values_at
 
 LABELS = {"zone": "a", "gpu": "h100"}
 
@@ -72,6 +72,82 @@ def test_the_values_that_a_pod_chooses_stand_where_it_chooses_them() -> None:
         "zone": ["a"],
         "gpu": ["h100", "h200"],
         "x": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("label", "place"),
+    [
+        ("topology.kubernetes.io/region", ("region", "Kubernetes", False)),
+        ("topology.kubernetes.io/zone", ("zone", "Kubernetes", False)),
+        *(
+            (f"{owner}.coreweave.cloud/{name}", (name, "CoreWeave", False))
+            for owner in ("backend", "ib")
+            for name in ("fabric", "superpod", "leafgroup")
+        ),
+        ("fabric.topograph.run/tier-0", ("tier-0", "Topograph", False)),
+        ("fabric.topograph.run/tier-9", ("tier-9", "Topograph", False)),
+        ("fabric.topograph.run/tier-10", None),
+        ("topology.k8s.aws/network-node-layer-1", ("layer-1", "EKS", False)),
+        ("topology.k8s.aws/network-node-layer-4", ("layer-4", "EKS", False)),
+        ("topology.k8s.aws/network-node-layer-0", None),
+        ("topology.k8s.aws/network-node-layer-5", None),
+        ("cloud.google.com/gce-topology-block", ("block", "GKE", False)),
+        ("cloud.google.com/gce-topology-subblock", ("subblock", "GKE", False)),
+        ("cloud.google.com/gce-topology-host", ("machine", "GKE", False)),
+        ("node.coreweave.cloud/rack", ("rack", "CoreWeave", False)),
+        ("nvidia.com/gpu.clique", ("gpu-clique", "GPU Feature Discovery", True)),
+        ("accelerator.topograph.run/domain", ("accelerator", "Topograph", True)),
+        ("accelerator.topograph.run/sub-domain", ("sub-domain", "Topograph", True)),
+        ("topology.k8s.aws/ultraserver-id", ("ultraserver", "EKS", True)),
+        ("ds.coreweave.com/nvlink.domain", ("nvlink-domain", "CoreWeave", True)),
+        ("kubernetes.io/hostname", ("host", "Kubernetes", False)),
+        *(
+            (f"network.topology.nvidia.com/{name}", (name, "Topograph before 1.0", joins_gpus))
+            for name, joins_gpus in (
+                ("accelerator", True),
+                ("sub-domain", True),
+                *((name, False) for name in ("leaf", "block", "spine", "core", "datacenter", "tier-0", "tier-9")),
+            )
+        ),
+        ("network.topology.nvidia.com/other", None),
+        ("example.com/rack", None),
+    ],
+)
+def test_the_labels_that_tell_where_a_node_is(label: str, place: tuple[str, str, bool] | None) -> None:
+    found = place_of(label)
+    assert (found and (found.label, found.key, found.maker, found.joins_gpus)) == (place and (label, *place))
+
+
+def test_labels_from_the_coarsest_to_the_finest() -> None:
+    """A label of old ranks as the one that has replaced it, an unknown one just before that of the host."""
+    old = "network.topology.nvidia.com/"
+    ordered = [
+        ["topology.kubernetes.io/region"],
+        ["topology.kubernetes.io/zone"],
+        [f"{old}tier-9", "fabric.topograph.run/tier-9"],
+        ["fabric.topograph.run/tier-2", f"{old}core", f"{old}datacenter"],
+        ["fabric.topograph.run/tier-1", f"{old}spine"],
+        ["fabric.topograph.run/tier-0", f"{old}leaf", f"{old}block"],
+        ["accelerator.topograph.run/domain", f"{old}accelerator"],
+        ["accelerator.topograph.run/sub-domain", f"{old}sub-domain"],
+        ["example.com/rack", f"{old}other", "kubernetes.io/hostname"],
+    ]
+    ranks = [{rank(label) for label in labels} for labels in ordered]
+    assert [len(found) for found in ranks] == [1] * len(ordered)
+    assert sorted(ranks, key=min) == ranks
+    assert len({min(found) for found in ranks}) == len(ordered)
+
+
+@pytest.mark.parametrize("kind", LIKE)
+def test_nodes_of_each_kind_of_cluster_have_known_labels_in_order(kind: str) -> None:
+    assert all(place_of(label) for label in LIKE[kind])
+    assert sorted(LIKE[kind], key=rank) == list(LIKE[kind])
+    assert {name: len(labels) for name, labels in LIKE.items()} == {
+        "gpu-operator": 2,
+        "topograph": 4,
+        "gke": 3,
+        "eks": 3,
     }
 
 

@@ -29,7 +29,21 @@ TAKEN = {
     "mode": (0, 420, 511),
     "file_path": ("a", "a/b"),
     "medium": ("", "Memory", "HugePages", "HugePages-2Mi"),
-    "domain_path": ("kueue.x-k8s.io/multikueue",),
+    "domain_path": ("kueue.x-k8s.io/multikueue", "x" * 60 + "/~a"),
+    "label": ("a", "data-1", "x" * 63),
+    "variable": ("A", "LOG_LEVEL", "a.b-c", " !<>~"),
+    "variable_prefix": ("", "APP_", "~"),
+    "header": ("X-Health", "a1"),
+    "sysctl": ("a", "net.core.somaxconn", "net/ipv4/a_b-c", "x" * 253),
+    "some": ("a", " \n"),
+    "absolute": ("/", "/a\nb"),
+    "node_path": ("/a", "a/..b"),
+    "port_name": ("", "http", "a-1", "1-a", "x" * 15),
+    "cluster_ip_refused": ("", "None", "10.0.0.1", "2001:db8::1"),
+    "address_refused": ("10.0.0.1", "010.0.0.1", "::", "2001:db8::1"),
+    "external_ip_refused": ("10.0.0.1", "224.0.1.1", "ff05::1", "2001:db8::1"),
+    "range_refused": ("10.0.0.0/8", "10.1.2.3/8", "2001:db8::/64"),
+    "source_refused": (" 10.0.0.0/8 ",),
 }
 REFUSED = {
     "image": ("", " a", "a:", "a:1:2", "a b", "https://a/b", "a/Team", "a@sha256:12", "a:-1"),
@@ -46,7 +60,21 @@ REFUSED = {
     "mode": (-1, 512, 644, 777),
     "file_path": ("", "/a", "../a"),
     "medium": ("memory", "Disk"),
-    "domain_path": ("kueue", "a b/c", "/a"),
+    "domain_path": ("kueue", "a b/c", "/a", "x" * 62 + "/a"),
+    "label": ("", "A", "a.b", "-a", "a-", "x" * 64),
+    "variable": ("", "A=1", "Ä", "a\n"),
+    "variable_prefix": ("A=", "Ä"),
+    "header": ("", "X_Health", "a:"),
+    "sysctl": ("", "net..core", "A", "x" * 254),
+    "some": ("",),
+    "absolute": ("", "a/b"),
+    "node_path": ("", "/a/../b"),
+    "port_name": ("A", "8080", "a--b", "-a", "x" * 16),
+    "cluster_ip_refused": ("none", "10.0.0", "10.0.0.0/8"),
+    "address_refused": ("", "10.0.0", "10.0.0.256", "fe80::1%eth0", "10.0.0.0/8"),
+    "external_ip_refused": ("a", "0.0.0.0", "::", "127.0.0.1", "::1", "169.254.1.1", "fe80::1", "224.0.0.1", "ff02::1"),
+    "range_refused": ("", "10.0.0.1", "::1", "10.0.0.0/33", "fe80::1%eth0/64"),
+    "source_refused": (" 10.0.0.1",),
 }
 
 
@@ -57,10 +85,127 @@ def test_of_each(name: str) -> None:
     assert [text for text in REFUSED[name] if refused(text) is None] == []
 
 
+OBJECT = (
+    "must be lower-case letters, digits, '-' and '.', a letter or digit first and last",
+    "Write the name of an object, such as trainer-1.",
+)
+ADDRESS = "must be an IP address", "Write one such as 10.0.0.1 or 2001:db8::1."
+RANGE = "must be a range of IP addresses such as 10.0.0.0/8"
+REACHED = "Write an address that others can reach."
+PORT_NAME = (
+    "must be at most 15 lower-case letters, digits and single '-', with a letter among them",
+    "Write a short one such as http.",
+)
+OCTAL = "must be from 0 to 511, which is 777 in octal digits"
+REFUSALS: tuple[tuple[str, str | int, tuple[str, str]], ...] = (
+    (
+        "label",
+        "A",
+        (
+            "must be at most 63 lower-case letters, digits and '-', a letter or digit first and last",
+            "Write it like data-1.",
+        ),
+    ),
+    ("subdomain", "A", OBJECT),
+    ("search_domain", "A", ("must be a domain in lower-case letters", "Write one domain, such as svc.cluster.local.")),
+    (
+        "label_key",
+        "a b",
+        (
+            "must be the key of a label: letters, digits, '-', '_' and '.', perhaps behind a domain and '/'",
+            "Write one such as example.com/zone.",
+        ),
+    ),
+    (
+        "label_value",
+        "a b",
+        (
+            "must be the value of a label: at most 63 letters, digits, '-', '_' and '.', "
+            "a letter or digit at both ends",
+            "Write '-' or '_' in place of other characters.",
+        ),
+    ),
+    ("domain_path", "a", ("must be a name behind a domain", "Write one such as kueue.x-k8s.io/multikueue.")),
+    (
+        "config_key",
+        "a b",
+        (
+            "must be a key of a ConfigMap or Secret: letters, digits, '-', '_' and '.'",
+            "Write the key as the object has it.",
+        ),
+    ),
+    (
+        "variable",
+        "A=",
+        ("must be the name of a variable: printable ASCII without '='", "Write one such as LOG_LEVEL."),
+    ),
+    (
+        "variable_prefix",
+        "A=",
+        ("must be printable ASCII without '='", "Write the beginning of variables' names, such as APP_."),
+    ),
+    ("header", "a:", ("must be the name of an HTTP header", "Write one such as X-Health.")),
+    ("sysctl", "A", ("must be the name of a sysctl", "Write one such as net.core.somaxconn.")),
+    ("some", "", ("must not be empty", "Write one.")),
+    ("absolute", "a", ("must be an absolute path", "Begin it with '/'.")),
+    ("medium", "Disk", ("must be Memory, HugePages or empty", "Write Memory, or leave it out.")),
+    ("image", "", ("must not be empty", "Write one.")),
+    ("image", " a", ("must have no blanks around it", "Write a.")),
+    (
+        "image",
+        "Trainer",
+        (
+            "must be an image that a kubelet can pull: NAME:TAG or NAME@DIGEST, its name in lower-case letters",
+            "Write an image such as busybox:1.37.",
+        ),
+    ),
+    ("port", 0, ("must be from 1 to 65535", "Write a port of the container.")),
+    ("port", "80", ("must be a number, or a name with a letter in it", "Write it without quotes: 80.")),
+    ("port", "A", PORT_NAME),
+    ("port_name", "A", PORT_NAME),
+    ("number_or_text", 2**31, ("must be at most 2147483647", "Use 2147483647 or less.")),
+    ("number_or_text", -(2**31) - 1, ("must be at least -2147483648", "Use -2147483648 or more.")),
+    ("share", -1, ("must be at least 0", "Use 0 or more.")),
+    ("share", "1", ("must be a number, or a share such as 25%", "Write it without quotes: 1.")),
+    ("share", "a%", ("must be a number, or a share such as 25%", "Write a number such as 1, or a share: 25%.")),
+    ("share_of_all", "101%", ("must be at most 100%", "Write 100% or less.")),
+    ("local_path", "../a", ("must not begin with '..' or hold it", "Write the path without.")),
+    ("node_path", "/a/..", ("must not hold '..'", "Write the path without.")),
+    ("node_path", "", ("must not be empty", "Write one.")),
+    ("mode", 512, (OCTAL, "Write 330, which is 512 in octal digits.")),
+    ("mode", 1000, (OCTAL, "Write a number from 0 to 511.")),
+    ("address_refused", "a", ADDRESS),
+    ("cluster_ip_refused", "none", ("must be an IP address or None", "Write None.")),
+    ("cluster_ip_refused", "a", ADDRESS),
+    ("external_ip_refused", "a", ADDRESS),
+    ("external_ip_refused", "0.0.0.0", ("must not be an unspecified address", REACHED)),
+    ("external_ip_refused", "127.0.0.1", ("must not be a loopback address", REACHED)),
+    ("external_ip_refused", "169.254.1.1", ("must not be a link-local address", REACHED)),
+    ("range_refused", "a", (RANGE, "")),
+    (
+        "range_refused",
+        "10.0.0.0",
+        (RANGE, "Add a prefix: 10.0.0.0/32 is this address alone, 10.0.0.0/8 is a network."),
+    ),
+    ("range_refused", "fe80::", (RANGE, "Add a prefix: fe80::/128 is this address alone, fe80::/64 is a network.")),
+)
+"""A kind of text, one that is refused, the rule and the advice."""
+
+
+@pytest.mark.parametrize(("name", "value", "refusal"), REFUSALS)
+def test_what_is_said_of_each(name: str, value: str | int, refusal: tuple[str, str]) -> None:
+    assert getattr(spellings, name)(value) == refusal
+
+
+def test_every_kind_of_text_is_said() -> None:
+    assert {name for name, _, _ in REFUSALS} >= TAKEN.keys() - {"file_path", "source_refused"}
+
+
 @pytest.mark.parametrize(
     ("text", "advice"),
     [
         ("https://example.com/a:1", "Write example.com/a:1."),
+        ("docker://a:1", "Write a:1."),
         (" a:1", "Write a:1."),
         ("a:", "Write a."),
         ("Trainer", "Write an image such as busybox:1.37."),
@@ -71,10 +216,6 @@ def test_images_that_are_meant(text: str, advice: str) -> None:
     assert refusal is not None
     assert refusal[1] == advice
     assert advice.startswith("Write an") or spellings.image(advice.removeprefix("Write ").removesuffix(".")) is None
-
-
-def test_a_share_below_zero_is_told_the_least() -> None:
-    assert spellings.share(-1) == ("must be at least 0", "Use 0 or more.")
 
 
 @pytest.mark.parametrize(

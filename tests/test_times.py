@@ -53,6 +53,23 @@ def test_more_digits_than_a_duration_has_are_not_read(digits: str) -> None:
         ("ttlSecondsAfterFinished", "1500ms", 2),
         ("keepDays", "36h", 2),
         ("timeoutMs", "2s", 2000),
+        ("waitMillis", "1s", 1000),
+        ("waitMilliseconds", "1s", 1000),
+        ("periodSecs", "1m", 60),
+        ("minutes", "1h", 60),
+        ("ageHours", "1d", 24),
+        ("secret", "1h", None),
+        *(
+            ("timeoutMs", f"2 {word}", 2 * size)
+            for size, words in (
+                (1, "ms milli millis millisecond milliseconds msec msecs"),
+                (1000, "s sec secs second seconds"),
+                (60_000, "m min mins minute minutes"),
+                (3_600_000, "h hr hrs hour hours"),
+                (86_400_000, "d day days"),
+            )
+            for word in words.split()
+        ),
         ("activeDeadlineSeconds", "4 parsecs", None),
         ("activeDeadlineSeconds", "4h and more", None),
         ("activeDeadlineSeconds", "4", None),
@@ -116,19 +133,102 @@ def test_time_zones_that_kubernetes_takes_and_refuses(zone: str, is_one: bool) -
     assert (times.zone_refused(zone) is None) is is_one
 
 
-@pytest.mark.parametrize("zone", ["Etc/UTC", "UTC", "Europe/Zurich", "Asia/Calcutta", "US/Pacific", "Etc/GMT+2", "EST"])
+@pytest.mark.parametrize(
+    "zone",
+    [
+        "Etc/UTC",
+        "UTC",
+        "Europe/Zurich",
+        "Asia/Calcutta",
+        "America/Argentina/La_Rioja",
+        "US/Pacific",
+        "Etc/GMT+2",
+        "EST",
+    ],
+)
 def test_time_zones(zone: str) -> None:
     assert times.zone_refused(zone) is None
 
 
-@pytest.mark.parametrize("zone", ["", "Local", "local", "Berlin", "europe/berlin", "GMT+2", "Europe/../UTC", "CEST"])
+@pytest.mark.parametrize(
+    "zone", ["", "Local", "local", "Berlin", "europe/berlin", "GMT+2", "Europe/../UTC", "CEST", "CET 1"]
+)
 def test_no_time_zones(zone: str) -> None:
     assert times.zone_refused(zone) is not None
 
 
-@pytest.mark.parametrize(
-    ("schedule", "is_taken"), [("1,,2 * * * *", True), ("1,60 * * * *", False), (",60 * * * *", False)]
+SCHEDULES = (
+    *("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly", "@every 1h30m"),
+    *("0 0 1 1 0", "59 23 31 12 6", "* ? */5 1-12 */2", "0-59/999999999 * * * *", "1,2-3,4/5 * * * *", "1,,2 * * * *"),
+    "* * * jan,feb,mar,apr,may,jun,jul,aug,sep,oct,nov,dec sun,mon,tue,wed,thu,fri,sat",
+    "* * * JAN-Dec Sun-SAT",
 )
-def test_nothing_between_commas_of_a_schedule_is_skipped(schedule: str, is_taken: bool) -> None:
-    """As robfig/cron reads it, with Go's strings.FieldsFunc."""
-    assert (times.schedule_refused(schedule) is None) is is_taken
+FORMS = "Write *, a number, a range such as 1-5, or */5."
+OF_MINUTES, OF_HOURS = "for the minute, which is from 0 to 59", "for the hour, which is from 0 to 23"
+OF_DAYS, OF_MONTHS = "for the day of the month, which is from 1 to 31", "for the month, which is from 1 to 12"
+OF_WEEKS = "for the day of the week, which is from 0 to 6, or sun to sat"
+UNKNOWN = (
+    "is no schedule that Kubernetes knows",
+    "Known: @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly and @every DURATION.",
+)
+NO_SCHEDULES = {
+    **{
+        f"{text} * * * *": (f'has "{text}" {OF_MINUTES}', FORMS)
+        for text in (
+            "60",
+            "-1",
+            "a",
+            "5-4",
+            "*/0",
+            "9" * 5000,
+            f"*/{'9' * 5000}",
+            "1-2-3",
+            "1/2/3",
+            "1/a",
+            "*/",
+            "1_0",
+            "0000000001",
+            "٣",
+            "jan",
+        )
+    },
+    "1,60 * * * *": (f'has "60" {OF_MINUTES}', FORMS),
+    ",60 * * * *": (f'has "60" {OF_MINUTES}', FORMS),
+    "* 24 * * *": (f'has "24" {OF_HOURS}', FORMS),
+    "* * 0 * *": (f'has "0" {OF_DAYS}', FORMS),
+    "* * 32 * *": (f'has "32" {OF_DAYS}', FORMS),
+    "* * * 0 *": (f'has "0" {OF_MONTHS}, or jan to dec', FORMS),
+    "* * * 13 *": (f'has "13" {OF_MONTHS}, or jan to dec', FORMS),
+    "* * * 7-sun *": (f'has "7-sun" {OF_MONTHS}, or jan to dec', FORMS),
+    "* * * * 7": (f'has "7" {OF_WEEKS}', "Write 0 for Sunday."),
+    "* * * * monday": (f'has "monday" {OF_WEEKS}', FORMS),
+    "* * * * 8": (f'has "8" {OF_WEEKS}', FORMS),
+    **{
+        text: (
+            f"must have 5 fields, and has {len(text.split())}",
+            "Write minute, hour, day of the month, month and day of the week, such as 0 3 * * 1.",
+        )
+        for text in ("", "* * * *", "* * * * * *")
+    },
+    **dict.fromkeys(("@nightly", "@every day", "@every", "@every 1d", "@every  1h"), UNKNOWN),
+    "CRON_TZ=UTC * * * * *": ("must not name a time zone", "Write it in timeZone, beside schedule."),
+}
+
+
+def test_schedules() -> None:
+    """As robfig/cron reads them, with Go's strings.FieldsFunc: nothing between commas is skipped."""
+    assert {text: times.schedule_refused(text) for text in SCHEDULES} == dict.fromkeys(SCHEDULES)
+    assert {text: times.schedule_refused(text) for text in NO_SCHEDULES} == NO_SCHEDULES
+
+
+@pytest.mark.parametrize(
+    ("zone", "advice"),
+    [
+        ("Berlin", 'Did you mean "Europe/Berlin"?'),
+        ("europe/berlin", 'Did you mean "Europe/Berlin"?'),
+        ("Europe/Zurch", 'Did you mean "Europe/Zurich"?'),
+        ("Home", "Write one of the tz database, such as Etc/UTC or Europe/Zurich."),
+    ],
+)
+def test_the_time_zone_that_is_meant(zone: str, advice: str) -> None:
+    assert times.zone_refused(zone) == ("must be the name of a time zone", advice)

@@ -197,6 +197,34 @@ def test_a_version_without_a_patch_is_its_newest_known_patch() -> None:
         (kai.Feature.JOBSET_SUBGROUPS, "0.15.3", "0.16.0"),
         (kai.Feature.SCALING_GROUPS, "0.15.0", "0.14.7"),
         (kai.Feature.SCALING_GROUPS, "0.15.1", "0.15.2"),
+        (kai.Feature.SCALING_GROUPS, "0.12.23", "0.13.0"),
+        (kai.Feature.SEGMENT_PARENTS, "0.12.23", "0.13.0"),
+        (kai.Feature.MIN_RUNTIME, "0.5.5", "0.6.0"),
+        (kai.Feature.TOPOLOGY, "0.8.5", "0.9.0"),
+        (kai.Feature.SUBGROUPS, "0.8.5", "0.9.0"),
+        (kai.Feature.COARSE_REQUIRED, "0.8.5", "0.9.0"),
+        (kai.Feature.COARSE_REQUIRED, "0.12.0", "0.11.0"),
+        (kai.Feature.COARSE_REQUIRED, "0.17.0", "0.11.0"),
+        (kai.Feature.COARSE_PREFERRED, "0.8.5", "0.9.0"),
+        (kai.Feature.COARSE_PREFERRED, "0.12.0", "0.11.0"),
+        (kai.Feature.COARSE_PREFERRED, "0.12.8", "0.12.9"),
+        (kai.Feature.SUBGROUP_TREE, "0.9.20", "0.10.0"),
+        (kai.Feature.PREEMPTIBILITY, "0.9.20", "0.10.0"),
+        (kai.Feature.REPLICA_SUBGROUPS, "0.12.23", "0.13.0"),
+        (kai.Feature.GROVE_CONSTRAINTS, "0.12.23", "0.13.0"),
+        (kai.Feature.MIXED_SUBGROUPS, "0.12.23", "0.13.0"),
+        (kai.Feature.LEVEL_OF_BOTH, "0.12.23", "0.13.0"),
+        (kai.Feature.DEEP_QUEUES, "0.12.23", "0.13.0"),
+        (kai.Feature.ROOM_OF_MILLICORES, "0.13.4", "0.14.0"),
+        (kai.Feature.SUBGROUPS_BY_NAME, "0.14.7", "0.15.0"),
+        (kai.Feature.MIN_SUBGROUP, "0.14.7", "0.15.0"),
+        (kai.Feature.ZERO_MIN_MEMBER, "0.14.7", "0.15.0"),
+        (kai.Feature.SKIP_PODGROUPER, "0.14.7", "0.15.0"),
+        (kai.Feature.STRICT_MIN_MEMBER, "0.14.7", "0.15.0"),
+        (kai.Feature.KARTA, "0.16.8", "0.17.0"),
+        (kai.Feature.LEVEL_ALIAS, "0.16.8", "0.17.0"),
+        (kai.Feature.PREEMPTION_DELAY, "0.16.8", "0.17.0"),
+        (kai.Feature.STALENESS_GRACE, "0.16.8", "0.17.0"),
     ],
 )
 def test_what_works_from_a_patch_on(feature: kai.Feature, last_without: str, first_with: str) -> None:
@@ -205,6 +233,11 @@ def test_what_works_from_a_patch_on(feature: kai.Feature, last_without: str, fir
     assert not without.has(feature)
     assert having is not None
     assert having.has(feature)
+
+
+def test_of_every_feature_a_release_has_it() -> None:
+    (marker,) = test_what_works_from_a_patch_on.pytestmark  # type: ignore[attr-defined]
+    assert {feature for feature, _, _ in marker.args[1]} == set(kai.Feature)
 
 
 def test_the_release_to_update_to_is_a_later_one() -> None:
@@ -244,6 +277,49 @@ def test_a_field_that_is_gone(field: str, tmp_path: Path) -> None:
         else:
             objects = list(safe_load_all(render(root).out))
             assert [reason for item in objects for reason in server(version).violations(item)] == []
+
+
+GROVE = (
+    ("0.1.0-alpha.0", None),
+    ("0.1.0-alpha.1", "lists"),
+    ("0.1.0-alpha.3", "lists"),
+    ("0.1.0-alpha.4", "constraints lists"),
+    ("v0.1.0-alpha.8", "constraints lists"),
+    ("0.1.0-alpha.9-rc1", "constraints lists"),
+    ("0.1.0-alpha.9", "constraints names kai-scheduler default-scheduler"),
+    ("0.1.0-alpha.10", "constraints names pack kai-scheduler default-scheduler volcano lpx-scheduler"),
+    ("0.1.0-alpha.12-rc1", "constraints names pack kai-scheduler default-scheduler volcano lpx-scheduler"),
+    *(
+        (version, "constraints names pack PodGroups kai-scheduler default-scheduler volcano lpx-scheduler")
+        for version in ("0.1.0-alpha.12", "0.1.0-beta.1", "0.1.0-rc.1", "0.1.0", "0.1.1-alpha.1", "1.0.0")
+    ),
+)
+"""What sets have in each release of Grove; lists: domains only with listed names."""
+
+
+@pytest.mark.parametrize(("version", "told"), GROVE)
+def test_what_grove_accepts(version: str, told: str | None) -> None:
+    found = grove.release(version)
+    if found is None:
+        assert told is None
+        return
+    has = {
+        "constraints": found.has_constraints,
+        "names": found.has_names,
+        "pack": found.has_pack,
+        "PodGroups": found.writes_pod_groups,
+        "lists": not found.has_free_domains,
+    }
+    assert " ".join((*(name for name, is_there in has.items() if is_there), *found.schedulers)) == told
+
+
+def test_releases_of_grove_in_their_order() -> None:
+    """A release candidate comes before its release, and alpha before beta."""
+    newer = [version for version, _ in GROVE if grove.is_newer(version)]
+    assert newer == ["0.1.0-beta.1", "0.1.0-rc.1", "0.1.0", "0.1.1-alpha.1", "1.0.0"]
+    assert not grove.is_newer("0.1.0-alpha.12-rc2")
+    assert grove.is_newer("0.1.0-alpha.13-rc1")
+    assert grove.first_with(lambda row: row.has_pack) == "0.1.0-alpha.10"
 
 
 @pytest.mark.parametrize("read", [kai.release, grove.release])

@@ -11,7 +11,7 @@ import click
 import pytest
 
 from kubectl_tas.cli.failures import told
-from kubectl_tas.words import Misspellings, closest, nothing_called
+from kubectl_tas.words import Misspellings, closest, misspelled, nothing_called, within
 from tests.support.cli import kubectl_tas, pool, subpool, write
 
 FIELDS = ("command", "cpu", "environment", "gpu", "image", "memory", "metadata", "quota", "resource", "state", "weight")
@@ -44,6 +44,69 @@ def test_the_closest(written: str, meant: str | None) -> None:
 @pytest.mark.parametrize(("written", "known"), [("cpu", ["gpu"]), ("gpu", ["cpu"]), ("env", ["envFrom", "envs-of"])])
 def test_no_suggestion_is_better_than_a_far_one(written: str, known: list[str]) -> None:
     assert closest(written, known) is None
+
+
+@pytest.mark.parametrize(
+    ("written", "known", "is_near"),
+    [
+        ("abcd", "abcx", True),
+        ("abcd", "abxy", False),
+        ("abcde", "abcxy", True),
+        ("abcdefg", "abcdexy", True),
+        ("abcdefg", "abcdxyz", False),
+        ("abcdefgh", "abcdexyz", True),
+        ("abcdefghijkl", "abcdefghixyz", True),
+        ("abcdefghijkl", "abcdefghwxyz", False),
+        ("abcdefgh", "badcefgh", True),
+        ("abc", "abcd", True),
+        ("abc", "acb", True),
+        ("abc", "abx", False),
+        ("abc", "abcdefgh", True),
+        ("ab", "abcdefgh", False),
+        ("x" * 253, "x" * 252 + "y", True),
+        ("x" * 254, "x" * 253 + "y", False),
+    ],
+)
+def test_how_many_slips_a_word_may_have(written: str, known: str, is_near: bool) -> None:
+    """One for three characters, and three at most; a beginning of three characters is enough."""
+    assert closest(written, [known]) == (known if is_near else None)
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "found"),
+    [
+        ("trainr", ("trainer", "server"), "trainer"),
+        ("trainer", ("trainer",), None),
+        ("trinr", ("trainer",), None),
+        ("run-1", ("run-2", "run-11"), None),
+        ("a-eu", ("a-us",), None),
+        ("a-eur", ("a-eux",), "a-eux"),
+        ("trainerx", ("trainer", "trainery"), "trainer"),
+    ],
+)
+def test_one_slip_among_many_names(name: str, known: tuple[str, ...], found: str | None) -> None:
+    """Names of one series are none: they differ in numbers, or in words of two letters."""
+    assert Misspellings(known).of(name) == misspelled(name, known) == found
+
+
+@pytest.mark.parametrize(
+    ("value", "most", "hint"),
+    [
+        (2, 1, "Use 1."),
+        (None, 1, "Use 1."),
+        (0, 2, "Use a number from 1 to 2."),
+        (3, 2, "Use at most 2."),
+        (None, 2, "Use a number from 1 to 2."),
+        (3, 0, "Use a number from 1."),
+    ],
+)
+def test_a_number_out_of_range(value: int | None, most: int, hint: str) -> None:
+    assert within(value, most) == hint
+
+
+def test_of_many_names_the_last_is_compared_too() -> None:
+    """There are 598 time zones."""
+    assert closest("Europe/Zurch", [*(f"Africa/{number}" for number in range(600)), "Europe/Zurich"]) == "Europe/Zurich"
 
 
 def test_of_two_the_nearer_one() -> None:

@@ -97,7 +97,40 @@ def test_what_is_no_scalar(value: object) -> None:
         scalar(value)
 
 
+@pytest.mark.parametrize("word", ["y", "n", "yes", "no", "on", "off", "true", "false", "null"])
+def test_words_that_some_reader_takes_for_something_else(word: str) -> None:
+    for spelled in (word, word.upper(), word.capitalize()):
+        assert scalar(spelled) == f'"{spelled}"'
+        assert scalar(f"{spelled}x") == f"{spelled}x"
+
+
+UNSEEN = (
+    *("\x00", "\x1f", "\x7f", "\x9f", "\u061c", "\u200e", "\u200f", "\u202a", "\u202e", "\u2066", "\u2069", "\u00ad"),
+    *("\u034f", "\u115f", "\u1160", "\u17b4", "\u17b5", "\u180b", "\u180f", "\u200b", "\u200d", "\u2060", "\u2065"),
+    *("\u206a", "\u206f", "\u3164", "\ufeff", "\uffa0", "\ufff0", "\ufffb", "\u2028", "\u2029", "\ufffe", "\uffff"),
+    *("\ud800", "\udfff", "\U0001bca0", "\U0001bca3", "\U0001d173", "\U0001d17a", "\U000e0000", "\U000e0fff"),
+)
+"""Controls, marks of direction, what nobody sees, further line breaks, and halves of characters: ends of each range."""
+
+
+@pytest.mark.parametrize("character", UNSEEN, ids=ascii)
+def test_a_character_that_nobody_sees_is_escaped(character: str) -> None:
+    code = ord(character)
+    written = scalar(f"a{character}")
+    assert written == ascii(f"a{character}").replace("'", '"').replace("\\x", "\\u00")
+    assert code >= 0xD800 or yaml.safe_load(written) == f"a{character}"
+
+
+@pytest.mark.parametrize("text", ["a ~", "a \u00a0", "a \u2027", "a \ufffd", "a é", "##", "a ##[", "##vso[", "##vs["])
+def test_what_people_see_stays_as_it_is(text: str) -> None:
+    """But for the beginning of a command in the log of a CI job."""
+    shown = f'"{text}"' if "##[" not in text and "##vso[" not in text else f'"{text}"'.replace("##", "\\u0023#")
+    assert scalar(text) == shown
+    assert yaml.safe_load(shown) == text
+
+
 def test_flow() -> None:
+    assert flow([1, ["a"], {}]) == "[1, [a], {}]"
     assert flow({"a:b": {"c": 1}, "d": "e"}) == '{"a:b": {c: 1}, d: e}'
     assert flow({"a": "b"}, '"') == '{"a": "b"}'
 
@@ -107,6 +140,8 @@ def test_entry() -> None:
 
 
 def test_a_key_too_long_for_parsers_gets_a_question_mark() -> None:
+    assert block({"k" * 1000: 1}) == f"{'k' * 1000}: 1\n"
+    assert block({"k" * 1001: 1}) == f"? {'k' * 1001}\n: 1\n"
     key = "k" * 2000
     assert block({key: [1], "b": {key: 2}}) == f"? {key}\n:\n- 1\nb:\n  ? {key}\n  : 2\n"
 

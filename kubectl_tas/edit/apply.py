@@ -91,7 +91,7 @@ def _files_below(root: Path, folder: str) -> set[str]:
 
 
 def new_errors(
-    before: Sequence[Diagnostic], after: Sequence[Diagnostic], said: Callable[[str], str] = str
+    before: Sequence[Diagnostic], after: Sequence[Diagnostic], said: Callable[[str], str]
 ) -> tuple[Diagnostic, ...]:
     """Returns the errors that an edit adds. ``said`` updates an earlier message after a rename."""
     known = {_identity(item, said(item.message)) for item in before}

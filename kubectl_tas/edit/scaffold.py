@@ -34,7 +34,7 @@ _PACKED = ("kubectl_tas", "schemas", "templates")
 
 def is_requirement(text: str) -> bool:
     """Whether pip can read a line of a requirements file: a name with versions or an address, an address, or a path."""
-    return re.fullmatch(r"\s*[A-Za-z0-9._-]+(\[[\w\s,.-]*\])?\s*([=<>!~@;].*)?|\s*\S*[/:]\S*\s*", text) is not None
+    return re.fullmatch(r"\s*[A-Za-z0-9._-]+\s*(\[[\w\s,.-]*\])?\s*([=<>!~@;].*)?|\s*\S*[/:]\S*\s*", text) is not None
 
 
 def has_digest(requirement: str) -> bool:

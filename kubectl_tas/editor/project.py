@@ -114,11 +114,12 @@ def looked_at(before: Judgement, typed: Mapping[str, bytes]) -> Judgement | None
         work = work_alone(loaded, raw, found.shared)
         gone = of_files if work is not None else known.loaded.diagnostics
         of_files = [*lines.kept(of_files, gone), *loaded.diagnostics, *(check_work(work) if work else ())]
+        if path not in shared:
+            of_all = [part for item in of_all for part in _places(item, path, own=False)]
         of_all = [*lines.kept(of_all, ())]
         if path not in shared:
             fleet = resolve_work(loaded.repository, found.shared.context)
             undefined = check_references(fleet) if complete else ()
-            of_all = [part for item in of_all for part in _places(item, path, own=False)]
             of_all += [part for item in undefined for part in _places(item, path, own=True)]
         waivers = (*(item for item in waivers if item.place.path != path), *loaded.repository.waivers)
     fleet = replace(known.fleet, repository=replace(known.fleet.repository, waivers=waivers))

@@ -86,7 +86,7 @@ class _Document:
     """URI as the client spells it."""
     version: int
     text: str
-    root: Path | None = None
+    root: Path | None
     """The repository of the document."""
 
 

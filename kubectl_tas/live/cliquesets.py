@@ -119,7 +119,7 @@ def _state(objects: Iterable[dict[str, Any]], complete: Collection[str] = ()) ->
                     if owner is not None:
                         key = _key(item, owner)
                         pods[key] = _sum(pods.get(key, 0), _scheduled(item))
-        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             lacking = f"it has no {error}" if isinstance(error, KeyError) else str(error)
             hint = "It must be what `kubectl get ... -o json` prints."
             raise TasError(f"the {kind} {_called(item)} of the cluster cannot be read: {lacking}", hint=hint) from error

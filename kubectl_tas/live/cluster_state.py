@@ -22,24 +22,25 @@ DEPLOYMENTS = "deployments.apps"
 KAI_NAMESPACE = "kai-scheduler"
 """Namespace of KAI in KAI's own guide; the images there tell the release."""
 
-Shape = bool | dict[str, Any] | list[Any]
-"""The part to keep of a value: True for all, some keys of an object, or the same part of each item of a list."""
+Shape = dict[str, Any] | list[Any] | None
+"""The part to keep of a value: ALL of it, some keys of an object, or the same part of each item of a list."""
+ALL: Shape = None
 
-_NAMED: dict[str, Shape] = {"name": True, "labels": True}
-_MARKED: dict[str, Shape] = {**_NAMED, "annotations": True}
-_SPACED: dict[str, Shape] = {"name": True, "namespace": True}
-_CONSTRAINT = {"topologyConstraint": True}
-_RESOURCES: dict[str, Shape] = {"resources": {"requests": True, "limits": True}}
-_OWNERS: dict[str, Shape] = {"ownerReferences": [{"kind": True, "name": True}]}
-_DELETED: dict[str, Shape] = {"deletionTimestamp": True, "finalizers": True}
-_SAID: dict[str, Shape] = {"reason": True, "message": True}
-_CONDITION: dict[str, Shape] = {"type": True, "status": True, **_SAID}
+_NAMED: dict[str, Shape] = {"name": ALL, "labels": ALL}
+_MARKED: dict[str, Shape] = {**_NAMED, "annotations": ALL}
+_SPACED: dict[str, Shape] = {"name": ALL, "namespace": ALL}
+_CONSTRAINT = {"topologyConstraint": ALL}
+_RESOURCES: dict[str, Shape] = {"resources": {"requests": ALL, "limits": ALL}}
+_OWNERS: dict[str, Shape] = {"ownerReferences": [{"kind": ALL, "name": ALL}]}
+_DELETED: dict[str, Shape] = {"deletionTimestamp": ALL, "finalizers": ALL}
+_SAID: dict[str, Shape] = {"reason": ALL, "message": ALL}
+_CONDITION: dict[str, Shape] = {"type": ALL, "status": ALL, **_SAID}
 _POD: dict[str, Shape] = {
-    "nodeName": True,
-    "schedulerName": True,
-    "overhead": True,
+    "nodeName": ALL,
+    "schedulerName": ALL,
+    "overhead": ALL,
     "containers": [_RESOURCES],
-    "initContainers": [{**_RESOURCES, "restartPolicy": True}],
+    "initContainers": [{**_RESOURCES, "restartPolicy": ALL}],
     **_RESOURCES,
 }
 _ON_NODE: dict[str, Shape] = {
@@ -47,58 +48,58 @@ _ON_NODE: dict[str, Shape] = {
         **_SPACED,
         **_OWNERS,
         **_DELETED,
-        "labels": {WORKFLOW: True},
-        "annotations": {POD_GROUP: True, MIRROR: True},
-        "creationTimestamp": True,
+        "labels": {WORKFLOW: ALL},
+        "annotations": {POD_GROUP: ALL, MIRROR: ALL},
+        "creationTimestamp": ALL,
     },
     "spec": _POD,
-    "status": {"phase": True, "startTime": True},
+    "status": {"phase": ALL, "startTime": ALL},
 }
 SHAPES: dict[str, Shape] = {
     "Queue": {
-        "metadata": {**_MARKED, "creationTimestamp": True},
-        "spec": True,
-        "status": {"allocated": True, "allocatedNonPreemptible": True, "requested": True},
+        "metadata": {**_MARKED, "creationTimestamp": ALL},
+        "spec": ALL,
+        "status": {"allocated": ALL, "allocatedNonPreemptible": ALL, "requested": ALL},
     },
     "PodGroup": {
         "metadata": {
             **_SPACED,
             **_OWNERS,
             **_DELETED,
-            "labels": {WORKFLOW: True, NODE_POOL: True},
-            "creationTimestamp": True,
+            "labels": {WORKFLOW: ALL, NODE_POOL: ALL},
+            "creationTimestamp": ALL,
         },
         "spec": {
-            "queue": True,
-            "priorityClassName": True,
-            "preemptibility": True,
-            "minMember": True,
-            "subGroups": True,
-            "topologyConstraint": True,
+            "queue": ALL,
+            "priorityClassName": ALL,
+            "preemptibility": ALL,
+            "minMember": ALL,
+            "subGroups": ALL,
+            "topologyConstraint": ALL,
         },
         "status": {
-            "running": True,
-            "resourcesStatus": {"allocated": True},
-            "schedulingConditions": [{"nodePool": True, **_CONDITION, "reasons": [_SAID]}],
+            "running": ALL,
+            "resourcesStatus": {"allocated": ALL},
+            "schedulingConditions": [{"nodePool": ALL, **_CONDITION, "reasons": [_SAID]}],
         },
     },
     "Node": {
         "metadata": _NAMED,
-        "spec": {"unschedulable": True, "taints": True},
-        "status": {"allocatable": True, "conditions": [{"type": True, "status": True}]},
+        "spec": {"unschedulable": ALL, "taints": ALL},
+        "status": {"allocatable": ALL, "conditions": [{"type": ALL, "status": ALL}]},
     },
     "Pod": _ON_NODE,
-    "Topology": {"metadata": _MARKED, "spec": True},
-    "PriorityClass": {"metadata": _MARKED, "value": True, "globalDefault": True, "description": True},
+    "Topology": {"metadata": _MARKED, "spec": ALL},
+    "PriorityClass": {"metadata": _MARKED, "value": ALL, "globalDefault": ALL, "description": ALL},
     "Deployment": {
         "metadata": _SPACED,
-        "spec": {"template": {"spec": {"containers": [{"name": True, "image": True}]}}},
+        "spec": {"template": {"spec": {"containers": [{"name": ALL, "image": ALL}]}}},
     },
     "PodCliqueSet": {
         "metadata": _SPACED,
         "spec": {
             "template": {
-                "clusterTopologyName": True,
+                "clusterTopologyName": ALL,
                 "podCliqueScalingGroups": [_CONSTRAINT],
                 "cliques": [_CONSTRAINT],
                 **_CONSTRAINT,
@@ -106,11 +107,11 @@ SHAPES: dict[str, Shape] = {
         },
     },
     "PodClique": {
-        "metadata": {"name": True, "namespace": True, "labels": {cliquesets.PART_OF: True}},
-        "status": {"scheduledReplicas": True},
+        "metadata": {"name": ALL, "namespace": ALL, "labels": {cliquesets.PART_OF: ALL}},
+        "status": {"scheduledReplicas": ALL},
     },
-    "ClusterTopology": {"metadata": {"name": True}, "spec": {"levels": True}},
-    "ClusterTopologyBinding": {"metadata": {"name": True}, "spec": {"levels": True}},
+    "ClusterTopology": {"metadata": {"name": ALL}, "spec": {"levels": ALL}},
+    "ClusterTopologyBinding": {"metadata": {"name": ALL}, "spec": {"levels": ALL}},
 }
 """The part to keep of each kind, without what pods are given, and without what changes every second."""
 _WAITING: Shape = {
@@ -118,25 +119,25 @@ _WAITING: Shape = {
         **_SPACED,
         **_OWNERS,
         **_DELETED,
-        "annotations": {POD_GROUP: True, SKIP_PODGROUPER: True},
-        "labels": {cliquesets.PART_OF: True, SUBGROUP: True, WORKFLOW: True, TASK: True},
+        "annotations": {POD_GROUP: ALL, SKIP_PODGROUPER: ALL},
+        "labels": {cliquesets.PART_OF: ALL, SUBGROUP: ALL, WORKFLOW: ALL, TASK: ALL},
     },
     "spec": {
         **_POD,
-        **dict.fromkeys(("nodeSelector", "affinity", "tolerations", "schedulingGates", "restartPolicy"), True),
+        **dict.fromkeys(("nodeSelector", "affinity", "tolerations", "schedulingGates", "restartPolicy"), ALL),
     },
-    "status": {"phase": True, "conditions": [_CONDITION]},
+    "status": {"phase": ALL, "conditions": [_CONDITION]},
 }
 """The part to keep of a pod that waits for KAI, with its rules for nodes, which may differ from those in its file."""
 _CONTAINERS: Shape = [
-    {"name": True, "state": {"waiting": {"reason": True}, "terminated": {"reason": True, "exitCode": True}}}
+    {"name": ALL, "state": {"waiting": {"reason": ALL}, "terminated": {"reason": ALL, "exitCode": ALL}}}
 ]
 """The part to keep of containers, without messages, since an ended container writes its message itself."""
 _STUCK: Shape = {
     **_ON_NODE,
     "status": {
-        "phase": True,
-        "startTime": True,
+        "phase": ALL,
+        "startTime": ALL,
         **_SAID,
         "containerStatuses": _CONTAINERS,
         "initContainerStatuses": _CONTAINERS,
@@ -268,7 +269,7 @@ def _kept_of(item: dict[str, Any]) -> dict[str, Any]:
         hint = "KUBECTL_PATH may name a program that is not kubectl."
         raise TasError(f"the cluster answers with a {shown(item.get('kind'))}, which was not asked for", hint=hint)
     assert isinstance(shape, dict)
-    kept = _kept(item, {"apiVersion": True, "kind": True, **shape})
+    kept = _kept(item, {"apiVersion": ALL, "kind": ALL, **shape})
     assert isinstance(kept, dict)
     return kept
 

@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import field
 from typing import Any
 
 from kubectl_tas.diagnostics import TasError
@@ -51,7 +50,7 @@ class Access:
     kubeconfig: str | None = None
     namespace: str | None = None
     """The only namespace to read; None means all namespaces."""
-    watch: Callable[[str], AbstractContextManager[object]] = field(default=nullcontext, compare=False, repr=False)
+    watch: Callable[[str], AbstractContextManager[object]] = nullcontext
     """Function that gets a description of the wait, and returns a context for the time of a request."""
 
     def flags(self) -> list[str]:

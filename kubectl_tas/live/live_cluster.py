@@ -280,7 +280,7 @@ def _node(item: Mapping[str, Any]) -> Node:
     """Converts a Node. Raises TasError if it cannot be read."""
     try:
         metadata, spec, status = item["metadata"], item.get("spec") or {}, item.get("status") or {}
-        labels = {text_of(key): str(value) for key, value in dict(metadata.get("labels") or {}).items()}
+        labels = {text_of(key): str(value) for key, value in (metadata.get("labels") or {}).items()}
         return Node(
             text_of(metadata["name"]),
             labels,
@@ -319,7 +319,7 @@ def state_of(objects: Iterable[Mapping[str, Any]], *, is_whole: bool = False) ->
     try:
         queues = _usage(by_kind["Queue"], by_kind["PodGroup"], is_whole=is_whole)
         running = tuple(_running_group(item) for item in by_kind["PodGroup"] if _running(item) > 0)
-    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         reason = str(error) if isinstance(error, ValueError) else "it is not built as KAI builds it"
         hint = "It must be what `kubectl get ... -o json` prints."
         raise TasError(f"a Queue or PodGroup of the cluster cannot be read: {reason}", hint=hint) from error

@@ -96,7 +96,7 @@ def controller(item: Mapping[str, Any]) -> Controller:
         kind,
         text_of(metadata["name"]),
         tuple((str(owner.get("kind")), str(owner.get("name"))) for owner in metadata.get("ownerReferences") or ()),
-        dict(metadata.get("labels") or {}),
+        {**(metadata.get("labels") or {})},
         str(metadata.get("deletionTimestamp") or ""),
         tuple(map(str, metadata.get("finalizers") or ())),
         is_suspended=path[-1] == "suspend" and told is True,

@@ -80,20 +80,20 @@ class LivePod:
     """Scheduler that is to place the pod; None if unknown."""
     said: tuple[Saying, ...]
     """Conditions of the pod, and what its containers wait for."""
-    sub_group: str | None = None
+    sub_group: str | None
     """Name of the SubGroup that the pod is to be in."""
-    workflow: str | None = None
+    workflow: str | None
     """Name of the workflow that the pod was made from."""
-    skips: bool = False
+    skips: bool
     """Whether the pod asks KAI's podgrouper to skip it."""
-    deleted: str = ""
+    deleted: str
     """Time at which somebody deleted the pod; empty if nobody has."""
-    finalizers: tuple[str, ...] = ()
+    finalizers: tuple[str, ...]
     """Finalizers, which must be removed before the pod goes."""
-    gates: tuple[str, ...] = ()
+    gates: tuple[str, ...]
     """Scheduling gates that keep schedulers from the pod."""
-    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
-    spec: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    labels: Mapping[str, str] = field(hash=False)
+    spec: Mapping[str, Any] = field(hash=False)
     """Spec of the pod as the API server has it, with defaults filled in; a file may have less."""
 
     @property
@@ -116,18 +116,18 @@ class LiveGroup:
     """Whether the PodGroup holds any resources."""
     said: tuple[Saying, ...]
     """Conditions of the PodGroup."""
-    queue: str | None = None
-    shard: str | None = None
+    queue: str | None
+    shard: str | None
     """Shard of the scheduler that reads the PodGroup; None is the shard without a label."""
-    deleted: str = ""
+    deleted: str
     """Time at which somebody deleted the PodGroup; empty if nobody has."""
-    finalizers: tuple[str, ...] = ()
+    finalizers: tuple[str, ...]
     """Finalizers, which must be removed before the PodGroup goes."""
-    minimum: int | None = None
+    minimum: int | None
     """Number of pods that the PodGroup itself starts with; None if it does not say."""
-    sub_groups: Mapping[str, int | None] | None = field(default=None, hash=False)
+    sub_groups: Mapping[str, int | None] | None = field(hash=False)
     """Number of pods that each SubGroup starts with, or None if it does not say; None if the SubGroups are unknown."""
-    topologies: frozenset[str] = frozenset()
+    topologies: frozenset[str]
     """Topologies that the PodGroup and its SubGroups name."""
 
 

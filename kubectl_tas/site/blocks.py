@@ -207,14 +207,14 @@ def begun(table: Table, most: int, target: str) -> Table:
     return replace(table, rows=table.rows[:most], more=Link(f"{table.title}: all {len(table.rows)}", target))
 
 
-def divided(page: Page, most: int = ROWS) -> Iterator[Page]:
-    """Yields the page, and further pages if its last block, a table, has more than ``most`` rows."""
+def divided(page: Page) -> Iterator[Page]:
+    """Yields the page, and further pages if its last block, a table, has more than ROWS rows."""
     *others, table = page.blocks
     assert isinstance(table, Table)
-    starts = range(0, max(1, len(table.rows)), most)
+    starts = range(0, max(1, len(table.rows)), ROWS)
     paths = tuple(further(page.path, number) for number in range(1, len(starts) + 1))
     for number, start in enumerate(starts, 1):
-        rows, anchors = table.rows[start : start + most], table.anchors[start : start + most]
+        rows, anchors = table.rows[start : start + ROWS], table.anchors[start : start + ROWS]
         part = replace(table, rows=rows, anchors=anchors)
         pager = [Pager(table.title, number, paths)] if len(paths) > 1 else []
         before = others if number == 1 else []

@@ -37,6 +37,9 @@ jobs:
             "kubectl tas --context prod cluster state --to state.json",
         ),
         ("kubectl tas -C gpu report -osite", "kubectl tas -C gpu report --to=site"),
+        ("kubectl tas --kubeconfig a render -o=b", "kubectl tas --kubeconfig a render --to=b"),
+        ('kubectl tas report --title "a | b" -o site', 'kubectl tas report --title "a | b" --to site'),
+        ("kubectl tas\tsubpool\tdelete a", "kubectl tas\tsubpool retire a"),
         ("kubectl tas report --title 'a | b' -o site", "kubectl tas report --title 'a | b' --to site"),
         ("`kubectl tas subpool delete team a`", "`kubectl tas subpool retire team a`"),
         ("kubectl tas pool topology-keys team", "kubectl tas topology list --pool team"),
@@ -66,6 +69,8 @@ def test_old_names(old: str, new: str) -> None:
         "kubectl tas -C gpu",
         "kubectl tas report --outputs x",
         "kubectl get subpool delete",
+        "kubectl tas report --outputx",
+        "kubectl tas -C subpool delete",
     ],
 )
 def test_what_is_left_alone(text: str) -> None:
@@ -122,11 +127,30 @@ def test_files_that_are_too_large_or_no_files_are_skipped(checkout: Path) -> Non
     assert (done.code, len(done.out.splitlines())) == (1, 3)
 
 
+@pytest.mark.parametrize(
+    ("name", "is_read"),
+    [
+        ("a.md", True),
+        ("b/renamed.md", True),
+        *((f"{name}.md", False) for name in ("ChangeLog", "CHANGES", "History", "NEWS")),
+        *((f"{name}/a.md", False) for name in (".git", ".schemas", ".venv", "node_modules", "__pycache__")),
+        ("b/.venv/a.md", False),
+        ("skipped/a.md", False),
+    ],
+)
+def test_the_files_that_are_read(name: str, is_read: bool, tmp_path: Path) -> None:
+    write(tmp_path, {name: "kubectl tas subpool delete a\n"})
+    found = migration.migrations(tmp_path, [tmp_path / "skipped"], NAMES)
+    assert [edit.path for edit, _ in found] == [name] * is_read
+
+
 def test_a_folder_of_too_many_files_is_refused(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(migration, "MAX_FILES", 4)
     done = kubectl_tas("-C", checkout / "gpu", "migrate")
-    assert (done.code, f"{checkout} has more than 4 files" in done.err) == (3, True), done
-    assert "in a folder with fewer" in done.err
+    assert (done.code, done.err) == (
+        3,
+        f"error: {checkout} has more than 4 files\n  = help: Run `kubectl tas migrate` in a folder with fewer.\n",
+    )
 
 
 def test_every_old_name_has_a_row(checkout: Path) -> None:

@@ -107,20 +107,33 @@ class TestRename:
         assert content(team) == before
 
     def test_names_that_are_taken_or_unknown(self, team: Path) -> None:
-        assert "error: there is a pool other already [subpool-unknown]" in refused(team, "rename", "team", "other")
+        said = refused(team, "rename", "team", "other")
+        assert "pools/other.yaml:4:9: error: there is a pool other already [subpool-unknown]\n" in said
+        assert said.endswith("  = help: Choose another name.\n")
         for spelling in ("team", "Team"):
-            assert "is the name that pool team has [subpool-unknown]" in refused(team, "rename", "team", spelling)
+            said = refused(team, "rename", "team", spelling)
+            assert f'error: "{spelling}" is the name that pool team has [subpool-unknown]\n' in said
+            assert said.endswith("  = help: Choose another; case does not count.\n")
         said = refused(team, "rename", "tean", "core")
         assert said == (
             'error: there is no pool "tean"; there is other, team [subpool-unknown]\n  = help: Did you mean team?\n'
         )
 
-    @pytest.mark.parametrize("command", [("rename", "team--A", "b"), ("remove", "team--a")])
-    def test_a_subpool_is_no_pool(self, team: Path, command: tuple[str, ...]) -> None:
+    @pytest.mark.parametrize(
+        ("command", "hint"),
+        [
+            (
+                ("rename", "team--A", "b"),
+                "A subpool keeps its name. Create another one, send its work there, then use:",
+            ),
+            (("remove", "team--a"), "Use:"),
+        ],
+    )
+    def test_a_subpool_is_no_pool(self, team: Path, command: tuple[str, ...], hint: str) -> None:
         """What is proposed is never the whole pool."""
         said = refused(team, *command)
-        assert "error: team--a is a subpool [subpool-unknown]" in said
-        assert said.endswith("se: kubectl tas subpool retire team a\n")
+        assert "subpools/a.yaml:5:9: error: team--a is a subpool [subpool-unknown]\n" in said
+        assert said.endswith(f"  = help: {hint} kubectl tas subpool retire team a\n")
 
     @pytest.mark.parametrize(
         ("name", "rule"),
@@ -200,6 +213,8 @@ class TestRemove:
         said = refused(team, "remove", "team")
         assert "error: cannot remove pool team: it is the parent of cv, nlp [pool-in-use]" in said
         assert "= note: pool cv (pools/cv.yaml:9:11)" in said
+        hint = "Remove those pools, or give them another parent; then remove this one."
+        assert said.endswith(f"  = help: {hint}\n")
         assert run(team, "remove", "cv").code == 0
         assert run(team, "remove", "nlp").code == 0
         assert run(team, "remove", "team").code == 0
@@ -213,14 +228,17 @@ class TestRemove:
         listed = pool("new").replace("\n", "\n  ").rstrip()
         write(team, {"pools/list.yaml": f"apiVersion: v1\nkind: List\nitems:\n- {listed}\n"})
         said = refused(team, "remove", "new", code=3)
-        assert "pools/list.yaml: an item of a List is not taken out of it" in said
-        assert "Remove it by hand." in said
+        assert said == (
+            "error: pools/list.yaml: an item of a List is not taken out of it\n  = help: Remove it by hand.\n"
+        )
 
     def test_a_link(self, team: Path) -> None:
         write(team, {"workflows/w.yaml": WORKFLOW.format("w", "other")})
         (team / "subpools/a.yaml").rename(team / "a.txt")
         (team / "subpools/a.yaml").symlink_to("../a.txt")
-        assert "subpools/a.yaml is a link, which is not removed" in refused(team, "remove", "team", code=3)
+        assert refused(team, "remove", "team", code=3) == (
+            "error: subpools/a.yaml is a link, which is not removed\n  = help: Remove it, and what it points at.\n"
+        )
 
 
 class TestWhole:
@@ -239,7 +257,8 @@ class TestWhole:
 
         monkeypatch.setattr(Disk, "replace", replace)
         said = refused(team, "rename", "team", "core", code=3)
-        assert said.startswith(f"error: cannot write {replaced[fails_at]}: No space left on device\n")
+        said_of = replaced[fails_at]
+        assert said == f"error: cannot write {said_of}: No space left on device\n  = help: Check permissions.\n"
 
     def test_what_was_removed_comes_back_as_it_was(self, team: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         write(team, {"workflows/w.yaml": WORKFLOW.format("w", "other")})
@@ -255,7 +274,7 @@ class TestWhole:
 
         monkeypatch.setattr(Disk, "remove", remove)
         said = refused(team, "remove", "team", code=3)
-        assert said.startswith("error: cannot write pools/team.yaml: Permission denied\n")
+        assert said == "error: cannot write pools/team.yaml: Permission denied\n  = help: Check permissions.\n"
         assert removed == ["subpools/a.yaml", "pools/team.yaml"]
         assert (team / "subpools/a.yaml").stat().st_mode & 0o777 == 0o640
 
@@ -338,7 +357,10 @@ def test_a_template_is_not_edited(team: Path) -> None:
     write(team, {"workflows/ft.yaml": f"{text}  tasks:\n  - {{name: t, image: i}}\n"})
     before = content(team)
     said = refused(team, "rename", "team", "core", code=3)
-    assert "workflows/ft.yaml is a template, and what it expands to is not edited" in said
+    assert said == (
+        "error: workflows/ft.yaml is a template, and what it expands to is not edited\n"
+        "  = help: Change the value by hand, there or where its values stand, and run again.\n"
+    )
     assert content(team) == before
 
 

@@ -142,8 +142,10 @@ class TestStates:
         said = refused(team, "create team a --quota 5")
         verb = "recreate" if before == "ARCHIVED" else "update"
         assert f"error: subpool team--a already exists and is {before} [subpool-transition]\n" in said
-        assert f"= help: {'Run `kubectl tas subpool drain`' if before == 'DELETING' else 'Use: kubectl'}" in said
-        assert before == "DELETING" or said.endswith(f" kubectl tas subpool {verb} team a --quota 5\n")
+        hint = f"Use: kubectl tas subpool {verb} team a --quota 5"
+        if before == "DELETING":
+            hint = "Run `kubectl tas subpool drain` when nothing is declared and nothing runs there any more."
+        assert said.endswith(f"  = help: {hint}\n")
 
     def test_what_is_asked_of_a_frozen_subpool_asks_no_cluster(
         self, team: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -213,7 +215,7 @@ class TestCreate:
         before = content(team)
         result = run(team, "create team b --quota 5")
         assert (result.code, result.out) == (3, "")
-        assert result.err.startswith("error: subpools/team--b.yaml already exists\n")
+        assert result.err == "error: subpools/team--b.yaml already exists\n  = help: Rename it, and run again.\n"
         assert content(team) == before
 
 

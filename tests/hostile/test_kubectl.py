@@ -211,11 +211,21 @@ class TestProgram:
 
     def test_stderr_is_cut(self) -> None:
         assert run(["sh", "-c", "printf 123456 >&2"], limits=Limits(err=4)).err == "1234"
+        assert len(run(["sh", "-c", "head -c 70000 /dev/zero | tr '\\0' x >&2"]).err) == 65536
 
     @pytest.mark.parametrize("argument", ["a\0b", "\ud800"])
     def test_arguments_that_are_none(self, argument: str) -> None:
-        with pytest.raises(process.TasError, match="cannot run"):
+        with pytest.raises(process.TasError, match="cannot run") as raised:
             run(["true", argument])
+        assert raised.value.hint == "Correct the argument."
+
+    def test_what_to_do_about_a_limit(self) -> None:
+        with pytest.raises(LimitError) as raised:
+            run(["head", "-c", "100001", "/dev/zero"], limits=Limits(out=100_000))
+        assert raised.value.hint == "Look at what it prints."
+        with pytest.raises(LimitError) as raised:
+            run(["sleep", "1000"], limits=Limits(seconds=0.05))
+        assert raised.value.hint == "Run it by hand to see what it waits for."
 
     def test_no_descriptors_are_left(self) -> None:
         before = len(list(Path("/proc/self/fd").iterdir()))

@@ -208,7 +208,8 @@ def test_nothing_changed(changed: Path, tmp_path: Path) -> None:
 def test_errors_leave_nothing_to_compare(changed: Path, tmp_path: Path) -> None:
     write(changed, {"workflows/bad.yaml": "workflow: {name: x, pool: nowhere, tasks: [{name: t, image: i}]}\n"})
     assert report(changed, tmp_path / "site", "--since", "HEAD") == 1
-    assert "Nothing is compared while the repository has errors." in words(tmp_path / "site/changes/index.html")
+    said = "Nothing is compared while the repository has errors. Correct them first."
+    assert said in words(tmp_path / "site/changes/index.html")
     assert "not compared Changes since HEAD" in words(tmp_path / "site/index.html")
 
 
