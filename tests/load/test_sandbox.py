@@ -245,7 +245,7 @@ PLAIN = r"""
 {{ {'a': [1, {'c': none}]}|tojson(2)|replace('\n', ' ') }} {{ (1, 2)|tojson }} {{ 1.5|tojson }}
 {{ 'é'|tojson }}
 {{ ('<'|tojson)|upper }} {{ ('a'|tojson)|capitalize + '<' }} {{ ('A'|tojson)|lower + '<' }}
-{{ '<' + ('A'|tojson) }}
+{{ '<' + ('A'|tojson) }} {{ ('a'|tojson) + '<>&"' }} {{ ('a'|tojson) + "'" }}
 {{ ('a\nb'|tojson)|indent + '<' }} {{ ('ab'|tojson)[1:] + '&' }} {{ 2 * ('a'|tojson) + '"' }}
 {{ 'a' * -1 }}|{{ [1] * 0 }}
 {{ 7 // -2 }} {{ -7 % 3 }} {{ 7 - 2.5 }} {{ +n }} {{ 2 * 3.5 }} {{ true + 1 }} {{ 2 ** 62 }}

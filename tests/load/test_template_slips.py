@@ -871,3 +871,22 @@ def test_a_text_with_tokens_that_cannot_be_filled_in(text: str, said: str) -> No
         sandbox.filled(text, {"a": 1, "none": None}, Budget())
     rule = TEMPLATE_LIMIT if "65,536" in said else TEMPLATE_VALUE
     assert (refused.value.rule, f"{refused.value.message} = {refused.value.hint}") == (rule, said)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "{% for i in [] %}{% else %}{{ n }}{% endfor %}",
+        "{% set x %}{{ n }}{% endset %}",
+        "{% with %}{{ n }}{% endwith %}",
+        "{% with a = 1 %}{{ n }}{% endwith %}",
+        "{% macro m() %}{{ n }}{% endmacro %}",
+        "{% macro m(a=n) %}{% endmacro %}",
+        "{% macro m() %}{{ caller() }}{% endmacro %}{% call m() %}{{ n }}{% endcall %}",
+        "{% filter upper %}{{ n }}{% endfilter %}",
+    ],
+)
+def test_a_name_that_is_set_below_the_block_that_looks_it_up(block: str) -> None:
+    said = "n is set here, and a block above looks it up, where it is not defined yet"
+    hint = "Set it above the block, or under another name."
+    assert refusal(f"{block}{{% set n = 1 %}}") == ("template-value", f"4: {said} = {hint}")
