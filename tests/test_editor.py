@@ -203,6 +203,19 @@ def test_one_file_is_looked_at_as_all_are_judged(before: str, after: str, tmp_pa
     assert (found.typed, found.fleet) == (typed, known.fleet)
 
 
+@pytest.mark.parametrize("broken", [SECOND, FIRST])
+def test_names_are_looked_for_where_all_files_can_be_read(broken: str, tmp_path: Path) -> None:
+    """Or where the file that cannot be read is the one that is typed."""
+    files = {FIRST: work("a"), SECOND: work("b"), broken: "workflow: {name: x"}
+    write(tmp_path, {**POOLS, "tas.yaml": CONFIG, **files})
+    typed = {FIRST: work("a", "none").encode()}
+    found = looked_at(judged(tmp_path, {}), typed)
+    assert found is not None
+    expected = [item for item in rules(judged(tmp_path, typed)) if item[0] == FIRST]
+    assert [item for item in rules(found) if item[0] == FIRST] == expected
+    assert len(expected) == (broken == FIRST)
+
+
 def test_files_that_are_not_read_are_told_whatever_is_typed(tmp_path: Path) -> None:
     config = f"{CONFIG}spec: {{sources: [pools, workflows]}}\n"
     write(tmp_path, {**POOLS, "tas.yaml": config, FIRST: work("a"), "stray/team.yaml": pool("third")})
