@@ -449,3 +449,10 @@ def test_two_levels_of_one_domain_are_in_any_order() -> None:
     levels = ["{key: zone, label: example.com/a}", "{key: b, label: topology.kubernetes.io/zone}"]
     for order in (levels, levels[::-1]):
         assert told({"pools/team.yaml": pool(spec=f"  topology_keys: [{', '.join(order)}]\n")}) == []
+
+
+def test_a_queue_with_the_name_of_the_root() -> None:
+    backend = config("backends: [{name: default, rootQueue: {name: top}}]")
+    (found,) = judged_files({**backend, "pools/team.yaml": pool(spec="  queue: {name: top}\n")}).found
+    assert (found.message, str(found.location)) == ('two sources lead to the Queue "top"', "pools/team.yaml:9:17")
+    assert [str(note.location) for note in found.related] == ["tas.yaml:3:46"]
