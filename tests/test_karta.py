@@ -309,7 +309,7 @@ def judged(own: Object) -> list[str]:
         ),
         (
             changed(f"{CHILD}ownerRef", "boss"),
-            '30:17 invalid-value: the Karta has no component "boss" (Known are training, head, worker.)',
+            '30:17 invalid-value: the Karta has no component "boss" (Known: training, head, worker.)',
         ),
         (
             changed(f"{CHILD}ownerRef", "head"),
@@ -336,7 +336,7 @@ def judged(own: Object) -> list[str]:
         ),
         (
             karta(gang={"podGroup": {"name": "x", "subGroups": [{"componentName": "b"}]}}),
-            '15:26 invalid-value: the Karta has no component "b" (Known are training, head, worker.)',
+            '15:26 invalid-value: the Karta has no component "b" (Known: training, head, worker.)',
         ),
         (
             {**karta(), "metadata": {"name": "training"}},

@@ -238,7 +238,7 @@ ROWS = {
                 '"kai.scheduler/topology"?)'
             ),
             (
-                'w.yaml:3:376 key-unknown: nothing reads the key "kai.scheduler/x" (Known are: '
+                'w.yaml:3:376 key-unknown: nothing reads the key "kai.scheduler/x" (Known: '
                 "kai.scheduler/batch-min-member, kai.scheduler/last-start-timestamp, "
                 "kai.scheduler/numa-placement-observed, kai.scheduler/numa-placement-predicted, "
                 "kai.scheduler/pod-index-label, kai.scheduler/preemption-delay, kai.scheduler/segment-size, "
@@ -254,7 +254,7 @@ ROWS = {
                 '"kubectl-tas/priority"?)'
             ),
             (
-                'w.yaml:3:465 key-unknown: nothing reads the key "gorve.io/x" (Known are: grove.io/base-podgang, '
+                'w.yaml:3:465 key-unknown: nothing reads the key "gorve.io/x" (Known: grove.io/base-podgang, '
                 "grove.io/disable-managed-resource-protection, grove.io/mnnvl-group, grove.io/pod-template-hash, "
                 "grove.io/podclique, grove.io/podclique-pod-index, grove.io/podcliquescalinggroup, "
                 "grove.io/podcliquescalinggroup-replica-index, grove.io/podcliqueset-replica-index, "
@@ -266,7 +266,7 @@ ROWS = {
                 "Remove it: kubectl-tas, KAI or Grove writes it.)"
             ),
             (
-                'w.yaml:3:501 key-unknown: nothing reads the key "runai/x" (Known are: runai/pod-index, '
+                'w.yaml:3:501 key-unknown: nothing reads the key "runai/x" (Known: runai/pod-index, '
                 "runai/shared-gpu-configmap.)"
             ),
             'w.yaml:3:526 key-unknown: nothing reads "pod-group-nam" (Did you mean "pod-group-name"?)',
@@ -311,7 +311,7 @@ ROWS = {
                 '"kai.scheduler/topology"?)'
             ),
             (
-                'w.yaml:3:361 key-unknown: nothing reads the key "kai.scheduler/x" (Known are: '
+                'w.yaml:3:361 key-unknown: nothing reads the key "kai.scheduler/x" (Known: '
                 "kai.scheduler/accounting, kai.scheduler/node-pool, kai.scheduler/numa-placement-observed, "
                 "kai.scheduler/numa-placement-predicted, kai.scheduler/preemptibility, kai.scheduler/queue, "
                 "kai.scheduler/subgroup-name, kai.scheduler/task-priority.)"
@@ -322,7 +322,7 @@ ROWS = {
                 '"kubectl-tas/priority"?)'
             ),
             (
-                'w.yaml:3:450 key-unknown: nothing reads the key "gorve.io/x" (Known are: grove.io/base-podgang, '
+                'w.yaml:3:450 key-unknown: nothing reads the key "gorve.io/x" (Known: grove.io/base-podgang, '
                 "grove.io/disable-managed-resource-protection, grove.io/mnnvl-group, grove.io/pod-template-hash, "
                 "grove.io/podclique, grove.io/podclique-pod-index, grove.io/podcliquescalinggroup, "
                 "grove.io/podcliquescalinggroup-replica-index, grove.io/podcliqueset-replica-index, "
@@ -334,7 +334,7 @@ ROWS = {
                 "Remove it: kubectl-tas, KAI or Grove writes it.)"
             ),
             (
-                'w.yaml:3:486 key-unknown: nothing reads the key "runai/x" (Known are: runai/pod-index, '
+                'w.yaml:3:486 key-unknown: nothing reads the key "runai/x" (Known: runai/pod-index, '
                 "runai/queue, runai/shared-gpu-configmap.)"
             ),
             'w.yaml:3:511 key-unknown: nothing reads "pod-group-nam" (Did you mean "pod-group-name"?)',

@@ -50,7 +50,7 @@ def test_services_that_nobody_makes() -> None:
     assert said_of(behind(f"{known}x", "deployment", "job", "default")) == [
         f'8:62 reference-unknown: the Service "{known}x" does not exist in namespace ml (Did you mean "{known}"?)',
         "11:62 reference-elsewhere: no file declares the Services default, deployment, job, x in namespace ml "
-        "(Somebody else must make it there. Declare it, or list it in spec.given of the Config.)",
+        "(Somebody else must create it there. Declare it, or list it in spec.given of the Config.)",
     ]
 
 

@@ -358,11 +358,11 @@ ROWS: dict[str, tuple[Files, list[str]]] = {
         [
             (
                 "tas.yaml:3:16 rule-setting: wrong-type stays an error: its findings would make wrong or invalid "
-                "manifests (Remove the line, and mend what the rule finds.)"
+                "manifests (Remove the line, and correct what the rule finds.)"
             ),
             (
                 "tas.yaml:3:37 rule-setting: missing-field stays an error: its findings would make wrong or "
-                "invalid manifests (Remove the line, and mend what the rule finds.)"
+                "invalid manifests (Remove the line, and correct what the rule finds.)"
             ),
         ],
     ),

@@ -411,7 +411,7 @@ class TestTopologiesInUse:
             ('j.yaml:5:9: the cluster topology "racks"', "Job sweep uses it"),
             ('g.yaml:4:18: the cluster topology "racks"', "PodGroup by-hand uses it"),
         ]
-        assert {item.hint for item in found} == {"Bring it back, or move what uses it to another topology first."}
+        assert {item.hint for item in found} == {"Restore it, or move its users to another topology first."}
         assert {(item.related[0].message, said_at(item.cause)) for item in found} == {
             ("declared at HEAD", "topologies/t.yaml:6:11")
         }
@@ -494,7 +494,7 @@ class TestParts:
             "changed"
             for what, old, new in found
         ]
-        hint = "Take the change back, or delete the set chat first, or give it another name."
+        hint = "Undo the change, delete the set chat first, or give it another name."
         assert all(item.hint == hint for item in made)
 
     @pytest.mark.parametrize(

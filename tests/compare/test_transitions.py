@@ -44,7 +44,7 @@ def test_places_that_cannot_be_read_are_named(places: tuple[str, ...], shown: st
         (
             "base-unread",
             f"what cannot be read at HEAD, and what depends on it, is not compared: {shown}",
-            "Look at what changed there yourself, or compare with a revision that is valid.",
+            "Review the changes by hand, or compare with a valid revision.",
         )
     ]
 
@@ -262,13 +262,13 @@ class TestStates:
                 GroveState(LIVE, {}, {KEY: 1}),
                 "set-reference-locked",
                 ", but the set has 1 scheduled pod",
-                "Delete the set and deploy it anew.",
+                "Delete the set and deploy it again.",
             ),
             (
                 GroveState(LIVE, {}, {KEY: 2}),
                 "set-reference-locked",
                 ", but the set has 2 scheduled pods",
-                "Delete the set and deploy it anew.",
+                "Delete the set and deploy it again.",
             ),
             (GroveState(LIVE, {}, {KEY: 0}), "", "", ""),
         ],
@@ -375,13 +375,13 @@ class TestDriftOfTopologies:
                 {"racks": LIVE[:1]},
                 "True for the set default/chat of the cluster (ClusterTopologyLevelsUnavailable): it uses the cluster "
                 'topology "racks", and it lacks rack, host',
-                "Bring the levels back, or deploy the set anew.",
+                "Restore the levels, or deploy the set again.",
             ),
             (
                 {},
                 "Unknown for the set default/chat of the cluster (ClusterTopologyNotFound): it uses the cluster "
                 'topology "racks", and it is gone',
-                "Bring the topology back, or deploy the set anew.",
+                "Restore the topology, or deploy the set again.",
             ),
         ],
     )

@@ -579,7 +579,7 @@ class TestMissing:
         result = call(SCRIPTS / "kubectl-tas", *command, "-C", rendered)
         lost = f"{named} not there, and manifests from there would be removed"
         refused(result, lost)
-        assert f"error: {lost}\n  = help: Bring it back, or pass --allow-empty to remove them.\n" in result.err
+        assert f"error: {lost}\n  = help: Restore it, or pass --allow-empty to remove them.\n" in result.err
         assert content(rendered) == before
         shown = kubectl_tas("check", "-C", rendered)
         assert shown.code == 1

@@ -88,7 +88,7 @@ def test_file_too_large(repository: Path, size: int, shown: str) -> None:
     [
         (os.mkfifo, "file-not-regular", "not a plain file", "Replace it by a plain file."),
         *(
-            (make, "file-not-regular", "this symbolic link leads to nothing", "Mend or remove it.")
+            (make, "file-not-regular", "this symbolic link leads to nothing", "Repair or remove it.")
             for make in (lambda path: path.symlink_to("gone.yaml"), lambda path: path.symlink_to(path.name))
         ),
         (

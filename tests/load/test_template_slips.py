@@ -124,7 +124,7 @@ SLIPS = {
     = Make a new one: {% set items = items + [item] %}.
 {% block a %}{% endblock %}
     {% block %} is not available in a template here
-    = There is for, if, set, with, macro, call, filter and raw.
+    = Available: for, if, set, with, macro, call, filter, raw.
 {{ ('a'|tojson) % 1 }}
     % is not available for text of tojson
     = Join it with ~.
@@ -180,7 +180,7 @@ SLIPS = {
     = Write what it holds into this file.
 {% autoescape true %}a{% endautoescape %}
     {% autoescape %} is not available in a template here
-    = There is for, if, set, with, macro, call, filter and raw.
+    = Available: for, if, set, with, macro, call, filter, raw.
 {% print 1 %}
     {% print %} is not available in a template here
     = Write {{ value }}.
@@ -192,12 +192,12 @@ SLIPS = {
     = Slice once.
 {{ [[]]|map('nothing')|list }}
     the filter "nothing" is not available
-    = There is abs, capitalize, count, d, default, dictsort, first, float, format, indent, int, items, join, last,
+    = Available: abs, capitalize, count, d, default, dictsort, first, float, format, indent, int, items, join, last,
     length, list, lower, map, max, min, reject, rejectattr, replace, reverse, round, select, selectattr, sort,
     string, sum, title, tojson, trim, unique, upper.
 {{ [1]|map(1)|list }}
     the filter "a number" is not available
-    = There is abs, capitalize, count, d, default, dictsort, first, float, format, indent, int, items, join, last,
+    = Available: abs, capitalize, count, d, default, dictsort, first, float, format, indent, int, items, join, last,
     length, list, lower, map, max, min, reject, rejectattr, replace, reverse, round, select, selectattr, sort,
     string, sum, title, tojson, trim, unique, upper.
 {{ [1].copy() }}
@@ -303,7 +303,7 @@ SLIPS = {
     "limit": r"""
 {{ 2 ** 65 }}
     a number beyond 64 bits
-    = Compute with smaller ones.
+    = Use smaller numbers.
 {{ range(-(2**62), 2**62) }}
     a range of more than 100,000 numbers
     = Make it shorter.
@@ -315,13 +315,13 @@ SLIPS = {
     = Nest it less.
 {{ 2 ** 63 }}
     a number beyond 64 bits
-    = Compute with smaller ones.
+    = Use smaller numbers.
 {{ 9223372036854775807 + 1 }}
     a number beyond 64 bits
-    = Compute with smaller ones.
+    = Use smaller numbers.
 {{ 'A' * 9000000 }}
     the template makes more than 8 MiB of text and values
-    = Make less of it, or make several templates.
+    = Generate less, or split the template.
 {{ [1]|map(attribute='a' ~ '.a' * 60)|list }}
     an attribute of more than 60 parts
     = Name a shorter one.
@@ -330,22 +330,22 @@ SLIPS = {
     = Make it shorter.
 {{ range(3)|list|join('x' * 9000000) }}
     the template makes more than 8 MiB of text and values
-    = Make less of it, or make several templates.
+    = Generate less, or split the template.
 {{ 9 ** 9 ** 9 }}
     a number beyond 64 bits
-    = Compute with smaller ones.
+    = Use smaller numbers.
 {{ 1e308 * 10 }}
     a number beyond 64 bits
-    = Compute with smaller ones.
+    = Use smaller numbers.
 {{ 18446744073709551616 }}
     a number beyond 64 bits
-    = Compute with smaller ones.
+    = Use smaller numbers.
 {{ {'a': 18446744073709551616 } }}
     a number beyond 64 bits
-    = Compute with smaller ones.
+    = Use smaller numbers.
 {{ -(2 ** 62) * 4 }}
     a number beyond 64 bits
-    = Compute with smaller ones.
+    = Use smaller numbers.
 """,
     "value": r"""
 {{ gpus.many }}
@@ -359,7 +359,7 @@ SLIPS = {
     = Give it a value; or write what counts without one: {{ name or 1 }}.
 {{ 1 / 0 }}
     / divides by zero
-    = Ask before whether it is zero.
+    = Test first whether it is zero.
 {{ 'a'|abs }}
     the filter "abs" cannot be used this way, on: text
     = Compare Jinja's docs.
@@ -599,7 +599,7 @@ SLIPS = {
     = Set it above the block, or under another name.
 {{ 1 % 0 }}
     % divides by zero
-    = Ask before whether it is zero.
+    = Test first whether it is zero.
 {{ 'a' % 1 }}
     % cannot be used this way, on: text, a number
     = Compare Jinja's docs.

@@ -149,7 +149,7 @@ class TestPlatforms:
             (
                 "{{x}}",
                 "nothing gives {{x}} a value",
-                "Known are other, zone. Or give x a value in common_default_variables.",
+                "Known: other, zone. Or give x a value in common_default_variables.",
             ),
         ],
     )
