@@ -314,7 +314,7 @@ def test_all_that_is_told_of_growth() -> None:
     waiting = (Waiting(many, 1), Waiting(many, 2), Waiting(item(), None, None, (Lack(GPU, 8, 4),)))
     growth = Growth((RACK,), ("a",), (node, node), (many, item()), 4, more=2, at_once=False, waiting=waiting)
     assert (
-        capacitypages.render([("prod", growth), ("lab", Growth((RACK,), (), (), (item(),), 1, missing=RACK))])
+        capacitypages.growth_text([("prod", growth), ("lab", Growth((RACK,), (), (), (item(),), 1, missing=RACK))])
         == """\
 Backend:  prod
 Pool:     team
@@ -332,7 +332,7 @@ Needs:    not known: no node has the label example.com/rack of level rack
 """
     )
     one = {"workflow": "w", "kind": "Workflow", "podGroup": "all"}
-    assert capacitypages.data([("prod", growth)], [LeftOut(SENT, "why not")]) == {
+    assert capacitypages.growth_data([("prod", growth)], [LeftOut(SENT, "why not")]) == {
         "version": 1,
         "clusters": [
             {
