@@ -83,17 +83,17 @@ def test_no_ranges(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("0.0.0.0", "unspecified"),
-        ("127.0.0.1", "loopback"),
-        ("::1", "loopback"),
-        ("169.254.0.1", "link-local"),
-        ("fe80::1", "link-local"),
-        ("224.0.0.1", "link-local"),
-        ("ff02::1", "link-local"),
+        ("0.0.0.0", "an unspecified"),
+        ("127.0.0.1", "a loopback"),
+        ("::1", "a loopback"),
+        ("169.254.0.1", "a link-local"),
+        ("fe80::1", "a link-local"),
+        ("224.0.0.1", "a link-local"),
+        ("ff02::1", "a link-local"),
     ],
 )
 def test_addresses_that_are_not_outside(text: str, kind: str) -> None:
-    refused = (f"must not be a {kind} address", "Write an address that others can reach.")
+    refused = (f"must not be {kind} address", "Write an address that others can reach.")
     assert spellings.external_ip_refused(text) == refused
 
 
@@ -241,7 +241,8 @@ ROWS = {
         obj("ConfigMap", "data: {}", metadata=", labels: {Example.com/a: x}"),
         [
             "w.yaml:3:30 invalid-value: a key in metadata.labels must be a label such as "
-            'topology.kubernetes.io/zone, not "Example.com/a" ()'
+            "topology.kubernetes.io/zone, not \"Example.com/a\" (Write its key alone: letters, digits, '-', '_' and "
+            "'.', perhaps behind a domain and '/'.)"
         ],
     ),
     "a ConfigMap of bytes that are no text": (

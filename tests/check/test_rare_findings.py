@@ -433,7 +433,7 @@ def test_a_setting_that_no_template_uses() -> None:
         {"pools/team.yaml": pool().encode(), "workflows/w.yaml": task("command: [a]")["workflows/w.yaml"].encode()}
     )
     judged = judge(source, settings=[Setting("gpus", 1, "1")])
-    assert judged.refused == ('no template uses the value "gpus". There is none.',)
+    assert judged.refused == ('no template uses the value "gpus". Available: none.',)
     assert judged.found == ()
 
 

@@ -118,7 +118,8 @@ TEMPLATE = HEAD.replace("n: 1", "n: 1, s: a") + "  - {name: t, image: 'i{{ n }}{
         (
             "{w: {n: a}}",
             TEMPLATE,
-            "4:19 value-type: n is a number in default-values, here text (Write a value of the same type as the default.)",
+            "4:19 value-type: n is a number in default-values, here text "
+            "(Write a value of the same type as the default.)",
         ),
         ("{w: {s: 1}}", TEMPLATE, "4:19 value-type: s is text in default-values, here a number (Put it in quotes.)"),
         ("{w: {q: 1}}", TEMPLATE, '4:19 value-unknown: the template uses no value "q" (It uses n, s.)'),
@@ -148,7 +149,7 @@ TEMPLATE = HEAD.replace("n: 1", "n: 1, s: a") + "  - {name: t, image: 'i{{ n }}{
         (
             "{x: {n: 1}}",
             TEMPLATE,
-            "4:15 values-unused: no template has the name x; these values count for nothing (There is w.)",
+            "4:15 values-unused: no template has the name x; these values count for nothing (Available: w.)",
         ),
         (
             "{a/w: {n: 1}}",

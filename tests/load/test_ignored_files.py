@@ -82,7 +82,8 @@ def test_what_is_input_for_sure_is_a_warning(tmp_path: Path, name: str, text: st
     assert (found.severity.value, found.location and found.location.path) == ("warning", name)
     assert found.message == "this file is input of kubectl-tas, but it is not read"
     assert found.hint == (
-        "Read are .yaml, .yml, .json below pools, workflows; rename or move it, or add to spec.sources."
+        "Sources are .yaml, .yml, .json files below pools, workflows. Rename or move this file, or list its folder in "
+        "spec.sources."
     )
 
 

@@ -111,7 +111,7 @@ SLIPS = {
     = Did you mean "sort"?
 {{ 1 is prime }}
     the test "prime" is not available
-    = There is boolean, defined, divisibleby, eq, equalto, even, false, float, ge, greaterthan, gt, in, integer,
+    = Available: boolean, defined, divisibleby, eq, equalto, even, false, float, ge, greaterthan, gt, in, integer,
     iterable, le, lessthan, lower, lt, mapping, ne, none, number, odd, sequence, string, true, undefined, upper.
 {{ [].append(1) }}
     append() changes a value; values stay as they are here
@@ -148,12 +148,12 @@ SLIPS = {
     = Trim it before.
 {{ 'a'.append(1) }}
     text has no method "append" here
-    = There is capitalize, count, endswith, find, index, isalnum, isalpha, isdigit, islower, isnumeric, join, lower,
+    = Available: capitalize, count, endswith, find, index, isalnum, isalpha, isdigit, islower, isnumeric, join, lower,
     lstrip, partition, removeprefix, removesuffix, replace, rfind, rpartition, rsplit, rstrip, split, splitlines,
     startswith, strip, swapcase, title, upper, zfill.
 {{ {'a': 1}.center(1) }}
     a mapping has no method "center" here
-    = There is get, items, keys, values.
+    = Available: get, items, keys, values.
 {{ dict(**{'a': 1}) }}
     arguments by * or ** are not available
     = Write them one by one.
@@ -202,7 +202,7 @@ SLIPS = {
     string, sum, title, tojson, trim, unique, upper.
 {{ [1].copy() }}
     a list has no method "copy" here
-    = There is count, index.
+    = Available: count, index.
 {{ {'a': 1}.itemz() }}
     a mapping has no method "itemz" here
     = Did you mean "items"?
@@ -217,7 +217,7 @@ SLIPS = {
     = Did you mean "count"?
 {{ 1.foo() }}
     a number has no method "foo" here
-    = There is none.
+    = Available: none.
 {{ (('a'|tojson)).upper() }}
     methods of text of tojson are not available
     = Use filters: value | tojson | replace('a', 'b').
@@ -256,7 +256,7 @@ SLIPS = {
     = Use %s, %d, %f, %g or %x.
 {% for i in [1] %}{{ loop.changed(i) }}{% endfor %}
     the loop has no method "changed" here
-    = There is none.
+    = Available: none.
 {% for i in [1] %}{{ loop.depth0 }}{% endfor %}
     loop.depth0 is not available
     = Compute with loop.index.
@@ -277,7 +277,7 @@ SLIPS = {
     = Compute with values and filters.
 {% set x = 1 %}{{ x.append(1) }}
     a number has no method "append" here
-    = There is none.
+    = Available: none.
 {{ []._a }}
     _a reaches into Python; a template has values alone
     = Compute with values and filters.
@@ -292,13 +292,13 @@ SLIPS = {
     = Did you mean "lower"?
 {% set n = namespace(a=1) %}{{ n.get('a') }}
     a namespace has no method "get" here
-    = There is none.
+    = Available: none.
 {{ ([1]|map('string')).index('1') }}
     what a filter gives item by item has no method "index" here
-    = There is none.
+    = Available: none.
 {{ {'a': 1}.items().count(1) }}
     what a method of a mapping gives has no method "count" here
-    = There is none.
+    = Available: none.
 """,
     "limit": r"""
 {{ 2 ** 65 }}
@@ -800,9 +800,11 @@ def test_a_long_name_is_cut_where_it_is_told() -> None:
     hint = f"Define it in default-values, or give it with --set {cut}=VALUE."
     assert refusal(f"{{{{ {LONG} }}}}", gpus=8)[1] == f"4: {cut} is not defined; defined: gpus = {hint}"
     assert refusal("{{ b }}", **{LONG: 1})[1].startswith(f"4: b is not defined; defined: {cut} = ")
-    assert refusal(f"{{{{ 1 is {LONG} }}}}")[1].startswith(f'4: the test "{cut}" is not available = There is boolean, ')
+    assert refusal(f"{{{{ 1 is {LONG} }}}}")[1].startswith(
+        f'4: the test "{cut}" is not available = Available: boolean, '
+    )
     assert refusal(f"{{{{ 1.{LONG} }}}}")[1] == f'4: a number has no field "{cut}" = Fields are those of mappings.'
-    assert refusal(f"{{{{ 1.{LONG}() }}}}")[1] == f'4: a number has no method "{cut}" here = There is none.'
+    assert refusal(f"{{{{ 1.{LONG}() }}}}")[1] == f'4: a number has no method "{cut}" here = Available: none.'
     assert refusal(f"{{{{ 1._{LONG} }}}}")[1].startswith(f"4: _{cut[1:]} reaches into Python; ")
     assert refusal(f"{{{{ {'a' * 100} }}}}")[1].startswith(f"4: {'a' * 100} is not defined; ")
 

@@ -108,7 +108,7 @@ POOL: list[tuple[dict[str, Any], str]] = [
         {"platforms": {"p": {"allowed_mounts": ["a"]}}},
         'spec.platforms.p.allowed_mounts[0] must be an absolute path, not "a" ()',
     ),
-    ({"nodes": {"selector": {"a b": "c"}}}, f'a key in spec.nodes.selector {LABEL}, not "a b" ()'),
+    ({"nodes": {"selector": {"a b": "c"}}}, f'a key in spec.nodes.selector {LABEL}, not "a b" {LABEL_HINT}'),
     ({"max_exec_timeout": "1x"}, f'spec.max_exec_timeout {OSMO_TIME}, not "1x" {OSMO_TIME_HINT}'),
     ({"default_exit_actions": {"STOP": "1"}}, f'a key in spec.default_exit_actions {ACTION}, not "STOP" ()'),
     ({"default_exit_actions": {"FAIL": "1;2"}}, f'spec.default_exit_actions.FAIL {CODES}, not "1;2" ()'),

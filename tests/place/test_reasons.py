@@ -189,6 +189,19 @@ LEFT = [
 ]  # fmt: skip
 
 
+def pod(name: str, group: str, phase: str = "Pending") -> LivePod:
+    """A pod of Job train in a PodGroup, without a node."""
+    owners = (("Job", "train"),)
+    none = (None, None, False, "", (), (), {}, {})
+    return LivePod("default", name, phase, False, group, None, owners, None, (), *none)
+
+
+def podgroup(name: str, minimum: int | None, *said: Saying) -> LiveGroup:
+    """The PodGroup of Job train in a cluster, of which KAI says this."""
+    owners = (("Job", "train"),)
+    return LiveGroup("default", name, owners, None, False, said, None, None, "", (), minimum, None, frozenset())
+
+
 @pytest.mark.parametrize(("reason", "message", "about", "text", "hint"), LEFT)
 def test_what_only_the_cluster_explains_has_a_text_and_a_hint(
     reason: str, message: str, about: str, text: str, hint: str, fleet: Fleet
@@ -196,11 +209,9 @@ def test_what_only_the_cluster_explains_has_a_text_and_a_hint(
     """Of a gang of two pods that needs three, by its PodGroup, where neither nodes nor queues are known."""
     (sent,) = [item for item in fleet.submissions if item.name == "train"]
     said = Saying("PodGroup pg-train", reason, message)
-    group = LiveGroup("default", GROUP, (("Job", "train"),), None, is_allocated=False, said=(said,), minimum=3)
-    one = LivePod("default", "train-a", "Pending", False, GROUP, None, (("Job", "train"),), None, ())
-    two = LivePod("default", "train-b", "Pending", False, GROUP, None, (("Job", "train"),), None, ())
+    group = podgroup(GROUP, 3, said)
     gaps = {"Node": "unread", "Queue": "unread"}
-    found = why(fleet, sent, Told((), (group,), (one, two), {}, gaps))
+    found = why(fleet, sent, Told((), (group,), (pod("train-a", GROUP), pod("train-b", GROUP)), {}, gaps))
     assert found.queue == "osmo-pool-default-team--shared"
     assert [(cause.about.value, cause.text, cause.hint) for cause in found.causes if cause.said] == [
         (about, text, hint)
@@ -225,12 +236,9 @@ def test_a_gang_whose_file_does_not_tell_its_pods_is_complete_by_its_pod_group(
     port = POD.replace("image: trainer", "image: trainer, ports: [{containerPort: 80, hostPort: 80}]")
     fleet = fleet_of({**FILES, "workflows/train.yaml": job("train", "team").replace(POD, port)})
     (sent,) = [item for item in fleet.submissions if item.name == "train"]
-    group = LiveGroup("default", "odd", (("Job", "train"),), None, is_allocated=False, said=(), minimum=minimum)
+    group = podgroup("odd", minimum)
     phases = [*["Pending", "Running"][:pods], "Succeeded", "Failed"]
-    made = [
-        LivePod("default", f"p{at}", phase, False, "odd", None, (("Job", "train"),), None, ())
-        for at, phase in enumerate(phases)
-    ]
+    made = [pod(f"p{at}", "odd", phase) for at, phase in enumerate(phases)]
     work = LiveWork(fleet, sent, Told((), (group,), tuple(made), {}, gaps))
     assert (work.known, work.groups, len(work.pods)) == ([], [group], pods + 2)
     assert work.is_complete(group) is is_complete
