@@ -440,6 +440,12 @@ def test_two_of_a_kind(tmp_path: Path) -> None:
     )
 
 
+def test_two_kinds_of_one_group_and_version(tmp_path: Path) -> None:
+    second = karta(kind="Tuning")
+    second["metadata"]["name"] = "tuning"
+    assert findings(tmp_path, karta(), second) == findings(tmp_path, karta())
+
+
 def test_the_config_declares_it_too(tmp_path: Path) -> None:
     kinds = [{"apiVersion": f"{GROUP}/v1", "kind": KIND, "pods": [{"template": "spec.worker.template"}]}]
     (found,) = findings(tmp_path, karta(), kinds=kinds)

@@ -30,6 +30,7 @@ from tests.support.admission import (
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, case_input
 from tests.support.pyyaml import safe_load_all
+from tests.support.sweeps import examples
 
 CASE = GOLDEN / "manifests/guard"
 KINDS = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
@@ -710,7 +711,7 @@ COUNTED = (
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     INIT,
     CONTAINERS.filter(len),

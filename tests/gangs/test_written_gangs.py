@@ -35,6 +35,7 @@ from tests.support.grove import (
     workflow,
 )
 from tests.support.pyyaml import safe_load
+from tests.support.sweeps import examples
 from tests.support.workloads import template, workload
 
 GROUP = """\
@@ -468,7 +469,7 @@ class TestGpus:
 
     @given(data=st.data())
     @settings(
-        max_examples=60,
+        max_examples=examples(60),
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )
