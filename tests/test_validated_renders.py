@@ -28,7 +28,7 @@ def test_what_schemas_accept(repository: Path) -> None:
     """No repository of such documents gives a traceback, and those without errors render to what can be read."""
     rendered = []
 
-    @settings(max_examples=examples(200), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
     @given(files=repositories())
     def check(files: dict[str, bytes]) -> None:
         session = check_source(repository, OverlaySource(FolderSource(repository), files))

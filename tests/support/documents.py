@@ -14,6 +14,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from kubectl_tas.model.base import MAX_PREFIX
 from tests.support.golden import ROOT
 
 Data = dict[str, Any]
@@ -101,7 +102,10 @@ def _strings(of: Data) -> st.SearchStrategy[str]:
     low, high = of.get("minLength", 0), of.get("maxLength", 10_000)
 
     def accepts(text: str) -> bool:
-        return low <= len(text) <= high and pattern.search(text) is not None
+        is_short = (
+            "/)?" not in pattern.pattern or text.find("/") <= MAX_PREFIX
+        )  # the domain of a key, which no pattern bounds
+        return low <= len(text) <= high and is_short and pattern.search(text) is not None
 
     odd = [text for text in ODD if accepts(text)]
     drawn = (st.from_regex(pattern) if pattern.pattern else TEXTS).filter(accepts)
