@@ -141,14 +141,17 @@ def test_a_subpool_has_no_plan_of_its_own(tmp_path: Path) -> None:
     assert "team--a is a subpool, which uses the nodes of its pool; name team" in result.err
 
 
-def test_nodes_in_files_are_those_of_one_cluster(tmp_path: Path) -> None:
-    backends = "spec: {backends: [{name: eu}, {name: us, namespace: us}]}"
-    files = {
-        "tas.yaml": f"apiVersion: tas/v1alpha1\nkind: Config\n{backends}\n",
-        "pools/a.yaml": pool("a", spec="  backend: eu\n"),
-        "pools/b.yaml": pool("b", spec="  backend: us\n"),
+def two_pools(root: Path, **backends: str) -> Path:
+    """A repository with two backends, the first of pool a, the second of pool b."""
+    spec = f"spec: {{backends: [{', '.join(backends.values())}]}}"
+    pools = {
+        f"pools/{name}.yaml": pool(name, spec=f"  backend: {of}\n") for name, of in zip("ab", backends, strict=True)
     }
-    root = write(tmp_path, files)
+    return write(root, {"tas.yaml": f"apiVersion: tas/v1alpha1\nkind: Config\n{spec}\n", **pools})
+
+
+def test_nodes_in_files_are_those_of_one_cluster(tmp_path: Path) -> None:
+    root = two_pools(tmp_path, eu="{name: eu}", us="{name: us, namespace: us}")
     refused = kubectl_tas("-C", root, "pool", "plan", *FILES)
     assert (refused.code, refused.out) == (2, "")
     assert "that is what one cluster has; name it with --backend: eu, us" in refused.err
@@ -157,13 +160,7 @@ def test_nodes_in_files_are_those_of_one_cluster(tmp_path: Path) -> None:
 
 
 def test_pools_without_kai_are_left_out(tmp_path: Path) -> None:
-    backends = "spec: {backends: [{name: prod}, {name: plain, scheduler: {type: default}}]}"
-    files = {
-        "tas.yaml": f"apiVersion: tas/v1alpha1\nkind: Config\n{backends}\n",
-        "pools/a.yaml": pool("a", spec="  backend: prod\n"),
-        "pools/b.yaml": pool("b", spec="  backend: plain\n"),
-    }
-    root = write(tmp_path, files)
+    root = two_pools(tmp_path, prod="{name: prod}", plain="{name: plain, scheduler: {type: default}}")
     result = kubectl_tas("-C", root, "pool", "plan", FILES[0])
     assert result.err.startswith("Left out: 1 pool for backends without KAI.\n")
     assert "Pool:       a\n" in result.out

@@ -162,9 +162,8 @@ def _unused_claims(users: Iterable[_User]) -> Iterator[Diagnostic]:
             for part in ("containers", "initContainers")
             for index, _ in enumerate(getattr(user.pod.spec, part))
         )
-        if not any(
-            isinstance(found, list) and found for found in lists
-        ):  # check.containers says of claims that are named wrongly
+        # check.containers reports claims with a wrong name.
+        if not any(isinstance(found, list) and found for found in lists):
             message = f'no container uses the claim "{name}", so none gets a channel'
             place = user.pod.origin.locate((*user.path, "name"))
             hint = f"Write claims: [{{name: {name}}}] below resources of the container."

@@ -68,8 +68,8 @@ def state(to: str, directory: str | None, **cluster: Any) -> int:
         return 1
     clusters = given_clusters(session.fleet, {**cluster, "cluster_state": ()})
     if len(clusters.names) > 1:
-        names = ", ".join(sorted(clusters.names))
-        raise click.UsageError(f"a file is for one cluster; name its backend with --backend: {names}")
+        several = ", ".join(sorted(clusters.names))
+        raise click.UsageError(f"a file is for one cluster; name its backend with --backend: {several}")
     found = record(clusters.of(*clusters.names).access)
     if to == "-":
         hand_over(found.text)

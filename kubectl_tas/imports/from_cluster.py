@@ -22,6 +22,7 @@ from kubectl_tas.model.labels import setter
 from kubectl_tas.model.pool_kinds import UNLIMITED
 from kubectl_tas.model.topology_kinds import ClusterTopology
 from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amounts, ResourceName, said, show
+from kubectl_tas.report.text import plural
 from kubectl_tas.resolve import names
 
 if TYPE_CHECKING:
@@ -307,8 +308,8 @@ def write_topology(making: Making, name: str, levels: Iterable[tuple[str, str]])
     try:
         ClusterTopology.model_validate(data)
     except ValidationError as error:
-        reason = f"no cluster topology can have its level {shown(error.errors()[0]['input'])}"
-        reason = reason if levels else "it has no levels"
+        level = shown(error.errors()[0]["input"])
+        reason = f"no cluster topology can have its level {level}" if levels else "it has no levels"
         making.unplaced.append(Unplaced("Topology", name, reason))
         return False
     making.write(f"topologies/{names.file(plain_name(name))}", f"Imported: the Topology {name}.", data)
@@ -457,6 +458,4 @@ def _between(path: str, before: Any, after: Any) -> Iterator[Difference]:
 
 
 def _text(value: object) -> str:
-    if not isinstance(value, list):
-        return shown(value)
-    return "1 item" if len(value) == 1 else f"{len(value)} items"
+    return plural(len(value), "item") if isinstance(value, list) else shown(value)

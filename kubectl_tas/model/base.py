@@ -26,7 +26,7 @@ API_VERSION = "tas/v1alpha1"
 """apiVersion of the tool's own kinds."""
 
 NAME_PREFIX = r"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
-ANY_CASE_PREFIX = NAME_PREFIX.replace("a-z", "A-Za-z")
+_ANY_CASE_PREFIX = NAME_PREFIX.replace("a-z", "A-Za-z")
 NAME_PART = r"(([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9])"
 QUALIFIED_NAME = rf"^{NAME_PREFIX}{NAME_PART}$"
 """The pattern of a label key, from KAI's Topology CRD: an optional DNS prefix, and a name of at most 63 characters."""
@@ -105,7 +105,7 @@ LabelKey = Annotated[
 """The key of a Kubernetes label."""
 AnnotationKey = Annotated[
     str,
-    StringConstraints(max_length=MAX_PREFIX + 64, pattern=rf"^{ANY_CASE_PREFIX}{NAME_PART}$"),
+    StringConstraints(max_length=MAX_PREFIX + 64, pattern=rf"^{_ANY_CASE_PREFIX}{NAME_PART}$"),
     said(NOTE_RULE, hint=KEY_HINT),
     AfterValidator(_with_short_prefix),
 ]

@@ -51,12 +51,7 @@ REPLICA_TYPE = "replica type"
 """Kubeflow's word for identical pods."""
 
 KUBEFLOW, RAY = (
-    frozenset(
-        kind
-        for kind, (place, versions) in WORKLOADS.items()
-        if place.startswith("operatorkinds:") and versions[-1:] == own
-    )
-    for own in (_KUBEFLOW, _RAY)
+    frozenset(kind for kind, (_, versions) in WORKLOADS.items() if versions[-1:] == own) for own in (_KUBEFLOW, _RAY)
 )
 """The kinds of Kubeflow's training operator, and the kinds of KubeRay."""
 LEADERS = {"MPIJob": "Launcher", "PyTorchJob": "Master", "XGBoostJob": "Master"}

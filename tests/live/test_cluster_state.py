@@ -28,7 +28,7 @@ KEPT = """\
   spec: {unschedulable: true, taints: [{key: a, whole: x}]}
   status: {allocatable: {cpu: 1, whole: x}, conditions: [{type: Ready, status: 'True'}]}
 - kind: Pod
-  metadata:
+  metadata: &of_pod
     name: failed
     namespace: ml
     ownerReferences: [{kind: Job, name: x}]
@@ -54,15 +54,7 @@ KEPT = """\
       state: {waiting: {reason: a}, terminated: {reason: a, exitCode: 1}}
     initContainerStatuses: *ended
 - kind: Pod
-  metadata: &of_pod
-    name: starting
-    namespace: ml
-    ownerReferences: [{kind: Job, name: x}]
-    deletionTimestamp: a
-    finalizers: [a]
-    labels: {kubectl-tas/workflow: x}
-    annotations: {pod-group-name: x, kubernetes.io/config.mirror: x}
-    creationTimestamp: a
+  metadata: {<<: *of_pod, name: starting}
   spec: *running
   status: {phase: Pending, containerStatuses: *ended}
 - kind: Pod

@@ -100,12 +100,11 @@ def _objects(of: Data, definitions: Data) -> st.SearchStrategy[Data]:
 def _strings(of: Data) -> st.SearchStrategy[str]:
     pattern = re.compile(re.sub(r"\$$", r"\\Z", of.get("pattern", "")))
     low, high = of.get("minLength", 0), of.get("maxLength", 10_000)
+    is_key = "/)?" in pattern.pattern  # of a label or annotation: models bound its domain, which no pattern can state
 
     def accepts(text: str) -> bool:
-        is_short = (
-            "/)?" not in pattern.pattern or text.find("/") <= MAX_PREFIX
-        )  # the domain of a key, which no pattern bounds
-        return low <= len(text) <= high and is_short and pattern.search(text) is not None
+        is_long = is_key and text.find("/") > MAX_PREFIX
+        return low <= len(text) <= high and not is_long and pattern.search(text) is not None
 
     odd = [text for text in ODD if accepts(text)]
     drawn = (st.from_regex(pattern) if pattern.pattern else TEXTS).filter(accepts)
