@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
-from kubectl_tas.load.schema import invalid_value, missing_field, written
+from kubectl_tas.kinds.section import written
+from kubectl_tas.load.schema import invalid_value, missing_field
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.words import closest

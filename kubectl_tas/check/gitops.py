@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from kubectl_tas.check.keys import KUEUE
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
-from kubectl_tas.load.schema import written
+from kubectl_tas.kinds.section import key_path, written
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.kindlists import KUBEFLOW
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.fleet_workload import FleetWorkload
-
-if TYPE_CHECKING:
-    from kubectl_tas.model.workload_kinds import AnyWorkload
 
 OBJECT_EXPORTED = Rule(
     "object-exported",
@@ -56,18 +50,6 @@ SUSPENDED = Rule(
     "Only a change of the file starts it: a GitOps tool reverts changes in the cluster. Remove the field, or remove "
     "the file. If the work should wait, waive the rule.",
 )
-_SUSPENDING: tuple[KeyPath, ...] = (
-    ("spec", "suspend"),
-    ("spec", "paused"),
-    ("spec", "runPolicy", "suspend"),
-    ("spec", "jobTemplate", "spec", "suspend"),
-    ("spec", "rayClusterSpec", "suspend"),
-    ("spec", "rayClusterConfig", "suspend"),
-)
-"""Fields by which kinds suspend work. Sources: Kubernetes 1.35, ``Suspend`` of pkg/apis/batch/types.go and
-``syncDeployment`` of pkg/controller/deployment (a paused Deployment makes no new ReplicaSet); JobSet 0.12 and Trainer
-2.3, ``suspend``; training operator 1.9 and MPI operator 0.8, ``RunPolicy``; KubeRay 1.7, ``Suspend``.
-"""
 FINISHED_RECREATED = Rule(
     "finished-recreated",
     Severity.WARNING,
@@ -125,7 +107,8 @@ def check_suspended(fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks every workload. Skips workloads that Kueue starts: another rule reports them."""
     for declared in fleet.repository.workloads:
         origin, spec = declared.origin, declared.spec
-        path = next((path for path in _SUSPENDING if origin.value(path) is True), None)
+        paths = map(key_path, spec.page.stop.suspended_by)
+        path = next((path for path in paths if origin.value(path) is True), None)
         if path is not None and KUEUE not in spec.metadata.labels:
             what = "paused" if path[-1] == "paused" else "suspended"
             message = f"{spec.kind} {spec.metadata.name} is {what}: no new pod of it starts until you change this file"
@@ -139,43 +122,11 @@ def check_finished(fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks every workload of a repository that a GitOps tool applies."""
     tool = _TOOLS.get(fleet.config.gitops)
     for workload in fleet.workloads if tool else ():
-        for path in _deleting(workload.declared.spec, workload):
+        spec = workload.declared.spec
+        for path in spec.page.stop.deletes_itself(spec.document):
             again = "in the next sync, with self-heal at once" if tool == "Argo CD" else "when it reconciles next"
             field = path[-1] if path[-1] == _TTL else "the policy DeleteSelf"
             lasts = f"{field} deletes finished work that the repository still has"
             message = f"{lasts}: {tool} makes it anew {again}, and it runs again"
             hint = f"Leave {path[-1]} out." if path[-1] == _TTL else "Use another deletion policy than DeleteSelf."
             yield Diagnostic(FINISHED_RECREATED, message, workload.declared.origin.locate(path, key=True), hint=hint)
-
-
-def _deleting(spec: AnyWorkload, workload: FleetWorkload) -> Iterator[KeyPath]:
-    """Yields the fields that make a controller delete the object itself.
-
-    Kubernetes deletes a Job (pkg/controller/ttlafterfinished, 1.35), and JobSet's controller a JobSet
-    (pkg/controllers/ttl_after_finished.go, 0.12). The training operator deletes Kubeflow's kinds (CleanupJob of
-    pkg/controller.v1/common/job.go, 1.9). The MPI operator only passes the time to the launcher's Job (newLauncherJob
-    of pkg/controller/mpi_job_controller.go, 0.8). KubeRay deletes the cluster, and the RayJob only if a policy is
-    DeleteSelf (executeDeletionPolicy of rayjob_controller.go, 1.7).
-    """
-    origin = workload.declared.origin
-    match spec.apiVersion, spec.kind:
-        case _, "Job" | "JobSet":
-            path: KeyPath = ("spec", _TTL)
-        case "kubeflow.org/v1", kind if kind in KUBEFLOW:
-            path = ("spec", "runPolicy", _TTL)
-        case _, "RayJob":
-            yield from _deleting_themselves(origin.value(("spec", "deletionStrategy")), ("spec", "deletionStrategy"))
-            return
-        case _:
-            return
-    if origin.value(path) is not None:
-        yield path
-
-
-def _deleting_themselves(value: object, path: KeyPath) -> Iterator[KeyPath]:
-    """Yields the policies of a RayJob's deletion strategy that are DeleteSelf, at any depth."""
-    if value == "DeleteSelf":
-        yield path
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in items:
-        yield from _deleting_themselves(item, (*path, key))

@@ -6,25 +6,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
 from kubectl_tas.check.conflicts import Fields, listed
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
-from kubectl_tas.gangs.podgrouper import is_ray
 from kubectl_tas.gpus import Gpus
+from kubectl_tas.kinds import DEFAULT_SCALED
+from kubectl_tas.kinds.page import Surge
+from kubectl_tas.kinds.section import Section, path_steps, values_at
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
-from kubectl_tas.resolve.mentions import DEFAULT_SCALED, SCALED, Space
+from kubectl_tas.resolve.mentions import SCALED, Space
 from kubectl_tas.resolve.podcliqueset import FleetClique, SubmittedSet
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.words import Misspellings, did_you_mean, question, shortened
-
-if TYPE_CHECKING:
-    from kubectl_tas.model.operatorkinds import RayWorkload
 
 GROWTH_UNCOUNTED = Rule(
     "growth-uncounted",
@@ -40,13 +38,6 @@ GROWTH_UNCOUNTED = Rule(
 
 
 _OF_KEDA = 100
-_SURGES: dict[str, tuple[tuple[str, ...], object]] = {
-    "Deployment": (("spec", "strategy", "rollingUpdate", "maxSurge"), "25%"),
-    "LeaderWorkerSet": (("spec", "rolloutStrategy", "rollingUpdateConfiguration", "maxSurge"), 0),
-}
-"""Field for the number of pods, or groups of pods, that an update adds, by kind, with its default. Sources: Kubernetes
-1.35, ``SetDefaults_Deployment`` of pkg/apis/apps/v1/defaults.go; LeaderWorkerSet 0.7.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +86,7 @@ def check_growth(fleet: Fleet) -> Iterator[Diagnostic]:
 
 def waits_for_sums(fleet: Fleet) -> bool:
     """Whether any workload may grow by a default. That check needs the sum of all work in the queue."""
-    return any(item.kind in _SURGES and item.gpus for item in fleet.workloads)
+    return any(_surges(item) and item.gpus for item in fleet.workloads)
 
 
 def check_scale_targets(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -155,7 +146,7 @@ def _scalers(fleet: Fleet) -> Iterator[tuple[FleetCompanion, tuple[str, str], _S
 
 def _scaled(item: FleetWorkload) -> _Scaled:
     """Returns the replicas of a workload: groups of a LeaderWorkerSet, workers if pods have roles, else pods."""
-    if item.kind == "LeaderWorkerSet":
+    if item.declared.spec.page.start.copies:
         return _Scaled(item, item.copies, sum(part.replicas * part.gpus for part in item.replicas))
     part = next((part for part in item.replicas if part.name == "worker"), next(iter(item.replicas), None))
     return _Scaled(item, part.replicas, part.gpus) if part is not None else _Scaled(item, 0, 0)
@@ -248,7 +239,7 @@ def _most(companion: FleetCompanion) -> tuple[str, int | None]:
 def _held(fleet: Fleet) -> dict[tuple[str, str, bool], Gpus]:
     """Returns the GPUs that work asks for, by cluster, queue, and whether the work is preemptible."""
     held: dict[tuple[str, str, bool], Gpus] = {}
-    for item in fleet.submissions if any(item.kind in _SURGES for item in fleet.workloads) else ():
+    for item in fleet.submissions if any(map(_surges, fleet.workloads)) else ():
         key = item.pool.backend.name, item.queue, item.is_preemptible
         held[key] = held.get(key, 0) + item.gpus
     return held
@@ -279,41 +270,33 @@ def _judged(
             yield Diagnostic(GROWTH_UNCOUNTED, message, item.declared.at(*part.path), hint=part.hint)
 
 
+def _surges(workload: FleetWorkload) -> bool:
+    """Whether an update of a workload may add pods before it removes old ones."""
+    return workload.declared.spec.page.growth.surge is not None
+
+
 def _of_workload(workload: FleetWorkload) -> Iterator[_Growth]:
-    spec = workload.declared.spec
-    if is_ray(spec):
-        yield from _of_ray(workload, spec)
-    elif spec.kind == "PyTorchJob":
-        path: KeyPath = ("spec", "elasticPolicy", "maxReplicas")
-        most = _number(workload, path)
-        for item in workload.replicas:
-            if most is not None and item.path[2] == "Worker":  # a master is always one
-                yield _Growth(path, workload.pods, most, item.gpus, "the pods")
-    elif workload.kind == "CronJob":
-        yield from _of_runs(workload)
-    elif workload.kind in _SURGES:
-        yield from _of_update(workload, *_SURGES[workload.kind])
+    """Yields the growth of a workload, by the page of its kind."""
+    document, growth = workload.declared.spec.document, workload.declared.spec.page.growth
+    gpus = {item.path: item.gpus for item in workload.replicas}
+    for at, grown in growth.rows:
+        for path, _ in values_at(document, path_steps(at)):
+            for part in grown(Section(document, path)):
+                each = workload.gpus if part.template is None else gpus.get(part.template, 0) * part.pods
+                yield _Growth(part.path, part.start, part.most, each, part.what, part.when, part.hint)
+    if growth.surge is not None:
+        yield from _of_update(workload, growth.surge)
 
 
-def _of_runs(workload: FleetWorkload) -> Iterator[_Growth]:
-    """Yields the growth of a CronJob: Kubernetes starts the next run during the last one, unless told otherwise."""
-    policy: KeyPath = ("spec", "concurrencyPolicy")
-    origin = workload.declared.origin
-    if origin.value(policy) in (None, "Allow") and origin.value(("spec", "suspend")) is not True:
-        hint = "Write concurrencyPolicy: Forbid, or Replace."
-        yield _Growth(policy, 1, None, workload.gpus, "the runs", " at a time", hint)
-
-
-def _of_update(workload: FleetWorkload, path: tuple[str, ...], default: object) -> Iterator[_Growth]:
+def _of_update(workload: FleetWorkload, surge: Surge) -> Iterator[_Growth]:
     """Yields the pods, or groups of pods, that an update adds before it removes old ones."""
     origin, scaled = workload.declared.origin, _scaled(workload)
-    written = origin.value(path)
-    surge = _surge(default if written is None else written, scaled.start)
+    path, written = surge.path, origin.value(surge.path)
+    more = _surge(surge.default if written is None else written, scaled.start)
     if origin.value((*path[:2], "type")) != "Recreate":
-        what = "the groups" if workload.kind == "LeaderWorkerSet" else "the pods"
         hint = f"Write maxSurge: 0 and maxUnavailable: 1 in {'.'.join(path[:-1])}."
-        most, when = scaled.start + surge, " during an update"
-        yield _Growth(path, scaled.start, most, scaled.gpus, what, when, hint, is_default=written is None)
+        most, when = scaled.start + more, " during an update"
+        yield _Growth(path, scaled.start, most, scaled.gpus, surge.what, when, hint, is_default=written is None)
 
 
 def _surge(written: object, pods: int) -> int:
@@ -321,20 +304,6 @@ def _surge(written: object, pods: int) -> int:
     if isinstance(written, str) and re.fullmatch("[0-9]{1,9}%", written):
         return -(-pods * int(written[:-1]) // 100)
     return written if type(written) is int and 0 <= written < MAX_COUNT else 0
-
-
-def _of_ray(workload: FleetWorkload, spec: RayWorkload) -> Iterator[_Growth]:
-    """Yields the growth of Ray workers (KubeRay 1.7): only with its autoscaler; maxReplicas has no limit by default."""
-    if workload.declared.origin.value((*spec.cluster_path, "enableInTreeAutoscaling")) is not True:
-        return
-    for index, group in enumerate(spec.cluster.workerGroupSpecs):
-        path = (*spec.cluster_path, "workerGroupSpecs", index, "maxReplicas")
-        gpus = group.template.spec.gpus_with(group.template.metadata.annotations) * group.numOfHosts
-        most = _number(workload, path)
-        is_refused = most is None and workload.declared.origin.value(path) is not None
-        if not group.suspend and not is_refused:
-            start = group.pods // group.numOfHosts
-            yield _Growth(path, start, most, gpus, f"the workers of {group.groupName}")
 
 
 def _of_set(sent: SubmittedSet) -> Iterator[_Growth]:

@@ -238,7 +238,7 @@ def _instead(workload: FleetWorkload, item: ReplicaType | None) -> str:
         ways.append(f"update KAI to {kai.first_with(own.placed_parts)}")
     if item is not None:
         ways.append(f"place the whole {workload.kind} by the annotations of its own metadata")
-    if item is not None and item.name == podgrouper.WORKER and podgrouper.makes_segments(workload, item):
+    if item is not None and item.name == own.empty_part and podgrouper.makes_segments(workload, item):
         ways.append(f'make its pods one segment ({labels.SEGMENT_SIZE}: "{item.replicas}") and place that')
     if not own.not_owned and backend.has(Feature.SKIP_PODGROUPER):
         ways.append(f"add the label {labels.OWNED}: owned")

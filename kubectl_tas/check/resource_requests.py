@@ -226,7 +226,10 @@ def pods_of(item: object) -> Iterator[Pod]:
     """Yields pod templates of a workload or PodCliqueSet, or the Pods of a hand-written PodGroup; else nothing."""
     if isinstance(item, FleetPodGroup):
         for member in item.pods:
-            yield Pod(member.origin, member.spec.spec, ("spec",), member.spec.metadata.annotations, ROOT)
+            for pods in member.spec.pod_sets:
+                if pods.template is not None:
+                    spec = pods.template.spec
+                    yield Pod(member.origin, spec, pods.spec_path, member.spec.metadata.annotations, ROOT)
     elif isinstance(item, FleetWorkload):
         for part in item.templates:
             if part.template is not None:

@@ -10,52 +10,45 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field
 from typing import Any
 
+from kubectl_tas.kinds import page_of
+from kubectl_tas.kinds.page import Made
 from kubectl_tas.late import dataclass
 from kubectl_tas.live.kubectl import text_of
-from kubectl_tas.model.kindlists import KUBEFLOW, WORKLOADS, group_of
-from kubectl_tas.model.podkinds import DeclaredKind, rows
+from kubectl_tas.model.podkinds import DeclaredKind
 
-_OF_DEPLOYMENTS = ("Deployment", "ReplicaSet")
-_MADE: dict[str, tuple[str, ...]] = {
-    "CronJob": ("Job",),
-    "CronWorkflow": ("Workflow",),
-    "Deployment": ("ReplicaSet",),
-    "InferenceService": _OF_DEPLOYMENTS,
-    "JobSet": ("Job",),
-    "LeaderWorkerSet": ("StatefulSet",),
-    "MPIJob": ("Job",),
-    "Notebook": ("StatefulSet",),
-    "PodCliqueSet": ("PodCliqueScalingGroup", "PodClique"),
-    "RayJob": ("RayCluster", "Job"),
-    "RayService": ("RayCluster",),
-    "SeldonDeployment": _OF_DEPLOYMENTS,
-    "TrainJob": ("JobSet", "Job"),
+_SETS: dict[str, tuple[Made, ...]] = {
+    "PodCliqueSet": (Made("PodCliqueScalingGroup", "grove.io"), Made("PodClique", "grove.io", ("spec", "replicas"))),
 }
-_GROUPS = {kind: versions[0].rpartition("/")[0] for kind, (_, versions) in WORKLOADS.items()} | {
-    "ReplicaSet": "apps",
-    "Workflow": "argoproj.io",
-    "PodCliqueSet": "grove.io",
-    "PodCliqueScalingGroup": "grove.io",
-    "PodClique": "grove.io",
-}
-_REPLICATED = frozenset({"Deployment", "StatefulSet", "LeaderWorkerSet", "PodCliqueSet"})
+"""What Grove makes of kinds without a page."""
 
 
 def resources(kind: str, declared: Iterable[DeclaredKind] = ()) -> dict[str, str]:
     """Returns the kinds to read for work of a kind, besides PodGroups and pods, with kubectl's names of them."""
-    own = next((row for row in rows(declared) if row.name == kind), None)
-    if own is None and (kind not in _GROUPS or kind in ("Pod", "Workflow")):
+    page = page_of(kind) or next(
+        (item.described for item in declared if item.described.recognition.unique_name == kind), None
+    )
+    if page is None and kind not in _SETS:
         return {}
-    found = {} if own is None else {own.kind: f"{own.resource}.{group_of(own.versions[0])}".rstrip(".")}
-    names = (*(() if own else (kind,)), *_MADE.get(kind, ()))
-    return found | {name: f"{name.lower()}s.{_GROUPS[name]}" for name in names}
+    found = {}
+    if page is None:
+        found[kind] = f"{kind.lower()}s.grove.io"
+    elif page.gang.names_its_own:
+        return {}
+    else:
+        recognition = page.recognition
+        group = recognition.versions[0].rpartition("/")[0]
+        found[recognition.kind] = f"{recognition.resource}.{group}".rstrip(".")
+    made = _SETS[kind] if page is None else page.makes.objects
+    return found | {part.kind: f"{part.kind.lower()}s.{part.group}" for part in made}
 
 
 def stop_path(kind: str) -> tuple[str, ...]:
     """Returns the path that tells an object of a kind to make no pods: ``suspend``, or ``replicas``."""
-    if kind in _REPLICATED or kind in ("ReplicaSet", "ReplicationController", "PodClique"):
+    page = page_of(kind)
+    made = next((part for objects in _SETS.values() for part in objects if part.kind == kind), None)
+    if kind in _SETS:
         return "spec", "replicas"
-    return ("spec", "runPolicy", "suspend") if kind in KUBEFLOW else ("spec", "suspend")
+    return page.stop.switch if page is not None else made.switch if made is not None else ("spec", "suspend")
 
 
 @dataclass(frozen=True, slots=True)

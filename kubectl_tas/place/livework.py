@@ -21,6 +21,7 @@ from kubectl_tas.place.shapes import Shape, shape_of
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.names import shorten
+from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission
 from kubectl_tas.resolve.workflows import FleetWorkflow
 
@@ -224,14 +225,12 @@ class LiveWork:
             return True
         if self._is_of_workflow(pod.workflow):
             return pod.group not in self.of_other_versions
-        if sent.kind in ("PodCliqueSet", "DynamoGraphDeployment"):  # Dynamo names its set like the graph
+        makes = sent.declared.spec.page.makes if isinstance(sent, FleetWorkload) else None
+        if isinstance(sent, SubmittedSet) or (makes is not None and makes.is_set):
             return pod.set_name == sent.name
-        if sent.kind == "SparkApplication":  # Spark's driver makes the executors
-            return ("Pod", f"{sent.name}-driver") in pod.owners
-        of_deployment = re.compile(re.escape(sent.name) + "-[a-z0-9]+")
-        return sent.kind == "Deployment" and any(
-            kind == "ReplicaSet" and of_deployment.fullmatch(name) for kind, name in pod.owners
-        )
+        owner, pattern = makes.pods_of if makes is not None else ("", "")
+        of_work = re.compile(pattern.format(re.escape(sent.name)))
+        return any(kind == owner and of_work.fullmatch(name) for kind, name in pod.owners)
 
     def _said(self) -> Iterator[Saying]:
         namespace = self.sent.namespace
