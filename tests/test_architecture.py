@@ -189,7 +189,9 @@ def test_only_the_command_line_talks_and_exits(path: Path) -> None:
             assert ends_a_copy or called not in forbidden, f"{path.name}:{node.lineno} calls {called}"
 
 
-@pytest.mark.parametrize("room_name", ["model", "kinds", "report", "draw", "check", "compile", "resolve", "place", "site"])
+@pytest.mark.parametrize(
+    "room_name", ["model", "kinds", "report", "draw", "check", "compile", "resolve", "place", "site"]
+)
 def test_pure_rooms_touch_nothing(room_name: str) -> None:
     """Data in, data out: no files, no processes, no clock, no chance."""
     for path in (ROOT / PACKAGE / room_name).rglob("*.py"):

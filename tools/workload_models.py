@@ -41,9 +41,8 @@ class _Node:
         if LIST in self.below:
             return Many[self.below[LIST].made(name)]  # type: ignore[misc]
         if MAPPING in self.below:
-            key = AnyText if self.least else Text
-            values: Any = dict[key, self.below[MAPPING].made(name)]  # type: ignore[valid-type]
-            return Annotated[values, Field(min_length=self.least)] if self.least else values
+            values = dict.__class_getitem__((AnyText if self.least else Text, self.below[MAPPING].made(name)))
+            return Annotated[values, Field(min_length=1)] if self.least else values
         if not self.below:
             return self.type or create_model(name, __base__=Open, __module__=__name__)
         fields = {f"x_{key.replace('-', '_')}": node.field(key, name) for key, node in self.below.items()}
@@ -84,8 +83,8 @@ def workload_model(page: WorkloadKind) -> type[BaseModel]:
         "metadata": (
             RootMeta,
             Field(
-                description="Name, pool (label kubectl-tas/pool), priority (label kubectl-tas/priority) and placement of "
-                "the workload."
+                description="Name, pool (label kubectl-tas/pool), priority (label kubectl-tas/priority) and placement "
+                "of the workload."
             ),
         ),
     }

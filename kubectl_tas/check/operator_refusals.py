@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kubectl_tas.check.conflicts import FIELDS_CONFLICT
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
@@ -11,7 +12,9 @@ from kubectl_tas.load.document import parse
 from kubectl_tas.load.schema import missing_field
 from kubectl_tas.load.syntax import YAML_SYNTAX
 from kubectl_tas.model.repository import Declared, Origin
-from kubectl_tas.model.workloads import Workload
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.workloads import Workload
 
 OPERATOR_REFUSES = Rule(
     "operator-refuses",

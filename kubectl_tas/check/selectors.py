@@ -122,7 +122,9 @@ def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
 def _of_work(called: Mapping[tuple[Space, str], set[str]], locate: Finder, item: Selection) -> Diagnostic | None:
     """Returns a finding if a label misspells the name of work. Other unknown names may belong to work elsewhere."""
     for key, value in _demands(item.selector)[0].items():
-        known = {name for kind in _named_by(key, {kind for _, kind in called}) for name in called.get((item.space, kind), ())}
+        known = {
+            name for kind in _named_by(key, {kind for _, kind in called}) for name in called.get((item.space, kind), ())
+        }
         meant = misspelled(str(value), sorted(known)) if str(value) not in known else None
         if meant is not None:
             kinds = " or ".join(_named_by(key, sorted(listed.name for listed in LISTED)))

@@ -147,9 +147,7 @@ def _parts(declared: Declared[Workload]) -> Iterator[Diagnostic]:
                 yield _two_names(name.what, first, item, "case does not count")
 
 
-def _two_names(
-    what: str, first: _Named, item: _Named, folded: str = "case does not count, '_' is '-'"
-) -> Diagnostic:
+def _two_names(what: str, first: _Named, item: _Named, folded: str = "case does not count, '_' is '-'") -> Diagnostic:
     if first.name == item.name:
         message = f'the {what} "{item.name}" is already defined at line {first.place.line}'
     else:

@@ -89,9 +89,7 @@ def minimums(workload: FleetWorkload) -> list[int]:
 def minimum_path(workload: FleetWorkload) -> KeyPath | None:
     """Returns the path in the file of the needed number of pods; None if the file does not say it."""
     own = row(workload)
-    is_read = own.minimum_since is None or (
-        not workload.is_owned and workload.pool.backend.has(own.minimum_since)
-    )
+    is_read = own.minimum_since is None or (not workload.is_owned and workload.pool.backend.has(own.minimum_since))
     return own.minimum_path(workload.declared.spec.document) if is_read else None
 
 

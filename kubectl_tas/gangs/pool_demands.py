@@ -9,7 +9,7 @@ from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.workload_gang import placed, sub_group, whole_placement
 from kubectl_tas.grove import TEMPLATE
 from kubectl_tas.kai import Feature
-from kubectl_tas.kinds.section import Section, key_path
+from kubectl_tas.kinds.section import key_path
 from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.backdoors import Decides
@@ -308,12 +308,10 @@ def _topologies_of_segments(workload: FleetWorkload) -> Iterator[Demand]:
 
 def _counts(workload: FleetWorkload) -> Iterator[Demand]:
     """Yields what an operator fills in: names, and counts that KAI looks for in the object itself."""
-    spec = workload.declared.spec
-    filled_in, section = spec.page.filled_in, Section(spec.document, key_path(spec.page.filled_in.at))
-    for path, name in filled_in.names(section):
+    for path, name in workload.declared.spec.implied_names:
         yield Demand(path, name, "what its webhook fills in", Mode.RESOLVE)
     if podgrouper.is_made_by_kai(workload):
-        for path, count in filled_in.counts(section):
+        for path, count in workload.declared.spec.implied_counts:
             yield Demand(path, count, "what its operator counts", Mode.RESOLVE)
 
 

@@ -15,7 +15,11 @@ PAGE = page.WorkloadKind(
     pods=PODS,
     pod_rules=page.PodRules(restart=("Always",), selector="spec.selector", ports_known=True),
     gang=Grouping(
-        every_pod, starts_one_by_one=True, one_pod_group=False, names_part=False, segment_template="Move it to the pod template."
+        every_pod,
+        starts_one_by_one=True,
+        one_pod_group=False,
+        names_part=False,
+        segment_template="Move it to the pod template.",
     ),
     start=page.ALL_AT_ONCE,
     filled_in=page.FilledIn(),

@@ -182,7 +182,7 @@ def first_pod(gathered: Gathered) -> list[int]:
 
 
 def minimum_of(number: int | str, *, one_pod_group: bool) -> Grouping:
-    """Returns what KAI makes of a declared kind that needs a number of pods, or as many as the object says at a path."""
+    """Returns what KAI makes of a declared kind that needs a number of pods, or that says the number at a path."""
     if isinstance(number, int):
         return Grouping(
             lambda gathered: gathered.counts if gathered.is_owned else first_pods(gathered, number),

@@ -1,5 +1,5 @@
-"""Holds what the jobs of Kubeflow's training operator and MPI operator share: pods by replica type, and a minimum number
-of pods. Sources: training operator 1.9 (pkg/webhooks, pkg/controller.v1/common), MPI operator 0.8; KAI's
+"""Holds what the jobs of Kubeflow's training operator and MPI operator share: pods by replica type, and a minimum of
+pods. Sources: training operator 1.9 (pkg/webhooks, pkg/controller.v1/common), MPI operator 0.8; KAI's
 kubeflow_grouper.go.
 """
 

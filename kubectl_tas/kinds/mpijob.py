@@ -1,5 +1,5 @@
-"""Describes Kubeflow's MPIJob, of the training operator (v1) or of the MPI operator (v2beta1). Sources: MPI operator 0.8,
-mpi_job_controller.go; KAI's mpi_grouper.go.
+"""Describes Kubeflow's MPIJob, of the training operator (v1) or of the MPI operator (v2beta1). Sources: MPI operator
+0.8, mpi_job_controller.go; KAI's mpi_grouper.go.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ def _waits(document: Document) -> Iterator[page.Wait]:
 
 PAGE = replace(
     _JOB,
-    recognition=page.Recognition("MPIJob", ("kubeflow.org/v2beta1", "kubeflow.org/v1"), operator="mpi-operator training-operator"),
+    recognition=page.Recognition(
+        "MPIJob", ("kubeflow.org/v2beta1", "kubeflow.org/v1"), operator="mpi-operator training-operator"
+    ),
     fields=(
         *_JOB.fields,
         page.Field("spec", "Settings of the job.", is_required=True),

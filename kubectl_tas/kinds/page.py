@@ -24,9 +24,7 @@ class Recognition:
     versions: tuple[str, ...]
     """The apiVersions, first the one that messages suggest."""
     operator: str
-    """The operators whose packed fields have the kind, separated by blanks. Empty for Kubernetes, ``UNPACKED`` if no fields
-    are packed.
-    """
+    """The operators whose packed fields have the kind, separated by blanks. Empty: Kubernetes. ``UNPACKED``: none."""
     name: str = ""
     """The kind with its group, as kubectl writes it, if another kind has the same name."""
     schema: str = ""
@@ -496,7 +494,20 @@ def declared(recognition: Recognition, pods: tuple[Pods, ...], gang: Grouping) -
 
 
 _PATHS = (
-    *("path", "count", "default", "at_most", "factor", "least", "paused", "unless", "within", "completions", "instead", "job"),
+    *(
+        "path",
+        "count",
+        "default",
+        "at_most",
+        "factor",
+        "least",
+        "paused",
+        "unless",
+        "within",
+        "completions",
+        "instead",
+        "job",
+    ),
     "jobs",
 )
 

@@ -1,5 +1,5 @@
-"""Holds what the kinds of KubeRay share: each has a Ray cluster, with a head and groups of workers. Sources: KubeRay 1.7,
-ray-operator; KAI's ray_grouper.go.
+"""Holds what the kinds of KubeRay share: each has a Ray cluster, with a head and groups of workers. Sources: KubeRay
+1.7, ray-operator; KAI's ray_grouper.go.
 """
 
 from __future__ import annotations

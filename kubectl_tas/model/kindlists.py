@@ -1,5 +1,5 @@
-"""Lists the names of kinds other than workloads: companions, and kinds that do not belong in a repository. Code that needs
-only names imports no model. ``Phase`` is the order in which objects are applied and pruned.
+"""Lists the names of kinds that are no workloads: companions, and kinds that do not belong in a repository. Code that
+needs only names imports no model. ``Phase`` is the order in which objects are applied and pruned.
 """
 
 from __future__ import annotations

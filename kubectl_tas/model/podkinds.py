@@ -95,9 +95,7 @@ class DeclaredKind(Model):
     @cached_property
     def described(self) -> page.WorkloadKind:
         """The page of the kind."""
-        pods = tuple(
-            page.Pods(each.template, each.replicas or "", is_optional=True) for each in self.pods
-        )
+        pods = tuple(page.Pods(each.template, each.replicas or "", is_optional=True) for each in self.pods)
         is_one = self.podGroups == "one"
         if self.minimum == 1:
             gang = Grouping(first_pod, one_pod_group=is_one)

@@ -80,7 +80,7 @@ class Workload:
         return self.page.recognition.unique_name
 
     @property
-    def apiVersion(self) -> str:
+    def apiVersion(self) -> str:  # noqa: N802 - the name of the field
         """The API of the workload."""
         return str(self.document["apiVersion"])
 
@@ -93,6 +93,18 @@ class Workload:
     def copies(self) -> int:
         """The number of copies of the pod sets. Each copy is a gang of its own."""
         return self.number(self.page.start.copies)
+
+    @property
+    def implied_counts(self) -> Iterator[tuple[KeyPath, int]]:
+        """Counts that the kind's controller uses instead of absent or different values in the object."""
+        filled_in = self.page.filled_in
+        return filled_in.counts(Section(self.document, key_path(filled_in.at)))
+
+    @property
+    def implied_names(self) -> Iterator[tuple[KeyPath, str]]:
+        """Names that the kind's webhook adds when an object is created, but not when it is changed."""
+        filled_in = self.page.filled_in
+        return filled_in.names(Section(self.document, key_path(filled_in.at)))
 
     @property
     def own_division(self) -> Division | None:
@@ -335,10 +347,3 @@ def _valid(type_: Any, value: Any, path: KeyPath, errors: list[Error]) -> Any:
 @cache
 def _adapter(type_: Any) -> TypeAdapter[Any]:
     return TypeAdapter(type_)
-
-
-def section_of(workload: Workload, at: str) -> Section:
-    """Returns the mapping at a path of a workload's document."""
-    return Section(workload.document, key_path(at))
-
-

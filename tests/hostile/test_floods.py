@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_tas.kinds import LISTED
 from kubectl_tas.model.grovekinds import PodCliqueSet
 from kubectl_tas.model.manifest import PodGroup
 from kubectl_tas.model.osmo_workflow import Workflow
-from kubectl_tas.model.workload_kinds import WORKLOADS
 from tests.support.cli import pool, write
 from tests.support.forked import Forks, Measured, forks
 from tests.support.grove import operator, topology
@@ -131,7 +131,7 @@ SUBMITTED = {
 
 
 def test_every_kind_is_tried() -> None:
-    kinds = {model.__name__ for model in (*WORKLOADS, Workflow, PodGroup, PodCliqueSet)}
+    kinds = {listed.kind for listed in LISTED} | {model.__name__ for model in (Workflow, PodGroup, PodCliqueSet)}
     assert kinds <= set(SUBMITTED), "add the kind with its largest numbers"
 
 
