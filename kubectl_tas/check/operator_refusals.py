@@ -9,7 +9,7 @@ from kubectl_tas.check.conflicts import FIELDS_CONFLICT
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.kinds.section import Refused, Section, key_path, path_steps, value_at, values_at, written
 from kubectl_tas.load.document import parse
-from kubectl_tas.load.schema import missing_field
+from kubectl_tas.load.schema import INVALID_VALUE, MISSING_FIELD, invalid_value, missing_field
 from kubectl_tas.load.syntax import YAML_SYNTAX
 from kubectl_tas.model.repository import Declared, Origin
 
@@ -40,8 +40,10 @@ def refused(declared: Declared[Workload]) -> Iterator[Diagnostic]:
 
 
 def _finding(origin: Origin, found: Refused) -> Diagnostic:
-    if found.rule == "missing-field":
+    if found.rule == MISSING_FIELD.code:
         return missing_field(origin, found.path[:-1], str(found.path[-1]), {})
+    if found.rule == INVALID_VALUE.code:
+        return invalid_value(origin, found.path, found.message, origin.value(found.path), found.hint)
     rule = FIELDS_CONFLICT if found.rule == FIELDS_CONFLICT.code else OPERATOR_REFUSES
     return Diagnostic(rule, found.message, origin.locate(found.path, key=found.is_key), hint=found.hint)
 

@@ -212,6 +212,9 @@ def _unread(workload: FleetWorkload) -> Iterator[Diagnostic]:
         for placement in (workload.placement, *(item.placement for item in workload.replicas)):
             yield from _nowhere(workload, placement, why, _instead(workload, None))
         return
+    if not podgrouper.row(workload).placed_at:
+        why, hint = f"KAI reads no placement of a {workload.kind} itself", "Ask for it on the templates of its pods."
+        yield from _nowhere(workload, workload.placement, why, hint)
     are_read = places_parts(workload) or is_placed_as_a_whole(workload)
     for item in workload.outside if are_read else workload.templates:
         why = f"KAI reads no placement of {item.name} in a {workload.kind}"

@@ -60,7 +60,8 @@ def check_replicas(fleet: Fleet) -> Iterator[Diagnostic]:
                 if podgrouper.is_made_by_kai(workload) and not reads_wait(workload, path):
                     message = f"KAI does not read {name} here: it has no effect"
                     place = workload.declared.origin.locate(path, key=True)
-                    hint = f"Move it to {'.'.join(str(step) for step in podgrouper.row(workload).placed_at)}."
+                    place_ = ".".join(map(str, podgrouper.row(workload).placed_at)) or "the pod templates"
+                    hint = f"Move it to {place_}."
                     yield Diagnostic(ANNOTATION_IGNORED, message, place, hint=hint)
                 if not _is_wait(text, is_delay=name == labels.PREEMPTION_DELAY):
                     yield _no_duration(name, text, workload, path)

@@ -14,7 +14,7 @@ from kubectl_tas.late import imported
 if TYPE_CHECKING:
     from kubectl_tas.kinds.page import WorkloadKind
 
-_BATCH, _APPS, _RAY, _KUBEFLOW = ("batch/v1",), ("apps/v1",), ("ray.io/v1",), ("kubeflow.org/v1",)
+_BATCH, _APPS, _RAY, _KUBEFLOW = ("batch/v1",), ("apps/v1",), ("ray.io/v1", "ray.io/v1alpha1"), ("kubeflow.org/v1",)
 
 
 class Listed(NamedTuple):
@@ -64,6 +64,8 @@ LISTED = (
     _listed("CronWorkflow", ("argoproj.io/v1alpha1",)),
     _listed("InferenceService", ("serving.kserve.io/v1beta1",)),
     _listed("SparkApplication", ("sparkoperator.k8s.io/v1beta2",)),
+    _listed("RayCronJob", ("ray.io/v1",)),
+    _listed("ScheduledSparkApplication", ("sparkoperator.k8s.io/v1beta2",)),
     _listed("SeldonDeployment", tuple(f"machinelearning.seldon.io/{name}" for name in ("v1", "v1alpha3", "v1alpha2"))),
 )
 """The kinds that every repository may use, in the order in which messages list them."""

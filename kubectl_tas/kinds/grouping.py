@@ -105,7 +105,7 @@ class Grouping:
     ends_in: str = ""
     """Text behind the UID in the PodGroup's name; if set, the name does not contain the workload's name."""
     placed_at: KeyPath = ANNOTATIONS
-    """Path of the annotations that place the PodGroup."""
+    """Path of the annotations that place the PodGroup as a whole. Empty if KAI reads none."""
     placed_parts: Feature | None = None
     """Feature that a release needs to read the annotations of each part's template; None if no release reads them."""
     part_name: Callable[[Counted], str] = lambda pods: pods.name

@@ -7,6 +7,7 @@ from dataclasses import replace
 from enum import Enum, auto
 from typing import Any
 
+from kubectl_tas import times
 from kubectl_tas.kinds.grouping import Gathered, Grouping
 from kubectl_tas.kinds.section import Document, Refused, Section, key_path, value_at
 from kubectl_tas.late import dataclass
@@ -422,6 +423,15 @@ Check = Callable[[Section], Iterator[Refused]]
 def is_count(number: object) -> bool:
     """Whether a value is a number of pods that a cluster could reach."""
     return type(number) is int and 0 <= number < MAX_COUNT
+
+
+def schedule(section: Section) -> Iterator[Refused]:
+    """Checks schedule and timeZone, which operators read as the CronJob controller of Kubernetes does."""
+    for field, refused in (("schedule", times.schedule_refused), ("timeZone", times.zone_refused)):
+        text = section.get(field)
+        problem = refused(text) if isinstance(text, str) else None
+        if problem is not None:
+            yield Refused((*section.path, field), problem[0], problem[1], rule="invalid-value")
 
 
 def span(section: Section) -> Iterator[Refused]:

@@ -13,7 +13,7 @@ from kubectl_tas.kinds.section import Refused, Section
 from kubectl_tas.late import late_pattern
 from kubectl_tas.model.base import KeyPath
 
-VERSIONS = ("ray.io/v1",)
+VERSIONS = ("ray.io/v1", "ray.io/v1alpha1")  # KubeRay 1.7 serves both
 OPERATOR = "kuberay"
 BY = "KubeRay"
 HEAD = "headgroup"

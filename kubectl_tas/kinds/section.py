@@ -77,7 +77,9 @@ class Refused:
     is_key: bool = False
     """Whether the finding stands at the key and not at the value."""
     rule: str = "operator-refuses"
-    """The code of the rule. ``missing-field`` needs no message: the last step of the path is the field."""
+    """The code of the rule. ``missing-field`` needs no message: the last step of the path is the field. The message of
+    ``invalid-value`` is what the value must be.
+    """
 
 
 class Section:

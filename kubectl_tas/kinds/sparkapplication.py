@@ -5,8 +5,9 @@ from __future__ import annotations
 from kubectl_tas.kinds import page
 from kubectl_tas.kinds.grouping import Grouping, first_pod
 
+OPERATOR = "spark-operator"
 PAGE = page.WorkloadKind(
-    recognition=page.Recognition("SparkApplication", ("sparkoperator.k8s.io/v1beta2",), "spark-operator"),
+    recognition=page.Recognition("SparkApplication", ("sparkoperator.k8s.io/v1beta2",), OPERATOR),
     naming=page.UNBOUNDED,
     fields=(),
     pods=(
