@@ -1,5 +1,5 @@
-"""Describes KubeRay's RayCronJob, which embeds a RayJob. Source: KubeRay 1.7, raycronjob_controller.go: it copies no label
-and no annotation to its RayJobs, which KAI 0.17 groups (its podgrouper may read no RayCronJob).
+"""Describes KubeRay's RayCronJob, which embeds a RayJob. Source: KubeRay 1.7, raycronjob_controller.go. It copies no
+label and no annotation to its RayJobs. KAI 0.17 groups these: its podgrouper may not read RayCronJobs.
 """
 
 from __future__ import annotations

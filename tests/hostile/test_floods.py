@@ -88,8 +88,8 @@ SUBMITTED = {
     "RayJob": f"{root('RayJob', 'tune')}spec: {{entrypoint: python train.py, rayClusterSpec: {{{RAY}}}}}\n",
     "RayCluster": f"{root('RayCluster', 'tune')}spec: {{{RAY}}}\n",
     "RayService": f"{root('RayService', 'tune')}spec: {{rayClusterConfig: {{{RAY}}}}}\n",
-    "RayCronJob": f"{root('RayCronJob', 'tune')}spec: {{schedule: '0 0 * * *', jobTemplate: {{entrypoint: python train.py, "
-    f"rayClusterSpec: {{{RAY}}}}}}}\n",
+    "RayCronJob": f"{root('RayCronJob', 'tune')}spec: {{schedule: '0 0 * * *', jobTemplate: "
+    f"{{entrypoint: python train.py, rayClusterSpec: {{{RAY}}}}}}}\n",
     "TrainJob": f"{root('TrainJob', 'tune')}spec: {{runtimeRef: {{name: r}}, trainer: {{numNodes: {MOST}, "
     f"numProcPerNode: {MOST}, resourcesPerNode: {{limits: {{nvidia.com/gpu: {MOST}}}}}}}}}\n",
     "LeaderWorkerSet": leader_worker(MOST, SEGMENTS).replace("spec:\n", f"spec:\n  replicas: {MOST}\n", 1),
