@@ -26,7 +26,6 @@ from kubectl_tas.resolve import names
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.mentions import EACH, SCALED, Mentions, Space, Use
-from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.words import MAX_LISTED, Misspellings, did_you_mean, question, shortened
 
 COMPANION_NAMESPACE = Rule(
@@ -69,10 +68,6 @@ _BUILT_IN = {("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt"), (
 """Objects that Kubernetes makes in every namespace, and the Service of its own API."""
 _NOT_DECLARED = ("ResourceClaim", "ResourceClaimTemplate", "Secret")
 """Kinds that work may name, but that no file may declare."""
-_OF_SETS = (f"{{}}-{EACH}",)
-"""Names of the Services that Grove makes of a PodCliqueSet (GenerateHeadlessServiceName of Grove 0.1.0-alpha.11,
-operator/api/common/namegen.go).
-"""
 _NUMBER = late_pattern(r"[0-9]+$")
 _Named = tuple[Mentions, Use]
 _Known = dict[tuple[str, Space], dict[str, Sequence[str] | None]]
@@ -165,7 +160,7 @@ def _known(fleet: Fleet) -> _Known:
         known.setdefault((item.kind, item.space), {})[item.name] = item.parts
     for work in fleet.submissions:
         page = page_of(work.kind)
-        for name in page.makes.services if page is not None else _OF_SETS if isinstance(work, SubmittedSet) else ():
+        for name in page.makes.services if page is not None else ():
             there = known.setdefault(("Service", (work.pool.backend.name, work.namespace)), {})
             there.setdefault(name.format(work.name), None)
     return known

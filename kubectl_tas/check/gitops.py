@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kubectl_tas.check.keys import KUEUE
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.kinds import page_of_document
 from kubectl_tas.kinds.section import key_path, written
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
@@ -68,7 +69,7 @@ def check_exported(fleet: Fleet) -> Iterator[Diagnostic]:
     workloads = [(item.spec.kind, item.origin) for item in fleet.repository.workloads]
     sets = [(item.spec.kind, item.origin) for item in fleet.repository.pod_clique_sets]
     for kind, origin in (*workloads, *sets):
-        refused = [*_there(origin, _REFUSED), *(_of_job(origin) if kind == "Job" else ())]
+        refused = [*_there(origin, _REFUSED), *(_of_job(origin) if _makes_selector(origin) else ())]
         found = [*refused, *_there(origin, _WRITTEN)]
         if found:
             rule = OBJECT_EXPORTED if refused else SERVER_FIELDS
@@ -85,6 +86,11 @@ def _paths(paths: list[KeyPath]) -> str:
 def _there(origin: Origin, paths: tuple[KeyPath, ...]) -> Iterator[KeyPath]:
     """Yields the paths with a value that is not empty: ``kubectl create --dry-run`` writes empty fields too."""
     return (path for path in paths if origin.value(path) not in (None, "", {}, []))
+
+
+def _makes_selector(origin: Origin) -> bool:
+    page = page_of_document(origin.data)
+    return page is not None and page.pod_rules.makes_selector
 
 
 def _of_job(origin: Origin) -> Iterator[KeyPath]:

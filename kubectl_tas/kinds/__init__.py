@@ -71,6 +71,8 @@ LISTED = (
 """The kinds that every repository may use, in the order in which messages list them."""
 DEFAULT_SCALED = "Deployment"
 """The kind of a scaled object if the autoscaler names none: KEDA's default."""
+SET = _listed("PodCliqueSet", ("grove.io/v1alpha1",), "grove_set")
+"""Grove's kind, which has a model of its own."""
 BY_NAME = {listed.name: listed for listed in LISTED}
 BY_API = {(version, listed.kind): listed for listed in LISTED for version in listed.versions}
 """The kinds by apiVersion and name."""
@@ -78,7 +80,7 @@ BY_API = {(version, listed.kind): listed for listed in LISTED for version in lis
 
 def page_of(name: str) -> WorkloadKind | None:
     """Returns the page of a kind by its unique name. None if the tool has no page of it."""
-    listed = BY_NAME.get(name)
+    listed = SET if name == SET.name else BY_NAME.get(name)
     return listed.page if listed is not None else None
 
 

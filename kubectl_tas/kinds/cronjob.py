@@ -32,7 +32,7 @@ PAGE = page.WorkloadKind(
         page.Field("spec.jobTemplate.metadata", "Labels and annotations of the Jobs.", "metadata"),
     ),
     pods=tuple(replace(pods, index_label="", job="spec.jobTemplate") for pods in _JOB.pods),
-    pod_rules=replace(job.PAGE.pod_rules, fills_completions=False, own_selector=False),
+    pod_rules=replace(job.PAGE.pod_rules, fills_completions=False, own_selector=False, makes_selector=False),
     gang=Grouping(
         one_pod,
         named_by=("", "the number of the run and its UID, one for each run"),
@@ -50,7 +50,7 @@ PAGE = page.WorkloadKind(
     ),
     changes=(),  # the next run has all changes
     growth=page.Growth((("spec", overlapping_runs),)),
-    makes=page.Makes((page.Made("Job", "batch"),)),
+    makes=page.Makes((page.Made("Job", "batch"),), is_scheduled=True),
     marks=page.Marks(),
     refusals=_JOB.refusals,
 )

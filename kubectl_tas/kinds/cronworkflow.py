@@ -12,5 +12,5 @@ PAGE = replace(
     recognition=page.Recognition("CronWorkflow", ("argoproj.io/v1alpha1",), "argo-workflows"),
     gang=replace(_WORKFLOW.gang, has_plugin=False),
     changes=(),  # the next run has all changes
-    makes=page.Makes((page.Made("Workflow", "argoproj.io"),)),
+    makes=page.Makes((page.Made("Workflow", "argoproj.io"),), is_scheduled=True),
 )

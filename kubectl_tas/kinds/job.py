@@ -55,7 +55,7 @@ PAGE = page.WorkloadKind(
             index_label=labels.JOB_INDEX,
         ),
     ),
-    pod_rules=page.PodRules(restart=("Never", "OnFailure"), states_restart=True, ports_known=True),
+    pod_rules=page.PodRules(restart=("Never", "OnFailure"), states_restart=True, ports_known=True, makes_selector=True),
     gang=Grouping(
         _batch,
         batch_path,

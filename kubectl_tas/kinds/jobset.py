@@ -100,7 +100,7 @@ def _references(spec: Section) -> Iterator[Refused]:
 def _unknown(of: Section, name: Any, known: Sequence[str], what: str, *steps: str | int) -> Iterator[Refused]:
     if isinstance(name, str) and name not in known:
         hint = did_you_mean(name, known, f"Name {shortened(known)}." if known else "Remove it.")
-        yield of.refuse(f'this JobSet has no {what} "{name}"', hint, *steps)
+        yield of.refused(f'this JobSet has no {what} "{name}"', hint, *steps)
 
 
 def _too_few(gathered: Gathered, spec: Section) -> Iterator[Refused]:

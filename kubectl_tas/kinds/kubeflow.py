@@ -92,14 +92,14 @@ def _pods_of_types(kind: str, leader: str, container: str, specs: Section) -> It
         number = replicas.get("replicas")
         if replicas.path[-1] == leader and type(number) is int and number != 1:
             hint = "Write 1; the other pods belong to Worker."
-            yield replicas.refuse(f"a {kind} has one {leader}, not {number}", hint, "replicas")
+            yield replicas.refused(f"a {kind} has one {leader}, not {number}", hint, "replicas")
         pods = replicas.below("template", "spec")
         names = [str(each.get("name")) for each in pods.each("containers")]
         if container and names and container not in names:
             listed = ", ".join(names)
             message = f"a {kind} needs a container that is called {container} in each pod, not only {listed}"
             hint = f"Call the one that trains {container}: its operator gives that one the addresses of the others."
-            yield pods.refuse(message, hint, "containers", 0, "name")
+            yield pods.refused(message, hint, "containers", 0, "name")
 
 
 def job(

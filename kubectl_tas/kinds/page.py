@@ -175,6 +175,10 @@ class PodRules:
     """Whether the API server fills in ``completions`` of an Indexed job."""
     own_selector: bool = True
     """Whether a job may have a selector of its own."""
+    makes_selector: bool = False
+    """Whether the API server makes the selector of an object, with labels that belong to it alone."""
+    own_amounts: str = ""
+    """Path below which resources have names of the kind itself."""
     none: tuple[str, str] = ("", "")
     """What happens, and what to do, if the object has no pod template, although it may be without."""
 
@@ -405,6 +409,8 @@ class Makes:
     """Path of the name of the Service that the object needs."""
     pods_of: tuple[str, str] = ("", "")
     """Kind, and pattern of the name, of owners that pods have although nobody reads these objects. {} is the name."""
+    is_scheduled: bool = False
+    """Whether a controller makes the first of these objects at the times that a schedule names."""
     is_set: bool = False
     """Whether Grove makes the pods for a set of the object's name."""
 
@@ -439,7 +445,7 @@ def span(section: Section) -> Iterator[Refused]:
     most = section.get("maxReplicas")
     if section.exceeds("minReplicas", "maxReplicas") and most >= 0:  # a negative number is invalid by itself
         message = f"{section.at('minReplicas')} is {section.get('minReplicas')}, more than maxReplicas, {most}"
-        yield section.refuse(message, f"Write {most} or less, or raise maxReplicas.", "minReplicas")
+        yield section.refused(message, f"Write {most} or less, or raise maxReplicas.", "minReplicas")
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,12 +28,12 @@ def _elastic(spec: Section) -> Iterator[Refused]:
         yield Refused(policy.path, message, "Add Worker, or remove elasticPolicy.", is_key=True)
     if policy.get("nProcPerNode") is not None and spec.get("nprocPerNode") is not None:
         message = f"{policy.at('nProcPerNode')} cannot go together with {spec.at()}.nprocPerNode"
-        yield policy.refuse(message, "Remove it.", "nProcPerNode")
+        yield policy.refused(message, "Remove it.", "nProcPerNode")
     end = "minReplicas" if policy.get("maxReplicas") is None else "maxReplicas"
     most, workers = policy.get(end), types.below("Worker").get("replicas")
     if type(most) is int and type(workers) is int and workers > most:
         message = f"{policy.at()} lets {most} of {workers} workers train"
-        yield policy.refuse(message, f"Write maxReplicas: {workers}; {ray.UNUSED}.", end)
+        yield policy.refused(message, f"Write maxReplicas: {workers}; {ray.UNUSED}.", end)
 
 
 def _grown(spec: Section) -> Iterator[page.Grown]:

@@ -70,7 +70,7 @@ def group_replicas(group: Section) -> Iterator[Refused]:
         message = (
             f"{group.at('replicas')} is {group.get('replicas')}, and KubeRay makes no more than maxReplicas, {most}"
         )
-        yield group.refuse(message, f"Write {most} replicas, or raise maxReplicas: {UNUSED}.", "replicas")
+        yield group.refused(message, f"Write {most} replicas, or raise maxReplicas: {UNUSED}.", "replicas")
 
 
 def refused_groups(gathered: Gathered, cluster: Section) -> Iterator[Refused]:

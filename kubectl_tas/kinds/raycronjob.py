@@ -44,6 +44,6 @@ PAGE = replace(
     ),
     changes=(),  # the next run has all changes
     growth=page.Growth((*_JOB.growth.rows, ("spec", _overlapping_runs))),
-    makes=page.Makes((page.Made("RayJob", "ray.io"), *_JOB.makes.objects)),
+    makes=page.Makes((page.Made("RayJob", "ray.io"), *_JOB.makes.objects), is_scheduled=True),
     refusals=replace(_JOB.refusals, operator=(*_JOB.refusals.operator, ("spec", page.schedule))),
 )

@@ -59,11 +59,11 @@ def _selector(spec: Section) -> Iterator[Refused]:
     if not spec.below("clusterSelector").get(ray.CLUSTER_NAME):
         message = f"{spec.at('clusterSelector')} has no {ray.CLUSTER_NAME}, the only label that KubeRay reads"
         hint = f"Write {ray.CLUSTER_NAME}: NAME, with the name of a RayCluster of the same namespace."
-        yield spec.refuse(message, hint, "clusterSelector")
+        yield spec.refused(message, hint, "clusterSelector")
     for name in ("backoffLimit", "submissionMode", "suspend"):
         if spec.get(name) and (name != "submissionMode" or spec.get(name) == "SidecarMode"):
             message = f"KubeRay refuses {spec.at(name)} in a RayJob with clusterSelector"
-            yield spec.refuse(message, f"Remove {name}.", name)
+            yield spec.refused(message, f"Remove {name}.", name)
 
 
 def _refused(gathered: Gathered, cluster: Section) -> Iterator[Refused]:

@@ -23,6 +23,6 @@ PAGE = replace(
     ),
     changes=(),  # the next run has all changes
     growth=page.Growth((("spec", cronjob.overlapping_runs),)),
-    makes=page.Makes((page.Made("SparkApplication", "sparkoperator.k8s.io"),)),
+    makes=page.Makes((page.Made("SparkApplication", "sparkoperator.k8s.io"),), is_scheduled=True),
     refusals=replace(_APPLICATION.refusals, operator=(*_APPLICATION.refusals.operator, ("spec", page.schedule))),
 )

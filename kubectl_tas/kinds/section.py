@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
@@ -96,15 +96,16 @@ class Section:
         """Returns the value of a field."""
         return self.value.get(name, otherwise)
 
-    def below(self, *names: str | int) -> Section:
+    def below(self, *names: str | int) -> Self:
         """Returns the mapping in a field, or in a field further below."""
-        return Section(self.document, (*self.path, *names))
+        return type(self)(self.document, (*self.path, *names))
 
-    def each(self, name: str) -> Iterator[Section]:
-        """Yields the items of the list in a field, each as a mapping."""
-        value = self.value.get(name)
-        for index in range(len(value) if isinstance(value, list) else 0):
-            yield self.below(name, index)
+    def each(self, *names: str) -> Iterator[Self]:
+        """Yields the items of the lists in some fields, each as a mapping."""
+        for name in names:
+            value = self.value.get(name)
+            for index in range(len(value) if isinstance(value, list) else 0):
+                yield self.below(name, index)
 
     def at(self, *steps: str | int) -> str:
         """Returns, in words, the path of a value below the mapping."""
@@ -124,6 +125,6 @@ class Section:
         """Whether a key of the mapping misspells one of ``names``. Another rule reports the unknown field."""
         return any(key not in names and closest(key, names, folds=True) for key in self.value)
 
-    def refuse(self, message: str, hint: str, *steps: str | int) -> Refused:
+    def refused(self, message: str, hint: str, *steps: str | int) -> Refused:
         """Returns what is wrong with the value below the mapping."""
         return Refused((*self.path, *steps), message, hint)

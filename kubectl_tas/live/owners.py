@@ -10,16 +10,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field
 from typing import Any
 
-from kubectl_tas.kinds import page_of
-from kubectl_tas.kinds.page import Made
+from kubectl_tas.kinds import SET, page_of
 from kubectl_tas.late import dataclass
 from kubectl_tas.live.kubectl import text_of
 from kubectl_tas.model.podkinds import DeclaredKind
-
-_SETS: dict[str, tuple[Made, ...]] = {
-    "PodCliqueSet": (Made("PodCliqueScalingGroup", "grove.io"), Made("PodClique", "grove.io", ("spec", "replicas"))),
-}
-"""What Grove makes of kinds without a page."""
 
 
 def resources(kind: str, declared: Iterable[DeclaredKind] = ()) -> dict[str, str]:
@@ -27,28 +21,18 @@ def resources(kind: str, declared: Iterable[DeclaredKind] = ()) -> dict[str, str
     page = page_of(kind) or next(
         (item.described for item in declared if item.described.recognition.unique_name == kind), None
     )
-    if page is None and kind not in _SETS:
+    if page is None or page.gang.names_its_own:
         return {}
-    found = {}
-    if page is None:
-        found[kind] = f"{kind.lower()}s.grove.io"
-    elif page.gang.names_its_own:
-        return {}
-    else:
-        recognition = page.recognition
-        group = recognition.versions[0].rpartition("/")[0]
-        found[recognition.kind] = f"{recognition.resource}.{group}".rstrip(".")
-    made = _SETS[kind] if page is None else page.makes.objects
-    return found | {part.kind: f"{part.kind.lower()}s.{part.group}" for part in made}
+    recognition = page.recognition
+    found = {recognition.kind: f"{recognition.resource}.{recognition.versions[0].rpartition('/')[0]}".rstrip(".")}
+    return found | {made.kind: f"{made.kind.lower()}s.{made.group}" for made in page.makes.objects}
 
 
 def stop_path(kind: str) -> tuple[str, ...]:
     """Returns the path that tells an object of a kind to make no pods: ``suspend``, or ``replicas``."""
     page = page_of(kind)
-    made = next((part for objects in _SETS.values() for part in objects if part.kind == kind), None)
-    if kind in _SETS:
-        return "spec", "replicas"
-    return page.stop.switch if page is not None else made.switch if made is not None else ("spec", "suspend")
+    of_sets = {made.kind: made.switch for made in SET.page.makes.objects} if page is None else {}
+    return page.stop.switch if page is not None else of_sets.get(kind, ("spec", "suspend"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
+from kubectl_tas.kinds import page_of_document
+from kubectl_tas.kinds.section import key_path
 from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
@@ -239,14 +241,14 @@ _METADATA = frozenset(
     {"metadata", "extraPodMetadata", "podMetadata", "driver", "executor", "predictor", "transformer", "explainer"}
 )
 """Keys that contain the labels and annotations of an object or of pods."""
-_OWN_WORDS = ("spec", "services")
-"""Path at which Dynamo uses its own names for amounts of resources."""
 _RESOURCES = ("resources", "resourcesPerNode")
 _CONTAINERS = ("containers", "initContainers")
 
 
 def parts(origin: Origin) -> Iterator[Part]:
     """Yields the parts of a document and of all templates in it."""
+    page = page_of_document(origin.data) if isinstance(origin.data, dict) else None
+    own_words = key_path(page.pod_rules.own_amounts) if page is not None else ()
     waiting: list[tuple[KeyPath, Any]] = [((), origin.data)]
     while waiting:
         path, value = waiting.pop()
@@ -266,7 +268,7 @@ def parts(origin: Origin) -> Iterator[Part]:
                 if holds and key in ("labels", "annotations") and isinstance(item, dict):
                     yield key, (*path, key), item
                 elif key in ("limits", "requests") and above in _RESOURCES and isinstance(item, dict):
-                    if path[:2] == _OWN_WORDS and origin.data.get("kind") == "DynamoGraphDeployment":
+                    if own_words and path[: len(own_words)] == own_words:
                         continue
                     yield "amounts", (*path, key), item
                 elif key not in _LEFT:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from kubectl_tas.diagnostics import Location
+from kubectl_tas.kinds import page_of
 from kubectl_tas.late import dataclass
 from kubectl_tas.live.cluster_state import TOPOLOGIES
 from kubectl_tas.live.live_cluster import QueueUsage, state_of
@@ -21,7 +22,6 @@ from kubectl_tas.place.shapes import Shape, shape_of
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.names import shorten
-from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission
 from kubectl_tas.resolve.workflows import FleetWorkflow
 
@@ -225,10 +225,10 @@ class LiveWork:
             return True
         if self._is_of_workflow(pod.workflow):
             return pod.group not in self.of_other_versions
-        makes = sent.declared.spec.page.makes if isinstance(sent, FleetWorkload) else None
-        if isinstance(sent, SubmittedSet) or (makes is not None and makes.is_set):
+        page = page_of(sent.kind)
+        if page is not None and page.makes.is_set:
             return pod.set_name == sent.name
-        owner, pattern = makes.pods_of if makes is not None else ("", "")
+        owner, pattern = page.makes.pods_of if page is not None else ("", "")
         of_work = re.compile(pattern.format(re.escape(sent.name)))
         return any(kind == owner and of_work.fullmatch(name) for kind, name in pod.owners)
 
