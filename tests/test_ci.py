@@ -495,9 +495,8 @@ class TestOwners:
         assert "Replace @" not in result.err
         rows = self.rows(repository / path)
         assert set(map(tuple, rows.values())) == {tuple(owners)}
-        assert {*own, "/.pre-commit-config.yaml", "/manifests/**/.*", *(f"/{name}" for name in self.PLACES)} <= set(
-            rows
-        )
+        of_git = (".gitattributes", "/.gitmodules", "/.pre-commit-config.yaml", "/manifests/**/.*")
+        assert {*own, *of_git, *(f"/{name}" for name in self.PLACES)} <= set(rows)
 
     def test_nobody_is_named(self, repository: Path) -> None:
         result = kubectl_tas("init", repository)
