@@ -9,6 +9,7 @@ from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.load.schema import INVALID_VALUE
 from kubectl_tas.model import osmo_workflow as osmo
 from kubectl_tas.model.backdoors import LABELS as BACKDOOR_LABELS
+from kubectl_tas.model.backdoors import setter_of, state_of
 from kubectl_tas.model.base import MAX_PREFIX, QUALIFIED_NAME
 from kubectl_tas.model.config import LabelsConfig
 from kubectl_tas.model.labels import MANAGED_BY
@@ -138,8 +139,9 @@ def _labels(declared: Declared[Workflow], settings: LabelsConfig) -> Iterator[Di
     for key in written:
         label = f"{prefix}{key}"
         place = declared.origin.locate(("workflow", "labels", key), key=True)
-        if label.startswith(_RESERVED_PREFIXES) or label in _RESERVED_LABELS:
-            yield Diagnostic(LABEL_RESERVED, f'the label "{label}" is set by kubectl-tas', place, hint="Remove it.")
+        if label.startswith(_RESERVED_PREFIXES) or label in _RESERVED_LABELS or state_of(label):
+            message = f'the label "{label}" is set by {setter_of(label)}'
+            yield Diagnostic(LABEL_RESERVED, message, place, hint="Remove it.")
         elif prefix and (not re.fullmatch(QUALIFIED_NAME, label) or label.find("/") > MAX_PREFIX):
             message = f'pods would carry the label "{label}", which is no valid label key'
             hint = f'pod_label_prefix of the Config puts "{prefix}" before the key. Write a key without "/".'
