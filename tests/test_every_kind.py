@@ -22,6 +22,7 @@ from kubectl_tas.compare.change import Change
 from kubectl_tas.compare.object_changes import object_changes
 from kubectl_tas.gangs.pool_demands import demands
 from kubectl_tas.live.owners import stop_path
+from kubectl_tas.model.kindlists import CONTAINER_NAMES
 from kubectl_tas.place.gangs_to_place import Unplaced, unplaced
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
@@ -104,6 +105,14 @@ def test_every_row_is_about_something() -> None:
             for kind, example in examples().items()
             for pods in example.pods
         ), row
+
+
+def spec_fields(example: Example) -> frozenset[str]:
+    """Returns the fields of the kind's spec."""
+    if "kind" not in example.document:
+        return frozenset()
+    spec = (shape_of(example.document["apiVersion"], example.document["kind"], 35).fields or {}).get("spec")
+    return frozenset(spec.fields or ()) if spec is not None else frozenset()
 
 
 def sent(example: Example) -> tuple[Judged, Submission]:
@@ -217,3 +226,29 @@ def test_every_question_has_an_answer(kind: str) -> None:
     example = examples()[kind]
     without = [question for question, answers in QUESTIONS.items() if not answers(example)]
     assert without == list(UNANSWERED.get(kind, ()))
+
+
+TRAINING = sorted(kind for kind, example in examples().items() if "runPolicy" in spec_fields(example))
+"""The kinds of Kubeflow's operators, which share the fields of their run policy."""
+
+
+@pytest.mark.parametrize("kind", sorted(CONTAINER_NAMES))
+def test_the_operator_looks_for_a_container_of_its_name(kind: str) -> None:
+    example = examples()[kind]
+    document = copy.deepcopy(example.document)
+    for pods in example.pods:
+        at_path(document, pods.container or (), None)["name"] = "main"
+    where = places(example.text(document, NAME))
+    found = findings_by_place(judged(example, document), example.path)
+    for pods in example.pods:
+        spots = where[(*(pods.container or ()), "name")]
+        assert any("operator-refuses" in found.get(spot, ()) for spot in spots), pods.name
+
+
+@pytest.mark.parametrize("kind", TRAINING)
+def test_a_time_to_live_makes_a_gitops_tool_run_work_again(kind: str) -> None:
+    example = replace(examples()[kind], config={"gitops": "argocd"})
+    document = copy.deepcopy(example.document)
+    document["spec"].setdefault("runPolicy", {})["ttlSecondsAfterFinished"] = 60
+    codes = [item.rule.code for item in judged(example, document).found]
+    assert codes == ([] if document["apiVersion"] == "kubeflow.org/v2beta1" else ["finished-recreated"])

@@ -188,7 +188,7 @@ def _standard(spec: KeyPath, metadata: KeyPath) -> Pods:
 
 
 def _pod_spec(kind: str) -> Object:
-    name = {**CONTAINER_NAMES, "PaddleJob": "paddle"}.get(kind)
+    name = CONTAINER_NAMES.get(kind)
     found: Object = copy.deepcopy(SPEC)
     if name is not None:
         found["containers"][0]["name"] = name
