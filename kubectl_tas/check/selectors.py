@@ -10,6 +10,7 @@ from kubectl_tas.check.conflicts import listed
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.kindlists import KUBEFLOW
 from kubectl_tas.node_places import fulfils
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
@@ -57,7 +58,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "leaderworkerset.sigs.k8s.io/name": ("LeaderWorkerSet",),
     "notebook-name": ("Notebook",),
     "ray.io/cluster": ("RayCluster",),
-    "training.kubeflow.org/job-name": ("JAXJob", "MPIJob", "PyTorchJob", "TFJob", "XGBoostJob"),
+    "training.kubeflow.org/job-name": tuple(sorted(KUBEFLOW)),
 }
 """Labels whose value is the name of work, with the kinds of that work."""
 _WITHOUT = ("NotIn", "DoesNotExist")
