@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 N = TypeVar("N")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Node(Generic[N]):
     """A sort of node in a fleet."""
 
@@ -45,7 +45,7 @@ class Node(Generic[N]):
     """Lists the nodes of this sort, in the order of the fleet."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Look(Generic[N]):
     """A check, and the nodes that it looks at."""
 
