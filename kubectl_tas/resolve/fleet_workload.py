@@ -175,6 +175,8 @@ def replica_types(workload: AnyWorkload) -> tuple[tuple[ReplicaType, ...], tuple
                 metadata_path=item.metadata_path,
                 spec_path=item.spec_path,
                 is_pod_spec=item.is_pod_spec,
+                holders=item.holders,
+                beside=item.beside,
                 is_divided=item.name == workload.divided,
                 written=item.written.text if item.written else None,
                 job=item.job,
