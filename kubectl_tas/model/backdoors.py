@@ -267,6 +267,8 @@ def parts(origin: Origin) -> Iterator[Part]:
                     yield key, (*path, key), item
                 elif key in ("limits", "requests") and above in _RESOURCES and isinstance(item, dict):
                     if path[:2] == _OWN_WORDS and origin.data.get("kind") == "DynamoGraphDeployment":
+                        if isinstance(item.get("custom"), dict):
+                            yield "amounts", (*path, key, "custom"), item["custom"]
                         continue
                     yield "amounts", (*path, key), item
                 elif key not in _LEFT:

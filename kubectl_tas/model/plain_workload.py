@@ -60,15 +60,14 @@ class PlainWorkload(Workload):
             return
         count = next((number for each in part.count.split() if (number := self.number(each, path, -1)) >= 0), 1)
         most = max((self.number(each, path, count) for each in part.most.split()), default=count)
-        pods = max(count, most, part.at_least) * self.number(part.times, path, 1)
+        times = self.number(part.times, path, 1)
+        pods = max(count, most, part.at_least) * times
         name, written = (part.name, None) if part.name else self._name(path)
         own = pod_set(name, pods, path, template)
         if not isinstance(found, PodTemplate):
             metadata, spec = (*path, *found.metadata_at), (*path, *found.spec_at)
-            own = replace(
-                own, metadata_path=metadata, spec_path=spec, is_pod_spec=False, holders=found.holders
-            )
-        yield replace(own, written=written)
+            own = replace(own, metadata_path=metadata, spec_path=spec, is_pod_spec=False, holders=found.holders)
+        yield replace(own, written=written, added=pods - max(count, part.at_least) * times)
 
     @property
     def least(self) -> list[int]:

@@ -22,7 +22,6 @@ from kubectl_tas.model.podtemplate import (
     WholeGpus,
 )
 
-
 _CONTAINERS = ("containers[]", "initContainers[]")
 
 

@@ -296,6 +296,8 @@ class PodSet:
     """Places below ``path`` whose ``resources`` and ``resourceClaims`` the pods have. ``[]`` is each item of a list."""
     beside: KeyPath = ()
     """Path of a container that the operator adds to the pods. Empty if it adds none with resources of the file."""
+    added: int = 0
+    """How many of ``replicas`` only a controller adds, by an autoscaler or at the start."""
 
     def with_container(self, path: KeyPath, resources: Resources) -> PodSet:
         """Returns the pods with a container that the operator adds. The file has its ``resources`` below ``path``."""

@@ -177,6 +177,7 @@ def replica_types(workload: AnyWorkload) -> tuple[tuple[ReplicaType, ...], tuple
                 is_pod_spec=item.is_pod_spec,
                 holders=item.holders,
                 beside=item.beside,
+                added=item.added,
                 is_divided=item.name == workload.divided,
                 written=item.written.text if item.written else None,
                 job=item.job,
