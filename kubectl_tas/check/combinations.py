@@ -9,11 +9,11 @@ from typing import Any
 
 from kubectl_tas import quantities
 from kubectl_tas.check import containers, jobs
-from kubectl_tas.check.conflicts import Check, Fields, Found, all_of, listed, mappings, one_of
+from kubectl_tas.check.conflicts import Check, Fields, Found, all_of, one_of
 from kubectl_tas.check.node_labels import node_label
 from kubectl_tas.check.resource_requests import RESOURCE_NAME
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
-from kubectl_tas.kinds.section import written
+from kubectl_tas.kinds.section import listed, mappings, written
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.words import did_you_mean, shortened
 

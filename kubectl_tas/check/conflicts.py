@@ -97,16 +97,6 @@ def all_of(*checks: Check) -> Check:
     return check
 
 
-def listed(value: object) -> list[Any]:
-    """Returns a value that is a list; an empty list for any other value."""
-    return value if isinstance(value, list) else []
-
-
-def mappings(value: object) -> list[dict[str, Any]]:
-    """Returns the items of a list, each as a mapping; empty if the value is not a list."""
-    return [item if isinstance(item, dict) else {} for item in listed(value)]
-
-
 def named(items: Iterable[Mapping[str, Any]]) -> list[str]:
     """Returns the names of items."""
     return [str(item.get("name")) for item in items]

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import re
 
-from kubectl_tas.check.conflicts import NOT_EMPTY, Fields, Found, mappings, named
+from kubectl_tas.check.conflicts import NOT_EMPTY, Fields, Found, named
 from kubectl_tas.kinds import page_of_document
 from kubectl_tas.kinds.page import ANY_PODS
+from kubectl_tas.kinds.section import mappings
 from kubectl_tas.load.schema import invalid_value
 from kubectl_tas.words import did_you_mean
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kubectl_tas import spellings
-from kubectl_tas.check.conflicts import Fields, listed, mappings
+from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
-from kubectl_tas.kinds.section import key_path
+from kubectl_tas.kinds.section import key_path, listed, mappings
 from kubectl_tas.load.schema import INVALID_VALUE, MISSING_FIELD, invalid_value, missing_field
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared, Origin

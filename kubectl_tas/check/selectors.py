@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
-from kubectl_tas.check.conflicts import listed
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.kinds import LISTED, page_of
+from kubectl_tas.kinds.section import listed
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.node_places import fulfils
@@ -63,22 +63,21 @@ _Carried = dict[Space, dict[str, dict[str, list[Pods]]]]
 """Pods by space, label key and label value."""
 
 
-def check_selectors(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks network policies and PodDisruptionBudgets. An object without a selector selects nothing or is refused."""
-    for item in fleet.companions:
-        field = _SELECTORS.get(item.kind)
-        selector = item.declared.origin.value(("spec", field)) if field is not None else None
-        if field is None or not isinstance(selector, dict) or _is_own(selector):
-            continue
-        others = _sharing(fleet, item)
-        if len(others) > 1:
-            why = "is empty" if not any(selector.values()) else "only excludes labels"
-            message = (
-                f"spec.{field} of this {item.kind} {why}: it selects all pods in namespace {item.namespace}, where "
-                f"several queues run work: {shortened(others)}"
-            )
-            place = item.declared.origin.locate(("spec", field), key=True)
-            yield Diagnostic(SELECTS_OTHERS, message, place, hint="Write matchLabels with labels of your own pods.")
+def check_selectors(item: FleetCompanion, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks a network policy or a PodDisruptionBudget. An object without a selector selects nothing or is refused."""
+    field = _SELECTORS.get(item.kind)
+    selector = item.declared.origin.value(("spec", field)) if field is not None else None
+    if field is None or not isinstance(selector, dict) or _is_own(selector):
+        return
+    others = _sharing(fleet, item)
+    if len(others) > 1:
+        why = "is empty" if not any(selector.values()) else "only excludes labels"
+        message = (
+            f"spec.{field} of this {item.kind} {why}: it selects all pods in namespace {item.namespace}, where "
+            f"several queues run work: {shortened(others)}"
+        )
+        place = item.declared.origin.locate(("spec", field), key=True)
+        yield Diagnostic(SELECTS_OTHERS, message, place, hint="Write matchLabels with labels of your own pods.")
 
 
 def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:

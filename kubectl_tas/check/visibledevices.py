@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from kubectl_tas.check.conflicts import Fields, mappings
+from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gpus import VISIBLE_DEVICES
+from kubectl_tas.kinds.section import mappings
 from kubectl_tas.model.backdoors import Part
 from kubectl_tas.model.osmo_workflow import Task
 from kubectl_tas.model.repository import Origin

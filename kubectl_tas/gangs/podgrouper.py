@@ -5,7 +5,6 @@ Source: KAI's podgrouper, package pkg/podgrouper/podgrouper/plugins, of the rele
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,14 +13,13 @@ from kubectl_tas.kai import Feature
 from kubectl_tas.kinds.grouping import CutWorkers, Gathered, Grouping, one_pod
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.repository import Declared
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet_workload import MAX_SEGMENTS, FleetWorkload
 from kubectl_tas.resolve.placement import ReplicaType
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.workloads import Workload
+    pass
 
 
 def row(workload: FleetWorkload) -> Grouping:
@@ -53,27 +51,6 @@ def needed_jobs(workload: FleetWorkload) -> int:
 def is_in_order(workload: FleetWorkload) -> bool:
     """Whether each replica type starts only once the one before it is ready."""
     return row(workload).in_order(workload.declared.spec.document)
-
-
-def metadata_below(declared: Declared[Workload]) -> Iterator[KeyPath]:
-    """Yields the paths where a workload without pod templates may label the objects that are made from it.
-
-    For a TrainJob these are ``spec.labels`` up to Kubeflow Trainer 2.1, which only labels its JobSet;
-    ``podTemplateOverrides`` in 2.1; and ``runtimePatches`` from 2.2 (trainjob_types.go of v2.0.0 to v2.3.0).
-    """
-    if declared.spec.page.gang.templates_elsewhere:
-        yield ("spec",)
-        yield from _metadata_in(declared.origin.value(("spec",)), ("spec",))
-
-
-def _metadata_in(value: object, path: KeyPath) -> Iterator[KeyPath]:
-    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, part in parts:
-        below = (*path, key)
-        if key == "metadata":
-            yield below
-        else:
-            yield from _metadata_in(part, below)
 
 
 def minimums(workload: FleetWorkload) -> list[int]:

@@ -38,6 +38,8 @@ PAGE = page.WorkloadKind(
             filled={("spec", "restartPolicy"): "Always"},
         ),
         page.Fixed(page.Effect.REFUSED, page.paths("spec.tolerations"), page.SERVER, only=_loses_tolerations),
+        # the kubelet starts a container of another image anew (containerChanged of pkg/kubelet/kuberuntime)
+        page.Fixed(page.Effect.RESTARTED, page.paths("spec.containers.*.image"), "the kubelet"),
     ),
     growth=page.Growth(),
     makes=page.Makes(),

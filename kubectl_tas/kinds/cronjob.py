@@ -7,18 +7,42 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from kubectl_tas import times
 from kubectl_tas.kinds import job, page
 from kubectl_tas.kinds.grouping import Grouping, one_pod
-from kubectl_tas.kinds.section import Section
+from kubectl_tas.kinds.section import Section, value_at
 
 _JOB = page.embedded(job.PAGE, "spec.jobTemplate.spec")
 
 
-def overlapping_runs(spec: Section) -> Iterator[page.Grown]:
-    """Yields the runs: the controller starts the next one during the last one, unless told otherwise."""
-    if spec.get("concurrencyPolicy") in (None, "Allow") and spec.get("suspend") is not True:
+_GRACE, _DEFAULT_GRACE, _LONG_GRACE = "terminationGracePeriodSeconds", 30, 600
+"""The field for the seconds that a pod has to end, its default, and more than that of ``maxGracePeriod``."""
+
+
+def overlapping_runs(growing: page.Growing, spec: Section) -> Iterator[page.Grown]:
+    """Yields the growth of runs by a schedule: the controller starts the next run during the last one, unless told
+    otherwise. With Replace, the pods of the last run keep their GPUs until they have ended.
+    """
+    path, policy = (*spec.path, "concurrencyPolicy"), spec.get("concurrencyPolicy")
+    if spec.get("suspend") is True:
+        return
+    if policy in (None, "", "Allow"):
         hint = "Write concurrencyPolicy: Forbid, or Replace."
-        yield page.Grown((*spec.path, "concurrencyPolicy"), 1, None, "the runs", None, when=" at a time", hint=hint)
+        yield page.Grown(path, 1, None, growing.gpus, "the runs", " at a time", hint)
+    elif policy == "Replace":
+        grace, at = max(((_grace(growing, pods), pods.spec_path) for pods in growing.pods), default=(0, path))
+        interval = times.shortest_interval(str(spec.get("schedule")))
+        if grace > min(interval, _LONG_GRACE):
+            when = f" while pods of earlier runs end, each within {times.duration(grace * 10**9)}"
+            hint = f"Write concurrencyPolicy: Forbid, or a shorter {_GRACE}."
+            most = 1 - -grace // interval
+            yield page.Grown((*at, _GRACE), 1, most, growing.gpus, "the runs", when, hint)
+
+
+def _grace(growing: page.Growing, pods: page.GrowingPods) -> int:
+    """Returns the seconds that pods have to end."""
+    value = value_at(growing.document, *pods.spec_path, _GRACE)
+    return value if type(value) is int else _DEFAULT_GRACE
 
 
 PAGE = page.WorkloadKind(

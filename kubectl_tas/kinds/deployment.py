@@ -32,9 +32,7 @@ PAGE = page.WorkloadKind(
         page.Fixed(page.Effect.REFUSED, page.paths("spec.selector"), page.SERVER),
         page.Fixed(page.Effect.RESTARTED, page.TEMPLATE, "the Deployment"),
     ),
-    growth=page.Growth(
-        surge=page.Surge(("spec", "strategy", "rollingUpdate", "maxSurge"), "25%")
-    ),  # SetDefaults_Deployment
+    growth=page.surge("strategy", "rollingUpdate", page.QUARTER),
     makes=page.Makes((page.Made("ReplicaSet", "apps", ("spec", "replicas")),), pods_of=("ReplicaSet", "{}-[a-z0-9]+")),
     marks=page.Marks(),
     refusals=page.Refusals(),

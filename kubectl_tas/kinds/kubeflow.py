@@ -151,6 +151,19 @@ def job(
     )
 
 
+def elastic(field: str) -> page.Growth:
+    """Returns the growth of an elastic job, whose workers may be as many as ``elasticPolicy`` says."""
+
+    def workers(growing: page.Growing, policy: Section) -> Iterator[page.Grown]:
+        most, path = policy.get("maxReplicas"), ("spec", field, "Worker", "template")
+        for pods in growing.pods if page.is_count(most) else ():
+            if pods.path == path:  # a master is always one
+                start = sum(each.replicas for each in growing.pods)
+                yield page.Grown((*policy.path, "maxReplicas"), start, most, pods.gpus, "the pods")
+
+    return page.Growth((("spec.elasticPolicy", workers),))
+
+
 def templates_kept(field: str) -> tuple[page.Fixed, ...]:
     """Returns the effect of changed templates. The operators only make missing pods, and compare no existing ones:
     ReconcilePods of pkg/controller.v1/common/pod.go, and getOrCreateWorker of the MPI operator.

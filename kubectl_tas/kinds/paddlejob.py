@@ -7,14 +7,15 @@ from dataclasses import replace
 from kubectl_tas.kinds import kubeflow, page
 from kubectl_tas.kinds.grouping import Grouping, first_pod
 
-_AT = "spec.paddleReplicaSpecs"
+_FIELD = "paddleReplicaSpecs"
+_AT = f"spec.{_FIELD}"
+_JOB = kubeflow.job("PaddleJob", _FIELD, "Master and Worker.", container="paddle")
 PAGE = replace(
-    kubeflow.job("PaddleJob", "paddleReplicaSpecs", "Master and Worker."),
+    _JOB,
     fields=(),
     pods=(page.Pods(f"{_AT}.*.template", f"{_AT}.*.replicas"),),
-    pod_rules=page.ANY_PODS,
     gang=Grouping(first_pod, one_pod_group=False, has_plugin=False),
     filled_in=page.FilledIn(),
-    makes=page.Makes(),
-    refusals=page.Refusals(),
+    growth=kubeflow.elastic(_FIELD),
+    refusals=replace(_JOB.refusals, kai=None),
 )

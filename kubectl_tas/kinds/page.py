@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from enum import Enum, auto
-from typing import Any
+from typing import Any, TypeGuard
 
 from kubectl_tas import times
+from kubectl_tas.gpus import Gpus
 from kubectl_tas.kinds.grouping import Gathered, Grouping
-from kubectl_tas.kinds.section import Document, Refused, Section, key_path, value_at
+from kubectl_tas.kinds.section import Document, Refused, Section, key_path, value_at, written
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
 
@@ -86,9 +88,11 @@ class Pods:
     path: str
     """Path of the pod template or of the fields in its place, as in ``PodPath``. Empty: the object itself is a Pod."""
     count: str = ""
-    """Path of the number of pods. The number is 1 if the path is empty."""
+    """Paths of the number of pods, separated by blanks: the first that the object has counts, else 1. ``=2`` behind any
+    path of a number is its default in an object that has the mapping above the number.
+    """
     default: str = ""
-    """Path of the number if the object omits ``count``. Empty: 1. The number at that path is 0 if absent."""
+    """Path of the least number, 0 if absent. It counts if the object omits ``count``, or has fewer there."""
     at_most: str = ""
     """Path of a number that bounds the number of pods."""
     factor: str = ""
@@ -127,6 +131,10 @@ class Pods:
     """Path of the number of pods with an index, if it may differ from the number of pods."""
     indexed: tuple[str, str] = ("", "")
     """Path of a field and its value with which pods have an index. Empty: always."""
+    beside: str = ""
+    """Path of a container that the operator adds to the pods, with its ``resources``."""
+    beside_where: str = ""
+    """Path of the field that asks for this container."""
     instead: str = ""
     """Path of the template that counts if the object has none at ``path``."""
     is_optional: bool = False
@@ -147,8 +155,8 @@ class Pods:
     @property
     def numbers(self) -> Iterator[str]:
         """Yields the paths of all numbers."""
-        paths = (self.count, self.default, self.at_most, self.factor, *self.most.split(), self.least)
-        yield from filter(None, (*paths, self.completions, self.jobs))
+        paths = (*self.count.split(), self.default, self.at_most, self.factor, *self.most.split(), self.least)
+        yield from (path.partition("=")[0] for path in (*paths, self.completions, self.jobs) if path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -346,12 +354,41 @@ def either_suspended(before: Document, after: Document) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Surge:
-    """Pods, or copies of all pods, that an update adds before it removes old ones."""
+class GrowingPods:
+    """Identical pods of a workload that may grow."""
 
-    path: tuple[str, ...]
-    default: object
-    what: str = "the pods"
+    name: str
+    path: KeyPath
+    """Path of the pod template, or of the fields in its place."""
+    spec_path: KeyPath
+    annotations_path: KeyPath
+    annotations: Mapping[str, str]
+    replicas: int
+    gpus: Gpus
+    """GPUs of one pod."""
+
+
+@dataclass(frozen=True, slots=True)
+class Growing:
+    """A workload that may grow, with the pods of its gang."""
+
+    document: Document
+    pods: tuple[GrowingPods, ...]
+    copies: int
+    gpus: Gpus
+    """GPUs of all pods."""
+
+    def gpus_at(self, template: KeyPath) -> Gpus:
+        """Returns the GPUs of one pod of a template."""
+        return next((pods.gpus for pods in self.pods if pods.path == template), 0)
+
+    @property
+    def replicas(self) -> tuple[int, Gpus]:
+        """The replicas and the GPUs of one: workers if pods have roles, else pods. Of a kind with several pod
+        templates, a replica has a pod of each.
+        """
+        each = [pods for pods in self.pods if pods.name == "worker"] or self.pods
+        return min((pods.replicas for pods in each), default=0), sum(pods.gpus for pods in each)
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,27 +397,65 @@ class Grown:
 
     path: KeyPath
     """Path of the field with the maximum number."""
-    start: int
+    start: Gpus
     """Number of parts that is counted."""
-    most: int | None
+    most: Gpus | None
     """Maximum number of parts; None: no limit."""
+    gpus: Gpus
+    """GPUs of one part."""
     what: str
-    template: KeyPath | None
-    """Path of the template of the pods of a part. None: a part is all pods of the workload."""
-    pods: int = 1
-    """Pods of one part."""
     when: str = ""
     """Words that say when the number grows; empty: at any time."""
     hint: str = "Lower it, or write as many replicas."
+    is_default: bool = False
+    """Whether the growth comes from a default. Reported only if the quota has no room for it."""
+    is_counted: bool = False
+    """Whether the maximum number is counted. Reported only if the workload alone then exceeds its quota."""
+
+
+Grows = Callable[[Growing, Section], Iterator[Grown]]
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
     """How work of a kind grows beyond the pods that it starts with."""
 
-    rows: tuple[tuple[str, Callable[[Section], Iterator[Grown]]], ...] = ()
+    rows: tuple[tuple[str, Grows], ...] = ()
     """Functions over sections of the document, each with the path of its sections."""
-    surge: Surge | None = None
+    by_default: bool = False
+    """Whether work may grow by a default."""
+
+
+DURING_UPDATE = " during an update"
+QUARTER = "25%"
+"""The pods that an update of a Deployment adds (``SetDefaults_Deployment`` of pkg/apis/apps/v1/defaults.go)."""
+LEAVE_ROOM = "Leave room for it in the quota, or use LOW."
+
+
+def added(value: object, pods: int) -> int:
+    """Returns the pods that an update adds, from a number or a percentage, which Kubernetes rounds up."""
+    if isinstance(value, str) and re.fullmatch("[0-9]{1,9}%", value):
+        return -(-pods * int(value[:-1]) // 100)
+    return value if type(value) is int and 0 <= value < MAX_COUNT else 0
+
+
+def surge(strategy: str, rolling: str, default: object, *, of_copies: bool = False) -> Growth:
+    """Returns the pods, or the copies of all pods, that an update adds before it removes old ones, by maxSurge."""
+
+    def update(growing: Growing, spec: Section) -> Iterator[Grown]:
+        all_pods = sum(pods.replicas * pods.gpus for pods in growing.pods)
+        start, gpus = (growing.copies, all_pods) if of_copies else growing.replicas
+        value = spec.below(strategy, rolling).get("maxSurge")
+        if spec.below(strategy).get("type") != "Recreate":
+            path = (*spec.path, strategy, rolling)
+            hint = f"Write maxSurge: 0 and maxUnavailable: 1 in {written(path)}."
+            what, most = (
+                "the groups" if of_copies else "the pods",
+                start + added(default if value is None else value, start),
+            )
+            yield Grown((*path, "maxSurge"), start, most, gpus, what, DURING_UPDATE, hint, is_default=value is None)
+
+    return Growth((("spec", update),), by_default=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,7 +501,7 @@ class Marks:
 Check = Callable[[Section], Iterator[Refused]]
 
 
-def is_count(number: object) -> bool:
+def is_count(number: object) -> TypeGuard[int]:
     """Whether a value is a number of pods that a cluster could reach."""
     return type(number) is int and 0 <= number < MAX_COUNT
 
@@ -510,21 +585,8 @@ def declared(recognition: Recognition, pods: tuple[Pods, ...], gang: Grouping) -
 
 
 _PATHS = (
-    *(
-        "path",
-        "count",
-        "default",
-        "at_most",
-        "factor",
-        "least",
-        "paused",
-        "unless",
-        "within",
-        "completions",
-        "instead",
-        "job",
-    ),
-    "jobs",
+    *("path", "default", "at_most", "factor", "least", "paused", "unless", "within", "completions", "instead", "job"),
+    *("jobs", "beside", "beside_where"),
 )
 
 
@@ -537,11 +599,11 @@ def embedded(page: WorkloadKind, at: str) -> WorkloadKind:
         return f"{at}{path.removeprefix(SPEC)}" if path.partition(".")[0] == SPEC else path
 
     def of_pods(pods: Pods) -> Pods:
-        most = " ".join(map(moved, pods.most.split()))
+        count, most = (" ".join(map(moved, paths.split())) for paths in (pods.count, pods.most))
         indexed = (moved(pods.indexed[0]), pods.indexed[1])
         metadata = None if pods.metadata is None else moved(pods.metadata)
         found: Any = {name: moved(getattr(pods, name)) for name in _PATHS}
-        return replace(pods, **found, most=most, indexed=indexed, metadata=metadata)
+        return replace(pods, **found, count=count, most=most, indexed=indexed, metadata=metadata)
 
     growth, refusals, rules = page.growth, page.refusals, page.pod_rules
     return replace(

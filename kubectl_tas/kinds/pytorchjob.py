@@ -36,15 +36,6 @@ def _elastic(spec: Section) -> Iterator[Refused]:
         yield policy.refused(message, f"Write maxReplicas: {workers}; {ray.UNUSED}.", end)
 
 
-def _grown(spec: Section) -> Iterator[page.Grown]:
-    """Yields the workers; a master is always one."""
-    policy, workers = spec.below("elasticPolicy"), spec.below(_SPECS, "Worker")
-    if page.is_count(policy.get("maxReplicas")) and workers.value:
-        pods = sum(types.count("replicas", 1) for types in kubeflow.replica_types(spec.below(_SPECS)))
-        path, most = (*policy.path, "maxReplicas"), policy.get("maxReplicas")
-        yield page.Grown(path, pods, most, "the pods", (*workers.path, "template"))
-
-
 PAGE = replace(
     _JOB,
     fields=(
@@ -59,7 +50,7 @@ PAGE = replace(
         divided="Worker",
         segment_template="Move it to the pod template of Worker.",
     ),
-    growth=page.Growth((("spec", _grown),)),
+    growth=kubeflow.elastic(_SPECS),
     refusals=replace(
         _JOB.refusals,
         operator=(*_JOB.refusals.operator, ("spec.elasticPolicy", page.span), ("spec", _elastic)),

@@ -33,31 +33,33 @@ def sub_group(group: str) -> str:
 
 
 def workers(group: Section) -> int:
-    """Returns the workers of a group at the start. Each has ``numOfHosts`` pods."""
-    return 0 if group.get("suspend") else group.count("replicas", group.count("minReplicas"))
+    """Returns the workers of a group at the start, at least the minimum (``GetWorkerGroupDesiredReplicas``). Each has
+    ``numOfHosts`` pods.
+    """
+    return 0 if group.get("suspend") else max(group.count("minReplicas"), group.count("replicas"))
 
 
 def implied_counts(cluster: Section) -> Iterator[tuple[KeyPath, int]]:
-    """Yields the minimum of each group that omits replicas, and 0 for a suspended group. KAI looks for the suspension
-    in a field of another name.
+    """Yields the minimum of each group that omits replicas or has fewer, and 0 for a suspended group. KAI looks for the
+    suspension in a field of another name.
     """
     for group in cluster.each("workerGroupSpecs"):
         if group.get("suspend"):
             yield from (((*group.path, name), 0) for name in ("replicas", "minReplicas") if group.get(name))
-        elif group.get("replicas") is None and group.count("minReplicas") > 0:
+        elif group.count("replicas") < group.count("minReplicas"):
             yield (*group.path, "replicas"), group.count("minReplicas")
 
 
-def autoscaled(cluster: Section) -> Iterator[page.Grown]:
+def autoscaled(growing: page.Growing, cluster: Section) -> Iterator[page.Grown]:
     """Yields the growth of workers: only with KubeRay's autoscaler; maxReplicas has no limit by default."""
     if cluster.get("enableInTreeAutoscaling") is not True:
         return
     for group in cluster.each("workerGroupSpecs"):
         most = group.get("maxReplicas")
         if not group.get("suspend") and (most is None or page.is_count(most)):
-            path, name = (*group.path, "maxReplicas"), f"the workers of {group.get('groupName')}"
-            template, hosts = (*group.path, "template"), group.count("numOfHosts", 1)
-            yield page.Grown(path, workers(group), most, name, template, hosts)
+            gpus = growing.gpus_at((*group.path, "template")) * group.count("numOfHosts", 1)
+            path, what = (*group.path, "maxReplicas"), f"the workers of {group.get('groupName')}"
+            yield page.Grown(path, workers(group), most, gpus, what)
 
 
 def group_replicas(group: Section) -> Iterator[Refused]:

@@ -11,6 +11,13 @@ PAGE = page.WorkloadKind(
     naming=page.UNBOUNDED,
     fields=(
         page.Field("spec", "Settings of the cluster.", is_required=True),
+        page.Field("spec.enableInTreeAutoscaling", "Whether KubeRay adds the autoscaler to the head.", "boolean"),
+        page.Field("spec.autoscalerOptions", "Settings of the autoscaler, a container that KubeRay adds to the head."),
+        page.Field(
+            "spec.autoscalerOptions.resources",
+            "Resource requests and limits of the container. KubeRay's own are 500m cpu and 512Mi memory.",
+            "resources",
+        ),
         page.Field("spec.headGroupSpec", "The head.", is_required=True),
         page.Field(_GROUPS, "The workers."),
         page.Field(f"{_GROUPS}.groupName", "Name of the group, unique within the cluster.", "text", is_required=True),
@@ -22,7 +29,13 @@ PAGE = page.WorkloadKind(
         page.Field(f"{_GROUPS}.suspend", "Whether the group has no pods for now.", "boolean"),
     ),
     pods=(
-        page.Pods("spec.headGroupSpec.template", name="head", within="spec"),
+        page.Pods(
+            "spec.headGroupSpec.template",
+            name="head",
+            within="spec",
+            beside="spec.autoscalerOptions",  # mergeAutoscalerOverrides
+            beside_where="spec.enableInTreeAutoscaling",
+        ),
         page.Pods(
             f"{_GROUPS}.template",
             f"{_GROUPS}.replicas",

@@ -14,11 +14,11 @@ _AT = "spec.jobTemplate"
 _JOB = page.embedded(rayjob.PAGE, _AT)
 
 
-def _overlapping_runs(spec: Section) -> Iterator[page.Grown]:
+def _overlapping_runs(growing: page.Growing, spec: Section) -> Iterator[page.Grown]:
     """Yields the runs: the controller starts each at its time, whether the one before it has ended or not."""
     if spec.get("suspend") is not True:
         hint = "Leave more time between two runs than one takes, and waive the rule."
-        yield page.Grown((*spec.path, "schedule"), 1, None, "the runs", None, when=" at a time", hint=hint)
+        yield page.Grown((*spec.path, "schedule"), 1, None, growing.gpus, "the runs", " at a time", hint)
 
 
 PAGE = replace(

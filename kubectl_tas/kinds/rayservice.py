@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from kubectl_tas.kinds import page, ray, raycluster
+from kubectl_tas.kinds.section import Section
 
 _AT = "spec.rayClusterConfig"
 _CLUSTER = page.embedded(raycluster.PAGE, _AT)
+
+
+def _second_cluster(growing: page.Growing, spec: Section) -> Iterator[page.Grown]:
+    """Yields the cluster that an upgrade makes beside the first one (``shouldPrepareNewCluster``)."""
+    strategy = spec.below("upgradeStrategy").get("type")
+    if strategy != "None":
+        path, when = (*spec.path, "upgradeStrategy", "type"), " during an upgrade"
+        hint, is_default = "Write None: an upgrade then waits until you delete the cluster.", strategy is None
+        yield page.Grown(path, 1, 2, growing.gpus, "the clusters", when, hint, is_default=is_default)
+
+
 PAGE = replace(
     _CLUSTER,
     recognition=page.Recognition("RayService", ray.VERSIONS, operator=ray.OPERATOR),
@@ -29,6 +42,7 @@ PAGE = replace(
             "a second cluster next to the first",
         ),
     ),
+    growth=page.Growth((*_CLUSTER.growth.rows, ("spec", _second_cluster)), by_default=True),
     makes=page.Makes((page.Made("RayCluster", "ray.io"),), services=("{}-head-svc", "{}-serve-svc")),
     refusals=replace(_CLUSTER.refusals, yaml=("spec.serveConfigV2",)),
 )

@@ -57,6 +57,16 @@ def values_at(value: Any, steps: tuple[str, ...], path: KeyPath = ()) -> Iterato
         yield from values_at(child(value, steps[0]), steps[1:], (*path, steps[0]))
 
 
+def listed(value: object) -> list[Any]:
+    """Returns a value that is a list; an empty list for any other value."""
+    return value if isinstance(value, list) else []
+
+
+def mappings(value: object) -> list[dict[str, Any]]:
+    """Returns the items of a list, each as a mapping; empty if the value is not a list."""
+    return [each if isinstance(each, dict) else {} for each in listed(value)]
+
+
 def beside(pattern: str, path: KeyPath) -> KeyPath:
     """Returns the path of a pattern, with the items and keys of ``path`` in the place of ``LIST`` and ``MAPPING``."""
     return tuple(path[index] if step in (LIST, MAPPING) else step for index, step in enumerate(path_steps(pattern)))

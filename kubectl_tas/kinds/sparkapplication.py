@@ -15,7 +15,8 @@ PAGE = page.WorkloadKind(
         page.Pods(
             "spec.executor",
             "spec.executor.instances",
-            most="spec.dynamicAllocation.maxExecutors",
+            # Spark starts with initialExecutors whatever the maximum is (ExecutorAllocationManager of Spark 3.5)
+            most=" ".join(f"spec.dynamicAllocation.{name}Executors" for name in ("max", "min", "initial")),
             is_optional=True,
             form="podforms:SparkPod",
         ),

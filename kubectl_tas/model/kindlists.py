@@ -136,6 +136,10 @@ DECIDING: dict[tuple[str, str], str] = {
 }
 """The right place for kinds that could change how much others may use, by group and kind (empty: the whole group)."""
 
+_OF_DYNAMO = (
+    *("GraphDeployment", "GraphDeploymentRequest", "GraphDeploymentScalingAdapter"),
+    *("ComponentDeployment", "Checkpoint"),
+)
 POD_MAKERS: frozenset[tuple[str, str]] = frozenset(
     {
         ("apps", ""),
@@ -157,7 +161,7 @@ POD_MAKERS: frozenset[tuple[str, str]] = frozenset(
         ("workspace.devfile.io", ""),
         ("workload.codeflare.dev", ""),
         ("run.ai", ""),
-        ("nvidia.com", "DynamoGraphDeployment"),
+        *(("nvidia.com", f"Dynamo{name}") for name in _OF_DYNAMO),
         ("keda.sh", "ScaledJob"),
         ("source.toolkit.fluxcd.io", ""),
         ("kustomize.toolkit.fluxcd.io", ""),

@@ -33,7 +33,7 @@ from kubectl_tas.model.base import (
     said,
 )
 from kubectl_tas.model.podforms import OwnTemplate, Trainer
-from kubectl_tas.model.podtemplate import Meta, Name, PodSet, PodTemplate, RootMeta
+from kubectl_tas.model.podtemplate import HOLDERS, Meta, Name, PodSet, PodTemplate, Resources, RootMeta
 
 RuleName = Annotated[
     str,
@@ -52,6 +52,7 @@ TYPES: Mapping[str, Any] = {
     "number": int,
     "pod template": PodTemplate,
     "positive": Positive,
+    "resources": Resources,
     "rule name": RuleName,
     "text": Text,
     "trainer": Trainer,
@@ -145,7 +146,11 @@ class Workload:
 
     def number(self, pattern: str, path: KeyPath = (), otherwise: int = 1) -> int:
         """Returns the number at a path of the page, for the list items and keys of ``path``."""
-        number = value_at(self.document, *beside(pattern, path)) if pattern else None
+        place, _, default = pattern.partition("=")
+        steps = beside(place, path)
+        number = value_at(self.document, *steps) if steps else None
+        if number is None and default and value_at(self.document, *steps[:-1]) is not None:
+            return int(default)
         return number if type(number) is int else otherwise
 
     def _of(self, pods: Pods) -> Iterator[PodSet]:
@@ -179,7 +184,9 @@ class Workload:
             return None
         if pods.metadata == OWN_METADATA[0]:
             template = template.model_copy(update={"metadata": self.metadata})
-        count, name = self._count(pods, path), pods.name
+        started, times, name = self._count(pods, path), self.number(pods.factor, path), pods.name
+        most = max((self.number(each, path, started) for each in pods.most.split()), default=started)
+        count = max(started, most) * times
         written = None if name else self._name(pods, path)
         text = written.text if written is not None else name
         asks = part.asks if template is None else template.asks
@@ -187,7 +194,7 @@ class Workload:
         is_template = isinstance(part, (PodTemplate, OwnTemplate))
         job = beside(pods.job, path) + OWN_METADATA if pods.job else None
         metadata = (*path, *(OWN_METADATA if is_template else part.metadata_at))
-        return PodSet(
+        pod_set = PodSet(
             name=text or self._derived_name(path),
             replicas=count,
             path=path,
@@ -204,7 +211,13 @@ class Workload:
             metadata_path=metadata if pods.metadata is None else beside(pods.metadata, path),
             spec_path=(*path, "spec") if is_template else () if is_elsewhere else (*path, *part.spec_at),
             is_pod_spec=is_template or is_elsewhere,
+            holders=HOLDERS if is_template else part.holders,
+            added=count - started * times,
         )
+        if pods.beside and self._value(pods.beside_where, path) is True:
+            where = beside(pods.beside, path)
+            return pod_set.with_container(where, self.parts.get((*where, "resources")) or Resources())
+        return pod_set
 
     def _value(self, pattern: str, path: KeyPath) -> Any:
         return value_at(self.document, *beside(pattern, path))
@@ -215,10 +228,10 @@ class Workload:
             return 0
         if pods.stopped_by in self.metadata.annotations:
             return 0
-        count = self.number(pods.count, path, self.number(pods.default, path, 0) if pods.default else 1)
-        count = min(count, self.number(pods.at_most, path, count))
-        most = max((self.number(most, path, count) for most in pods.most.split()), default=count)
-        return (max(count, most, pods.at_least) - pods.minus) * self.number(pods.factor, path)
+        counts = (self.number(each, path, -1) for each in pods.count.split())
+        count = next((number for number in counts if number >= 0), 0 if pods.default else 1)
+        count = max(count, self.number(pods.default, path, 0) if pods.default else 0, pods.at_least)
+        return min(count, self.number(pods.at_most, path, count)) - pods.minus
 
     def _name(self, pods: Pods, path: KeyPath) -> Name | None:
         """Returns the name that the user gave to the list item or the key that contains a template, if any."""
