@@ -221,7 +221,7 @@ SYNC_BYPASS = Rule(
 )
 _TABLES = {"labels": LABELS, "annotations": ANNOTATIONS, "keys": {**LABELS, **ANNOTATIONS}}
 _EXPRESSION = late_pattern(r"\{\{|\$[({]")
-"""What operators replace in a document: Argo's and Helm's ``{{``, Tekton's ``$(`` and ``${``."""
+"""The beginnings of expressions: ``{{`` of Argo and Helm, ``$(`` and ``${`` of Tekton."""
 PLAIN = (labels.PRIORITY_CLASS, labels.POD_GROUP, *gpus.ANNOTATIONS)
 """Keys of KAI without a domain."""
 _BY_NOBODY = frozenset(key.name for key in KEYS if key.reader is Reader.NOBODY)
@@ -284,7 +284,7 @@ def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
 
 
 def reserved_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:
-    """Reports what only KAI or Grove may write."""
+    """Reports labels and annotations that only KAI or Grove may write."""
     what, path, written = part
     for key in written if what in _TABLES else ():
         row = state_of(str(key))

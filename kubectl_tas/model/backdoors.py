@@ -69,18 +69,22 @@ _KUBEFLOW_KINDS = "PyTorchJob, TFJob, XGBoostJob, JAXJob, MPIJob: spec.runPolicy
 
 _GROVE = "Grove 0.1.0-alpha.12"  # operator/api/common/labels.go, and constants/constants.go
 _ON_PODS, _ON_GROUPS = "pods", "PodGroups, which have it from their owner"
+TIMES = (
+    "kai.scheduler/last-start-timestamp",
+    "kai.scheduler/last-eviction-timestamp",
+    "kai.scheduler/stale-podgroup-timestamp",
+    "run.ai/stale-podgroup-timestamp",
+)
+"""Annotations of a PodGroup in which KAI's scheduler keeps the times by which it evicts."""
+GPU_GROUP = "runai-gpu-group"
+"""The label, and the prefix of labels, by which KAI's binder marks the pods that share a GPU."""
 _WRITTEN: tuple[tuple[str, Place, str, str, tuple[str, ...]], ...] = (
     (  # pkg/scheduler/cache/status_updater/default_status_updater.go; api/podgroup_info/job_info.go, minruntime.go
         "KAI 0.17: its scheduler",
         Place.ANNOTATION,
         _ON_GROUPS,
         "KAI decides by this time what it evicts",
-        (
-            "kai.scheduler/last-start-timestamp",
-            "kai.scheduler/last-eviction-timestamp",
-            "kai.scheduler/stale-podgroup-timestamp",
-            "run.ai/stale-podgroup-timestamp",
-        ),
+        TIMES,
     ),
     (  # pkg/podgrouper/podgrouper/plugins/defaultgrouper/default_grouper.go (CalcPodGroupAnnotations)
         "KAI 0.17: its podgrouper",
@@ -94,7 +98,7 @@ _WRITTEN: tuple[tuple[str, Place, str, str, tuple[str, ...]], ...] = (
         Place.LABEL,
         _ON_PODS,
         "KAI counts the pod on the GPU of that name",
-        ("runai-gpu-group",),
+        (GPU_GROUP,),
     ),
     (  # pkg/binder: binding/binder.go (patchBindAnnotations), common/gpusharingconfigmap/config_map.go; pkg/npe; and
         # pkg/resourcereservation/patcher/pod_patcher.go
@@ -129,8 +133,8 @@ _WRITTEN: tuple[tuple[str, Place, str, str, tuple[str, ...]], ...] = (
     ),
     (_GROVE, Place.ANNOTATION, "PodGangs", "Grove names the topology of the gang there", ("grove.io/topology-name",)),
 )
-"""What KAI and Grove remember in labels and annotations: who writes them, where, the consequence, and the keys. A
-prefix stands for all keys below it.
+"""The labels and annotations in which KAI and Grove keep their state: who writes them, where, the consequence, and the
+keys. A prefix stands for all keys below it.
 """
 
 _NOT_REMOVED = "does not remove it when its file is gone"
