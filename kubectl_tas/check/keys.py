@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from enum import Flag, auto
 
 from kubectl_tas import gpus
+from kubectl_tas.check.filled_in import expressions_of
 from kubectl_tas.check.resource_requests import resources_of
 from kubectl_tas.check.secrets import secrets_of
 from kubectl_tas.check.visibledevices import config_maps, devices_of
@@ -289,7 +290,7 @@ def backdoors_of(origin: Origin, part: Part, values: Mapping[Decides, tuple[str,
         yield from _opened(origin, FIELDS[str(path[-1])], path, written, values)
         return
     table = _TABLES.get(what, {})
-    for key in written.keys() & table.keys():
+    for key in written.keys() & table.keys() if table else ():
         if table[key].decides is not Decides.SYNC or path == ("metadata", "annotations"):
             yield from _opened(origin, table[key], (*path, key), written[key], values)
 
@@ -339,12 +340,9 @@ def check_documents(fleet: Fleet) -> Iterator[Diagnostic]:
         values = sent.get(id(origin), {})
         namespace = values.get(Decides.NAMESPACE, ("", ""))[0]
         for part in parts(origin):
-            if part[0] == "container":
-                yield from devices_of(origin, part, maps, namespace)
-                yield from secrets_of(origin, part)
-                continue
             yield from keys_of(origin, part)
             yield from backdoors_of(origin, part, values)
             yield from resources_of(origin, part)
-            if part[0] == "annotations":
-                yield from devices_of(origin, part, maps, namespace)
+            yield from devices_of(origin, part, maps, namespace)
+            yield from secrets_of(origin, part)
+            yield from expressions_of(origin, part)

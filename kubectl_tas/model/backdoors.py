@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 
 from kubectl_tas.late import dataclass
-from kubectl_tas.model import labels
+from kubectl_tas.model import environment, labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 
@@ -50,7 +50,9 @@ class Backdoor:
     effect: str = ""
     """The consequence of a key that must be absent."""
     parent: str = ""
-    """For a field: the key directly above the field. Empty: any key."""
+    """For a field: possible keys above the field, separated by blanks. Empty: any key."""
+    group: str = ""
+    """For a field: the API groups of the kinds, separated by blanks. Empty: any group."""
     values: str = ""
     """Regular expression of the values that matter, with KEY=VALUE for a mapping. Empty: all values."""
     on_pods: bool = False
@@ -62,6 +64,7 @@ _KUBERNETES = "Kubernetes 1.35"
 _PODS = "pods of all kinds"
 _ARGO = "Argo Workflows 3.7"  # pkg/apis/workflow/v1alpha1/workflow_types.go
 _ARGO_KINDS = "Workflow, CronWorkflow"
+_ARGO_TEMPLATE = "templates inline templateDefaults"
 _KUBEFLOW = "Kubeflow's training operator 1.9"  # SchedulingPolicy, for a PodGroup that it makes itself
 _KUBEFLOW_KINDS = "PyTorchJob, TFJob, XGBoostJob, JAXJob, MPIJob: spec.runPolicy.schedulingPolicy"
 
@@ -89,6 +92,46 @@ _GITOPS = (
 kustomize (api/resource/factory.go: DropLocalNodes), Argo CD (docs/user-guide: resource_hooks.md, helm.md,
 sync-options.md, compare-options.md) and Flux (kustomize-controller: internal/controller/kustomization_controller.go).
 """
+
+_SPARK = (
+    r"spark\.(kubernetes\.((driver|executor)\.)?(scheduler\.name|podTemplate|pod\.featureSteps|namespace$"
+    r"|(label|annotation)\.(kai\.scheduler/|priorityClassName|pod-group-name|gpu-|nvidia\.com/mig-))"
+    r"|(driver|executor)\.resource\.|executor\.instances|dynamicAllocation\.)"
+)
+"""Pattern of settings by which Spark makes other pods than those of the file."""
+_DEVFILE = ("workspace.devfile.io", "DevWorkspace: spec.template", "DevWorkspace 2.3")
+_TEKTON = ("tekton.dev", "PipelineRun, TaskRun", "Tekton 1.0")
+_SCHEDULED = ("kubeflow.org", "ScheduledWorkflow: spec.workflow", "Kubeflow Pipelines 2.5")
+_ELSEWHERE = "its containers are in an object that validate cannot see"
+_OTHERS = (
+    (
+        "plugin",
+        f"{_ARGO_TEMPLATE} components",
+        f"argoproj.io {_DEVFILE[0]}",
+        f"{_ARGO_KINDS}; {_DEVFILE[1]}",
+        f"{_ARGO}, {_DEVFILE[2]}",
+        "a plugin of the cluster reads it, and can make any pod",
+    ),
+    ("data", _ARGO_TEMPLATE, "argoproj.io", _ARGO_KINDS, _ARGO, "Argo makes a pod that validate cannot see"),
+    *(
+        (key, parent, *_DEVFILE, "it makes objects that validate cannot see")
+        for key, parent in (
+            ("parent", "template"),
+            ("contributions", "spec"),
+            ("kubernetes", "components"),
+            ("openshift", "components"),
+            ("embeddedResource", "custom"),
+        )
+    ),
+    *((key, "", *_TEKTON, _ELSEWHERE) for key in ("pipelineRef", "taskRef")),
+    ("ref", "steps", *_TEKTON, _ELSEWHERE),
+    ("pipelineSpec", "tasks", *_TEKTON, "it makes a run whose pods validate cannot see"),
+    *(
+        (key, "workflow", *_SCHEDULED, _ELSEWHERE)
+        for key in ("spec", "pipelineId", "pipelineVersionId", "pipelineName")
+    ),
+)
+"""Fields that take a manifest, a reference to one or a plugin: key, parents, group, kinds, reader, effect."""
 
 BACKDOORS: tuple[Backdoor, ...] = (
     Backdoor(
@@ -175,9 +218,16 @@ BACKDOORS: tuple[Backdoor, ...] = (
             ("podSpecPatch", "", "it changes pods after validate has judged them"),
             ("templateDefaults", "", "it adds what validate cannot see to templates"),
             ("manifest", "resource", "it makes an object that validate cannot see"),
+            ("manifestFrom", "resource", "it makes an object that validate cannot see"),
+            ("flags", "resource", "kubectl makes or changes what they name, which validate cannot see"),
             ("name", "workflowTemplateRef", "its templates are in an object that validate cannot see"),
             ("template", "templateRef", "it is in an object that validate cannot see"),
+            ("executorPlugins", "", "it adds containers that validate cannot see"),
         )
+    ),
+    *(
+        Backdoor(key, Place.FIELD, Decides.UNSEEN, kinds, reader, effect, parent=parent, group=group)
+        for key, parent, group, kinds, reader, effect in _OTHERS
     ),
     Backdoor(
         "batchScheduler",
@@ -187,16 +237,26 @@ BACKDOORS: tuple[Backdoor, ...] = (
         "spark-operator 2.3",
         effect="another scheduler than KAI places its pods",
     ),
+    *(
+        Backdoor(
+            key,
+            Place.FIELD,
+            Decides.UNSEEN,
+            f"SparkApplication: {where}",
+            "Spark 3.5",  # docs/running-on-kubernetes.md, and docs/configuration.md
+            effect="it changes pods, or their number, after validate has judged them",
+            values=f"{begin}{_SPARK}",
+        )
+        for key, where, begin in (("sparkConf", "spec", ""), ("javaOptions", "spec.driver and spec.executor", "-D"))
+    ),
     Backdoor(
-        "sparkConf",
+        "mainApplicationFile",
         Place.FIELD,
         Decides.UNSEEN,
         "SparkApplication: spec",
-        "Spark 3.5",  # docs/running-on-kubernetes.md, and docs/configuration.md
-        effect="it changes pods, or their number, after validate has judged them",
-        values=r"spark\.(kubernetes\.((driver|executor)\.)?(scheduler\.name|podTemplate"
-        r"|(label|annotation)\.(kai\.scheduler/|priorityClassName|pod-group-name|gpu-))"
-        r"|(driver|executor)\.resource\.|executor\.instances|dynamicAllocation\.)",
+        "spark-operator 2.3",  # mainApplicationFileOption of internal/controller/sparkapplication/submission.go
+        effect="spark-submit reads it as an option, and the arguments as more settings",
+        values=r"^\s*-",
     ),
     Backdoor(
         "dynamicAllocation",
@@ -231,9 +291,11 @@ UNSEEN = frozenset(key for key, item in FIELDS.items() if item.decides is Decide
 
 Part = tuple[str, KeyPath, Any]
 """Type, path and value of a part: a mapping of ``labels``, ``annotations`` or ``amounts`` (of resources), a
-``container`` (a mapping with variables, or in a list of containers), or a ``field`` of the table above, with any value.
+``container`` (a mapping with variables, or in a list of containers), a ``mount`` (a mapping with a path in a
+container), a ``runtime`` (a mapping with runtimeClassName), a ``key`` that may have an expression, or a ``field`` of
+the table above, with any value.
 """
-_LEFT = frozenset({"matchLabels", "nodeSelector", "env"})
+_LEFT = frozenset({"matchLabels", "nodeSelector", *environment.LISTS, *environment.MAPPINGS})
 """Keys that contain no such parts below them, but names that users choose."""
 _METADATA = frozenset(
     {"metadata", "extraPodMetadata", "podMetadata", "driver", "executor", "predictor", "transformer", "explainer"}
@@ -247,6 +309,7 @@ _CONTAINERS = ("containers", "initContainers")
 
 def parts(origin: Origin) -> Iterator[Part]:
     """Yields the parts of a document and of all templates in it."""
+    group = str(origin.data.get("apiVersion", "")).rpartition("/")[0]
     waiting: list[tuple[KeyPath, Any]] = [((), origin.data)]
     while waiting:
         path, value = waiting.pop()
@@ -254,12 +317,19 @@ def parts(origin: Origin) -> Iterator[Part]:
             waiting += (((*path, index), item) for index, item in enumerate(value) if isinstance(item, (dict, list)))
             continue
         above = path[-1] if path else ""
+        holder = next((step for step in reversed(path) if type(step) is not int), "")
         holds = above in _METADATA or path == ("spec",) or path[-2:-1] == ("cliques",)
-        if (type(above) is int and path[-2] in _CONTAINERS) or ("env" in value and isinstance(value["env"], list)):
+        if (type(above) is int and path[-2] in _CONTAINERS) or not environment.VARIABLES.isdisjoint(value):
             yield "container", path, value
+        if not environment.MOUNTS.isdisjoint(value):
+            yield "mount", path, value
+        if "runtimeClassName" in value:
+            yield "runtime", path, value
         for key, item in value.items():
+            if "{" in key or "$" in key:
+                yield "key", (*path, key), key
             if isinstance(item, (dict, list)):
-                if key in UNSEEN and FIELDS[key].parent in ("", above):
+                if key in UNSEEN and _is_at(FIELDS[key], holder, group):
                     yield "field", (*path, key), item
                 if key == "gpu" and isinstance(item, dict) and "quantity" in item:  # of Spark
                     yield "amounts", (*path, key), {str(item.get("name")): item["quantity"]}
@@ -271,5 +341,10 @@ def parts(origin: Origin) -> Iterator[Part]:
                     yield "amounts", (*path, key), item
                 elif key not in _LEFT:
                     waiting.append(((*path, key), item))
-            elif key in FIELDS and FIELDS[key].parent in ("", above):
+            elif key in FIELDS and _is_at(FIELDS[key], holder, group):
                 yield "field", (*path, key), item
+
+
+def _is_at(field: Backdoor, holder: str | int, group: str) -> bool:
+    """Whether a field of the table has this meaning below a key, in a kind of an API group."""
+    return (not field.parent or holder in field.parent.split()) and (not field.group or group in field.group.split())
