@@ -218,8 +218,8 @@ UNKNOWN_CLASS = (
     "build, build-preemptible, inference, osmo-high, osmo-low, osmo-normal, train"
 )
 STATUS = (
-    "labels and annotations that KAI counts a pod by, or that give devices, cannot change through its status or a Binding; "
-    "change the pod itself"
+    "labels and annotations that KAI counts a pod by, or that give devices, cannot change through its status or a "
+    "Binding; change the pod itself"
 )
 FIXED = "what a pod asks for in annotations cannot change; create another pod"
 JOINED = {"annotations": {"pod-group-name": "g"}}
