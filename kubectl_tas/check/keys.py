@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from enum import Flag, auto
 
 from kubectl_tas import gpus
+from kubectl_tas.check.filled_in import expressions_of
 from kubectl_tas.check.resource_requests import resources_of
 from kubectl_tas.check.secrets import secrets_of
 from kubectl_tas.check.visibledevices import config_maps, devices_of
@@ -360,14 +361,11 @@ def check_documents(fleet: Fleet) -> Iterator[Diagnostic]:
         values = sent.get(id(origin), {})
         namespace = values.get(Decides.NAMESPACE, ("", ""))[0]
         for part in parts(origin):
-            if part[0] == "container":
-                yield from devices_of(origin, part, maps, namespace)
-                yield from secrets_of(origin, part)
-                continue
             yield from keys_of(origin, part)
             yield from labels_below(origin, part)
             yield from reserved_of(origin, part)
             yield from backdoors_of(origin, part, values)
             yield from resources_of(origin, part)
-            if part[0] == "annotations":
-                yield from devices_of(origin, part, maps, namespace)
+            yield from devices_of(origin, part, maps, namespace)
+            yield from secrets_of(origin, part)
+            yield from expressions_of(origin, part)
