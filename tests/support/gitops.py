@@ -233,7 +233,7 @@ class Flux(GitOps):
 
 
 def written_for(tool: GitOps, root: Path, layout: str, backend: str = "") -> list[str]:
-    """Returns what the pages of ``integrations/`` say to apply, for all of a repository or for one backend of several."""
+    """Returns what ``integrations/`` says to apply, for all of a repository or for one backend of several."""
     below = f"manifests/{backend}" if backend else "manifests"
     if isinstance(tool, ArgoCD):
         if backend and layout == "sharded":
