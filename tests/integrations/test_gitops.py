@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -234,6 +235,10 @@ COMPANIONS: dict[str, tuple[str, str, str]] = {
 """Companions by what they are: apiVersion, kind and fields of the spec. Nothing in the cluster acts on them."""
 
 
+OTHERS = ("HTTPRoute", "ServiceMonitor", "PodMonitor")
+"""Kinds that the Config has to name."""
+
+
 def companion(name: str) -> str:
     version, kind, fields = COMPANIONS[name]
     head = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: {name}}}\n"
@@ -241,17 +246,21 @@ def companion(name: str) -> str:
 
 
 @both_tools
-@pytest.mark.parametrize("name", COMPANIONS)
-def test_work_is_applied_beside_each_companion(tool: GitOps, name: str, begin: Begin) -> None:
-    """No controller gives an Ingress or a Service an address, and no volume is made."""
-    version, kind, _ = COMPANIONS[name]
-    if tool.cluster.lacks([{"apiVersion": version, "kind": kind}]):
-        pytest.skip(f"the cluster lacks {kind}")
-    files = {"pools/team.yaml": pool(guarantee=32), "workflows/web.yaml": f"{WEB}---\n{companion(name)}"}
-    if kind in ("HTTPRoute", "ServiceMonitor", "PodMonitor"):
-        files["tas.yaml"] = f"{TAS}  companions: [{{apiVersion: {version}, kind: {kind}}}]\n"
+@both_layouts
+def test_work_is_applied_beside_every_companion(tool: GitOps, layout: str, begin: Begin) -> None:
+    """No controller gives an Ingress or a Service an address, no volume is made, and no metrics are there."""
+    kinds = {name: {"apiVersion": version, "kind": kind} for name, (version, kind, _) in COMPANIONS.items()}
+    names = [name for name, item in kinds.items() if not tool.cluster.lacks([item])]
+    added = [json.dumps(kinds[name]) for name in names if kinds[name]["kind"] in OTHERS]
     tool.cluster.have_nodes(nodes(1))
-    delivery = begin(files)
+    delivery = begin(
+        {
+            "tas.yaml": f"{TAS}  companions: [{', '.join(added)}]\n",
+            "pools/team.yaml": pool(guarantee=32),
+            "workflows/web.yaml": "---\n".join([WEB, *map(companion, names)]),
+        },
+        layout,
+    )
     assert delivery.lacking() == set()
     tool.cluster.wait("its pod runs", tool.cluster.bound)
 
