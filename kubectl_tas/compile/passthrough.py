@@ -70,7 +70,7 @@ def compile_companions(fleet: Fleet) -> Iterator[Artifact]:
         beside = {named[0].name} if named else pools.get(item.declared.origin.path, set())
         target = next(iter(beside)) if len(beside) == 1 else None
         text = with_demands(item.declared.origin, companion_demands(fleet, item))
-        yield _passed(item.declared, (item.backend, item.namespace), target, text, phase=Phase.COMPANION)
+        yield _passed(item.declared, (item.backend, item.namespace), target, text, phase=item.phase)
 
 
 def _passed(
