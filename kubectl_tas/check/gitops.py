@@ -9,10 +9,12 @@ from kubectl_tas.check.keys import KUEUE
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.load.schema import written
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.kindlists import KUBEFLOW
+from kubectl_tas.model.kindlists import KUBEFLOW, Phase
+from kubectl_tas.model.labels import POOL
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
+from kubectl_tas.words import MAX_LISTED, shortened
 
 if TYPE_CHECKING:
     from kubectl_tas.model.workload_kinds import AnyWorkload
@@ -76,6 +78,16 @@ FINISHED_RECREATED = Rule(
     "reconciliation; Argo CD at once with self-heal, or else in the next sync. So the work runs again and again. "
     "Remove the lifetime, and remove the file when you no longer need the result. Use a CronJob for work that should "
     "run again. One finding lists all such work.",
+)
+PLATFORM_WAITS = Rule(
+    "platform-waits",
+    Severity.WARNING,
+    "The platform folder has an object that waits for work of a pool.",
+    "In the sharded layout, pools come when all of the platform is healthy: with progressive syncs of Argo CD, and with "
+    "`wait: true` of Flux. A claim waits for a pod and an autoscaler for its target, so no pool would ever be applied. "
+    "A companion belongs to the pool in its label kubectl-tas/pool, else to the pool of all work in its file, else to "
+    "the platform. Write the label. If the cluster has the object already, first keep it from being pruned "
+    "(docs/gitops.md).",
 )
 _TTL = "ttlSecondsAfterFinished"
 _TOOLS = {"argocd": "Argo CD", "flux": "Flux"}
@@ -146,6 +158,24 @@ def check_finished(fleet: Fleet) -> Iterator[Diagnostic]:
             message = f"{lasts}: {tool} makes it anew {again}, and it runs again"
             hint = f"Leave {path[-1]} out." if path[-1] == _TTL else "Use another deletion policy than DeleteSelf."
             yield Diagnostic(FINISHED_RECREATED, message, workload.declared.origin.locate(path, key=True), hint=hint)
+
+
+def check_platform(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the companions that the sharded layout puts into the platform folder. Flux takes an object without a
+    status of its own as ready, such as an autoscaler (``Compute`` of fluxcd/cli-utils, pkg/kstatus/status, 1.2).
+    """
+    tool = _TOOLS.get(fleet.config.gitops)
+    late = {Phase.LATE_COMPANION} if tool == "Argo CD" else set()
+    waiting = {Phase.SLOW_COMPANION, *late}
+    for item in fleet.companions if tool and fleet.config.layout == "sharded" else ():
+        beside = fleet.pools_of(item)
+        if item.phase not in waiting or len(beside) == 1:
+            continue
+        near = (pool.name for pool in fleet.pools if pool.backend == item.backend and item.namespace in pool.namespaces)
+        why = f"its file has work of pools {shortened(beside)}" if beside else "its file has no work"
+        message = f"{item.kind} {item.name} is applied with the platform: {why}; {tool} may apply no pool before it is "
+        hint = f"Add the label {POOL}: {' or '.join((beside or tuple(near))[:MAX_LISTED]) or 'POOL'}."
+        yield Diagnostic(PLATFORM_WAITS, f"{message}healthy", item.place, hint=hint)
 
 
 def _deleting(spec: AnyWorkload, workload: FleetWorkload) -> Iterator[KeyPath]:
