@@ -83,8 +83,8 @@ PLATFORM_WAITS = Rule(
     "platform-waits",
     Severity.WARNING,
     "The platform folder has an object that waits for work of a pool.",
-    "In the sharded layout, pools come when all of the platform is healthy: with progressive syncs of Argo CD, and with "
-    "`wait: true` of Flux. A claim waits for a pod and an autoscaler for its target, so no pool would ever be applied. "
+    "In the sharded layout, Argo CD with progressive syncs and Flux with `wait: true` apply pools when all of the "
+    "platform is healthy. A claim waits for a pod and an autoscaler for its target, so no pool would ever be applied. "
     "A companion belongs to the pool in its label kubectl-tas/pool, else to the pool of all work in its file, else to "
     "the platform. Write the label. If the cluster has the object already, first keep it from being pruned "
     "(docs/gitops.md).",

@@ -119,9 +119,11 @@ class Fleet:
     def _pools_of_files(self) -> dict[str, tuple[str, ...]]:
         """The pools of the work in each file, sorted."""
         pools: dict[str, set[str]] = {}
-        for work in (*self.submissions, *(group for group in self.pod_groups if group.pool)):
-            if work.pool is not None:
-                pools.setdefault(work.declared.origin.path, set()).add(work.pool.name)
+        work: list[tuple[Declared[Any], FleetPool | None]] = [(item.declared, item.pool) for item in self.submissions]
+        work += [(group.declared, group.pool) for group in self.pod_groups]
+        for declared, pool in work:
+            if pool is not None:
+                pools.setdefault(declared.origin.path, set()).add(pool.name)
         return {path: tuple(sorted(names)) for path, names in pools.items()}
 
     @cached_property
