@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from kubectl_tas.model.labels import MANAGED_BY
 from tests.support.cli import kubectl_tas
 from tests.support.git_server import Remote
 from tests.support.golden import ROOT
@@ -268,4 +269,7 @@ def clear(cluster: Running) -> None:
     kinds = cluster.must("api-resources", "--verbs=list,delete", "--output=name").split()
     named = [kind for kind in kinds if kind not in ("namespaces", "events", "events.events.k8s.io")]
     cluster.must("delete", ",".join(named), f"--selector={OURS}", "--all-namespaces", "--wait=false")
+    for name in cluster.namespaces():  # they stay, and no Application owns them any more
+        metadata = {"labels": {MANAGED_BY: None}, "annotations": {"argocd.argoproj.io/tracking-id": None}}
+        cluster.api.call("PATCH", f"/api/v1/namespaces/{name}", {"metadata": metadata}, MERGE)
     cluster.clear()
