@@ -136,7 +136,7 @@ class ArgoCD(GitOps):
                 for resource in operation.get("syncResult", {}).get("resources", ())
                 if resource.get("status") not in ("Synced", "Pruned")
             ]
-            is_idle = operation.get("phase") == "Succeeded" and "operation" not in item
+            is_idle = operation.get("phase", "Succeeded") == "Succeeded" and "operation" not in item
             found.append(
                 Sync(
                     item["metadata"]["name"],
