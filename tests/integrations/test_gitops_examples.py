@@ -107,6 +107,7 @@ def test_a_company_of_two_clusters(
         have_nodes_for(cluster, root, case)
         skip_without_kinds(cluster, root, backend)
     if isinstance(tool, ArgoCD):
+        tool.health_checks(are_added=layout == "sharded")
         render(root)
         for backend, cluster in zip(COMPANY, clusters, strict=True):
             tool.know(backend, cluster)

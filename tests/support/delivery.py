@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.support.git_server import GitServer, Remote
-from tests.support.gitops import GitOps, render, written_for
+from tests.support.gitops import ArgoCD, GitOps, render, written_for
 from tests.support.rendered import KUSTOMIZATION, Object, read_back
 from tests.support.running import Running
 
@@ -75,7 +75,13 @@ class Delivery:
 
 
 def deliver(tool: GitOps, server: GitServer, root: Path, layout: str, backend: str = "") -> Delivery:
-    """Lets a tool apply the repository at ``root``, or what is for a backend of it."""
+    """Lets a tool apply the repository at ``root``, or what is for a backend of it.
+
+    The flat layout needs no health checks of ours. Pools of the sharded layout come before the platform, are refused, and
+    tried again: without the checks Argo CD would first wait for the end of what it could apply.
+    """
+    if isinstance(tool, ArgoCD):
+        tool.health_checks(are_added=layout == "sharded")
     render(root)
     delivery = Delivery(tool, server.offer(root), backend)
     revision = delivery.remote.push()
