@@ -77,8 +77,8 @@ class Delivery:
 def deliver(tool: GitOps, server: GitServer, root: Path, layout: str, backend: str = "") -> Delivery:
     """Lets a tool apply the repository at ``root``, or what is for a backend of it.
 
-    The flat layout needs no health checks of ours. Pools of the sharded layout come before the platform, are refused, and
-    tried again: without the checks Argo CD would first wait for the end of what it could apply.
+    The flat layout needs no health checks. In the sharded layout, pools may come before the platform, and are refused.
+    Argo CD tries again, but without the checks it waits first for the end of all work that it could apply.
     """
     if isinstance(tool, ArgoCD):
         tool.health_checks(are_added=layout == "sharded")
