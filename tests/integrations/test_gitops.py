@@ -150,18 +150,19 @@ def test_a_level_is_added_below_work_that_runs(tool: GitOps, begin: Begin) -> No
 
 
 @both_tools
-def test_a_pool_is_renamed_under_work_that_runs(tool: GitOps, begin: Begin) -> None:
+def test_a_renamed_pool_takes_its_workflow_along(tool: GitOps, begin: Begin) -> None:
+    """The names of its pods change with that of the pool, so it starts again."""
     cluster = tool.cluster
     cluster.have_nodes(nodes(4))
     delivery = begin(TEAM | {"workflows/a.yaml": workflow("a", 2, 8)})
     cluster.wait("it runs", lambda: len(cluster.bound()) == 2)
-    uids = delivery.uids()
+    before = delivery.uids()
     assert kubectl_tas("pool", "rename", "team", "crew", "-C", delivery.root).code == 0
     delivery.apply()
     new = RESEARCH.replace("team", "crew")
     cluster.wait("the new queue is charged", lambda: cluster.held(new) == 16)
+    cluster.wait("the old pods are gone", lambda: not before.keys() & delivery.uids().keys())
     assert cluster.queue(RESEARCH) == {}
-    assert delivery.uids() == uids
     assert {pod["metadata"]["labels"][QUEUE] for pod in cluster.pods().values()} == {new}
 
 
@@ -286,7 +287,7 @@ def test_what_an_autoscaler_sets_stays(tool: GitOps, begin: Begin) -> None:
 
 @only_argocd
 def test_server_side_diff_finds_no_difference(tool: ArgoCD, begin: Begin) -> None:
-    tool.cluster.have_nodes(nodes(4))
+    tool.cluster.have_nodes(nodes(5))
     files = {"workflows/a.yaml": workflow("a", 2, 8), "workflows/b.yaml": job("b", 2, 8), "workflows/web.yaml": WEB}
     delivery = begin(TEAM | files)
     tool.cluster.wait("all run", lambda: len(tool.cluster.bound()) == 5)
