@@ -166,15 +166,15 @@ sync-options.md, compare-options.md) and Flux (kustomize-controller: internal/co
 """
 
 _SPARK = (
-    r"spark\.(kubernetes\.((driver|executor)\.)?(scheduler\.name|podTemplate|pod\.featureSteps|namespace$"
+    r"spark\.(kubernetes\.((driver|executor)\.)?(scheduler\.name|podTemplate|pod\.featureSteps|namespace(=|$)"
     r"|(label|annotation)\.(kai\.scheduler/|kubectl-tas/|grove\.io/|run\.?ai|ray\.io/priority|priorityClassName"
     r"|pod-group-name|received-resource-type|gpu-|nvidia\.com/mig-))"
     r"|(driver|executor)\.resource\.|executor\.instances|dynamicAllocation\.)"
 )
 """Pattern of settings by which Spark makes other pods than those of the file."""
 _DEVFILE = ("workspace.devfile.io", "DevWorkspace: spec.template", "DevWorkspace 2.3")
-_TEKTON = ("tekton.dev", "PipelineRun, TaskRun", "Tekton 1.0")
-_SCHEDULED = ("kubeflow.org", "ScheduledWorkflow: spec.workflow", "Kubeflow Pipelines 2.5")
+_TEKTON = ("tekton.dev", "PipelineRun, TaskRun", "Tekton 1.15")  # pkg/apis/pipeline/v1
+_SCHEDULED = ("kubeflow.org", "ScheduledWorkflow: spec", "Kubeflow Pipelines 2.5")
 _ELSEWHERE = "its containers are in an object that validate cannot see"
 _OTHERS = (
     (
@@ -199,10 +199,8 @@ _OTHERS = (
     *((key, "", *_TEKTON, _ELSEWHERE) for key in ("pipelineRef", "taskRef")),
     ("ref", "steps", *_TEKTON, _ELSEWHERE),
     ("pipelineSpec", "tasks", *_TEKTON, "it makes a run whose pods validate cannot see"),
-    *(
-        (key, "workflow", *_SCHEDULED, _ELSEWHERE)
-        for key in ("spec", "pipelineId", "pipelineVersionId", "pipelineName")
-    ),
+    ("spec", "workflow", *_SCHEDULED, "it makes a workflow that validate cannot see"),
+    *((key, "spec", *_SCHEDULED, _ELSEWHERE) for key in ("pipelineId", "pipelineVersionId", "pipelineName")),
 )
 """Fields that take a manifest, a reference to one or a plugin: key, parents, group, kinds, reader, effect."""
 
@@ -413,7 +411,8 @@ def parts(origin: Origin) -> Iterator[Part]:
             continue
         above = path[-1] if path else ""
         holder = next((step for step in reversed(path) if type(step) is not int), "")
-        if (type(above) is int and path[-2] in _CONTAINERS) or not environment.VARIABLES.isdisjoint(value):
+        in_list = type(above) is int and path[-2] in _CONTAINERS
+        if in_list or not environment.VARIABLES.isdisjoint(value) or environment.ENDING in "\n".join(value):
             yield "container", path, value
         if not environment.MOUNTS.isdisjoint(value):
             yield "mount", path, value
