@@ -114,6 +114,13 @@ _WRITTEN: tuple[tuple[str, Place, str, str, tuple[str, ...]], ...] = (
             "kai.scheduler/numa-placement-predicted",
         ),
     ),
+    (  # pkg/podgrouper/podgrouper/plugins/spark/spark.go
+        "Spark 3.5",
+        Place.LABEL,
+        _ON_PODS,
+        "KAI puts a pod without an owner into the PodGroup of this name",
+        ("spark-app-selector",),
+    ),
     (
         _GROVE,
         Place.LABEL,
@@ -240,6 +247,15 @@ BACKDOORS: tuple[Backdoor, ...] = (
         "DynamoGraphDeployment: the object",
         "Dynamo 1.2",  # deploy/operator/internal/consts/consts.go
     ),
+    Backdoor(
+        "ownerReferences",
+        Place.FIELD,
+        Decides.UNSEEN,
+        "templates of pods",
+        _KAI,  # pkg/podgrouper/podgrouper/podgrouper.go (getResourceOwners)
+        effect="KAI takes queue, priority and gang from the object that it names",
+        parent="metadata",
+    ),
     Backdoor("podPriorityClassName", Place.FIELD, Decides.PRIORITY, _ARGO_KINDS, _ARGO),
     *(
         Backdoor(key, Place.FIELD, Decides.UNSEEN, _ARGO_KINDS, _ARGO, effect, parent=parent)
@@ -266,7 +282,7 @@ BACKDOORS: tuple[Backdoor, ...] = (
         "SparkApplication: spec",
         "Spark 3.5",  # docs/running-on-kubernetes.md, and docs/configuration.md
         effect="it changes pods, or their number, after validate has judged them",
-        values=r"spark\.(kubernetes\.((driver|executor)\.)?(scheduler\.name|podTemplate"
+        values=r"spark\.(kubernetes\.((driver|executor)\.)?(scheduler\.name|podTemplate|namespace(=|$)"
         r"|(label|annotation)\.(kai\.scheduler/|kubectl-tas/|grove\.io/|run\.?ai|ray\.io/priority|priorityClassName"
         r"|pod-group-name|received-resource-type|gpu-))"
         r"|(driver|executor)\.resource\.|executor\.instances|dynamicAllocation\.)",
