@@ -62,16 +62,15 @@ SET_PREVIEW = Rule(
 )
 
 
-def check_cliques(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks every PodCliqueSet by itself, and against the KAI release of its backend."""
-    for item in fleet.pod_clique_sets:
-        yield from _replicas(item)
-        yield from _preview(item)
-        yield from _names(item)
-        yield from _members(item)
-        yield from _startup(item)
-        yield from _minimums(item)
-        yield from _versions(item)
+def check_cliques(item: FleetPodCliqueSet, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks a PodCliqueSet by itself, and against the KAI release of its backend."""
+    yield from _replicas(item)
+    yield from _preview(item)
+    yield from _names(item)
+    yield from _members(item)
+    yield from _startup(item)
+    yield from _minimums(item)
+    yield from _versions(item)
 
 
 def _replicas(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:

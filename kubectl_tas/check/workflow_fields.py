@@ -94,19 +94,15 @@ _RESERVED_PREFIXES = ("kai.scheduler/", "kubectl-tas/")
 _RESERVED_LABELS = (MANAGED_BY, *BACKDOOR_LABELS)
 
 
-def check_workflows(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks every workflow, whether its pool exists or not."""
-    on_platforms = {id(item.declared) for item in fleet.workflows if item.pool.platforms.by_name}
-    for declared in fleet.repository.workflows:
-        yield from _tasks(declared)
-        yield from _repeated_keys(declared)
-        yield from _labels(declared, fleet.config.labels_config)
-        yield from _unnamed(declared)
-        yield from _data(declared)
-        if id(declared) not in on_platforms:  # else check.task_platforms says what is allowed
-            yield from _privileged(declared)
-    for workflow in fleet.workflows:
-        yield from _backend(workflow)
+def check_workflow(declared: Declared[Workflow], fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks a workflow, whether its pool exists or not."""
+    yield from _tasks(declared)
+    yield from _repeated_keys(declared)
+    yield from _labels(declared, fleet.config.labels_config)
+    yield from _unnamed(declared)
+    yield from _data(declared)
+    if id(declared) not in fleet.on_platforms:  # else check.task_platforms says what is allowed
+        yield from _privileged(declared)
 
 
 def _tasks(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
@@ -194,7 +190,8 @@ def _data(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
                     yield Diagnostic(TASK_DATA, message, declared.at(*path, field, index), hint=hint)
 
 
-def _backend(workflow: FleetWorkflow) -> Iterator[Diagnostic]:
+def check_workflow_backend(workflow: FleetWorkflow, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks that the backend of a workflow is that of its pool."""
     named, actual = workflow.declared.spec.workflow.backend, workflow.pool.backend.name
     if named is not None and named != actual:
         message = f'the backend "{named}" is not that of pool {workflow.pool.name}, which is "{actual}"'

@@ -13,7 +13,7 @@ from kubectl_tas.gangs.apply_demands import demanded
 from kubectl_tas.gangs.pool_demands import Demand, companion_demands, demands, is_replaced, member_demands
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.kindlists import group_of
+from kubectl_tas.model.kindlists import group_of, written
 from kubectl_tas.model.labels import REPLACE
 from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.resolve.companions import Place
@@ -149,7 +149,7 @@ def object_changes(change: Change) -> Iterator[ObjectChange]:
                 fields: Iterator[Changed] = iter(())
                 if (same.origin.data, same.wanted) != (after.origin.data, after.wanted):
                     old, new = (demanded(item.origin, item.wanted) for item in (same, after))
-                    fields = changed_fields(group_of(after.api_version), after.kind, old, new)
+                    fields = changed_fields(group_of(after.api_version), written(after.kind), old, new)
                 yield ObjectChange(same, after, tuple(fields))
 
 

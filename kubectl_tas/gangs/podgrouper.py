@@ -252,8 +252,8 @@ TABLE: dict[str, Grouping] = {
 
 
 def is_kubeflow(spec: AnyWorkload) -> TypeGuard[KubeflowJob]:
-    """Whether a workload is of Kubeflow's training operator."""
-    return spec.kind in KUBEFLOW
+    """Whether KAI has a plugin of its own for a kind of Kubeflow's training operator."""
+    return spec.kind in KUBEFLOW and spec.kind in TABLE
 
 
 def is_ray(spec: AnyWorkload) -> TypeGuard[RayWorkload]:

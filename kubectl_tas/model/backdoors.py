@@ -384,6 +384,8 @@ def parts(origin: Origin) -> Iterator[Part]:
             elif key in ("limits", "requests") and above in _RESOURCES and isinstance(item, dict):
                 if path[:2] != _OWN_WORDS or origin.data.get("kind") != "DynamoGraphDeployment":
                     yield "amounts", below, item
+                elif isinstance(item.get("custom"), dict):
+                    yield "amounts", (*below, "custom"), item["custom"]
             else:
                 waiting.append((below, item))
 

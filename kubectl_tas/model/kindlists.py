@@ -50,13 +50,19 @@ SEGMENTED = ("PyTorchJob", "LeaderWorkerSet")
 REPLICA_TYPE = "replica type"
 """Kubeflow's word for identical pods."""
 
-KUBEFLOW, RAY = (
-    frozenset(kind for kind, (_, versions) in WORKLOADS.items() if versions[-1:] == own) for own in (_KUBEFLOW, _RAY)
-)
-"""The kinds of Kubeflow's training operator, and the kinds of KubeRay."""
+KUBEFLOW = frozenset({"PaddleJob", *(kind for kind, (_, versions) in WORKLOADS.items() if versions[-1:] == _KUBEFLOW)})
+"""The kinds of Kubeflow's training operator."""
+RAY = frozenset(kind for kind, (_, versions) in WORKLOADS.items() if versions == _RAY)
+"""The kinds of KubeRay."""
 LEADERS = {"MPIJob": "Launcher", "PyTorchJob": "Master", "XGBoostJob": "Master"}
 """The replica type of a kind of Kubeflow that must have exactly one pod."""
-CONTAINER_NAMES = {"PyTorchJob": "pytorch", "TFJob": "tensorflow", "XGBoostJob": "xgboost", "JAXJob": "jax"}
+CONTAINER_NAMES = {
+    "PyTorchJob": "pytorch",
+    "TFJob": "tensorflow",
+    "XGBoostJob": "xgboost",
+    "JAXJob": "jax",
+    "PaddleJob": "paddle",
+}
 """The container name that Kubeflow's training operator looks for in each pod of a kind."""
 
 
@@ -171,6 +177,10 @@ DECIDING: dict[tuple[str, str], str] = {
 }
 """The right place for kinds that could change how much others may use, by group and kind (empty: the whole group)."""
 
+_OF_DYNAMO = (
+    *("GraphDeployment", "GraphDeploymentRequest", "GraphDeploymentScalingAdapter"),
+    *("ComponentDeployment", "Checkpoint"),
+)
 POD_MAKERS: frozenset[tuple[str, str]] = frozenset(
     {
         ("apps", ""),
@@ -192,7 +202,7 @@ POD_MAKERS: frozenset[tuple[str, str]] = frozenset(
         ("workspace.devfile.io", ""),
         ("workload.codeflare.dev", ""),
         ("run.ai", ""),
-        ("nvidia.com", "DynamoGraphDeployment"),
+        *(("nvidia.com", f"Dynamo{name}") for name in _OF_DYNAMO),
         ("keda.sh", "ScaledJob"),
         ("source.toolkit.fluxcd.io", ""),
         ("kustomize.toolkit.fluxcd.io", ""),

@@ -15,7 +15,7 @@ from pydantic import Field
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import AnyText, Count, KeyPath, LabelKey, LabelValue, Many, Positive, Text, nothing
 from kubectl_tas.model.kindlists import REPLICA_TYPE
-from kubectl_tas.model.podtemplate import Name, Open, PodSet, PodTemplate, ReplicatedSpec, Workload, pod_set
+from kubectl_tas.model.podtemplate import Name, Open, PodSet, PodTemplate, ReplicatedSpec, Resources, Workload, pod_set
 
 
 class SchedulingPolicy(Open):
@@ -225,14 +225,24 @@ class RayWorkers(Open):
 
     @property
     def pods(self) -> int:
-        """Pods at the start."""
-        workers = self.minReplicas if self.replicas is None else self.replicas
-        return 0 if self.suspend else workers * self.numOfHosts
+        """Pods at the start: at least the minimum (``GetWorkerGroupDesiredReplicas`` of KubeRay 1.7)."""
+        return 0 if self.suspend else max(self.minReplicas, self.replicas or 0) * self.numOfHosts
+
+
+class RayAutoscaler(Open):
+    """Settings of the autoscaler, a container that KubeRay adds to the head."""
+
+    resources: Resources = Resources.model_construct()
+    """Resource requests and limits of the container. KubeRay's own are 500m cpu and 512Mi memory."""
 
 
 class RayClusterSpec(Open):
     """Settings of a Ray cluster."""
 
+    enableInTreeAutoscaling: bool = False
+    """Whether KubeRay adds the autoscaler to the head."""
+    autoscalerOptions: RayAutoscaler = RayAutoscaler.model_construct()
+    """Settings of the autoscaler."""
     headGroupSpec: RayHead
     """The head."""
     workerGroupSpecs: Many[RayWorkers] = ()
@@ -258,7 +268,10 @@ class RayWorkload(Workload):
         path = self.cluster_path
         if self.cluster is NO_CLUSTER:
             return
-        yield pod_set(HEAD, 1, (*path, "headGroupSpec", "template"), self.cluster.headGroupSpec.template)
+        head = pod_set(HEAD, 1, (*path, "headGroupSpec", "template"), self.cluster.headGroupSpec.template)
+        if self.cluster.enableInTreeAutoscaling:  # mergeAutoscalerOverrides of KubeRay 1.7
+            head = head.with_container((*path, "autoscalerOptions"), self.cluster.autoscalerOptions.resources)
+        yield head
         for index, group in enumerate(self.cluster.workerGroupSpecs):
             where = (*path, "workerGroupSpecs", index)
             pods = pod_set(group.groupName, group.pods, (*where, "template"), group.template)
@@ -267,14 +280,14 @@ class RayWorkload(Workload):
 
     @property
     def implied_counts(self) -> Iterator[tuple[KeyPath, int]]:
-        """The minimum of each group that omits replicas, and 0 for a suspended group. KAI looks for the suspension in a
-        field of another name.
+        """The minimum of each group that omits replicas or has fewer, and 0 for a suspended group. KAI looks for the
+        suspension in a field of another name.
         """
         for index, group in enumerate(self.cluster.workerGroupSpecs):
             path: KeyPath = (*self.cluster_path, "workerGroupSpecs", index)
             if group.suspend:
                 yield from (((*path, name), 0) for name in ("replicas", "minReplicas") if getattr(group, name))
-            elif group.replicas is None and group.minReplicas > 0:
+            elif (group.replicas or 0) < group.minReplicas:
                 yield (*path, "replicas"), group.minReplicas
 
 

@@ -58,15 +58,16 @@ class PlainWorkload(Workload):
         template = found if isinstance(found, PodTemplate) else found.template
         if template is None:
             return
-        count = self.number(part.count, path, 1)
-        most = max(self.number(most, path, count) for most in part.most.split() or ("",))
-        pods = max(count, most, part.at_least) * self.number(part.times, path, 1)
+        count = next((number for each in part.count.split() if (number := self.number(each, path, -1)) >= 0), 1)
+        most = max((self.number(each, path, count) for each in part.most.split()), default=count)
+        times = self.number(part.times, path, 1)
+        pods = max(count, most, part.at_least) * times
         name, written = (part.name, None) if part.name else self._name(path)
         own = pod_set(name, pods, path, template)
         if not isinstance(found, PodTemplate):
             metadata, spec = (*path, *found.metadata_at), (*path, *found.spec_at)
-            own = replace(own, metadata_path=metadata, spec_path=spec, is_pod_spec=False)
-        yield replace(own, written=written)
+            own = replace(own, metadata_path=metadata, spec_path=spec, is_pod_spec=False, holders=found.holders)
+        yield replace(own, written=written, added=pods - max(count, part.at_least) * times)
 
     @property
     def least(self) -> list[int]:
@@ -82,8 +83,12 @@ class PlainWorkload(Workload):
     def number(self, wanted: str, path: KeyPath = (), otherwise: int = 1) -> int:
         """Returns the number at a path of the row, for the list or mapping item at ``path``."""
         found: Any = self
-        for index, step in enumerate(path_steps(wanted)):
-            found = _below(found, path[index] if step in (LIST, MAPPING) else step)
+        above: Any = None
+        place, _, default = wanted.partition("=")
+        for index, step in enumerate(path_steps(place)):
+            above, found = found, _below(found, path[index] if step in (LIST, MAPPING) else step)
+        if found is None and default and above is not None:
+            return int(default)
         return found if wanted and isinstance(found, int) else otherwise
 
     def _name(self, path: KeyPath) -> tuple[str, Name | None]:
@@ -150,7 +155,7 @@ class _Node:
     def at(self, path: str) -> _Node:
         """Returns the node at a path, and adds it if missing. Each item of a list may have a name."""
         node = self
-        for step in path_steps(path):
+        for step in path_steps(path.partition("=")[0]):
             if step == LIST:
                 node.parts.setdefault(step, _Node()).parts.setdefault("name", _NAME)
             node = node.parts.setdefault(step, _Node())
@@ -185,7 +190,7 @@ def model_of(row: PodKind) -> type[PlainWorkload]:
     root = _Node()
     for part in row.pods:
         root.at(part.path).type = imported(f"kubectl_tas.model.{part.form}")
-        for path in filter(None, (part.count, *part.most.split(), part.times, part.least)):
+        for path in filter(None, (*part.count.split(), *part.most.split(), part.times, part.least)):
             root.at(path).type = Count
     if isinstance(row.minimum, str) and row.minimum not in ("all", "least"):
         root.at(row.minimum).type = Count

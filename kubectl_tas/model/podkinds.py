@@ -2,7 +2,8 @@
 
 Sources for the pods of each operator: SparkApplication, spark-operator 2.3 (``SparkPodSpec``); InferenceService, KServe
 0.16 (``PredictorSpec``); Argo's Workflow, 3.7 (``workflowpod.go``); DynamoGraphDeployment, Dynamo 1.2 (``v1alpha1`` and
-``v1beta1``); Volcano's Job, 1.13; SeldonDeployment, Seldon Core 1.18; PaddleJob, training operator 1.9.
+``v1beta1``); Volcano's Job, 1.13; SeldonDeployment, Seldon Core 1.18 (``createComponents`` of
+seldondeployment_controller.go); PaddleJob, training operator 1.9.
 
 From a pod, KAI's podgrouper follows the owners that it may read (``getResourceOwners`` of podgrouper.go, 0.17). A
 standard install lets it read ReplicaSets, StatefulSets, Deployments, Jobs, Argo's Workflows and SeldonDeployments
@@ -42,9 +43,11 @@ class PodPart:
     path: str
     """Path of the pod template or of the fields in its place, as in ``PodPath``."""
     count: str = ""
-    """Path of the number of pods. The number is 1 if the path is empty or the object omits the number."""
+    """Paths of the number of pods, separated by blanks: the first that the object has counts, else 1."""
     times: str = ""
-    """Path of a factor for the number of pods, such as the nodes of each replica."""
+    """Path of a factor for the number of pods, such as the nodes of each replica. ``=2`` behind any path of a number is
+    its default in an object that has the mapping above the number.
+    """
     most: str = ""
     """Paths of numbers, separated by blanks. A controller may add pods up to the largest one."""
     at_least: int = 0
@@ -135,7 +138,11 @@ def _argo(spec: str) -> tuple[PodPart, ...]:
 _SPARK = (
     PodPart("spec.driver", form="podforms:SparkPod"),
     PodPart(
-        "spec.executor", "spec.executor.instances", most="spec.dynamicAllocation.maxExecutors", form="podforms:SparkPod"
+        "spec.executor",
+        "spec.executor.instances",
+        # Spark starts with initialExecutors whatever the maximum is (ExecutorAllocationManager of Spark 3.5)
+        most=" ".join(f"spec.dynamicAllocation.{name}Executors" for name in ("max", "min", "initial")),
+        form="podforms:SparkPod",
     ),
 )
 _RUNS = "the file does not say how many of its pods run at a time"
@@ -163,12 +170,12 @@ PLAIN: tuple[PodKind, ...] = (
         ("nvidia.com/v1beta1", "nvidia.com/v1alpha1"),
         (
             PodPart(
-                "spec.components[].podTemplate", "spec.components[].replicas", "spec.components[].multinode.nodeCount"
+                "spec.components[].podTemplate", "spec.components[].replicas", "spec.components[].multinode.nodeCount=2"
             ),
             PodPart(
                 "spec.services.*",
                 "spec.services.*.replicas",
-                "spec.services.*.multinode.nodeCount",
+                "spec.services.*.multinode.nodeCount=2",
                 form="podforms:DynamoService",
             ),
         ),
@@ -204,7 +211,7 @@ PLAIN: tuple[PodKind, ...] = (
                 at_least=1,  # hpa_reconciler.go; Knative makes one pod again with the first request
                 form="podforms:Predictor",
             )
-            for part in ("predictor", "transformer", "explainer")
+            for part in ("predictor", "transformer", "explainer", "canary[].predictor")
         ),
         each_where=("serving.kserve.io/deploymentMode", ("Standard", "RawDeployment")),
         unpredicted=_SERVED,
@@ -222,9 +229,9 @@ PLAIN: tuple[PodKind, ...] = (
         (
             PodPart(
                 "spec.predictors[].componentSpecs[]",
-                "spec.predictors[].replicas",
-                most="spec.predictors[].componentSpecs[].replicas"
-                " spec.predictors[].componentSpecs[].hpaSpec.maxReplicas",
+                "spec.predictors[].componentSpecs[].replicas spec.predictors[].replicas spec.replicas",
+                most="spec.predictors[].componentSpecs[].hpaSpec.maxReplicas"
+                " spec.predictors[].componentSpecs[].kedaSpec.maxReplicaCount=100",
             ),
         ),
     ),

@@ -252,6 +252,10 @@ class Name:
     """Whether the path leads to a key and not to a value."""
 
 
+HOLDERS = ("spec", "spec.containers[]", "spec.initContainers[]")
+"""Places of a pod template with ``resources`` and ``resourceClaims``."""
+
+
 @dataclass(frozen=True, slots=True)
 class PodSet:
     """Identical pods of a workload, as the workload itself describes them."""
@@ -288,6 +292,19 @@ class PodSet:
     """Path of the fields of the pods."""
     is_pod_spec: bool = True
     """Whether these fields are a PodSpec, and not fields of the kind in its place."""
+    holders: tuple[str, ...] = HOLDERS
+    """Places below ``path`` whose ``resources`` and ``resourceClaims`` the pods have. ``[]`` is each item of a list."""
+    beside: KeyPath = ()
+    """Path of a container that the operator adds to the pods. Empty if it adds none with resources of the file."""
+    added: int = 0
+    """How many of ``replicas`` only a controller adds, by an autoscaler or at the start."""
+
+    def with_container(self, path: KeyPath, resources: Resources) -> PodSet:
+        """Returns the pods with a container that the operator adds. The file has its ``resources`` below ``path``."""
+        assert self.template is not None
+        spec = self.template.spec
+        more = spec.model_copy(update={"containers": (*spec.containers, Container(resources=resources))})
+        return replace(self, asks=more.asks_with(self.template.metadata.annotations), beside=path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -321,7 +321,7 @@ class TrainJob(Workload):
         nodes = trainer.numNodes or 1
         path: KeyPath = ("spec", "trainer")
         asks = trainer.resourcesPerNode.amounts
-        yield PodSet("node", nodes, path, None, asks, nodes, metadata_path=(*path, "metadata"))
+        yield PodSet("node", nodes, path, None, asks, nodes, metadata_path=(*path, "metadata"), holders=("",))
 
 
 LEADER, WORKERS = "leader", "workers"

@@ -111,6 +111,11 @@ class Fleet:
         return frozenset(id(pod) for group in self.pod_groups for pod in group.pods)
 
     @cached_property
+    def on_platforms(self) -> frozenset[int]:
+        """Identities of the workflow documents whose pool has platforms."""
+        return frozenset(id(item.declared) for item in self.workflows if item.pool.platforms.by_name)
+
+    @cached_property
     def cluster_topologies(self) -> dict[str, FleetTopology]:
         """Cluster topologies by name, without the pools' own topologies."""
         return {topology.name: topology for topology in self.topologies if topology.pool is None}

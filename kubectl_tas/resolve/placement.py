@@ -113,6 +113,12 @@ class ReplicaType:
     """Path of the fields of the pods."""
     is_pod_spec: bool = True
     """Whether these fields are a PodSpec, and not fields of the kind in its place."""
+    holders: tuple[str, ...] = ()
+    """Places below ``path`` that the pods have their requests from, as in ``PodSet``."""
+    beside: KeyPath = ()
+    """Path of a container that the operator adds to the pods. Empty if it adds none with resources of the file."""
+    added: int = 0
+    """How many of ``replicas`` only a controller adds."""
     written: str | None = None
     """The name that the user gave to the type. None if the kind defines the name."""
     job: tuple[KeyPath, Meta] | None = None
