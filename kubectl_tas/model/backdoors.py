@@ -117,6 +117,13 @@ _WRITTEN: tuple[tuple[str, Place, str, str, tuple[str, ...]], ...] = (
             "kai.scheduler/numa-placement-predicted",
         ),
     ),
+    (  # pkg/podgrouper/podgrouper/plugins/spark/spark.go
+        "Spark 3.5",
+        Place.LABEL,
+        _ON_PODS,
+        "KAI puts a pod without an owner into the PodGroup of this name",
+        ("spark-app-selector",),
+    ),
     (
         _GROVE,
         Place.LABEL,
@@ -281,6 +288,15 @@ BACKDOORS: tuple[Backdoor, ...] = (
         Decides.QUEUE,
         "DynamoGraphDeployment: the object",
         "Dynamo 1.2",  # deploy/operator/internal/consts/consts.go
+    ),
+    Backdoor(
+        "ownerReferences",
+        Place.FIELD,
+        Decides.UNSEEN,
+        "templates of pods",
+        _KAI,  # pkg/podgrouper/podgrouper/podgrouper.go (getResourceOwners)
+        effect="KAI takes queue, priority and gang from the object that it names",
+        parent="metadata",
     ),
     Backdoor("podPriorityClassName", Place.FIELD, Decides.PRIORITY, _ARGO_KINDS, _ARGO),
     *(
