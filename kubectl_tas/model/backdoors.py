@@ -9,6 +9,8 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
+from kubectl_tas.kinds import page_of_document
+from kubectl_tas.kinds.section import key_path
 from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.model import environment, labels
 from kubectl_tas.model.base import KeyPath
@@ -408,8 +410,6 @@ _OF_OTHERS = late_pattern(r"(^s|S)elector$|^matchLabels$")
 """The names of labels of other objects, by which they are chosen."""
 _VARIABLES = frozenset((*environment.LISTS, *environment.MAPPINGS))
 """Keys that contain no such parts below them, but names that users choose."""
-_OWN_WORDS = ("spec", "services")
-"""Path at which Dynamo uses its own names for amounts of resources."""
 _RESOURCES = ("resources", "resourcesPerNode")
 _CONTAINERS = ("containers", "initContainers")
 
@@ -419,6 +419,8 @@ def parts(origin: Origin) -> Iterator[Part]:
     places, so these count at any depth.
     """
     group = str(origin.data.get("apiVersion", "")).rpartition("/")[0]
+    page = page_of_document(origin.data) if isinstance(origin.data, dict) else None
+    own_words = key_path(page.pod_rules.own_amounts) if page is not None else ()
     waiting: list[tuple[KeyPath, Any]] = [((), origin.data)]
     while waiting:
         path, value = waiting.pop()
@@ -452,7 +454,7 @@ def parts(origin: Origin) -> Iterator[Part]:
                 nested = item.items() if isinstance(item, dict) else enumerate(item)
                 waiting += (((*below, name), part) for name, part in nested if isinstance(part, (dict, list)))
             elif key in ("limits", "requests") and above in _RESOURCES and isinstance(item, dict):
-                if path[:2] != _OWN_WORDS or origin.data.get("kind") != "DynamoGraphDeployment":
+                if not own_words or path[: len(own_words)] != own_words:
                     yield "amounts", below, item
                 elif isinstance(item.get("custom"), dict):
                     yield "amounts", (*below, "custom"), item["custom"]
