@@ -10,9 +10,13 @@ from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.kinds import page_of_document
 from kubectl_tas.kinds.section import key_path, written
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.kindlists import Phase
+from kubectl_tas.model.labels import POOL
 from kubectl_tas.model.repository import Declared, Origin
+from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
+from kubectl_tas.words import MAX_LISTED, shortened
 
 if TYPE_CHECKING:
     from kubectl_tas.model.grovekinds import PodCliqueSet
@@ -65,6 +69,16 @@ FINISHED_RECREATED = Rule(
     "reconciliation; Argo CD at once with self-heal, or else in the next sync. So the work runs again and again. "
     "Remove the lifetime, and remove the file when you no longer need the result. Use a CronJob for work that should "
     "run again. One finding lists all such work.",
+)
+PLATFORM_WAITS = Rule(
+    "platform-waits",
+    Severity.WARNING,
+    "The platform folder has an object that waits for work of a pool.",
+    "In the sharded layout, Argo CD with progressive syncs and Flux with `wait: true` apply pools when all of the "
+    "platform is healthy. A claim waits for a pod and an autoscaler for its target, so no pool would ever be applied. "
+    "A companion belongs to the pool in its label kubectl-tas/pool, else to the pool of all work in its file, else to "
+    "the platform. Write the label. If the cluster has the object already, first keep it from being pruned "
+    "(docs/gitops.md).",
 )
 _TTL = "ttlSecondsAfterFinished"
 _TOOLS = {"argocd": "Argo CD", "flux": "Flux"}
@@ -139,3 +153,23 @@ def check_finished(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic
         message = f"{lasts}: {tool} makes it anew {again}, and it runs again"
         hint = f"Leave {path[-1]} out." if path[-1] == _TTL else "Use another deletion policy than DeleteSelf."
         yield Diagnostic(FINISHED_RECREATED, message, workload.declared.origin.locate(path, key=True), hint=hint)
+
+
+def check_platform(companion: FleetCompanion, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks a companion that the sharded layout puts into the platform folder. Flux takes an object without a status
+    of its own as ready, such as an autoscaler (``Compute`` of fluxcd/cli-utils, pkg/kstatus/status, 1.2).
+    """
+    tool = _TOOLS.get(fleet.config.gitops)
+    if tool is None or fleet.config.layout != "sharded":
+        return
+    late = {Phase.LATE_COMPANION} if tool == "Argo CD" else set()
+    work_pools = fleet.pools_of(companion)
+    if companion.phase not in {Phase.SLOW_COMPANION, *late} or len(work_pools) == 1:
+        return
+    backend, namespace = companion.backend, companion.namespace
+    near = (pool.name for pool in fleet.pools if pool.backend == backend and namespace in pool.namespaces)
+    why = f"its file has work of pools {shortened(work_pools)}" if work_pools else "its file has no work"
+    applied = f"{companion.kind} {companion.name} is applied with the platform: {why}"
+    message = f"{applied}; {tool} may apply no pool before it is healthy"
+    hint = f"Add the label {POOL}: {' or '.join((work_pools or tuple(near))[:MAX_LISTED]) or 'POOL'}."
+    yield Diagnostic(PLATFORM_WAITS, message, companion.place, hint=hint)

@@ -333,9 +333,7 @@ def _unread(item: Submission, pods: Sequence[Pod]) -> Iterator[Diagnostic]:
     if not isinstance(item, FleetWorkload | SubmittedSet):
         return
     origin = item.declared.origin
-    jobs = item.templates if isinstance(item, FleetWorkload) else ()
-    above = [ROOT, *(part.job_annotations[0] for part in jobs if part.job_annotations)]
-    for path in dict.fromkeys(above):
+    for path in dict.fromkeys(_above(item)):
         written = origin.value(path)
         if not isinstance(written, dict) or any(pod.notes == path for pod in pods):
             continue
@@ -345,6 +343,36 @@ def _unread(item: Submission, pods: Sequence[Pod]) -> Iterator[Diagnostic]:
                 hint = f"Move it to {templates}." if pods else "Write it in the pod template of its runtime."
                 message = f"KAI reads {name} only on pods: here it asks for no GPU"
                 yield Diagnostic(GPU_ANNOTATION, message, origin.locate((*path, name), key=True), hint=hint)
+
+
+def copied_notes(part: Part, item: object) -> Iterator[Diagnostic]:
+    """Reports annotations that ask for GPUs in a place from which an operator may copy them to pods, and that no count
+    includes. ``item`` is the work of the document, or None.
+    """
+    what, path, written = part
+    asked = [name for name in written if _asks_for_gpus(name)] if what == "annotations" else []
+    if not asked or not isinstance(item, FleetWorkload | SubmittedSet):
+        return
+    pods = tuple(pods_of(item))
+    if path in (*_above(item), *(pod.notes for pod in pods)):
+        return
+    hint = f"Move it to {' or '.join('.'.join(map(str, pod.notes)) for pod in pods)}." if pods else "Remove it."
+    for name in asked:
+        message = f"an operator may copy {name} from here to pods, and its GPUs are not counted"
+        place = item.declared.origin.locate((*path, name), key=True)
+        yield Diagnostic(GPUS_UNKNOWN, message, place, hint=hint)
+
+
+def _asks_for_gpus(annotation: object) -> bool:
+    return annotation in gpus.ANNOTATIONS or (
+        isinstance(annotation, str) and re.match(gpus.MIG, annotation) is not None
+    )
+
+
+def _above(item: FleetWorkload | SubmittedSet) -> list[KeyPath]:
+    """Returns the paths of annotations above the pod templates, which ``_unread`` checks."""
+    jobs = item.templates if isinstance(item, FleetWorkload) else ()
+    return [ROOT, *(part.job_annotations[0] for part in jobs if part.job_annotations)]
 
 
 def _unknown_number(pod: Pod, channels: Collection[str] = ()) -> Iterator[Diagnostic]:
