@@ -201,7 +201,7 @@ def _needs(task: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _bounded(most: Gpus, calls: Iterable[_Call], limit: Gpus) -> Gpus:
-    """Returns the GPUs of calls of which a template runs no more than ``limit`` at a time."""
+    """Returns the GPUs of calls. A template runs no more than ``limit`` of them at a time."""
     return min(most, _product(limit, max((call.once for call in calls), default=0)))
 
 
