@@ -74,8 +74,8 @@ Minimums = Callable[[Gathered], list[int]]
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """Grouping of the pods of one kind by KAI's podgrouper. The defaults are those of a kind without a plugin: one PodGroup
-    for the highest owner that KAI may read (default_grouper.go).
+    """Grouping of the pods of one kind by KAI's podgrouper. The defaults are those of a kind without a plugin: one
+    PodGroup for the highest owner that KAI may read (default_grouper.go).
     """
 
     minimums: Minimums
