@@ -298,7 +298,8 @@ def _argo(path: KeyPath) -> Callable[[], tuple[Object, tuple[Pods, ...]]]:
         name = ".".join(map(str, (*where, *container)))
         found.append(Pods(name, (*where, "metadata"), where, (*where, *container), is_pod_spec=False))
     is_cron = path != ("spec",)
-    return lambda: ({"schedule": "@daily", "workflowSpec": spec} if is_cron else spec, tuple(found))
+    scheduled = {"schedule": "@daily", "concurrencyPolicy": "Forbid", "workflowSpec": spec}
+    return lambda: (scheduled if is_cron else spec, tuple(found))
 
 
 def _spark(*above: str) -> tuple[Object, tuple[Pods, ...]]:
