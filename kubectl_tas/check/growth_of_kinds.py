@@ -137,7 +137,7 @@ def _grace(pods: ReplicaType) -> int:
 
 
 def _loops(workload: FleetWorkload, path: tuple[str, ...]) -> Iterator[Growth]:
-    """Yields the growth of a workflow of steps, of which each template is counted once."""
+    """Yields the growth of a workflow of steps. Each of its templates is counted once."""
     spec = workload.declared.origin.value(path)
     if isinstance(spec, dict):
         pods = StepPods(spec, path, {pods.path: pods.gpus for pods in workload.replicas})
@@ -316,6 +316,6 @@ _GROWS: dict[str, tuple[Callable[[FleetWorkload], Iterator[Growth]], ...]] = {
     "SeldonDeployment": (_seldon_update,),
     "DynamoGraphDeployment": (_graph,),
 }
-"""What makes the pods of a kind grow, by its name."""
+"""Functions that yield the growth of a kind, by its name."""
 GROWS_BY_DEFAULT = ("Deployment", "LeaderWorkerSet", "RayService", "InferenceService", "SeldonDeployment")
 """Kinds that may grow by a default."""
