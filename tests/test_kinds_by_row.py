@@ -18,7 +18,7 @@ from tests.support.cli import kubectl_tas, pool, write
 from tests.support.fleets import fleet_of
 from tests.support.judged import told
 from tests.support.pyyaml import safe_load, safe_load_all
-from tests.support.workloads import LEVELS, Object, template
+from tests.support.workloads import LEVELS, Object, accepted, template
 
 ROWS = {row.name: row for row in PLAIN}
 SPARK = {"type": "Python", "sparkVersion": "3.5.3", "mainApplicationFile": "local:///app/a.py"}
@@ -33,6 +33,7 @@ TRAINING = {
 def document(name: str, spec: Object, *, version: str = "", **labels: str) -> Object:
     row = ROWS[name]
     metadata = {"name": "x", "labels": {"kubectl-tas/pool": "team", **labels}}
+    spec = accepted(name, spec)
     return {"apiVersion": version or row.versions[0], "kind": row.kind, "metadata": metadata, "spec": spec}
 
 

@@ -15,7 +15,6 @@ from ruamel.yaml import YAML
 
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.model.artifact import PassThrough
-from kubectl_tas.model.kindlists import COMPANIONS
 from kubectl_tas.model.podkinds import PLAIN
 from tests.support.cli import kubectl_tas
 from tests.support.crds import CORE, server
@@ -37,11 +36,12 @@ RANKS = {
     "ClusterTopologyBinding": 2,
     "Topology": 2,
     "Queue": 3,
-    **dict.fromkeys((item.kind for item in COMPANIONS), 4),
-    "PodMonitor": 4,
+    **dict.fromkeys(("ComputeDomain", "ConfigMap", "NetworkPolicy", "Service", "ServiceAccount"), 4),
     "PodGroup": 5,
+    "PersistentVolumeClaim": 6,
+    **dict.fromkeys(("HorizontalPodAutoscaler", "Ingress", "PodDisruptionBudget", "PodMonitor"), 8),
 }
-"""The order of application; what comes after are pods and workloads."""
+"""The order of application. All other kinds are pods and workloads, of rank 7."""
 WORKFLOW = "kubectl-tas/workflow"
 BY_AUTHORS = {"workloads", "companions"}
 """Folders of objects in the words of their authors."""
@@ -248,7 +248,7 @@ def _place(item: Object, queues: list[Object]) -> tuple[int, int, str, str, str]
     """An object's place among all: by kind, queues from the root down, then by name."""
     kind, metadata = item["kind"], item["metadata"]
     height = _height(item, queues) if kind == "Queue" else 0
-    return RANKS.get(kind, max(RANKS.values()) + 1), -height, metadata.get("namespace", ""), metadata["name"], kind
+    return RANKS.get(kind, 7), -height, metadata.get("namespace", ""), metadata["name"], kind
 
 
 def _height(queue: Object, queues: list[Object]) -> int:

@@ -50,7 +50,7 @@ class Project(NamedTuple):
     """Possible paths of a kind's file, with ``{}`` for the name of the kind. The first existing path counts."""
 
 
-_TRAINING_KINDS = " ".join((*(kind for kind in WORKLOADS if kind in KUBEFLOW), "PaddleJob"))
+_TRAINING_KINDS = " ".join(kind for kind in (*WORKLOADS, "PaddleJob") if kind in KUBEFLOW)
 _CHARTS = "deployments/helm/"
 _COMPUTE_DOMAIN = "/crds/resource.nvidia.com_{}s.yaml"
 _CHARTS_OF_DRA = ("dra-driver-nvidia-gpu", "nvidia-dra-driver-gpu", "k8s-dra-driver-gpu", "k8s-dra-driver")

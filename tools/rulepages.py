@@ -62,6 +62,7 @@ SUBJECTS = {
     "Behind the pool's back": (
         "check.growth",
         "check.visibledevices",
+        "check.filled_in",
         "check.selectors",
         "check.secrets",
         *("eviction-slow", "quota-bypass", "sync-bypass"),

@@ -469,6 +469,7 @@ COMBINATIONS: Mapping[str, Check] = {
     "RayCluster.spec.workerGroupSpecs": _ray_group,
     "JAXJob.spec.jaxReplicaSpecs": _replica_types("JAXJob"),
     "MPIJob.spec.mpiReplicaSpecs": _replica_types("MPIJob"),
+    "PaddleJob.spec.paddleReplicaSpecs": _replica_types("PaddleJob"),
     "PyTorchJob.spec.pytorchReplicaSpecs": _replica_types("PyTorchJob"),
     "TFJob.spec.tfReplicaSpecs": _replica_types("TFJob"),
     "XGBoostJob.spec.xgbReplicaSpecs": _replica_types("XGBoostJob"),

@@ -18,7 +18,7 @@ from kubectl_tas.load.schema import invalid_value
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import Config
-from kubectl_tas.model.kindlists import CompanionKind, belongs_elsewhere, group_of, is_harmless, makes_pods
+from kubectl_tas.model.kindlists import KUBEFLOW, CompanionKind, belongs_elsewhere, group_of, is_harmless, makes_pods
 from kubectl_tas.model.podkinds import DeclaredKind
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
@@ -70,7 +70,7 @@ _NOT_DECLARED = ("ResourceClaim", "ResourceClaimTemplate", "Secret")
 _TYPED = tuple(f"{{}}-{kind}-{EACH}" for kind in ("chief", "evaluator", "master", "ps", "worker"))
 _SERVICES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("JobSet", "LeaderWorkerSet", "MPIJob", "Notebook", "TrainJob"), ("{}",)),
-    **dict.fromkeys(("JAXJob", "PyTorchJob", "TFJob", "XGBoostJob"), _TYPED),
+    **dict.fromkeys(KUBEFLOW - {"MPIJob"}, _TYPED),
     **dict.fromkeys(("RayCluster", "RayService"), ("{}-head-svc", "{}-serve-svc")),
     "PodCliqueSet": (f"{{}}-{EACH}",),
 }

@@ -9,12 +9,16 @@ from kubectl_tas.check.keys import KUEUE
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.load.schema import written
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.kindlists import KUBEFLOW
-from kubectl_tas.model.repository import Origin
+from kubectl_tas.model.kindlists import KUBEFLOW, Phase
+from kubectl_tas.model.labels import POOL
+from kubectl_tas.model.repository import Declared, Origin
+from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
+from kubectl_tas.words import MAX_LISTED, shortened
 
 if TYPE_CHECKING:
+    from kubectl_tas.model.grovekinds import PodCliqueSet
     from kubectl_tas.model.workload_kinds import AnyWorkload
 
 OBJECT_EXPORTED = Rule(
@@ -77,23 +81,32 @@ FINISHED_RECREATED = Rule(
     "Remove the lifetime, and remove the file when you no longer need the result. Use a CronJob for work that should "
     "run again. One finding lists all such work.",
 )
+PLATFORM_WAITS = Rule(
+    "platform-waits",
+    Severity.WARNING,
+    "The platform folder has an object that waits for work of a pool.",
+    "In the sharded layout, Argo CD with progressive syncs and Flux with `wait: true` apply pools when all of the "
+    "platform is healthy. A claim waits for a pod and an autoscaler for its target, so no pool would ever be applied. "
+    "A companion belongs to the pool in its label kubectl-tas/pool, else to the pool of all work in its file, else to "
+    "the platform. Write the label. If the cluster has the object already, first keep it from being pruned "
+    "(docs/gitops.md).",
+)
 _TTL = "ttlSecondsAfterFinished"
 _TOOLS = {"argocd": "Argo CD", "flux": "Flux"}
 
 
-def check_exported(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks every workload and PodCliqueSet. One finding names all fields to delete."""
-    workloads = [(item.spec.kind, item.origin) for item in fleet.repository.workloads]
-    sets = [(item.spec.kind, item.origin) for item in fleet.repository.pod_clique_sets]
-    for kind, origin in (*workloads, *sets):
-        refused = [*_there(origin, _REFUSED), *(_of_job(origin) if kind == "Job" else ())]
-        found = [*refused, *_there(origin, _WRITTEN)]
-        if found:
-            rule = OBJECT_EXPORTED if refused else SERVER_FIELDS
-            why = "cannot be applied" if refused else "the API server writes itself"
-            what = f"this {kind} is an export of an object in a cluster"
-            message = f"{what}: it has {_paths(refused or found)}, which {why}"
-            yield Diagnostic(rule, message, origin.locate(found[0], key=True), hint=f"Delete {_paths(found)}.")
+def check_exported(declared: Declared[AnyWorkload] | Declared[PodCliqueSet], _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks a workload or a PodCliqueSet. One finding names all fields to delete."""
+    kind, origin = declared.spec.kind, declared.origin
+    refused = [*_there(origin, _REFUSED), *(_of_job(origin) if kind == "Job" else ())]
+    written_by_server = [*refused, *_there(origin, _WRITTEN)]
+    if written_by_server:
+        rule = OBJECT_EXPORTED if refused else SERVER_FIELDS
+        why = "cannot be applied" if refused else "the API server writes itself"
+        what = f"this {kind} is an export of an object in a cluster"
+        message = f"{what}: it has {_paths(refused or written_by_server)}, which {why}"
+        place = origin.locate(written_by_server[0], key=True)
+        yield Diagnostic(rule, message, place, hint=f"Delete {_paths(written_by_server)}.")
 
 
 def _paths(paths: list[KeyPath]) -> str:
@@ -121,31 +134,49 @@ def _of_job(origin: Origin) -> Iterator[KeyPath]:
             yield path
 
 
-def check_suspended(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks every workload. Skips workloads that Kueue starts: another rule reports them."""
-    for declared in fleet.repository.workloads:
-        origin, spec = declared.origin, declared.spec
-        path = next((path for path in _SUSPENDING if origin.value(path) is True), None)
-        if path is not None and KUEUE not in spec.metadata.labels:
-            what = "paused" if path[-1] == "paused" else "suspended"
-            message = f"{spec.kind} {spec.metadata.name} is {what}: no new pod of it starts until you change this file"
-            if "jobTemplate" in path:
-                message = f"each Job of {spec.kind} {spec.metadata.name} is suspended: no pod of it starts"
-            hint = f"Remove {path[-1]}, or remove the file."
-            yield Diagnostic(SUSPENDED, message, origin.locate(path, key=True), hint=hint)
+def check_suspended(declared: Declared[AnyWorkload], _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks a workload. Skips workloads that Kueue starts: another rule reports them."""
+    origin, spec = declared.origin, declared.spec
+    path = next((path for path in _SUSPENDING if origin.value(path) is True), None)
+    if path is not None and KUEUE not in spec.metadata.labels:
+        what = "paused" if path[-1] == "paused" else "suspended"
+        message = f"{spec.kind} {spec.metadata.name} is {what}: no new pod of it starts until you change this file"
+        if "jobTemplate" in path:
+            message = f"each Job of {spec.kind} {spec.metadata.name} is suspended: no pod of it starts"
+        hint = f"Remove {path[-1]}, or remove the file."
+        yield Diagnostic(SUSPENDED, message, origin.locate(path, key=True), hint=hint)
 
 
-def check_finished(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks every workload of a repository that a GitOps tool applies."""
+def check_finished(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks a workload of a repository that a GitOps tool applies."""
     tool = _TOOLS.get(fleet.config.gitops)
-    for workload in fleet.workloads if tool else ():
-        for path in _deleting(workload.declared.spec, workload):
-            again = "in the next sync, with self-heal at once" if tool == "Argo CD" else "when it reconciles next"
-            field = path[-1] if path[-1] == _TTL else "the policy DeleteSelf"
-            lasts = f"{field} deletes finished work that the repository still has"
-            message = f"{lasts}: {tool} makes it anew {again}, and it runs again"
-            hint = f"Leave {path[-1]} out." if path[-1] == _TTL else "Use another deletion policy than DeleteSelf."
-            yield Diagnostic(FINISHED_RECREATED, message, workload.declared.origin.locate(path, key=True), hint=hint)
+    for path in _deleting(workload.declared.spec, workload) if tool else ():
+        again = "in the next sync, with self-heal at once" if tool == "Argo CD" else "when it reconciles next"
+        field = path[-1] if path[-1] == _TTL else "the policy DeleteSelf"
+        lasts = f"{field} deletes finished work that the repository still has"
+        message = f"{lasts}: {tool} makes it anew {again}, and it runs again"
+        hint = f"Leave {path[-1]} out." if path[-1] == _TTL else "Use another deletion policy than DeleteSelf."
+        yield Diagnostic(FINISHED_RECREATED, message, workload.declared.origin.locate(path, key=True), hint=hint)
+
+
+def check_platform(companion: FleetCompanion, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks a companion that the sharded layout puts into the platform folder. Flux takes an object without a status
+    of its own as ready, such as an autoscaler (``Compute`` of fluxcd/cli-utils, pkg/kstatus/status, 1.2).
+    """
+    tool = _TOOLS.get(fleet.config.gitops)
+    if tool is None or fleet.config.layout != "sharded":
+        return
+    late = {Phase.LATE_COMPANION} if tool == "Argo CD" else set()
+    work_pools = fleet.pools_of(companion)
+    if companion.phase not in {Phase.SLOW_COMPANION, *late} or len(work_pools) == 1:
+        return
+    backend, namespace = companion.backend, companion.namespace
+    near = (pool.name for pool in fleet.pools if pool.backend == backend and namespace in pool.namespaces)
+    why = f"its file has work of pools {shortened(work_pools)}" if work_pools else "its file has no work"
+    applied = f"{companion.kind} {companion.name} is applied with the platform: {why}"
+    message = f"{applied}; {tool} may apply no pool before it is healthy"
+    hint = f"Add the label {POOL}: {' or '.join((work_pools or tuple(near))[:MAX_LISTED]) or 'POOL'}."
+    yield Diagnostic(PLATFORM_WAITS, message, companion.place, hint=hint)
 
 
 def _deleting(spec: AnyWorkload, workload: FleetWorkload) -> Iterator[KeyPath]:

@@ -54,15 +54,14 @@ PODGROUP_NONE = Rule(
 )
 
 
-def check_gangs(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks every workload with kubectl-tas/podgroup or kubectl-tas/gang, or whose pods name a PodGroup themselves."""
-    for workload in fleet.workloads:
-        if not workload.is_owned:
-            yield from _elsewhere(fleet, workload)
-            continue
-        yield from _owned(workload)
-        if workload.shared_gang is not None:
-            yield from _mismatch(workload.shared_gang.workloads[0], workload)
+def check_gangs(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks a workload with kubectl-tas/podgroup or kubectl-tas/gang, or whose pods name a PodGroup themselves."""
+    if not workload.is_owned:
+        yield from _elsewhere(fleet, workload)
+        return
+    yield from _owned(workload)
+    if workload.shared_gang is not None:
+        yield from _mismatch(workload.shared_gang.workloads[0], workload)
 
 
 def _elsewhere(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:

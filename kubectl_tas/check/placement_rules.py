@@ -87,13 +87,12 @@ PLACEMENT_OVERRIDDEN = Rule(
 )
 
 
-def check_placement(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks the topology groups of every workflow."""
-    for workflow in fleet.workflows:
-        for group in workflow.groups:
-            yield from _conflicts(workflow, group)
-            yield from _two_parents(workflow, group)
-        yield from _across(workflow)
+def check_placement(workflow: FleetWorkflow, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the topology groups of a workflow."""
+    for group in workflow.groups:
+        yield from _conflicts(workflow, group)
+        yield from _two_parents(workflow, group)
+    yield from _across(workflow)
 
 
 def _uses(group: FleetGroup) -> Iterator[tuple[FleetResource, Requirement]]:
@@ -168,14 +167,13 @@ def _across(workflow: FleetWorkflow) -> Iterator[Diagnostic]:
                 yield Diagnostic(GROUP_ACROSS_PODGROUPS, message, place, related, hint=hint)
 
 
-def check_pod_placement(fleet: Fleet) -> Iterator[Diagnostic]:
+def check_pod_placement(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks every placement of a workload, of its replica types and of their segments."""
-    for workload in fleet.workloads:
-        for placement in workload.placements:
-            yield from _order(workload, placement)
-        yield from _unread(workload)
-        yield from _without_level(workload)
-        yield from _merged(workload)
+    for placement in workload.placements:
+        yield from _order(workload, placement)
+    yield from _unread(workload)
+    yield from _without_level(workload)
+    yield from _merged(workload)
 
 
 def _order(workload: FleetWorkload, placement: Placement | None) -> Iterator[Diagnostic]:

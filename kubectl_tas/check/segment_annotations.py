@@ -102,15 +102,14 @@ SEGMENT_PREVIEW = Rule(
 )
 
 
-def check_segment_sizes(fleet: Fleet) -> Iterator[Diagnostic]:
+def check_segment_sizes(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks every replica type whose template configures segments, and kinds that divide their pods themselves."""
-    for workload in fleet.workloads:
-        for item in workload.templates:
-            if item.template is not None and (item.is_divided or workload.declared.spec.divided is None):
-                is_read = item.segments is not None or item.ignored is None
-                sizes = [*_own_division(workload, item), *(_sizes(workload, item) if is_read else ())]
-                yield from _index_label(workload, item)
-                yield from sizes or _made(workload, item)
+    for item in workload.templates:
+        if item.template is not None and (item.is_divided or workload.declared.spec.divided is None):
+            is_read = item.segments is not None or item.ignored is None
+            sizes = [*_own_division(workload, item), *(_sizes(workload, item) if is_read else ())]
+            yield from _index_label(workload, item)
+            yield from sizes or _made(workload, item)
 
 
 def _own_division(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
@@ -199,27 +198,26 @@ def _pods_of(workload: FleetWorkload, item: ReplicaType) -> str:
     return f"{pods} replica{'' if pods == 1 else 's'} of {item.name}"
 
 
-def check_segments(fleet: Fleet) -> Iterator[Diagnostic]:
+def check_segments(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks every workload that asks for segments."""
-    for workload in fleet.workloads:
-        yield from _on_root(workload)
-        divided = next((item for item in workload.replicas if item.is_divided), None)
-        differing = [found for item in workload.replicas if divided for found in _differs(workload, item, divided)]
-        yield from differing
-        yield from _preview(workload)
-        for item in workload.templates:
-            is_copy = divided is not None and item is not divided and (differing or item.path == divided.path)
-            if item.template is not None and not is_copy:
-                yield from _ignored(workload, item)
-                yield from _incomplete(workload, item)
-                yield from _index(workload, item)
-        minimums, needed = podgrouper.minimums(workload), podgrouper.needed(workload)
-        for item, minimum, waited in zip(workload.replicas, minimums, needed, strict=True):
-            if item.segments is not None:
-                yield from _unsupported(workload, item)
-                if item.segments.placement is not None:
-                    yield from _levels(workload, item, item.segments.placement)
-            yield from _elastic(workload, item, minimum, waited)
+    yield from _on_root(workload)
+    divided = next((item for item in workload.replicas if item.is_divided), None)
+    differing = [found for item in workload.replicas if divided for found in _differs(workload, item, divided)]
+    yield from differing
+    yield from _preview(workload)
+    for item in workload.templates:
+        is_copy = divided is not None and item is not divided and (differing or item.path == divided.path)
+        if item.template is not None and not is_copy:
+            yield from _ignored(workload, item)
+            yield from _incomplete(workload, item)
+            yield from _index(workload, item)
+    minimums, needed = podgrouper.minimums(workload), podgrouper.needed(workload)
+    for item, minimum, waited in zip(workload.replicas, minimums, needed, strict=True):
+        if item.segments is not None:
+            yield from _unsupported(workload, item)
+            if item.segments.placement is not None:
+                yield from _levels(workload, item, item.segments.placement)
+        yield from _elastic(workload, item, minimum, waited)
 
 
 def _on_root(workload: FleetWorkload) -> Iterator[Diagnostic]:

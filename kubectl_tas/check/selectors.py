@@ -10,6 +10,7 @@ from kubectl_tas.check.conflicts import listed
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.kindlists import KUBEFLOW
 from kubectl_tas.node_places import fulfils
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
@@ -57,7 +58,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "leaderworkerset.sigs.k8s.io/name": ("LeaderWorkerSet",),
     "notebook-name": ("Notebook",),
     "ray.io/cluster": ("RayCluster",),
-    "training.kubeflow.org/job-name": ("JAXJob", "MPIJob", "PyTorchJob", "TFJob", "XGBoostJob"),
+    "training.kubeflow.org/job-name": tuple(sorted(KUBEFLOW)),
 }
 """Labels whose value is the name of work, with the kinds of that work."""
 _WITHOUT = ("NotIn", "DoesNotExist")
@@ -73,22 +74,21 @@ _Carried = dict[Space, dict[str, dict[str, list[Pods]]]]
 """Pods by space, label key and label value."""
 
 
-def check_selectors(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks network policies and PodDisruptionBudgets. An object without a selector selects nothing or is refused."""
-    for item in fleet.companions:
-        field = _SELECTORS.get(item.kind)
-        selector = item.declared.origin.value(("spec", field)) if field is not None else None
-        if field is None or not isinstance(selector, dict) or _is_own(selector):
-            continue
-        others = _sharing(fleet, item)
-        if len(others) > 1:
-            why = "is empty" if not any(selector.values()) else "only excludes labels"
-            message = (
-                f"spec.{field} of this {item.kind} {why}: it selects all pods in namespace {item.namespace}, where "
-                f"several queues run work: {shortened(others)}"
-            )
-            place = item.declared.origin.locate(("spec", field), key=True)
-            yield Diagnostic(SELECTS_OTHERS, message, place, hint="Write matchLabels with labels of your own pods.")
+def check_selectors(item: FleetCompanion, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks a network policy or a PodDisruptionBudget. An object without a selector selects nothing or is refused."""
+    field = _SELECTORS.get(item.kind)
+    selector = item.declared.origin.value(("spec", field)) if field is not None else None
+    if field is None or not isinstance(selector, dict) or _is_own(selector):
+        return
+    others = _sharing(fleet, item)
+    if len(others) > 1:
+        why = "is empty" if not any(selector.values()) else "only excludes labels"
+        message = (
+            f"spec.{field} of this {item.kind} {why}: it selects all pods in namespace {item.namespace}, where "
+            f"several queues run work: {shortened(others)}"
+        )
+        place = item.declared.origin.locate(("spec", field), key=True)
+        yield Diagnostic(SELECTS_OTHERS, message, place, hint="Write matchLabels with labels of your own pods.")
 
 
 def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:

@@ -69,7 +69,7 @@ def check_unique(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def check_unique_work(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks names of work, within its kind, within a workflow or workload, and among the generated objects."""
+    """Checks names of work, within its kind and among the generated objects."""
     repository = fleet.repository
     for cluster in fleet.backends:
         own = [item for item in fleet.pod_clique_sets if item.backend == cluster]
@@ -78,16 +78,12 @@ def check_unique_work(fleet: Fleet) -> Iterator[Diagnostic]:
             yield from _repeated("PodCliqueSet", there)
     workflows = (_Named(names.fold(w.spec.workflow.name), w, ("workflow", "name")) for w in repository.workflows)
     yield from _repeated("workflow", workflows)
-    for workflow in repository.workflows:
-        yield from _folded(workflow)
     alike: dict[tuple[str, str, str], list[_Named]] = {}
     for workload in fleet.workloads:
         key = (workload.pool.backend.name, workload.kind, workload.namespace)
         alike.setdefault(key, []).append(_Named(workload.name, workload.declared))
     for (_, kind, _), same in sorted(alike.items()):
         yield from _repeated(kind, same)
-    for declared in repository.workloads:
-        yield from _parts(declared)
     yield from _collisions(_generated_of_work(fleet))
 
 
@@ -118,7 +114,7 @@ def _repeated(what: str, named: Iterable[_Named]) -> Iterator[Diagnostic]:
             yield Diagnostic(NAME_DUPLICATE, message, item.place, related, hint=hint)
 
 
-def _folded(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
+def check_folded_names(declared: Declared[Workflow], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds groups, tasks, resources and topology groups with two spellings of one name."""
     seen: dict[tuple[str, str], tuple[str, str, KeyPath]] = {}
     for named in workflow_names(declared.spec):
@@ -137,7 +133,7 @@ def _folded(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
                 yield _two_names("topology group", first, item)
 
 
-def _parts(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
+def check_part_names(declared: Declared[AnyWorkload], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds repeated replica types, replicated jobs and worker groups."""
     seen: dict[str, _Named] = {}
     for name in (item.written for item in declared.spec.pod_sets):

@@ -10,6 +10,7 @@ from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.pool_demands import Demand, Mode, demands
 from kubectl_tas.model import labels
+from kubectl_tas.model.backdoors import Part
 from kubectl_tas.model.base import MAX_COUNT, OWN_METADATA, KeyPath
 from kubectl_tas.model.osmo_workflow import PRIORITIES
 from kubectl_tas.model.platform import Nodes
@@ -102,7 +103,6 @@ def check_workloads(fleet: Fleet) -> Iterator[Diagnostic]:
         if id(declared) not in fleet.joined:
             yield from _pool(declared)
         yield from own_labels(declared, _READ)
-        yield from _on_templates(declared)
     for item in fleet.repository.pod_clique_sets:
         yield from _pool(item)
         yield from own_labels(item, _READ_OF_SETS)
@@ -177,25 +177,20 @@ def _label(declared: _Labelled, where: str, name: str, message: str, hint: str =
     return Diagnostic(WORKLOAD_LABEL, message, place, hint=hint or "Move it to metadata.labels.")
 
 
-def _on_templates(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
+def labels_below(origin: Origin, part: Part) -> Iterator[Diagnostic]:
     """Reports labels that would choose a pool, priority or gang for only some pods of a workload. A copy of the
     workload's own label is harmless.
     """
-    kind = declared.spec.kind
-    pod_sets = [item for item in declared.spec.pod_sets if item.template is not None]
-    places: list[KeyPath] = [item.metadata_path for item in pod_sets if item.metadata_path != OWN_METADATA]
-    places = list(dict.fromkeys((*places, *(item.job[0] for item in pod_sets if item.job))))
-    places += podgrouper.metadata_below(declared)
-    for path in places:
-        what = "on its template" if path[-1] == "metadata" else "on what is made from it"
-        for where in ("labels", "annotations"):
-            written = declared.origin.value((*path, where))
-            for name, value in written.items() if isinstance(written, dict) else ():
-                if name.startswith(labels.OWN_PREFIX) and declared.spec.metadata.labels.get(name) != value:
-                    place = declared.origin.locate((*path, where, name), key=True)
-                    message = f"{name} is read on the workload itself, not {what}"
-                    hint = f"Move it to metadata.labels of the {kind}, or remove it."
-                    yield Diagnostic(WORKLOAD_LABEL, message, place, hint=hint)
+    where, path, written = part
+    if where not in ("labels", "annotations") or path[:-1] == OWN_METADATA:
+        return
+    what = "on its template" if path[-2:-1] == ("metadata",) else "on what is made from it"
+    kind = origin.data["kind"]
+    for name, value in written.items():
+        if str(name).startswith(labels.OWN_PREFIX) and origin.value((*OWN_METADATA, "labels", name)) != value:
+            message = f"{name} is read on the workload itself, not {what}"
+            hint = f"Move it to metadata.labels of the {kind}, or remove it."
+            yield Diagnostic(WORKLOAD_LABEL, message, origin.locate((*path, name), key=True), hint=hint)
 
 
 def check_demands(origin: Origin, wanted: tuple[Demand, ...]) -> Iterator[Diagnostic]:
@@ -203,7 +198,7 @@ def check_demands(origin: Origin, wanted: tuple[Demand, ...]) -> Iterator[Diagno
     for demand in wanted:
         present = origin.value(demand.path)
         if present is not None and present != demand.value and demand.mode is Mode.ADD:
-            yield conflict(origin, demand.path, demand.value, demand.why)
+            yield conflict(origin, demand.path, demand.value, demand.why, present)
         elif present is not None and demand.mode is Mode.ABSENT:
             message = f'{_name(demand.path)} is "{present}", but {demand.why} has none'
             yield Diagnostic(WORKLOAD_CONFLICT, message, origin.locate(demand.path), hint="Remove it.")
@@ -229,9 +224,10 @@ def _choices(item: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:
                 yield Diagnostic(NODES_LEFT, message, place, hint=instead(wanted, known))
 
 
-def conflict(origin: Origin, path: KeyPath, value: object, why: str) -> Diagnostic:
-    """Returns a finding for the value at ``path``, because ``why`` demands ``value``."""
-    message = f'{_name(path)} is "{origin.value(path)}", but {why} is "{value}"'
+def conflict(origin: Origin, path: KeyPath, value: object, why: str, written: object) -> Diagnostic:
+    """Returns a finding for the value ``written`` at ``path``, because ``why`` demands ``value``."""
+    shown = "no plain text" if isinstance(written, (dict, list)) else f'"{written}"'
+    message = f'{_name(path)} is {shown}, but {why} is "{value}"'
     return Diagnostic(WORKLOAD_CONFLICT, message, origin.locate(path), hint=f"Remove it, or write {value}.")
 
 

@@ -122,20 +122,19 @@ _SYSTEM = "system-"
 """Prefix of Kubernetes' own PriorityClasses, whose values are about 2,000,000,000."""
 
 
-def check_pod_groups(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks every hand-written PodGroup."""
-    for item in fleet.pod_groups:
-        yield from _spelling(item)
-        yield from _names(item)
-        yield from _parents(item)
-        yield from _minimums(fleet, item)
-        yield from _queue(fleet, item)
-        yield from _priority(fleet, item)
-        yield from _namespace(item)
-        yield from _pods(fleet, item)
-        topologies = {topology.name_on(item.backend): topology for topology in fleet.topologies}
-        for constraint, path in item.constraints:
-            yield from _constraint(item, constraint, path, topologies)
+def check_pod_groups(item: FleetPodGroup, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks a hand-written PodGroup."""
+    yield from _spelling(item)
+    yield from _names(item)
+    yield from _parents(item)
+    yield from _minimums(fleet, item)
+    yield from _queue(fleet, item)
+    yield from _priority(fleet, item)
+    yield from _namespace(item)
+    yield from _pods(fleet, item)
+    topologies = {topology.name_on(item.backend): topology for topology in fleet.topologies}
+    for constraint, path in item.constraints:
+        yield from _constraint(item, constraint, path, topologies)
 
 
 def _spelling(item: FleetPodGroup) -> Iterator[Diagnostic]:

@@ -185,6 +185,8 @@ TABLE: dict[tuple[str, str], tuple[Fixed, ...]] = {
             filled={("spec", "restartPolicy"): "Always"},
         ),
         Fixed(Effect.REFUSED, _paths("spec.tolerations"), _SERVER, only=_loses_tolerations),
+        # the kubelet starts a container of another image anew (containerChanged of pkg/kubelet/kuberuntime)
+        Fixed(Effect.RESTARTED, _paths("spec.containers.*.image"), "the kubelet"),
     ),
     ("apps", "Deployment"): (
         Fixed(Effect.REFUSED, _paths("spec.selector"), _SERVER),

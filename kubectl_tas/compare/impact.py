@@ -525,7 +525,8 @@ def _restarts(change: Change) -> Iterator[Restart]:
         by_hand = gitops == "none" and item.after.is_replaced and item.of(Effect.REFUSED)
         if by_hand or item.is_replaced(gitops):
             how = "it must be deleted by hand" if by_hand else "it is replaced"
-            yield Restart(item.after.kind, name, name, f"{path_text(item.fields[0].path)} changes, and {how}")
+            what = path_text(item.fields[0].path) if item.fields else "it"
+            yield Restart(item.after.kind, name, name, f"{what} changes, and {how}")
         elif told:
             by = f"{path_text(told[0].path)} changes, which {told[0].row.by} rolls out"
             yield Restart(item.after.kind, name, name, by)

@@ -14,10 +14,12 @@ from kubectl_tas import gpus
 from kubectl_tas.compile import cel
 from kubectl_tas.compile.access import access_policy
 from kubectl_tas.compile.metadata import metadata
+from kubectl_tas.device_runtimes import MOUNTS, cel_variables
 from kubectl_tas.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES
 from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Artifact
+from kubectl_tas.model.backdoors import GPU_GROUP
 from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.model.kindlists import Phase
 from kubectl_tas.model.policies import (
@@ -88,6 +90,8 @@ def compile_guards(fleet: Fleet) -> Iterator[Artifact]:
             yield from _guard(guarded, "pods", _pods(guarded))
             yield from _guard(guarded, "podgroups", _pod_groups(guarded))
             yield from _guard(guarded, "subresources", _subresources(guarded))
+            if fleet.config.rules.get("gpu-bypass", "error") == "error":
+                yield from _guard(guarded, "devices", _devices(guarded))
             if fleet.config.guardMembers:
                 yield from _guard(guarded, "members", _members(guarded), ParamRef())
             access = access_policy(fleet, backend, guarded.namespaces, _name(guarded, "access"))
@@ -180,6 +184,11 @@ def _pods(guarded: _Guarded) -> PolicySpec:
             _known_class(guarded),
             *_within_quotas(guarded, "!variables.guarded || ", "' {} and cannot be preempted, ' + 'but queue '"),
             cel.refuse_unless(
+                "!variables.guarded || request.operation != 'CREATE' || !has(object.metadata.labels) || "
+                f"!object.metadata.labels.exists(k, k.split('/')[0] == {cel.text(GPU_GROUP)})",
+                cel.text(f"only KAI may write the label {GPU_GROUP}, by which it knows the pods that share a GPU"),
+            ),
+            cel.refuse_unless(
                 f"!variables.guarded || request.operation == 'CREATE' || !({cel.gpu_notes_changed()})",
                 "'what a pod asks for in annotations cannot change; create another pod'",
             ),
@@ -189,6 +198,7 @@ def _pods(guarded: _Guarded) -> PolicySpec:
 
 def _subresources(guarded: _Guarded) -> PolicySpec:
     """Returns the policy for two other ways to change labels and annotations of a pod: its status, and a Binding.
+    Annotations by which a container runtime gives devices may not change there either.
 
     An update of the status keeps only the old spec and owners (Kubernetes' podStatusStrategy, in strategy.go of pods).
     From a Binding an API server copies annotations, and labels from 1.35, into the pod (setPodNodeAndMetadata in
@@ -196,7 +206,9 @@ def _subresources(guarded: _Guarded) -> PolicySpec:
     cannot. Kubelets often write the status of every pod, so one condition decides, and only refused requests go
     further.
     """
-    changed = f"{cel.any_label_changed()} || {cel.joins_another()} || {cel.gpu_notes_changed()}"
+    changed = " || ".join(
+        (cel.any_label_changed(), cel.joins_another(), cel.gpu_notes_changed(), cel.device_notes_changed())
+    )
     reach = f"{_inside(guarded)} || {_may_be_ours(guarded, cel.label('object', labels.QUEUE))}"
     return PolicySpec(
         failurePolicy=guarded.failure_policy,
@@ -208,8 +220,39 @@ def _subresources(guarded: _Guarded) -> PolicySpec:
             cel.refuse_unless(
                 "false",
                 cel.text(
-                    "labels and annotations that KAI counts a pod by cannot change through its status or a Binding; "
-                    "change the pod itself"
+                    "labels and annotations that KAI counts a pod by, or that give devices, cannot change through its "
+                    "status or a Binding; change the pod itself"
+                ),
+            ),
+        ),
+    )
+
+
+def _devices(guarded: _Guarded) -> PolicySpec:
+    """Returns the policy for pods that take devices of their node past the scheduler, by variables, mounts or
+    annotations. In the namespaces of the pools it judges every pod, since such a pod may name no queue, and ephemeral
+    containers too, which ``kubectl debug`` adds to running pods.
+    """
+    added = "has(request.subResource) && request.subResource == 'ephemeralcontainers'"
+    reach = f"{_inside(guarded)} || {_may_be_ours(guarded, cel.label('object', labels.QUEUE))}"
+    return PolicySpec(
+        failurePolicy=guarded.failure_policy,
+        matchConstraints=_requests("", "v1", "pods", "pods/ephemeralcontainers"),
+        matchConditions=(
+            cel.let("within-reach", reach),
+            cel.let("is-new-or-changed", f"request.operation == 'CREATE' || {added} || {cel.device_notes_changed()}"),
+        ),
+        variables=tuple(
+            cel.let(name, expression)
+            for name, expression in (*gpus.cel_variables(), *cel_variables())
+            if name in ("initContainers", "annotations", "shared", "takesDevices")
+        ),
+        validations=(
+            cel.refuse_unless(
+                "!variables.takesDevices",
+                cel.text(
+                    "the pod takes devices of its node past the scheduler and every quota, by a variable such as "
+                    f"{gpus.VISIBLE_DEVICES}, a mount below {MOUNTS} or a CDI annotation; ask for GPUs in limits"
                 ),
             ),
         ),
@@ -259,8 +302,10 @@ def _members(guarded: _Guarded) -> PolicySpec:
 
 def _pod_groups(guarded: _Guarded) -> PolicySpec:
     """Returns the policy for PodGroups on creation or a change of judged fields; a draining queue allows other updates.
-    A PodGroup may not become non-preemptible, or move as such to another queue: nobody judged its pods for that.
+    A PodGroup may not become non-preemptible, or move as such to another queue: nobody judged its pods for that. Only
+    KAI's scheduler may write the times by which it evicts, not KAI's podgrouper, which copies annotations of owners.
     """
+    times = f"{cel.times_changed()} && !({_is_scheduler(guarded)})"
     queue = cel.group_field("object", "queue")
     changed = " || ".join(
         f"({cel.group_field('object', field)}) != ({cel.group_field('oldObject', field)})"
@@ -271,7 +316,7 @@ def _pod_groups(guarded: _Guarded) -> PolicySpec:
         matchConstraints=_requests(_POD_GROUPS[0], _POD_GROUPS[1], "podgroups"),
         matchConditions=(
             cel.let("within-reach", f"{_inside(guarded)} || {_may_be_ours(guarded, queue)}"),
-            cel.let("is-new-or-changed", f"request.operation == 'CREATE' || {changed}"),
+            cel.let("is-new-or-changed", f"request.operation == 'CREATE' || {changed} || {times}"),
         ),
         variables=(
             *_queues(guarded, queue),
@@ -289,7 +334,25 @@ def _pod_groups(guarded: _Guarded) -> PolicySpec:
                 f"'to queue ' + ({cel.group_field('oldObject', 'queue')}) : 'as preemptible') + "
                 "'; to change that, delete it with its pods and create them again'",
             ),
+            cel.refuse_unless(
+                f"!variables.guarded || !({times})",
+                cel.text(
+                    "only KAI's scheduler may write the times by which it evicts; remove them from the PodGroup and "
+                    "from the work that it is made of"
+                ),
+            ),
         ),
+    )
+
+
+def _is_scheduler(guarded: _Guarded) -> str:
+    """Returns CEL for: KAI's scheduler sends the request. Its service account has this name in all releases, in the
+    namespace of KAI, which holds no work (pkg/operator/operands/scheduler of KAI 0.17, charts of older releases).
+    """
+    user = "request.userInfo.username"
+    return (
+        f"{user}.startsWith('system:serviceaccount:') && {user}.endsWith(':scheduler') && "
+        f"!({user}.split(':')[2] in {cel.listed(guarded.namespaces)})"
     )
 
 

@@ -6,7 +6,7 @@ podgrouper makes no SubGroups of a kind, the row has what seed and docs specify;
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, TypeGuard, cast
@@ -18,7 +18,6 @@ from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import KUBEFLOW, RAY
 from kubectl_tas.model.podkinds import PodKind
-from kubectl_tas.model.repository import Declared
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet_workload import MAX_SEGMENTS, FleetWorkload
@@ -253,8 +252,8 @@ TABLE: dict[str, Grouping] = {
 
 
 def is_kubeflow(spec: AnyWorkload) -> TypeGuard[KubeflowJob]:
-    """Whether a workload is of Kubeflow's training operator."""
-    return spec.kind in KUBEFLOW
+    """Whether KAI has a plugin of its own for a kind of Kubeflow's training operator."""
+    return spec.kind in KUBEFLOW and spec.kind in TABLE
 
 
 def is_ray(spec: AnyWorkload) -> TypeGuard[RayWorkload]:
@@ -317,27 +316,6 @@ def _some_path(asked: int | str, workload: FleetWorkload) -> KeyPath | None:
         return None
     path: KeyPath = tuple(asked.split("."))
     return path if workload.declared.origin.value(path) is not None else None
-
-
-def metadata_below(declared: Declared[AnyWorkload]) -> Iterator[KeyPath]:
-    """Yields the paths where a workload without pod templates may label the objects that are made from it.
-
-    For a TrainJob these are ``spec.labels`` up to Kubeflow Trainer 2.1, which only labels its JobSet;
-    ``podTemplateOverrides`` in 2.1; and ``runtimePatches`` from 2.2 (trainjob_types.go of v2.0.0 to v2.3.0).
-    """
-    if _row(declared.spec).templates_elsewhere:
-        yield ("spec",)
-        yield from _metadata_in(declared.origin.value(("spec",)), ("spec",))
-
-
-def _metadata_in(value: object, path: KeyPath) -> Iterator[KeyPath]:
-    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, part in parts:
-        below = (*path, key)
-        if key == "metadata":
-            yield below
-        else:
-            yield from _metadata_in(part, below)
 
 
 def minimums(workload: FleetWorkload) -> list[int]:

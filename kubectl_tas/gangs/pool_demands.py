@@ -13,7 +13,7 @@ from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.backdoors import Decides
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.kindlists import Phase
+from kubectl_tas.model.kindlists import Phase, sync_wave
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.companions import FleetCompanion
@@ -114,7 +114,7 @@ def companion_demands(fleet: Fleet, item: FleetCompanion) -> tuple[Demand, ...]:
     """Returns the demands on a companion of workloads."""
     why = f"the namespace of the work of backend {item.backend.name}"
     namespace = Demand(("metadata", "namespace"), item.namespace, why)
-    return (*_marks(fleet.config.gitops, Phase.COMPANION, item.declared.origin), namespace)
+    return (*_marks(fleet.config.gitops, item.phase, item.declared.origin), namespace)
 
 
 def agreed_with(group: FleetPodGroup) -> _Agreed:
@@ -145,7 +145,7 @@ def _marks(gitops: str, phase: Phase, origin: Origin) -> Iterator[Demand]:
     yield Demand(("metadata", "labels", labels.MANAGED_BY), "kubectl-tas", "who renders it", Mode.KEEP)
     if gitops == "argocd":
         why = "the wave after that of its queue"
-        yield Demand(("metadata", "annotations", labels.SYNC_WAVE), str(int(phase)), why, Mode.KEEP)
+        yield Demand(("metadata", "annotations", labels.SYNC_WAVE), str(sync_wave(phase)), why, Mode.KEEP)
     for name, value in labels.RECREATE[gitops].items() if is_replaced(origin) else ():
         path = ("metadata", "annotations", name)
         written = origin.value(path)

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
-from kubectl_tas.late import dataclass
-from kubectl_tas.model import labels
+from kubectl_tas.late import dataclass, late_pattern
+from kubectl_tas.model import environment, labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 
@@ -34,6 +35,7 @@ class Decides(Enum):
     UNSEEN = "hidden work"
     SHARD = "scheduler's shard"
     SYNC = "GitOps"
+    STATE = "state"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,9 @@ class Backdoor:
     effect: str = ""
     """The consequence of a key that must be absent."""
     parent: str = ""
-    """For a field: the key directly above the field. Empty: any key."""
+    """For a field: possible keys above the field, separated by blanks. Empty: any key."""
+    group: str = ""
+    """For a field: the API groups of the kinds, separated by blanks. Empty: any group."""
     values: str = ""
     """Regular expression of the values that matter, with KEY=VALUE for a mapping. Empty: all values."""
     on_pods: bool = False
@@ -62,8 +66,79 @@ _KUBERNETES = "Kubernetes 1.35"
 _PODS = "pods of all kinds"
 _ARGO = "Argo Workflows 3.7"  # pkg/apis/workflow/v1alpha1/workflow_types.go
 _ARGO_KINDS = "Workflow, CronWorkflow"
+_ARGO_TEMPLATE = "templates inline templateDefaults"
 _KUBEFLOW = "Kubeflow's training operator 1.9"  # SchedulingPolicy, for a PodGroup that it makes itself
 _KUBEFLOW_KINDS = "PyTorchJob, TFJob, XGBoostJob, JAXJob, MPIJob: spec.runPolicy.schedulingPolicy"
+
+_GROVE = "Grove 0.1.0-alpha.12"  # operator/api/common/labels.go, and constants/constants.go
+_ON_PODS, _ON_GROUPS = "pods", "PodGroups, which have it from their owner"
+TIMES = (
+    "kai.scheduler/last-start-timestamp",
+    "kai.scheduler/last-eviction-timestamp",
+    "kai.scheduler/stale-podgroup-timestamp",
+    "run.ai/stale-podgroup-timestamp",
+)
+"""Annotations of a PodGroup in which KAI's scheduler keeps the times by which it evicts."""
+GPU_GROUP = "runai-gpu-group"
+"""The label, and the prefix of labels, by which KAI's binder marks the pods that share a GPU."""
+_WRITTEN: tuple[tuple[str, Place, str, str, tuple[str, ...]], ...] = (
+    (  # pkg/scheduler/cache/status_updater/default_status_updater.go; api/podgroup_info/job_info.go, minruntime.go
+        "KAI 0.17: its scheduler",
+        Place.ANNOTATION,
+        _ON_GROUPS,
+        "KAI decides by this time what it evicts",
+        TIMES,
+    ),
+    (  # pkg/podgrouper/podgrouper/plugins/defaultgrouper/default_grouper.go (CalcPodGroupAnnotations)
+        "KAI 0.17: its podgrouper",
+        Place.ANNOTATION,
+        _ON_GROUPS,
+        "KAI reads the owner of the gang there",
+        ("kai.scheduler/top-owner-metadata", "run.ai/top-owner-metadata"),
+    ),
+    (  # pkg/binder: binding/resourcereservation/resource_reservation.go (updatePodGPUGroup)
+        "KAI 0.17: its binder",
+        Place.LABEL,
+        _ON_PODS,
+        "KAI counts the pod on the GPU of that name",
+        (GPU_GROUP,),
+    ),
+    (  # pkg/binder: binding/binder.go (patchBindAnnotations), common/gpusharingconfigmap/config_map.go; pkg/npe; and
+        # pkg/resourcereservation/patcher/pod_patcher.go
+        "KAI 0.17: its binder and its agents",
+        Place.ANNOTATION,
+        _ON_PODS,
+        "KAI keeps the devices of the pod there",
+        (
+            "runai/shared-gpu-configmap",
+            "received-resource-type",
+            "run.ai/reserve_for_gpu_index",
+            "kai.scheduler/numa-placement-observed",
+            "kai.scheduler/numa-placement-predicted",
+        ),
+    ),
+    (
+        _GROVE,
+        Place.LABEL,
+        _ON_PODS,
+        "Grove finds its pods and gangs by it",
+        (
+            "grove.io/base-podgang",
+            "grove.io/pod-template-hash",
+            "grove.io/podclique",
+            "grove.io/podclique-pod-index",
+            "grove.io/podcliquescalinggroup",
+            "grove.io/podcliquescalinggroup-replica-index",
+            "grove.io/podcliqueset-replica-index",
+            "grove.io/podgang",
+            "grove.io/scheduler-name",
+        ),
+    ),
+    (_GROVE, Place.ANNOTATION, "PodGangs", "Grove names the topology of the gang there", ("grove.io/topology-name",)),
+)
+"""The labels and annotations in which KAI and Grove keep their state: who writes them, where, the consequence, and the
+keys. A prefix stands for all keys below it.
+"""
 
 _NOT_REMOVED = "does not remove it when its file is gone"
 _GITOPS = (
@@ -89,6 +164,47 @@ _GITOPS = (
 kustomize (api/resource/factory.go: DropLocalNodes), Argo CD (docs/user-guide: resource_hooks.md, helm.md,
 sync-options.md, compare-options.md) and Flux (kustomize-controller: internal/controller/kustomization_controller.go).
 """
+
+_SPARK = (
+    r"spark\.(kubernetes\.((driver|executor)\.)?(scheduler\.name|podTemplate|pod\.featureSteps|namespace$"
+    r"|(label|annotation)\.(kai\.scheduler/|kubectl-tas/|grove\.io/|run\.?ai|ray\.io/priority|priorityClassName"
+    r"|pod-group-name|received-resource-type|gpu-|nvidia\.com/mig-))"
+    r"|(driver|executor)\.resource\.|executor\.instances|dynamicAllocation\.)"
+)
+"""Pattern of settings by which Spark makes other pods than those of the file."""
+_DEVFILE = ("workspace.devfile.io", "DevWorkspace: spec.template", "DevWorkspace 2.3")
+_TEKTON = ("tekton.dev", "PipelineRun, TaskRun", "Tekton 1.0")
+_SCHEDULED = ("kubeflow.org", "ScheduledWorkflow: spec.workflow", "Kubeflow Pipelines 2.5")
+_ELSEWHERE = "its containers are in an object that validate cannot see"
+_OTHERS = (
+    (
+        "plugin",
+        f"{_ARGO_TEMPLATE} components",
+        f"argoproj.io {_DEVFILE[0]}",
+        f"{_ARGO_KINDS}; {_DEVFILE[1]}",
+        f"{_ARGO}, {_DEVFILE[2]}",
+        "a plugin of the cluster reads it, and can make any pod",
+    ),
+    ("data", _ARGO_TEMPLATE, "argoproj.io", _ARGO_KINDS, _ARGO, "Argo makes a pod that validate cannot see"),
+    *(
+        (key, parent, *_DEVFILE, "it makes objects that validate cannot see")
+        for key, parent in (
+            ("parent", "template"),
+            ("contributions", "spec"),
+            ("kubernetes", "components"),
+            ("openshift", "components"),
+            ("embeddedResource", "custom"),
+        )
+    ),
+    *((key, "", *_TEKTON, _ELSEWHERE) for key in ("pipelineRef", "taskRef")),
+    ("ref", "steps", *_TEKTON, _ELSEWHERE),
+    ("pipelineSpec", "tasks", *_TEKTON, "it makes a run whose pods validate cannot see"),
+    *(
+        (key, "workflow", *_SCHEDULED, _ELSEWHERE)
+        for key in ("spec", "pipelineId", "pipelineVersionId", "pipelineName")
+    ),
+)
+"""Fields that take a manifest, a reference to one or a plugin: key, parents, group, kinds, reader, effect."""
 
 BACKDOORS: tuple[Backdoor, ...] = (
     Backdoor(
@@ -175,9 +291,16 @@ BACKDOORS: tuple[Backdoor, ...] = (
             ("podSpecPatch", "", "it changes pods after validate has judged them"),
             ("templateDefaults", "", "it adds what validate cannot see to templates"),
             ("manifest", "resource", "it makes an object that validate cannot see"),
+            ("manifestFrom", "resource", "it makes an object that validate cannot see"),
+            ("flags", "resource", "kubectl makes or changes what they name, which validate cannot see"),
             ("name", "workflowTemplateRef", "its templates are in an object that validate cannot see"),
             ("template", "templateRef", "it is in an object that validate cannot see"),
+            ("executorPlugins", "", "it adds containers that validate cannot see"),
         )
+    ),
+    *(
+        Backdoor(key, Place.FIELD, Decides.UNSEEN, kinds, reader, effect, parent=parent, group=group)
+        for key, parent, group, kinds, reader, effect in _OTHERS
     ),
     Backdoor(
         "batchScheduler",
@@ -187,16 +310,26 @@ BACKDOORS: tuple[Backdoor, ...] = (
         "spark-operator 2.3",
         effect="another scheduler than KAI places its pods",
     ),
+    *(
+        Backdoor(
+            key,
+            Place.FIELD,
+            Decides.UNSEEN,
+            f"SparkApplication: {where}",
+            "Spark 3.5",  # docs/running-on-kubernetes.md, and docs/configuration.md
+            effect="it changes pods, or their number, after validate has judged them",
+            values=f"{begin}{_SPARK}",
+        )
+        for key, where, begin in (("sparkConf", "spec", ""), ("javaOptions", "spec.driver and spec.executor", "-D"))
+    ),
     Backdoor(
-        "sparkConf",
+        "mainApplicationFile",
         Place.FIELD,
         Decides.UNSEEN,
         "SparkApplication: spec",
-        "Spark 3.5",  # docs/running-on-kubernetes.md, and docs/configuration.md
-        effect="it changes pods, or their number, after validate has judged them",
-        values=r"spark\.(kubernetes\.((driver|executor)\.)?(scheduler\.name|podTemplate"
-        r"|(label|annotation)\.(kai\.scheduler/|priorityClassName|pod-group-name|gpu-))"
-        r"|(driver|executor)\.resource\.|executor\.instances|dynamicAllocation\.)",
+        "spark-operator 2.3",  # mainApplicationFileOption of internal/controller/sparkapplication/submission.go
+        effect="spark-submit reads it as an option, and the arguments as more settings",
+        values=r"^\s*-",
     ),
     Backdoor(
         "dynamicAllocation",
@@ -218,6 +351,11 @@ BACKDOORS: tuple[Backdoor, ...] = (
     ),
     Backdoor("queue", Place.FIELD, Decides.QUEUE, _KUBEFLOW_KINDS, _KUBEFLOW, parent="schedulingPolicy"),
     Backdoor("priorityClass", Place.FIELD, Decides.PRIORITY, _KUBEFLOW_KINDS, _KUBEFLOW, parent="schedulingPolicy"),
+    *(
+        Backdoor(key, place, Decides.STATE, kinds, writer, effect)
+        for writer, place, kinds, effect, keys in _WRITTEN
+        for key in keys
+    ),
     *(Backdoor(key, Place.ANNOTATION, Decides.SYNC, "", "", effect, values=values) for key, effect, values in _GITOPS),
 )
 """All keys."""
@@ -225,20 +363,37 @@ BACKDOORS: tuple[Backdoor, ...] = (
 
 LABELS, ANNOTATIONS, FIELDS = ({item.key: item for item in BACKDOORS if item.place is place} for place in Place)
 """The keys of each place by name, which is unique in its place."""
-UNSEEN = frozenset(key for key, item in FIELDS.items() if item.decides is Decides.UNSEEN)
-"""Fields whose value may be a mapping."""
+STATE = {item.key: item for item in BACKDOORS if item.decides is Decides.STATE}
+"""The keys that KAI or Grove writes, by name."""
+_DECIDING = frozenset(
+    item.key for item in BACKDOORS if item.place is not Place.FIELD and item.decides is not Decides.SYNC
+) - {*FIELDS}
+"""Labels and annotations that are judged in a mapping of any name."""
+
+
+def state_of(key: str) -> Backdoor | None:
+    """Returns the row of a key that KAI or Grove writes, also if only its prefix is listed."""
+    return STATE.get(key) or STATE.get(key.partition("/")[0])
+
+
+def setter_of(key: str) -> str:
+    """Returns who sets a reserved key: KAI, Grove or this tool."""
+    row = state_of(key)
+    return row.reader.partition(" ")[0] if row is not None else "kubectl-tas"
 
 
 Part = tuple[str, KeyPath, Any]
 """Type, path and value of a part: a mapping of ``labels``, ``annotations`` or ``amounts`` (of resources), a
-``container`` (a mapping with variables, or in a list of containers), or a ``field`` of the table above, with any value.
+``container`` (a mapping with variables, or in a list of containers), a ``mount`` (a mapping with a path in a
+container), a ``runtime`` (a mapping with runtimeClassName), a ``key`` that may have an expression, or a ``field`` of
+the table above, with any value. ``keys`` is a mapping of another name that has a deciding label or annotation.
 """
-_LEFT = frozenset({"matchLabels", "nodeSelector", "env"})
+_METADATA = late_pattern(r"((^|_)l|[a-z0-9]L)abels(From)?$|((^|_)a|[a-z0-9]A)nnotations?(From)?$")
+"""The names of labels and annotations that an operator may copy to pods, to their owner, or to other objects."""
+_OF_OTHERS = late_pattern(r"(^s|S)elector$|^matchLabels$")
+"""The names of labels of other objects, by which they are chosen."""
+_VARIABLES = frozenset((*environment.LISTS, *environment.MAPPINGS))
 """Keys that contain no such parts below them, but names that users choose."""
-_METADATA = frozenset(
-    {"metadata", "extraPodMetadata", "podMetadata", "driver", "executor", "predictor", "transformer", "explainer"}
-)
-"""Keys that contain the labels and annotations of an object or of pods."""
 _OWN_WORDS = ("spec", "services")
 """Path at which Dynamo uses its own names for amounts of resources."""
 _RESOURCES = ("resources", "resourcesPerNode")
@@ -246,7 +401,10 @@ _CONTAINERS = ("containers", "initContainers")
 
 
 def parts(origin: Origin) -> Iterator[Part]:
-    """Yields the parts of a document and of all templates in it."""
+    """Yields the parts of a document and of all templates in it. Operators copy labels and annotations from many
+    places, so these count at any depth.
+    """
+    group = str(origin.data.get("apiVersion", "")).rpartition("/")[0]
     waiting: list[tuple[KeyPath, Any]] = [((), origin.data)]
     while waiting:
         path, value = waiting.pop()
@@ -254,24 +412,57 @@ def parts(origin: Origin) -> Iterator[Part]:
             waiting += (((*path, index), item) for index, item in enumerate(value) if isinstance(item, (dict, list)))
             continue
         above = path[-1] if path else ""
-        holds = above in _METADATA or path == ("spec",) or path[-2:-1] == ("cliques",)
-        if (type(above) is int and path[-2] in _CONTAINERS) or ("env" in value and isinstance(value["env"], list)):
+        holder = next((step for step in reversed(path) if type(step) is not int), "")
+        if (type(above) is int and path[-2] in _CONTAINERS) or not environment.VARIABLES.isdisjoint(value):
             yield "container", path, value
+        if not environment.MOUNTS.isdisjoint(value):
+            yield "mount", path, value
+        if "runtimeClassName" in value:
+            yield "runtime", path, value
+        if not _DECIDING.isdisjoint(value):
+            yield "keys", path, {key: item for key, item in value.items() if key in _DECIDING}
         for key, item in value.items():
-            if isinstance(item, (dict, list)):
-                if key in UNSEEN and FIELDS[key].parent in ("", above):
-                    yield "field", (*path, key), item
-                if key == "gpu" and isinstance(item, dict) and "quantity" in item:  # of Spark
-                    yield "amounts", (*path, key), {str(item.get("name")): item["quantity"]}
-                if holds and key in ("labels", "annotations") and isinstance(item, dict):
-                    yield key, (*path, key), item
-                elif key in ("limits", "requests") and above in _RESOURCES and isinstance(item, dict):
-                    if path[:2] == _OWN_WORDS and origin.data.get("kind") == "DynamoGraphDeployment":
-                        if isinstance(item.get("custom"), dict):
-                            yield "amounts", (*path, key, "custom"), item["custom"]
-                        continue
-                    yield "amounts", (*path, key), item
-                elif key not in _LEFT:
-                    waiting.append(((*path, key), item))
-            elif key in FIELDS and FIELDS[key].parent in ("", above):
-                yield "field", (*path, key), item
+            below = (*path, key)
+            if "{" in str(key) or "$" in str(key):
+                yield "key", below, key
+            if key in FIELDS and _is_at(FIELDS[key], holder, group):
+                yield "field", below, item
+            what = _metadata_in(str(key)) if isinstance(item, (dict, list)) else None
+            if what is None:
+                continue
+            if key == "gpu" and isinstance(item, dict) and "quantity" in item:  # of Spark
+                yield "amounts", below, {str(item.get("name")): item["quantity"]}
+            if what:
+                yield from _metadata(what, below, item)
+                nested = item.items() if isinstance(item, dict) else enumerate(item)
+                waiting += (((*below, name), part) for name, part in nested if isinstance(part, (dict, list)))
+            elif key in ("limits", "requests") and above in _RESOURCES and isinstance(item, dict):
+                if path[:2] != _OWN_WORDS or origin.data.get("kind") != "DynamoGraphDeployment":
+                    yield "amounts", below, item
+                elif isinstance(item.get("custom"), dict):
+                    yield "amounts", (*below, "custom"), item["custom"]
+            else:
+                waiting.append((below, item))
+
+
+@lru_cache(maxsize=1024)
+def _metadata_in(key: str) -> str | None:
+    """Returns what a key of this name holds: labels, annotations, or neither (empty). None: nothing of this object."""
+    if key in _VARIABLES or _OF_OTHERS.search(key):
+        return None
+    return ("annotations" if "nnotation" in key else "labels") if _METADATA.search(key) else ""
+
+
+def _metadata(what: str, path: KeyPath, written: Any) -> Iterator[Part]:
+    """Yields labels or annotations that are written as a mapping, or as a list of names and values."""
+    if isinstance(written, dict):
+        yield what, path, written
+        return
+    for index, item in enumerate(written):
+        if isinstance(item, dict) and isinstance(name := item.get("name", item.get("key")), str):
+            yield what, (*path, index), {name: item.get("value", "")}
+
+
+def _is_at(field: Backdoor, holder: str | int, group: str) -> bool:
+    """Whether a field of the table has this meaning below a key, in a kind of an API group."""
+    return (not field.parent or holder in field.parent.split()) and (not field.group or group in field.group.split())

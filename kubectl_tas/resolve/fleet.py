@@ -110,6 +110,27 @@ class Fleet:
         """Identities of the Pods that join a hand-written PodGroup, and so need no pool of their own."""
         return frozenset(id(pod) for group in self.pod_groups for pod in group.pods)
 
+    def pools_of(self, item: FleetCompanion) -> tuple[str, ...]:
+        """Returns the pool that the label of a companion names, else the pools of all work in its file."""
+        named = self.target(item.declared.spec.metadata.labels.get(labels.POOL, ""))
+        return (named[0].name,) if named else self._pools_of_files.get(item.declared.origin.path, ())
+
+    @cached_property
+    def _pools_of_files(self) -> dict[str, tuple[str, ...]]:
+        """The pools of the work in each file, sorted."""
+        pools: dict[str, set[str]] = {}
+        work: list[tuple[Declared[Any], FleetPool | None]] = [(item.declared, item.pool) for item in self.submissions]
+        work += [(group.declared, group.pool) for group in self.pod_groups]
+        for declared, pool in work:
+            if pool is not None:
+                pools.setdefault(declared.origin.path, set()).add(pool.name)
+        return {path: tuple(sorted(names)) for path, names in pools.items()}
+
+    @cached_property
+    def on_platforms(self) -> frozenset[int]:
+        """Identities of the workflow documents whose pool has platforms."""
+        return frozenset(id(item.declared) for item in self.workflows if item.pool.platforms.by_name)
+
     @cached_property
     def cluster_topologies(self) -> dict[str, FleetTopology]:
         """Cluster topologies by name, without the pools' own topologies."""

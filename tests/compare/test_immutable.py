@@ -164,7 +164,7 @@ CHANGES: list[tuple[str, tuple[str | int, ...], Any, Effect | None]] = [
     ("suspended Job", (*TEMPLATE_SPEC, "affinity"), {"nodeAffinity": {"a": "b"}}, None),
     ("suspended Job", (*TEMPLATE_SPEC, "affinity"), {"podAffinity": {"a": "b"}}, Effect.REFUSED),
     ("Indexed Job", (*SPEC, "completions"), 3, Effect.REFUSED),
-    ("Pod", (*SPEC, *IMAGE), "main:2", None),
+    ("Pod", (*SPEC, *IMAGE), "main:2", Effect.RESTARTED),
     ("Pod", (*SPEC, "nodeSelector"), {"a": "b"}, Effect.REFUSED),
     ("Pod", (*SPEC, "containers", 0, "env"), [{"name": "A", "value": "b"}], Effect.REFUSED),
     ("Pod", (*SPEC, "tolerations"), [], Effect.REFUSED),
@@ -283,6 +283,7 @@ CHANGES: list[tuple[str, tuple[str | int, ...], Any, Effect | None]] = [
     ("RayCluster", (*SPEC, "workerGroupSpecs", 0, "replicas"), 3, None),
 ]
 WHO = {
+    "Pod": ("the API server", "the kubelet"),
     "Deployment": ("the API server", "the Deployment"),
     "StatefulSet": ("the API server", "the StatefulSet"),
     "ReplicaSet": ("the API server", "the ReplicaSet"),

@@ -16,6 +16,7 @@ from kubectl_tas import quantities
 from kubectl_tas.compile import cel
 from kubectl_tas.compile.cel import MAX_ENTRIES, amount_variables
 from kubectl_tas.gpus import GPU, cel_uncounted, cel_variables, is_uncounted
+from kubectl_tas.model.backdoors import TIMES
 from kubectl_tas.model.podtemplate import PodTemplate
 from kubectl_tas.quantities import Amounts
 from tests.support.admission import (
@@ -219,10 +220,17 @@ UNKNOWN_CLASS = (
     "build, build-preemptible, inference, osmo-high, osmo-low, osmo-normal, train"
 )
 STATUS = (
-    "labels and annotations that KAI counts a pod by cannot change through its status or a Binding; "
-    "change the pod itself"
+    "labels and annotations that KAI counts a pod by, or that give devices, cannot change through its status or a "
+    "Binding; change the pod itself"
 )
 FIXED = "what a pod asks for in annotations cannot change; create another pod"
+OF_SCHEDULER = (
+    "only KAI's scheduler may write the times by which it evicts; remove them from the PodGroup and from the work that "
+    "it is made of"
+)
+OF_BINDER = "only KAI may write the label runai-gpu-group, by which it knows the pods that share a GPU"
+SCHEDULER = "system:serviceaccount:kai:scheduler"
+STARTED = {"annotations": {TIMES[0]: "2999-01-01T00:00:00Z"}}
 JOINED = {"annotations": {"pod-group-name": "g"}}
 REPLICA_SET = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "1", "controller": True}
 
@@ -363,6 +371,18 @@ BYPASSES: dict[str, tuple[Request, list[Object], list[str]]] = {
     "a PodGroup of another namespace in a queue of the pool": (
         changed(group(A), namespace="elsewhere"), [], [f"queue {A} takes work of namespace ml, not of elsewhere"]
     ),
+    "a PodGroup starts in the future": (changed(group(A), **STARTED), [], [OF_SCHEDULER]),
+    "KAI's podgrouper copies a start in the future": (
+        replace(update(group(A), **STARTED), user="system:serviceaccount:kai-scheduler:pod-grouper"), [], [OF_SCHEDULER]
+    ),
+    "a PodGroup loses the time of its last eviction": (
+        update(changed(group(A), annotations={TIMES[1]: "x"}), annotations={TIMES[1]: ""}), [], [OF_SCHEDULER]
+    ),
+    "a service account of the work calls itself scheduler": (
+        replace(update(group(A), **STARTED), user="system:serviceaccount:ml:scheduler"), [], [OF_SCHEDULER]
+    ),
+    "a user calls himself scheduler": (replace(update(group(A), **STARTED), user="x:scheduler"), [], [OF_SCHEDULER]),
+    "a pod says which GPU it shares": (changed(pod(A, 1), labels={"runai-gpu-group/x": "x"}), [], [OF_BINDER]),
 }  # fmt: skip
 """Ways around the repository, with the PodGroups that are there, and how each is refused."""
 HONEST: dict[str, tuple[Request, list[Object]]] = {
@@ -400,6 +420,16 @@ HONEST: dict[str, tuple[Request, list[Object]]] = {
     "a PodGroup becomes HIGH from NORMAL": (
         update(group(A, "osmo-normal"), spec={"priorityClassName": "osmo-high"}), []
     ),
+    "KAI's scheduler writes when a gang started": (replace(update(group(A), **STARTED), user=SCHEDULER), []),
+    "KAI's scheduler writes when a gang started that drains": (
+        replace(update(group(f"{TEAM}--b"), **STARTED), user=SCHEDULER), []
+    ),
+    "KAI's podgrouper names the owner of a gang": (
+        update(group(A), annotations={"kai.scheduler/top-owner-metadata": "x"}), []
+    ),
+    "a PodGroup keeps its start": (
+        update(changed(group(A), **STARTED), spec={"queue": f"{TEAM}--shared"}), []
+    ),
     "a preemptible PodGroup moves": (update(group(A), spec={"queue": f"{TEAM}--shared"}), []),
     "parts of GPUs within the quota": (
         changed(pod(A, priority=NORMAL), annotations={"gpu-fraction": "0.5", "gpu-fraction-num-devices": "60"}), []
@@ -435,8 +465,8 @@ def test_refused(name: str, guard: list[Object]) -> None:
 @pytest.mark.parametrize("backend", ["prod", "lab"])
 def test_a_server_takes_the_policies(backend: str) -> None:
     items = policies(case_input(CASE), "--backend", backend)
-    assert sorted(item["kind"] for item in items) == [KINDS[0]] * 4 + [KINDS[1]] * 4
-    assert [violations(item) for item in items] == [[]] * 8
+    assert sorted(item["kind"] for item in items) == [KINDS[0]] * 5 + [KINDS[1]] * 5
+    assert [violations(item) for item in items] == [[]] * 10
 
 
 def test_the_names_of_the_scheduler_count(guard: list[Object]) -> None:
@@ -466,9 +496,9 @@ class TestWhen:
 
     def test_only_when_it_is_asked_for(self, team: Path) -> None:
         assert policies(team) == []
-        assert len(policies(team, "--guard")) == 8
+        assert len(policies(team, "--guard")) == 10
         write(team, {"tas.yaml": "apiVersion: tas/v1alpha1\nkind: Config\nspec: {guard: true}\n"})
-        assert len(policies(team)) == 8
+        assert len(policies(team)) == 10
 
     @pytest.mark.parametrize(
         ("written", "actions"),
@@ -477,11 +507,11 @@ class TestWhen:
     def test_what_follows(self, team: Path, written: str, actions: list[str] | None) -> None:
         write(team, {"tas.yaml": f"apiVersion: tas/v1alpha1\nkind: Config\nspec: {{guard: {written}}}\n"})
         bindings = [item["spec"] for item in policies(team) if item["kind"] == KINDS[1]]
-        assert [spec["validationActions"] for spec in bindings] == ([actions] * 4 if actions else [])
+        assert [spec["validationActions"] for spec in bindings] == ([actions] * 5 if actions else [])
         failure = {item["spec"]["failurePolicy"] for item in policies(team) if item["kind"] == KINDS[0]}
         assert failure == ({"Ignore" if written == "warn" else "Fail"} if actions else set())
         asked = [item["spec"] for item in policies(team, "--guard") if item["kind"] == KINDS[1]]
-        assert [spec["validationActions"] for spec in asked] == [actions or ["Deny"]] * 4
+        assert [spec["validationActions"] for spec in asked] == [actions or ["Deny"]] * 5
 
     def test_nothing_else_follows(self, team: Path) -> None:
         write(team, {"tas.yaml": "apiVersion: tas/v1alpha1\nkind: Config\nspec: {guard: deny}\n"})
@@ -504,7 +534,7 @@ class TestWhen:
         names = [
             f"{part}-osmo-guard-default-{what}.yaml"
             for part in ("binding", "policy")
-            for what in ("members", "podgroups", "pods", "subresources")
+            for what in ("devices", "members", "podgroups", "pods", "subresources")
         ]
         assert sorted(path.name for path in (team / "manifests/guard").iterdir()) == names
         assert kubectl_tas("render", "-C", team).code == 0
@@ -516,7 +546,7 @@ class TestWhen:
     def test_not_for_a_cluster_without_pools(self, repository: Path) -> None:
         config = "apiVersion: tas/v1alpha1\nkind: Config\nspec:\n  backends: [{name: a, namespace: a}, {name: b}]\n"
         write(repository, {"tas.yaml": config, "pools/team.yaml": pool(spec="  backend: a\n")})
-        assert len(policies(repository, "--guard", "--backend", "a")) == 8
+        assert len(policies(repository, "--guard", "--backend", "a")) == 10
         assert policies(repository, "--guard", "--backend", "b") == []
 
 
@@ -527,7 +557,7 @@ def test_no_expression_is_longer_than_a_server_takes(repository: Path) -> None:
     text = "---\n".join(subpool(name, 1, state=states[index % 3 == 0]) for index, name in enumerate(names))
     write(repository, {"pools/team.yaml": pool(guarantee=len(names)), "subpools/all.yaml": text})
     items = policies(repository, "--guard")
-    assert [violations(item) for item in items] == [[]] * 8
+    assert [violations(item) for item in items] == [[]] * 10
     longest = max(len(part["expression"]) for item in items for part in item["spec"].get("variables", ()))
     assert MAX_EXPRESSION / 4 < longest < MAX_EXPRESSION / 2
 
@@ -538,7 +568,7 @@ def test_queues_in_several_expressions(repository: Path, monkeypatch: pytest.Mon
     text = "---\n".join(subpool(name, 1, state="DELETING" if name in closed else "ACTIVE") for name in closed + open_)
     write(repository, {"pools/team.yaml": pool(), "subpools/all.yaml": text})
     items = policies(repository, "--guard")
-    assert [violations(item) for item in items] == [[]] * 8
+    assert [violations(item) for item in items] == [[]] * 10
     for name in (*closed, *open_, "none", "shared"):
         queue = f"osmo-pool-default-team--{name}"
         expected = CLOSED.format(queue) if name in closed else NO_LEAF.format(queue)
@@ -640,7 +670,7 @@ class TestMembers:
         config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {guard: enforce, guardMembers: false}\n"
         write(repository, {"tas.yaml": config, "pools/team.yaml": pool()})
         names = {item["metadata"]["name"].rpartition("-")[2] for item in policies(repository)}
-        assert names == {"pods", "podgroups", "subresources"}
+        assert names == {"devices", "pods", "podgroups", "subresources"}
 
 
 class TestOldClusters:
