@@ -59,7 +59,7 @@ def growth_of(workload: FleetWorkload) -> Iterator[Growth]:
     """Yields the growth of a workload by itself."""
     for pods in workload.replicas:
         if pods.added:
-            start, what = pods.replicas - pods.added, f"the pods of {pods.name}"
+            start, what = pods.replicas - pods.added, f"the pods of {pods.written or pods.name}"
             yield Growth(pods.path, start, pods.replicas, pods.gpus, what, hint="Lower the maximum.", is_counted=True)
     for grows in _GROWS.get(workload.kind, ()):
         yield from grows(workload)
@@ -185,7 +185,7 @@ def _served(workload: FleetWorkload) -> Iterator[Growth]:
     above = workload.declared.spec.metadata.annotations
     for pods in workload.replicas:
         fields = Fields(workload.declared.origin, pods.path, workload.declared.origin.value(pods.path))
-        what = f"the pods of {pods.name}"
+        what = f"the pods of {pods.written or pods.name}"
         if above.get("serving.kserve.io/deploymentMode") in _STANDARD:
             yield from _of_deployment(pods, fields, what)
             continue
@@ -236,7 +236,7 @@ def _seldon_update(workload: FleetWorkload) -> Iterator[Growth]:
     """Yields the pods that an update of Seldon's Deployments adds. They have the default of Kubernetes."""
     for pods in workload.replicas:
         most = pods.replicas + _added(_QUARTER, pods.replicas)
-        what = f"the pods of {pods.name}"
+        what = f"the pods of {pods.written or pods.name}"
         yield Growth(pods.path, pods.replicas, most, pods.gpus, what, _DURING_UPDATE, _LEAVE_ROOM, is_default=True)
 
 
@@ -275,7 +275,7 @@ def _component(pods: ReplicaType, fields: Fields) -> Iterator[Growth]:
     """Yields the growth of a component, whose replicas may have several pods each."""
     nodes = fields.below("multinode").get("nodeCount", 2) if isinstance(fields.get("multinode"), dict) else 1
     nodes = nodes if type(nodes) is int and nodes > 0 else 1
-    start, gpus, what = pods.replicas // nodes, nodes * pods.gpus, f"the replicas of {pods.name}"
+    start, gpus, what = pods.replicas // nodes, nodes * pods.gpus, f"the replicas of {pods.written or pods.name}"
     autoscaling, most = fields.below("autoscaling"), fields.below("autoscaling").get("maxReplicas")
     if autoscaling.get("enabled") is True and type(most) is int:
         yield Growth((*autoscaling.path, "maxReplicas"), start, most, gpus, what)
@@ -287,7 +287,13 @@ def _component(pods: ReplicaType, fields: Fields) -> Iterator[Growth]:
         if is_made and snapshot.get("startupPolicy") != "WaitForCheckpoint":
             when, hint = " while a checkpoint is made", "Write checkpointRef, or leave room for it in the quota."
             yield Growth(
-                snapshot.path, pods.replicas, pods.replicas + 1, pods.gpus, f"the pods of {pods.name}", when, hint
+                snapshot.path,
+                pods.replicas,
+                pods.replicas + 1,
+                pods.gpus,
+                f"the pods of {pods.written or pods.name}",
+                when,
+                hint,
             )
     for place in (pods.annotations_path, (*fields.path, "annotations"), ("spec", "annotations")):
         notes = fields.origin.value(place)

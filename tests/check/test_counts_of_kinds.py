@@ -197,7 +197,10 @@ OTHERS: dict[str, dict[str, Any]] = {
         "metadata.annotations": {"autoscaling.knative.dev/initialScale": "64"},
         "spec.canary[].predictor.workerSpec": {"pipelineParallelSize": 2},
     },
+    "raycluster": {"spec.workerGroupSpecs[].minReplicas": 64},
     "seldondeployment": {
+        "spec.predictors[].svcOrchSpec.resources": GPUS,
+        "spec.predictors[].engineResources": GPUS,
         "spec.predictors[].componentSpecs[].kedaSpec": {},
         "spec.predictors[].annotations": {"nvidia.com/mig-1g.5gb": "8"},
     },
