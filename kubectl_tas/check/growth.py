@@ -271,7 +271,7 @@ def _growth_of(workload: FleetWorkload) -> Iterator[Grown]:
     """Yields the growth of a workload by itself."""
     for pods in workload.replicas:
         if pods.added:
-            start, what = pods.replicas - pods.added, f"the pods of {pods.name}"
+            start, what = pods.replicas - pods.added, f"the pods of {pods.written or pods.name}"
             yield Grown(pods.path, start, pods.replicas, pods.gpus, what, hint="Lower the maximum.", is_counted=True)
     growing = _growing(workload)
     for at, grows in workload.declared.spec.page.growth.rows:
