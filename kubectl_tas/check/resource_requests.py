@@ -66,8 +66,8 @@ GPUS_UNKNOWN = Rule(
     "How much gpu-memory takes depends on the node. What a resource claim takes is in another object. KAI charges no "
     "queue for accelerators other than nvidia.com/gpu, amd.com/gpu and MIG devices. A device plugin can serve GPUs "
     "under any name, so this finding names each resource with a domain that is not known as, for example, a network "
-    "card. GPUs, claims and annotations for GPUs outside of the pod templates of an operator's kind are not counted. For a "
-    "DeviceClass, KAI 0.17 charges pods that ask for the extendedResourceName nvidia.com/gpu, and no other "
+    "card. GPUs, claims and annotations for GPUs outside of the pod templates of an operator's kind are not counted. "
+    "For a DeviceClass, KAI 0.17 charges pods that ask for the extendedResourceName nvidia.com/gpu, and no other "
     "name. kubectl-tas checks quotas without these GPUs. If the quota must hold, ask for whole GPUs or a gpu-fraction. "
     "If no plugin serves accelerators under such names, say so in spec.rules of the Config: gpus-unknown: off.",
     protects=Waiving.CONFIG,

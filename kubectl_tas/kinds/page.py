@@ -358,6 +358,7 @@ class GrowingPods:
     """Identical pods of a workload that may grow."""
 
     name: str
+    """The name that the user gave to them, or else the name of the kind for them."""
     path: KeyPath
     """Path of the pod template, or of the fields in its place."""
     spec_path: KeyPath
