@@ -13,6 +13,7 @@ from types import ModuleType
 import pytest
 
 from kubectl_tas import check, resources
+from kubectl_tas.check.walk import look_at_fleet
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.kinds import LISTED, Listed
 from kubectl_tas.kinds.page import Recognition
@@ -87,7 +88,7 @@ def _new_rule(monkeypatch: pytest.MonkeyPatch, severity: Severity) -> None:
         for workload in fleet.workloads:
             yield Diagnostic(rule, "this is a workload", workload.declared.at("metadata", "name"))
 
-    monkeypatch.setattr(check, "WORK_CHECKS", (check_new,))
+    monkeypatch.setattr(check, "WORK_CHECKS", (look_at_fleet(check_new),))
     monkeypatch.setattr(declared, "declared_rules", lambda: {**RULES, rule.code: rule})
     monkeypatch.setattr(resources, "all_rules", cache(lambda: dict(RULES)))
     for user in (generate, plain):

@@ -67,7 +67,7 @@ def grouping(*at: KeyPath, replica_types: tuple[str, ...] = ()) -> Grouping:
 
 
 def _refused(kind: str, needed: tuple[str, ...], _gathered: Gathered, specs: Section) -> Iterator[Refused]:
-    """Yields replica types without which, or with 0 pods of which, KAI's podgrouper makes no PodGroup."""
+    """Yields replica types that are missing or have 0 pods. KAI's podgrouper then makes no PodGroup."""
     if value_at(specs.document, *MIN_AVAILABLE) is not None:
         return
     name = value_at(specs.document, "metadata", "name")
