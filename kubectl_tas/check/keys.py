@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from enum import Flag, auto
 
 from kubectl_tas import gpus
-from kubectl_tas.check.resource_requests import copied_notes, resources_of
+from kubectl_tas.check.resource_requests import notes_above, pods_of, resources_of
 from kubectl_tas.check.secrets import secrets_of
 from kubectl_tas.check.visibledevices import config_maps, devices_of
 from kubectl_tas.check.workload_labels import conflict, labels_below
@@ -33,6 +33,8 @@ from kubectl_tas.model.base import OWN_METADATA, KeyPath
 from kubectl_tas.model.kindlists import is_harmless
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
+from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.words import closest, question
 
 
@@ -222,6 +224,8 @@ SYNC_BYPASS = Rule(
 _TABLES = {"labels": LABELS, "annotations": ANNOTATIONS, "keys": {**LABELS, **ANNOTATIONS}}
 _EXPRESSION = late_pattern(r"\{\{|\$[({]")
 """The beginnings of expressions: ``{{`` of Argo and Helm, ``$(`` and ``${`` of Tekton."""
+_JOINING = (labels.POD_GROUP, labels.SKIP_PODGROUPER)
+"""Annotations by which a pod joins a PodGroup that KAI's podgrouper does not make."""
 PLAIN = (labels.PRIORITY_CLASS, labels.POD_GROUP, *gpus.ANNOTATIONS)
 """Keys of KAI without a domain."""
 _BY_NOBODY = frozenset(key.name for key in KEYS if key.reader is Reader.NOBODY)
@@ -324,6 +328,22 @@ def queue_of_project(
         yield conflict(origin, (*path, labels.PROJECT), value, why, queue)
 
 
+def joining_of(part: Part, item: object) -> Iterator[Diagnostic]:
+    """Reports annotations by which pods join a PodGroup, in a place from which an operator may copy them to pods.
+    ``item`` is the work of the document, or None. ``check.owned`` judges those of its pod templates.
+    """
+    what, path, written = part
+    if what not in ("annotations", "keys") or not isinstance(item, FleetWorkload | SubmittedSet):
+        return
+    asked = [key for key in _JOINING if key in written]
+    if asked and path not in notes_above(item):
+        read = [pod.notes for pod in pods_of(item)] if isinstance(item, FleetWorkload) else []
+        for key in asked if path not in read else ():
+            message = f"an operator may copy {key} from here to pods, and they would join a PodGroup that nobody checks"
+            place = item.declared.origin.locate((*path, key), key=True)
+            yield Diagnostic(QUOTA_BYPASS, message, place, hint="Remove it.")
+
+
 def _opened(
     origin: Origin, door: Backdoor, path: KeyPath, written: object, values: Mapping[Decides, tuple[str, str]]
 ) -> Iterator[Diagnostic]:
@@ -387,6 +407,6 @@ def check_documents(fleet: Fleet) -> Iterator[Diagnostic]:
             yield from backdoors_of(origin, part, values)
             yield from queue_of_project(origin, part, queues, values)
             yield from resources_of(origin, part)
-            yield from copied_notes(part, submissions.get(id(origin)))
+            yield from joining_of(part, submissions.get(id(origin)))
             if part[0] == "annotations":
                 yield from devices_of(origin, part, maps, namespace)

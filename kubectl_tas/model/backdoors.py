@@ -323,7 +323,7 @@ STATE = {item.key: item for item in BACKDOORS if item.decides is Decides.STATE}
 """The keys that KAI or Grove writes, by name."""
 _DECIDING = frozenset(
     item.key for item in BACKDOORS if item.place is not Place.FIELD and item.decides is not Decides.SYNC
-) - {*FIELDS}
+) - {*FIELDS} | {labels.POD_GROUP, labels.SKIP_PODGROUPER}
 """Labels and annotations that are judged in a mapping of any name."""
 
 
@@ -372,7 +372,7 @@ def parts(origin: Origin) -> Iterator[Part]:
             below = (*path, key)
             if key in FIELDS and FIELDS[key].parent in ("", above):
                 yield "field", below, item
-            what = _metadata_in(str(key)) if isinstance(item, (dict, list)) else None
+            what = metadata_in(str(key)) if isinstance(item, (dict, list)) else None
             if what is None:
                 continue
             if key == "gpu" and isinstance(item, dict) and "quantity" in item:  # of Spark
@@ -391,7 +391,7 @@ def parts(origin: Origin) -> Iterator[Part]:
 
 
 @lru_cache(maxsize=1024)
-def _metadata_in(key: str) -> str | None:
+def metadata_in(key: str) -> str | None:
     """Returns what a key of this name holds: labels, annotations, or neither (empty). None: nothing of this object."""
     if _OF_OTHERS.search(key):
         return None
