@@ -103,7 +103,10 @@ def parts_of(text: str) -> list[tuple[str, KeyPath, object]]:
         ("a: {resources: {limits: {cpu: 1}}}", [("amounts", ("a", "resources", "limits"), {"cpu": 1})]),
         ("a: {resources: {limits: [cpu]}}", []),
         ("a: {env: [{name: x}]}", [("container", ("a",), {"env": [{"name": "x"}]})]),
-        ("a: {env: {name: x}}", []),
+        ("a: {env: {name: x}}", [("container", ("a",), {"env": {"name": "x"}})]),
+        ("a: {volumeMounts: [{mountPath: /x}]}", [("mount", ("a", "volumeMounts", 0), {"mountPath": "/x"})]),
+        ("a: {runtimeClassName: x}", [("runtime", ("a",), {"runtimeClassName": "x"})]),
+        ("a: {'{{x}}': b}", [("key", ("a", "{{x}}"), "{{x}}")]),
         (
             "kind: DynamoGraphDeployment\nspec: {services: {a: {resources: {limits: {gpu: 1}}}}}",
             [],

@@ -1,5 +1,5 @@
-"""Writes the generated files in git: schemas, reference pages of docs/, the index of golden/, and tables of rules and
-commands.
+"""Writes the generated files in git: schemas, reference pages of docs/, the index of golden/, tables of rules and
+commands, and the files of Argo CD and Flux in integrations/.
 
 ``python -m tools.generate`` writes them. With ``--check`` it lists files that differ, and exits with 1.
 """
@@ -15,6 +15,7 @@ import tempfile
 import textwrap
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import replace
 from difflib import unified_diff
 from itertools import groupby
 from pathlib import Path
@@ -23,6 +24,7 @@ import click
 
 from kubectl_tas.cli.addressing import ABOUT_WORK
 from kubectl_tas.cli.main import cli, run
+from kubectl_tas.edit import gitops_files
 from kubectl_tas.model.backdoors import BACKDOORS, Backdoor, Decides, Place
 from kubectl_tas.resources import all_rules
 from tools import completion, declared, rulepages
@@ -78,6 +80,7 @@ def texts() -> dict[str, str]:
         "docs/cli.md": _command_page(),
         "docs/workloads.md": _workload_page(),
         "golden/README.md": index(),
+        **_integrations(),
         RULES: declared.text(declared.declared_rules().values()),
         "kubectl_tas/cli/commands.json": completion.text(commands()),
     }
@@ -96,6 +99,35 @@ def _contexts(command: click.Command, name: str, parent: click.Context | None) -
             _, inner, _ = command.resolve_command(context, [child])
             assert inner is not None
             yield from _contexts(inner, child, context)
+
+
+def _integrations() -> dict[str, str]:
+    """Makes the files of Argo CD and Flux in integrations/, from the templates of ``init``, for example values."""
+    one, several = {"prod": ()}, dict.fromkeys(("train", "serve"), ())
+    url = "https://git.example.com/platform/gpus.git"
+    flat = gitops_files.Delivery("gpus", url, "main", "manifests", is_sharded=False, pools=one, prune=True)
+    flats = replace(flat, pools=several)
+    found = {
+        "argocd/flat-one-cluster": gitops_files.argocd(flat, "flat-one-cluster.yaml"),
+        "argocd/flat": gitops_files.argocd(flats, "flat.yaml"),
+        "argocd/sharded-one-cluster": gitops_files.argocd(replace(flat, is_sharded=True), "sharded-one-cluster.yaml"),
+        "argocd/sharded": gitops_files.argocd(replace(flats, is_sharded=True), "sharded.yaml"),
+        "argocd/health": gitops_files.argocd_health("health.yaml"),
+        "argocd/plugin/application": gitops_files.argocd(flat, "application.yaml", plugin=True),
+        "flux/source": gitops_files.flux_source(flat),
+    }
+    for part, path, note in (
+        ("flat", "", ". With several backends the path is ./manifests/BACKEND"),
+        ("platform", "/platform", ". With several backends the path is ./manifests/BACKEND/platform"),
+        (
+            "pool",
+            "/pools/POOL",
+            ", once for each pool, with its name for POOL.\n# With several backends the path is "
+            "./manifests/BACKEND/pools/POOL",
+        ),
+    ):
+        found[f"flux/{part}"] = gitops_files.flux_part(flat, part, f"manifests{path}", pool="POOL", note=note)
+    return {f"integrations/{name}.yaml": text for name, text in found.items()}
 
 
 def _command_page() -> str:
@@ -165,7 +197,7 @@ def _reading(item: Backdoor) -> tuple[Place, Decides, str, str]:
 def _backdoor_row(items: Sequence[Backdoor]) -> str:
     """Returns the row of keys that are read alike; the row of a single key also has its effect."""
     place, decides, kinds, project = _reading(items[0])
-    names = ((item, f"{item.parent}.{item.key}" if item.parent else item.key) for item in items)
+    names = ((item, f"{item.parent}.{item.key}" if " " not in (item.parent or " ") else item.key) for item in items)
     keys = ", ".join(f"**`{name}`**" if item.on_pods else f"`{name}`" for item, name in names)
     effect = items[0].effect if len(items) == 1 else ""
     reader = ": ".join(filter(None, (project, effect)))

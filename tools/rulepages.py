@@ -53,6 +53,7 @@ SUBJECTS = {
         "check.pod_templates",
         "check.conflicts",
         "check.combinations",
+        "check.operator_refusals",
         "check.gitops",
         "check.keys",
         "check.replicas",
@@ -62,6 +63,7 @@ SUBJECTS = {
     "Behind the pool's back": (
         "check.growth",
         "check.visibledevices",
+        "check.filled_in",
         "check.selectors",
         "check.secrets",
         *("eviction-slow", "quota-bypass", "sync-bypass"),

@@ -9,13 +9,14 @@ from collections.abc import Collection, Iterator, Mapping
 from enum import Flag, auto
 
 from kubectl_tas import gpus
+from kubectl_tas.check.filled_in import expressions_of
 from kubectl_tas.check.resource_requests import notes_above, pods_of, resources_of
 from kubectl_tas.check.secrets import secrets_of
 from kubectl_tas.check.visibledevices import config_maps, devices_of
 from kubectl_tas.check.workload_labels import conflict, labels_below
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.gangs.pool_demands import agreed, agreed_shard, agreed_with
-from kubectl_tas.late import dataclass, late_pattern
+from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.backdoors import (
     ANNOTATIONS,
@@ -208,8 +209,7 @@ QUOTA_BYPASS = Rule(
     "Pods name their node, or the shard of a scheduler, themselves.",
     "With nodeName, the kubelet starts a pod without any scheduler, whatever is left of a quota. With "
     "kai.scheduler/node-pool, another scheduler than that of the pool's nodes takes it, or none. Remove the key. To "
-    "run on certain nodes, use nodeSelector or affinity. spec.nodePool of the pool sets the shard. A key that is an "
-    "expression may become one of these keys: write the key itself.",
+    "run on certain nodes, use nodeSelector or affinity. spec.nodePool of the pool sets the shard.",
     protects=Waiving.CONFIG,
 )
 SYNC_BYPASS = Rule(
@@ -222,8 +222,6 @@ SYNC_BYPASS = Rule(
     protects=Waiving.CONFIG,
 )
 _TABLES = {"labels": LABELS, "annotations": ANNOTATIONS, "keys": {**LABELS, **ANNOTATIONS}}
-_EXPRESSION = late_pattern(r"\{\{|\$[({]")
-"""The beginnings of expressions: ``{{`` of Argo and Helm, ``$(`` and ``${`` of Tekton."""
 _JOINING = (labels.POD_GROUP, labels.SKIP_PODGROUPER)
 """Annotations by which a pod joins a PodGroup that KAI's podgrouper does not make."""
 PLAIN = (labels.PRIORITY_CLASS, labels.POD_GROUP, *gpus.ANNOTATIONS)
@@ -310,9 +308,6 @@ def backdoors_of(origin: Origin, part: Part, values: Mapping[Decides, tuple[str,
         door = table.get(key)
         if door is not None and (door.decides is not Decides.SYNC or path == ("metadata", "annotations")):
             yield from _opened(origin, door, (*path, key), written[key], values)
-        elif _EXPRESSION.search(str(key)):
-            message = f'the key "{key}" is an expression: it may become one that decides the queue or the priority'
-            yield Diagnostic(QUOTA_BYPASS, message, origin.locate((*path, key), key=True), hint="Write the key itself.")
 
 
 def queue_of_project(
@@ -397,10 +392,6 @@ def check_documents(fleet: Fleet) -> Iterator[Diagnostic]:
         values = sent.get(id(origin), {})
         namespace = values.get(Decides.NAMESPACE, ("", ""))[0]
         for part in parts(origin):
-            if part[0] == "container":
-                yield from devices_of(origin, part, maps, namespace)
-                yield from secrets_of(origin, part)
-                continue
             yield from keys_of(origin, part)
             yield from labels_below(origin, part)
             yield from reserved_of(origin, part)
@@ -408,5 +399,6 @@ def check_documents(fleet: Fleet) -> Iterator[Diagnostic]:
             yield from queue_of_project(origin, part, queues, values)
             yield from resources_of(origin, part)
             yield from joining_of(part, submissions.get(id(origin)))
-            if part[0] == "annotations":
-                yield from devices_of(origin, part, maps, namespace)
+            yield from devices_of(origin, part, maps, namespace)
+            yield from secrets_of(origin, part)
+            yield from expressions_of(origin, part)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from kubectl_tas import gpus, quantities
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.kinds.section import written as dotted
 from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.load.kinds import without_nulls
-from kubectl_tas.load.schema import written as dotted
 from kubectl_tas.model.backdoors import Part, metadata_in
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import group_of
@@ -306,7 +306,10 @@ def pods_of(item: object) -> Iterator[Pod]:
     """Yields pod templates of a workload or PodCliqueSet, or the Pods of a hand-written PodGroup; else nothing."""
     if isinstance(item, FleetPodGroup):
         for member in item.pods:
-            yield Pod(member.origin, member.spec.spec, ("spec",), member.spec.metadata.annotations, ROOT)
+            for pods in member.spec.pod_sets:
+                if pods.template is not None:
+                    spec = pods.template.spec
+                    yield Pod(member.origin, spec, pods.spec_path, member.spec.metadata.annotations, ROOT)
     elif isinstance(item, FleetWorkload):
         for part in item.templates:
             if part.template is not None:

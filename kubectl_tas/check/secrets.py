@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
-from kubectl_tas.check.conflicts import listed, mappings
 from kubectl_tas.credentials import is_marked, kind_of, shape_of
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.kinds.section import listed
+from kubectl_tas.model import environment
 from kubectl_tas.model.backdoors import Part
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.osmo_workflow import Task
@@ -34,14 +35,13 @@ def secrets_of(origin: Origin, part: Part, but: Collection[str] = ()) -> Iterato
     what, path, container = part
     if what != "container":
         return
-    variables = mappings(container.get("env"))
+    variables = [*environment.variables(container)]
     words = {field: listed(container.get(field)) for field in ("command", "args")}
-    names, values = [item.get("name") for item in variables], [item.get("value") for item in variables]
-    if not _may_hold(names, values, *words.values()):
+    if not _may_hold([item.name for item in variables], [item.value for item in variables], *words.values()):
         return
-    for index, (name, value) in enumerate(zip(names, values, strict=True)):
-        if (kind := kind_of(name, value)) and name not in but:
-            yield _found(f"the variable {name}", kind, origin.locate((*path, "env", index, "value")), _WORKLOAD)
+    for item in variables:
+        if (kind := kind_of(item.name, item.value)) and item.name not in but:
+            yield _found(f"the variable {item.name}", kind, origin.locate((*path, *item.path)), _WORKLOAD)
     for field, own in words.items():
         for index, word in enumerate(own):
             if (kind := shape_of(word)) and word not in but:

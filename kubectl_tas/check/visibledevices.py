@@ -1,19 +1,32 @@
 """Finds ways by which a container gets GPUs that no scheduler gave it.
 
-Follows internal/config/image/cuda_image.go of NVIDIA/nvidia-container-toolkit 1.20: the runtime takes devices from CDI
-annotations, mounts of /dev/null and NVIDIA_VISIBLE_DEVICES. A container's own variable overrides the one that the
-device plugin sets for its GPUs. With ``--block-nvidia-visible-devices``, KAI 0.17 refuses the same
-(pkg/admission/webhook/v1alpha2/deviceaccess).
+``device_runtimes`` says what runtimes read, and where. With ``--block-nvidia-visible-devices``, KAI 0.17 refuses
+NVIDIA's variable in pods too (pkg/admission/webhook/v1alpha2/deviceaccess).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
-from kubectl_tas.check.conflicts import Fields, mappings
+from kubectl_tas import gpus
+from kubectl_tas.check.conflicts import Fields
+from kubectl_tas.device_runtimes import (
+    ANNOTATIONS,
+    LEGACY,
+    VARIABLES,
+    DeviceKey,
+    is_hidden,
+    is_nvidia,
+    read_by,
+    takes_devices,
+)
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gpus import VISIBLE_DEVICES
+from kubectl_tas.late import late_pattern
+from kubectl_tas.model import environment
 from kubectl_tas.model.backdoors import Part
+from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.osmo_workflow import Task
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve.companions import FleetCompanion
@@ -24,30 +37,47 @@ GPU_BYPASS = Rule(
     Severity.ERROR,
     "A container takes GPUs past the scheduler.",
     "With NVIDIA_VISIBLE_DEVICES: all, a CDI annotation, or a mount below /var/run/nvidia-container-devices, NVIDIA's "
-    "container runtime gives a container all GPUs of its node. KAI charges no queue for them, although other work uses "
-    "them. Remove it, and ask for nvidia.com/gpu in limits: the device plugin decides what the container sees. If a "
-    "container must see GPUs that it does not ask for, allow it in spec.rules of the Config: gpu-bypass: off.",
+    "container runtime gives a container all GPUs of its node. Runtimes of other makers read other variables, such as "
+    "AMD_VISIBLE_DEVICES. KAI charges no queue for such devices, although other work uses them. Remove it, and ask for "
+    "nvidia.com/gpu in limits: the device plugin decides what the container sees. If a container must see GPUs that it "
+    "does not ask for, allow it in spec.rules of the Config: gpu-bypass: off.",
+    protects=Waiving.CONFIG,
+)
+GPU_VISIBLE = Rule(
+    "gpu-visible",
+    Severity.WARNING,
+    "A container that asks for no GPU may see all GPUs of its node.",
+    "Images with CUDA set NVIDIA_VISIBLE_DEVICES: all. In NVIDIA's container runtime, such as with runtimeClassName: "
+    "nvidia, a container of such an image sees all GPUs of its node if it asks for none. An image without that "
+    "variable shows all GPUs if CUDA_VERSION is set. KAI charges no queue for them. Set NVIDIA_VISIBLE_DEVICES: void "
+    "in the container, or ask for GPUs. With blockNvidiaVisibleDevices: true, KAI's admission does so in every pod.",
     protects=Waiving.CONFIG,
 )
 ConfigMaps = Mapping[tuple[str, str], FleetCompanion]
-"""ConfigMaps that set NVIDIA_VISIBLE_DEVICES, by namespace and name."""
-_NOTHING = ("", "none", "void")
-"""Values that give no device."""
-_MOUNTS = "/var/run/nvidia-container-devices"
-_CDI = "cdi.k8s.io"
-_DEVICES = ("cdi-devices.noderesource.dev", "cdi-devices.nri.io", "devices.noderesource.dev", "devices.nri.io")
-"""Annotations of the device injector of containerd/nri-plugins."""
+"""ConfigMaps with a variable that may give devices, by namespace and name."""
 _HINT = "Remove it; a container that needs GPUs asks for them in its resources."
+_VOID = f"Set {VISIBLE_DEVICES}: void in the container, or ask for GPUs."
+_OVERRIDES = ("extraPodSpec",)
+"""Field of a service of Dynamo with further fields of its pods."""
+_PLAIN = late_pattern(
+    r"(docker\.io/)?(library/)?(alpine|bash|busybox|curlimages/curl|debian|golang|node|python|redis|ubuntu)([:@].*)?"
+)
+"""Images that set no variable of NVIDIA's runtime."""
 
 
 def config_maps(fleet: Fleet) -> ConfigMaps:
-    """Returns the ConfigMaps with a key that ends the variable's name, because envFrom may add a prefix."""
+    """Returns the ConfigMaps with a key that ends a variable's name, because envFrom may add a prefix."""
     found = {}
     for item in fleet.companions:
         data = item.declared.origin.value(("data",)) if item.kind == "ConfigMap" else None
-        if isinstance(data, dict) and any(isinstance(key, str) and VISIBLE_DEVICES.endswith(key) for key in data):
+        if isinstance(data, dict) and any(_may_end(key) for key in data):
             found[item.namespace, item.name] = item
     return found
+
+
+def _may_end(key: object) -> bool:
+    ending = "VISIBLE_DEVICES"
+    return isinstance(key, str) and (ending.endswith(key) or key.endswith(ending) or bool(read_by(VARIABLES, key)))
 
 
 def devices_of(
@@ -56,54 +86,117 @@ def devices_of(
     """Finds devices that a container or an annotation takes, except for the variables and mount paths in ``but``."""
     what, path, written = part
     if what == "annotations":
-        for name in written:
-            domain = name.partition("/")[0]
-            if domain.endswith(_CDI) or domain in _DEVICES:
-                message = f"{name} gives the pod devices of its node that no queue is charged for"
-                yield Diagnostic(GPU_BYPASS, message, origin.locate((*path, name), key=True), hint=_HINT)
+        for name, value in written.items():
+            yield from _noted(origin, (*path, name), str(name), value)
     elif what == "container":
         container = Fields(origin, path, written)
         yield from _variables(container, maps, namespace, but)
-        for index, mount in enumerate(mappings(container.get("volumeMounts"))):
-            target = mount.get("mountPath")
-            if isinstance(target, str) and takes_devices(target) and target not in but:
-                yield mounted(target, origin.locate((*path, "volumeMounts", index, "mountPath")))
+        for note in environment.pod_annotations(written):
+            yield from _noted(origin, (*path, *note.path), note.name, note.value)
+    elif what == "mount":
+        for below, target in environment.mounts(written):
+            if takes_devices(target) and target not in but:
+                yield mounted(target, origin.locate((*path, *below)))
+    elif what == "runtime":
+        yield from _of_runtime(Fields(origin, path, written))
+
+
+def _noted(origin: Origin, path: KeyPath, name: str, value: object) -> Iterator[Diagnostic]:
+    key = read_by(ANNOTATIONS, name)
+    if key is not None and not is_hidden(key, value):
+        message = f"{name} gives the pod devices of its node that no queue is charged for"
+        yield Diagnostic(GPU_BYPASS, message, origin.locate(path, key=True), hint=_HINT)
 
 
 def _variables(of: Fields, maps: ConfigMaps, namespace: str, but: Collection[str]) -> Iterator[Diagnostic]:
-    said = False
-    for index, variable in enumerate(mappings(of.get("env"))):
-        if variable.get("name") == VISIBLE_DEVICES and VISIBLE_DEVICES not in but:
-            said = True
-            elsewhere = variable.get("valueFrom")
-            value = None if elsewhere else variable.get("value")
-            if elsewhere or sees(value):
-                where = (*of.path, "env", index, "valueFrom" if elsewhere else "value")
-                yield seen(value, of.origin.locate(where, key=bool(elsewhere)))
-    for source in of.each("envFrom") if maps and not said else ():
-        name, prefix = source.below("configMapRef").get("name"), str(source.get("prefix") or "")
-        item = maps.get((namespace, str(name)))
-        key = VISIBLE_DEVICES[len(prefix) :] if VISIBLE_DEVICES.startswith(prefix) else ""
-        if item is not None and sees(value := item.declared.origin.value(("data", key))):
-            related = (Related(f"ConfigMap {name} sets it", item.declared.at("data", key)),)
-            yield seen(value, of.origin.locate(source.path), related)
+    given = {item.name: item for item in environment.variables(of.value)}
+    for path, name, value, is_elsewhere in environment.variables(of.value):
+        key = read_by(VARIABLES, name)
+        if key is not None and name not in but and (is_elsewhere or not is_hidden(key, value)):
+            place = of.origin.locate((*of.path, *path), key=is_elsewhere)
+            yield seen(key, name, None if is_elsewhere else value, place)
+    legacy = given.get(LEGACY)
+    if legacy is not None and VISIBLE_DEVICES not in given and legacy.value != "" and not asks_devices(of.value):
+        message = f"{LEGACY} shows a container without GPUs all GPUs of its node, unless its image says otherwise"
+        yield Diagnostic(GPU_VISIBLE, message, of.origin.locate((*of.path, *legacy.path)), hint=_VOID)
+    for source in of.each("envFrom"):
+        prefix, named = str(source.get("prefix") or ""), str(source.below("configMapRef").get("name"))
+        key, item = read_by(VARIABLES, prefix), maps.get((namespace, named))
+        if key is not None:
+            yield seen(key, prefix, None, of.origin.locate((*source.path, "prefix")))
+        data = item.declared.origin.value(("data",)) if item is not None else None
+        for suffix, value in data.items() if isinstance(data, dict) else ():
+            name = f"{prefix}{suffix}"
+            key = read_by(VARIABLES, name)
+            if item is not None and key is not None and name not in given and not is_hidden(key, value):
+                related = (Related(f"ConfigMap {item.name} sets it", item.declared.at("data", suffix)),)
+                yield seen(key, name, value, of.origin.locate(source.path), related)
 
 
-def sees(value: object) -> bool:
-    """Whether a value of NVIDIA_VISIBLE_DEVICES gives devices. A reference to another variable may give some."""
-    return any(word.strip() not in _NOTHING for word in str("" if value is None else value).split(","))
+def _of_runtime(pod: Fields) -> Iterator[Diagnostic]:
+    """Finds containers without GPUs in pods of NVIDIA's runtime. In a pod without a list of containers, its operator
+    adds the container, and everything counts as one.
+    """
+    name = pod.get("runtimeClassName")
+    if not isinstance(name, str) or not is_nvidia(name) or asks_devices(pod.below("resources").value) or _shares(pod):
+        return
+    whole = Fields(pod.origin, pod.path[:-1], pod.origin.value(pod.path[:-1])) if pod.path[-1:] == _OVERRIDES else pod
+    for container in [*pod.each("containers", "initContainers")] or [whole]:
+        image = str(container.get("image", ""))
+        if not (asks_devices(container.value) or _hides(container.value) or _PLAIN.fullmatch(image)):
+            called = f"container {container.get('name')}" if container is not whole else "its container"
+            message = f"runtimeClassName is {name}: {called} asks for no GPU, and sees all GPUs if its image says so"
+            yield Diagnostic(GPU_VISIBLE, message, pod.origin.locate((*pod.path, "runtimeClassName")), hint=_VOID)
 
 
-def seen(value: object, place: Location, related: tuple[Related, ...] = ()) -> Diagnostic:
-    """Returns a finding for NVIDIA_VISIBLE_DEVICES. ``value`` is None if it comes from another object."""
+def _shares(pod: Fields) -> bool:
+    """Whether annotations of a pod, of its template or of its owner ask for a part of a GPU."""
+    above = (pod.origin.value(pod.path[:length]) for length in range(len(pod.path) + 1))
+    holders = (Fields(pod.origin, (), value) for value in above)
+    places = (("annotations",), ("metadata", "annotations"))
+    return any(holder.below(*place).has(key) for holder in holders for place in places for key in gpus.ANNOTATIONS)
+
+
+def asks_devices(written: object) -> bool:
+    """Whether a container, or anything in it, asks for a device or for a claim of one."""
+    for mapping in _mappings(written):
+        for part in ("limits", "requests"):
+            amounts = mapping[part] if isinstance(mapping.get(part), dict) else {}
+            if any(amount not in (0, "0") and _is_device(str(name)) for name, amount in amounts.items()):
+                return True
+        if mapping.get("claims") or mapping.get("quantity"):  # the latter of a SparkApplication
+            return True
+    return False
+
+
+def _is_device(resource: str) -> bool:
+    """Whether a resource is a device. Dynamo calls GPUs gpu."""
+    return resource == "gpu" or gpus.is_counted(resource) or gpus.is_uncounted(resource)
+
+
+def _hides(written: object) -> bool:
+    """Whether anything in a container, or in a pod without a list of containers, sets NVIDIA's variable."""
+    return any(
+        item.name == VISIBLE_DEVICES for mapping in _mappings(written) for item in environment.variables(mapping)
+    )
+
+
+def _mappings(written: object) -> Iterator[dict[str, Any]]:
+    """Yields a mapping, and all mappings in it at any depth."""
+    waiting = [written]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            yield value
+        waiting += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+def seen(key: DeviceKey, name: str, value: object, place: Location, related: tuple[Related, ...] = ()) -> Diagnostic:
+    """Returns a finding for a variable that gives devices. ``value`` is None if it comes from another object."""
     given = f'is "{value}": the container sees' if value is not None else "comes from elsewhere: the container may see"
-    message = f"{VISIBLE_DEVICES} {given} GPUs that no queue is charged for"
-    return Diagnostic(GPU_BYPASS, message, place, related, hint=f"{_HINT} To hide all GPUs, write void.")
-
-
-def takes_devices(mount_path: str) -> bool:
-    """Whether the container runtime treats a mount as a device."""
-    return mount_path.startswith(_MOUNTS)
+    devices = "GPUs" if key.maker == "NVIDIA" else f"{key.maker}'s devices"
+    hint = f"{_HINT} To hide all {'GPUs' if key.maker == 'NVIDIA' else 'devices'}, write {key.hiding}."
+    return Diagnostic(GPU_BYPASS, f"{name} {given} {devices} that no queue is charged for", place, related, hint=hint)
 
 
 def mounted(target: str, place: Location) -> Diagnostic:
@@ -129,11 +222,14 @@ def check_visible_devices(fleet: Fleet) -> Iterator[Diagnostic]:
     for workflow in fleet.workflows:
         for task in (task for group in workflow.groups for task in group.tasks):
             spec, path, origin = task.spec, task.path, workflow.declared.origin
-            if VISIBLE_DEVICES in spec.environment and sees(spec.environment[VISIBLE_DEVICES]):
-                yield seen(spec.environment[VISIBLE_DEVICES], origin.locate((*path, "environment", VISIBLE_DEVICES)))
-            for name, keys in spec.credentials.items():
-                if isinstance(keys, dict) and VISIBLE_DEVICES in keys:
-                    yield seen(None, origin.locate((*path, "credentials", name, VISIBLE_DEVICES), key=True))
+            for name, value in spec.environment.items():
+                key = read_by(VARIABLES, name)
+                if key is not None and not is_hidden(key, value):
+                    yield seen(key, name, value, origin.locate((*path, "environment", name)))
+            for secret, name in ((secret, name) for secret, keys in spec.credentials.items() for name in keys):
+                key = read_by(VARIABLES, name) if isinstance(spec.credentials[secret], dict) else None
+                if key is not None:
+                    yield seen(key, name, None, origin.locate((*path, "credentials", secret, name), key=True))
             for index, mount in enumerate(spec.volumeMounts):
                 target = mount.rpartition(":")[2]
                 if takes_devices(target):

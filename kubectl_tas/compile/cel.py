@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 
 from kubectl_tas import gpus
+from kubectl_tas.device_runtimes import cel_is_note as is_device_note
 from kubectl_tas.model import labels
 from kubectl_tas.model.backdoors import BACKDOORS, TIMES
 from kubectl_tas.model.policies import Expression, Validation
@@ -99,11 +100,19 @@ def _any_value(item: str, part: str) -> str:
 
 def gpu_notes_changed() -> str:
     """Returns CEL for: the request adds, changes or removes an annotation in which KAI reads GPUs."""
-    is_read = f"({_is_gpu_note()})"
-    new, old = (f"(has({pod}.metadata.annotations) ? {pod}.metadata.annotations : {{}})"
-                for pod in ("object", "oldObject"))  # fmt: skip
+    is_read, new, old = f"({_is_gpu_note()})", _notes("object"), _notes("oldObject")
     changed = f"{new}.exists(k, {is_read} && !(k in {old} && {old}[k] == {new}[k]))"
     return f"{changed} || {old}.exists(k, {is_read} && !(k in {new}))"
+
+
+def device_notes_changed() -> str:
+    """Returns CEL for: the request adds or changes an annotation by which a runtime gives devices."""
+    new, old = _notes("object"), _notes("oldObject")
+    return f"{new}.exists(k, ({is_device_note('k', f'{new}[k]')}) && !(k in {old} && {old}[k] == {new}[k]))"
+
+
+def _notes(pod: str) -> str:
+    return f"(has({pod}.metadata.annotations) ? {pod}.metadata.annotations : {{}})"
 
 
 def _is_gpu_note() -> str:
@@ -118,9 +127,10 @@ def joins_another() -> str:
 
 
 def counts() -> str:
-    """Returns CEL for: an object has a label or an annotation by which KAI counts a pod."""
+    """Returns CEL for: an object has a label or an annotation by which KAI counts a pod, or a runtime gives devices."""
     own = "has(object.metadata.{0}) && object.metadata.{0}.exists(k, {1})"
-    notes = f"{_is_gpu_note()} || k == {text(labels.POD_GROUP)}"
+    device = is_device_note("k", "object.metadata.annotations[k]")
+    notes = f"{_is_gpu_note()} || k == {text(labels.POD_GROUP)} || {device}"
     return f"{own.format('labels', f'k in {listed(JUDGED_LABELS)}')} || {own.format('annotations', notes)}"
 
 

@@ -14,6 +14,7 @@ from kubectl_tas import gpus
 from kubectl_tas.compile import cel
 from kubectl_tas.compile.access import access_policy
 from kubectl_tas.compile.metadata import metadata
+from kubectl_tas.device_runtimes import MOUNTS, cel_variables
 from kubectl_tas.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES
 from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
@@ -89,6 +90,8 @@ def compile_guards(fleet: Fleet) -> Iterator[Artifact]:
             yield from _guard(guarded, "pods", _pods(guarded))
             yield from _guard(guarded, "podgroups", _pod_groups(guarded))
             yield from _guard(guarded, "subresources", _subresources(guarded))
+            if fleet.config.rules.get("gpu-bypass", "error") == "error":
+                yield from _guard(guarded, "devices", _devices(guarded))
             if fleet.config.guardMembers:
                 yield from _guard(guarded, "members", _members(guarded), ParamRef())
             access = access_policy(fleet, backend, guarded.namespaces, _name(guarded, "access"))
@@ -195,6 +198,7 @@ def _pods(guarded: _Guarded) -> PolicySpec:
 
 def _subresources(guarded: _Guarded) -> PolicySpec:
     """Returns the policy for two other ways to change labels and annotations of a pod: its status, and a Binding.
+    Annotations by which a container runtime gives devices may not change there either.
 
     An update of the status keeps only the old spec and owners (Kubernetes' podStatusStrategy, in strategy.go of pods).
     From a Binding an API server copies annotations, and labels from 1.35, into the pod (setPodNodeAndMetadata in
@@ -202,7 +206,9 @@ def _subresources(guarded: _Guarded) -> PolicySpec:
     cannot. Kubelets often write the status of every pod, so one condition decides, and only refused requests go
     further.
     """
-    changed = f"{cel.any_label_changed()} || {cel.joins_another()} || {cel.gpu_notes_changed()}"
+    changed = " || ".join(
+        (cel.any_label_changed(), cel.joins_another(), cel.gpu_notes_changed(), cel.device_notes_changed())
+    )
     reach = f"{_inside(guarded)} || {_may_be_ours(guarded, cel.label('object', labels.QUEUE))}"
     return PolicySpec(
         failurePolicy=guarded.failure_policy,
@@ -214,8 +220,39 @@ def _subresources(guarded: _Guarded) -> PolicySpec:
             cel.refuse_unless(
                 "false",
                 cel.text(
-                    "labels and annotations that KAI counts a pod by cannot change through its status or a Binding; "
-                    "change the pod itself"
+                    "labels and annotations that KAI counts a pod by, or that give devices, cannot change through its "
+                    "status or a Binding; change the pod itself"
+                ),
+            ),
+        ),
+    )
+
+
+def _devices(guarded: _Guarded) -> PolicySpec:
+    """Returns the policy for pods that take devices of their node past the scheduler, by variables, mounts or
+    annotations. In the namespaces of the pools it judges every pod, since such a pod may name no queue, and ephemeral
+    containers too, which ``kubectl debug`` adds to running pods.
+    """
+    added = "has(request.subResource) && request.subResource == 'ephemeralcontainers'"
+    reach = f"{_inside(guarded)} || {_may_be_ours(guarded, cel.label('object', labels.QUEUE))}"
+    return PolicySpec(
+        failurePolicy=guarded.failure_policy,
+        matchConstraints=_requests("", "v1", "pods", "pods/ephemeralcontainers"),
+        matchConditions=(
+            cel.let("within-reach", reach),
+            cel.let("is-new-or-changed", f"request.operation == 'CREATE' || {added} || {cel.device_notes_changed()}"),
+        ),
+        variables=tuple(
+            cel.let(name, expression)
+            for name, expression in (*gpus.cel_variables(), *cel_variables())
+            if name in ("initContainers", "annotations", "shared", "takesDevices")
+        ),
+        validations=(
+            cel.refuse_unless(
+                "!variables.takesDevices",
+                cel.text(
+                    "the pod takes devices of its node past the scheduler and every quota, by a variable such as "
+                    f"{gpus.VISIBLE_DEVICES}, a mount below {MOUNTS} or a CDI annotation; ask for GPUs in limits"
                 ),
             ),
         ),

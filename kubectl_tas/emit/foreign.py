@@ -264,6 +264,8 @@ def _files(
                         folders.append(entry.path)
                     else:
                         rest.append(entry)
+        except FileNotFoundError:  # another process has removed it meanwhile
+            continue
         except OSError as error:
             raise unreadable(f"the folder {output}{folder[len(real) :]}", error) from error
         own = next((entry for entry in rest if entry.name == KUSTOMIZATION), None)
@@ -326,13 +328,15 @@ def _is_harmless(name: str) -> bool:
 
 
 def _is_ours(file: str, path: str) -> bool:
-    """Whether a file begins like files of kubectl-tas. ``check`` tests whether it is as rendered."""
+    """Whether a file begins like files of kubectl-tas, or is gone. ``check`` tests whether it is as rendered."""
     try:
         number = os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
         try:
             return os.read(number, len(_MARK)) == _MARK
         finally:
             os.close(number)
+    except FileNotFoundError:  # another process has removed it meanwhile
+        return True
     except OSError as error:
         raise unreadable(path, error) from error
 

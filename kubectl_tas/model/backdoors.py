@@ -9,8 +9,10 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
+from kubectl_tas.kinds import page_of_document
+from kubectl_tas.kinds.section import key_path
 from kubectl_tas.late import dataclass, late_pattern
-from kubectl_tas.model import labels
+from kubectl_tas.model import environment, labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 
@@ -52,7 +54,9 @@ class Backdoor:
     effect: str = ""
     """The consequence of a key that must be absent."""
     parent: str = ""
-    """For a field: the key directly above the field. Empty: any key."""
+    """For a field: possible keys above the field, separated by blanks. Empty: any key."""
+    group: str = ""
+    """For a field: the API groups of the kinds, separated by blanks. Empty: any group."""
     values: str = ""
     """Regular expression of the values that matter, with KEY=VALUE for a mapping. Empty: all values."""
     on_pods: bool = False
@@ -64,6 +68,7 @@ _KUBERNETES = "Kubernetes 1.35"
 _PODS = "pods of all kinds"
 _ARGO = "Argo Workflows 3.7"  # pkg/apis/workflow/v1alpha1/workflow_types.go
 _ARGO_KINDS = "Workflow, CronWorkflow"
+_ARGO_TEMPLATE = "templates inline templateDefaults"
 _KUBEFLOW = "Kubeflow's training operator 1.9"  # SchedulingPolicy, for a PodGroup that it makes itself
 _KUBEFLOW_KINDS = "PyTorchJob, TFJob, XGBoostJob, JAXJob, MPIJob: spec.runPolicy.schedulingPolicy"
 
@@ -169,6 +174,45 @@ kustomize (api/resource/factory.go: DropLocalNodes), Argo CD (docs/user-guide: r
 sync-options.md, compare-options.md) and Flux (kustomize-controller: internal/controller/kustomization_controller.go).
 """
 
+_SPARK = (
+    r"spark\.(kubernetes\.((driver|executor)\.)?(scheduler\.name|podTemplate|pod\.featureSteps|namespace(=|$)"
+    r"|(label|annotation)\.(kai\.scheduler/|kubectl-tas/|grove\.io/|run\.?ai|ray\.io/priority|priorityClassName"
+    r"|pod-group-name|received-resource-type|gpu-|nvidia\.com/mig-))"
+    r"|(driver|executor)\.resource\.|executor\.instances|dynamicAllocation\.)"
+)
+"""Pattern of settings by which Spark makes other pods than those of the file."""
+_DEVFILE = ("workspace.devfile.io", "DevWorkspace: spec.template", "DevWorkspace 2.3")
+_TEKTON = ("tekton.dev", "PipelineRun, TaskRun", "Tekton 1.15")  # pkg/apis/pipeline/v1
+_SCHEDULED = ("kubeflow.org", "ScheduledWorkflow: spec", "Kubeflow Pipelines 2.5")
+_ELSEWHERE = "its containers are in an object that validate cannot see"
+_OTHERS = (
+    (
+        "plugin",
+        f"{_ARGO_TEMPLATE} components",
+        f"argoproj.io {_DEVFILE[0]}",
+        f"{_ARGO_KINDS}; {_DEVFILE[1]}",
+        f"{_ARGO}, {_DEVFILE[2]}",
+        "a plugin of the cluster reads it, and can make any pod",
+    ),
+    ("data", _ARGO_TEMPLATE, "argoproj.io", _ARGO_KINDS, _ARGO, "Argo makes a pod that validate cannot see"),
+    *(
+        (key, parent, *_DEVFILE, "it makes objects that validate cannot see")
+        for key, parent in (
+            ("parent", "template"),
+            ("contributions", "spec"),
+            ("kubernetes", "components"),
+            ("openshift", "components"),
+            ("embeddedResource", "custom"),
+        )
+    ),
+    *((key, "", *_TEKTON, _ELSEWHERE) for key in ("pipelineRef", "taskRef")),
+    ("ref", "steps", *_TEKTON, _ELSEWHERE),
+    ("pipelineSpec", "tasks", *_TEKTON, "it makes a run whose pods validate cannot see"),
+    ("spec", "workflow", *_SCHEDULED, "it makes a workflow that validate cannot see"),
+    *((key, "spec", *_SCHEDULED, _ELSEWHERE) for key in ("pipelineId", "pipelineVersionId", "pipelineName")),
+)
+"""Fields that take a manifest, a reference to one or a plugin: key, parents, group, kinds, reader, effect."""
+
 BACKDOORS: tuple[Backdoor, ...] = (
     Backdoor(
         labels.QUEUE,
@@ -263,9 +307,16 @@ BACKDOORS: tuple[Backdoor, ...] = (
             ("podSpecPatch", "", "it changes pods after validate has judged them"),
             ("templateDefaults", "", "it adds what validate cannot see to templates"),
             ("manifest", "resource", "it makes an object that validate cannot see"),
+            ("manifestFrom", "resource", "it makes an object that validate cannot see"),
+            ("flags", "resource", "kubectl makes or changes what they name, which validate cannot see"),
             ("name", "workflowTemplateRef", "its templates are in an object that validate cannot see"),
             ("template", "templateRef", "it is in an object that validate cannot see"),
+            ("executorPlugins", "", "it adds containers that validate cannot see"),
         )
+    ),
+    *(
+        Backdoor(key, Place.FIELD, Decides.UNSEEN, kinds, reader, effect, parent=parent, group=group)
+        for key, parent, group, kinds, reader, effect in _OTHERS
     ),
     Backdoor(
         "batchScheduler",
@@ -275,17 +326,26 @@ BACKDOORS: tuple[Backdoor, ...] = (
         "spark-operator 2.3",
         effect="another scheduler than KAI places its pods",
     ),
+    *(
+        Backdoor(
+            key,
+            Place.FIELD,
+            Decides.UNSEEN,
+            f"SparkApplication: {where}",
+            "Spark 3.5",  # docs/running-on-kubernetes.md, and docs/configuration.md
+            effect="it changes pods, or their number, after validate has judged them",
+            values=f"{begin}{_SPARK}",
+        )
+        for key, where, begin in (("sparkConf", "spec", ""), ("javaOptions", "spec.driver and spec.executor", "-D"))
+    ),
     Backdoor(
-        "sparkConf",
+        "mainApplicationFile",
         Place.FIELD,
         Decides.UNSEEN,
         "SparkApplication: spec",
-        "Spark 3.5",  # docs/running-on-kubernetes.md, and docs/configuration.md
-        effect="it changes pods, or their number, after validate has judged them",
-        values=r"spark\.(kubernetes\.((driver|executor)\.)?(scheduler\.name|podTemplate|namespace(=|$)"
-        r"|(label|annotation)\.(kai\.scheduler/|kubectl-tas/|grove\.io/|run\.?ai|ray\.io/priority|priorityClassName"
-        r"|pod-group-name|received-resource-type|gpu-))"
-        r"|(driver|executor)\.resource\.|executor\.instances|dynamicAllocation\.)",
+        "spark-operator 2.3",  # mainApplicationFileOption of internal/controller/sparkapplication/submission.go
+        effect="spark-submit reads it as an option, and the arguments as more settings",
+        values=r"^\s*-",
     ),
     Backdoor(
         "dynamicAllocation",
@@ -340,15 +400,16 @@ def setter_of(key: str) -> str:
 
 Part = tuple[str, KeyPath, Any]
 """Type, path and value of a part: a mapping of ``labels``, ``annotations`` or ``amounts`` (of resources), a
-``container`` (a mapping with variables, or in a list of containers), or a ``field`` of the table above, with any value.
-``keys`` is a mapping of another name that has a deciding label or annotation.
+``container`` (a mapping with variables, or in a list of containers), a ``mount`` (a mapping with a path in a
+container), a ``runtime`` (a mapping with runtimeClassName), a ``key`` that may have an expression, or a ``field`` of
+the table above, with any value. ``keys`` is a mapping of another name that has a deciding label or annotation.
 """
 _METADATA = late_pattern(r"((^|_)l|[a-z0-9]L)abels(From)?$|((^|_)a|[a-z0-9]A)nnotations?(From)?$")
 """The names of labels and annotations that an operator may copy to pods, to their owner, or to other objects."""
-_OF_OTHERS = late_pattern(r"(^s|S)elector$|^matchLabels$|^env$")
-"""The names of what has no metadata below: labels of other objects, by which they are chosen, and variables."""
-_OWN_WORDS = ("spec", "services")
-"""Path at which Dynamo uses its own names for amounts of resources."""
+_OF_OTHERS = late_pattern(r"(^s|S)elector$|^matchLabels$")
+"""The names of labels of other objects, by which they are chosen."""
+_VARIABLES = frozenset((*environment.LISTS, *environment.MAPPINGS))
+"""Keys that contain no such parts below them, but names that users choose."""
 _RESOURCES = ("resources", "resourcesPerNode")
 _CONTAINERS = ("containers", "initContainers")
 
@@ -357,6 +418,9 @@ def parts(origin: Origin) -> Iterator[Part]:
     """Yields the parts of a document and of all templates in it. Operators copy labels and annotations from many
     places, so these count at any depth.
     """
+    group = str(origin.data.get("apiVersion", "")).rpartition("/")[0]
+    page = page_of_document(origin.data) if isinstance(origin.data, dict) else None
+    own_words = key_path(page.pod_rules.own_amounts) if page is not None else ()
     waiting: list[tuple[KeyPath, Any]] = [((), origin.data)]
     while waiting:
         path, value = waiting.pop()
@@ -364,13 +428,21 @@ def parts(origin: Origin) -> Iterator[Part]:
             waiting += (((*path, index), item) for index, item in enumerate(value) if isinstance(item, (dict, list)))
             continue
         above = path[-1] if path else ""
-        if (type(above) is int and path[-2] in _CONTAINERS) or ("env" in value and isinstance(value["env"], list)):
+        holder = next((step for step in reversed(path) if type(step) is not int), "")
+        in_list = type(above) is int and path[-2] in _CONTAINERS
+        if in_list or not environment.VARIABLES.isdisjoint(value) or environment.ENDING in "\n".join(value):
             yield "container", path, value
+        if not environment.MOUNTS.isdisjoint(value):
+            yield "mount", path, value
+        if "runtimeClassName" in value:
+            yield "runtime", path, value
         if not _DECIDING.isdisjoint(value):
             yield "keys", path, {key: item for key, item in value.items() if key in _DECIDING}
         for key, item in value.items():
             below = (*path, key)
-            if key in FIELDS and FIELDS[key].parent in ("", above):
+            if _may_be_filled_in(key):
+                yield "key", below, key
+            if key in FIELDS and _is_at(FIELDS[key], holder, group):
                 yield "field", below, item
             what = metadata_in(str(key)) if isinstance(item, (dict, list)) else None
             if what is None:
@@ -382,7 +454,7 @@ def parts(origin: Origin) -> Iterator[Part]:
                 nested = item.items() if isinstance(item, dict) else enumerate(item)
                 waiting += (((*below, name), part) for name, part in nested if isinstance(part, (dict, list)))
             elif key in ("limits", "requests") and above in _RESOURCES and isinstance(item, dict):
-                if path[:2] != _OWN_WORDS or origin.data.get("kind") != "DynamoGraphDeployment":
+                if not own_words or path[: len(own_words)] != own_words:
                     yield "amounts", below, item
                 elif isinstance(item.get("custom"), dict):
                     yield "amounts", (*below, "custom"), item["custom"]
@@ -393,7 +465,7 @@ def parts(origin: Origin) -> Iterator[Part]:
 @lru_cache(maxsize=1024)
 def metadata_in(key: str) -> str | None:
     """Returns what a key of this name holds: labels, annotations, or neither (empty). None: nothing of this object."""
-    if _OF_OTHERS.search(key):
+    if key in _VARIABLES or _OF_OTHERS.search(key):
         return None
     return ("annotations" if "nnotation" in key else "labels") if _METADATA.search(key) else ""
 
@@ -402,7 +474,17 @@ def _metadata(what: str, path: KeyPath, written: Any) -> Iterator[Part]:
     """Yields labels or annotations that are written as a mapping, or as a list of names and values."""
     if isinstance(written, dict):
         yield what, path, written
+        yield from (("key", (*path, key), key) for key in written if _may_be_filled_in(key))
         return
     for index, item in enumerate(written):
         if isinstance(item, dict) and isinstance(name := item.get("name", item.get("key")), str):
             yield what, (*path, index), {name: item.get("value", "")}
+
+
+def _may_be_filled_in(key: object) -> bool:
+    return "{" in str(key) or "$" in str(key)
+
+
+def _is_at(field: Backdoor, holder: str | int, group: str) -> bool:
+    """Whether a field of the table has this meaning below a key, in a kind of an API group."""
+    return (not field.parent or holder in field.parent.split()) and (not field.group or group in field.group.split())

@@ -219,8 +219,8 @@ UNKNOWN_CLASS = (
     "build, build-preemptible, inference, osmo-high, osmo-low, osmo-normal, train"
 )
 STATUS = (
-    "labels and annotations that KAI counts a pod by cannot change through its status or a Binding; "
-    "change the pod itself"
+    "labels and annotations that KAI counts a pod by, or that give devices, cannot change through its status or a "
+    "Binding; change the pod itself"
 )
 FIXED = "what a pod asks for in annotations cannot change; create another pod"
 OF_SCHEDULER = (
@@ -464,8 +464,8 @@ def test_refused(name: str, guard: list[Object]) -> None:
 @pytest.mark.parametrize("backend", ["prod", "lab"])
 def test_a_server_takes_the_policies(backend: str) -> None:
     items = policies(case_input(CASE), "--backend", backend)
-    assert sorted(item["kind"] for item in items) == [KINDS[0]] * 4 + [KINDS[1]] * 4
-    assert [violations(item) for item in items] == [[]] * 8
+    assert sorted(item["kind"] for item in items) == [KINDS[0]] * 5 + [KINDS[1]] * 5
+    assert [violations(item) for item in items] == [[]] * 10
 
 
 def test_the_names_of_the_scheduler_count(guard: list[Object]) -> None:
@@ -495,9 +495,9 @@ class TestWhen:
 
     def test_only_when_it_is_asked_for(self, team: Path) -> None:
         assert policies(team) == []
-        assert len(policies(team, "--guard")) == 8
+        assert len(policies(team, "--guard")) == 10
         write(team, {"tas.yaml": "apiVersion: tas/v1alpha1\nkind: Config\nspec: {guard: true}\n"})
-        assert len(policies(team)) == 8
+        assert len(policies(team)) == 10
 
     @pytest.mark.parametrize(
         ("written", "actions"),
@@ -506,11 +506,11 @@ class TestWhen:
     def test_what_follows(self, team: Path, written: str, actions: list[str] | None) -> None:
         write(team, {"tas.yaml": f"apiVersion: tas/v1alpha1\nkind: Config\nspec: {{guard: {written}}}\n"})
         bindings = [item["spec"] for item in policies(team) if item["kind"] == KINDS[1]]
-        assert [spec["validationActions"] for spec in bindings] == ([actions] * 4 if actions else [])
+        assert [spec["validationActions"] for spec in bindings] == ([actions] * 5 if actions else [])
         failure = {item["spec"]["failurePolicy"] for item in policies(team) if item["kind"] == KINDS[0]}
         assert failure == ({"Ignore" if written == "warn" else "Fail"} if actions else set())
         asked = [item["spec"] for item in policies(team, "--guard") if item["kind"] == KINDS[1]]
-        assert [spec["validationActions"] for spec in asked] == [actions or ["Deny"]] * 4
+        assert [spec["validationActions"] for spec in asked] == [actions or ["Deny"]] * 5
 
     def test_nothing_else_follows(self, team: Path) -> None:
         write(team, {"tas.yaml": "apiVersion: tas/v1alpha1\nkind: Config\nspec: {guard: deny}\n"})
@@ -533,7 +533,7 @@ class TestWhen:
         names = [
             f"{part}-osmo-guard-default-{what}.yaml"
             for part in ("binding", "policy")
-            for what in ("members", "podgroups", "pods", "subresources")
+            for what in ("devices", "members", "podgroups", "pods", "subresources")
         ]
         assert sorted(path.name for path in (team / "manifests/guard").iterdir()) == names
         assert kubectl_tas("render", "-C", team).code == 0
@@ -545,7 +545,7 @@ class TestWhen:
     def test_not_for_a_cluster_without_pools(self, repository: Path) -> None:
         config = "apiVersion: tas/v1alpha1\nkind: Config\nspec:\n  backends: [{name: a, namespace: a}, {name: b}]\n"
         write(repository, {"tas.yaml": config, "pools/team.yaml": pool(spec="  backend: a\n")})
-        assert len(policies(repository, "--guard", "--backend", "a")) == 8
+        assert len(policies(repository, "--guard", "--backend", "a")) == 10
         assert policies(repository, "--guard", "--backend", "b") == []
 
 
@@ -556,7 +556,7 @@ def test_no_expression_is_longer_than_a_server_takes(repository: Path) -> None:
     text = "---\n".join(subpool(name, 1, state=states[index % 3 == 0]) for index, name in enumerate(names))
     write(repository, {"pools/team.yaml": pool(guarantee=len(names)), "subpools/all.yaml": text})
     items = policies(repository, "--guard")
-    assert [violations(item) for item in items] == [[]] * 8
+    assert [violations(item) for item in items] == [[]] * 10
     longest = max(len(part["expression"]) for item in items for part in item["spec"].get("variables", ()))
     assert MAX_EXPRESSION / 4 < longest < MAX_EXPRESSION / 2
 
@@ -567,7 +567,7 @@ def test_queues_in_several_expressions(repository: Path, monkeypatch: pytest.Mon
     text = "---\n".join(subpool(name, 1, state="DELETING" if name in closed else "ACTIVE") for name in closed + open_)
     write(repository, {"pools/team.yaml": pool(), "subpools/all.yaml": text})
     items = policies(repository, "--guard")
-    assert [violations(item) for item in items] == [[]] * 8
+    assert [violations(item) for item in items] == [[]] * 10
     for name in (*closed, *open_, "none", "shared"):
         queue = f"osmo-pool-default-team--{name}"
         expected = CLOSED.format(queue) if name in closed else NO_LEAF.format(queue)
@@ -669,7 +669,7 @@ class TestMembers:
         config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {guard: enforce, guardMembers: false}\n"
         write(repository, {"tas.yaml": config, "pools/team.yaml": pool()})
         names = {item["metadata"]["name"].rpartition("-")[2] for item in policies(repository)}
-        assert names == {"pods", "podgroups", "subresources"}
+        assert names == {"devices", "pods", "podgroups", "subresources"}
 
 
 class TestOldClusters:

@@ -145,7 +145,7 @@ def test_each_resource_that_is_too_much_is_named(guard: list[Object]) -> None:
 @pytest.mark.parametrize("backend", ["prod", "lab"])
 def test_a_server_takes_the_policies(backend: str) -> None:
     items = policies(case_input(CASE), "--backend", backend)
-    assert [violations(item) for item in items] == [[]] * 8
+    assert [violations(item) for item in items] == [[]] * 10
 
 
 def test_what_is_rendered_is_taken() -> None:
@@ -171,7 +171,7 @@ def test_queues_in_several_expressions(repository: Path, monkeypatch: pytest.Mon
     resources = "apiVersion: tas/v1alpha1\nkind: Pool\nmetadata: {name: team}\nspec:\n  resources: "
     write(repository, {**files, "pools/team.yaml": resources + "{gpu: {guarantee: 100}, cpu: {guarantee: 100}}\n"})
     items = policies(repository, "--guard")
-    assert [violations(item) for item in items] == [[]] * 8
+    assert [violations(item) for item in items] == [[]] * 10
     for cores, name in enumerate("abcde", 1):
         queue = f"osmo-pool-default-team--{name}"
         fits, over = (asks(container(f"{cores}.{part}"), queue=queue).new for part in ("0", "5"))
