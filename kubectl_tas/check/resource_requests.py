@@ -11,7 +11,7 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waivin
 from kubectl_tas.kinds.section import written as dotted
 from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.load.kinds import without_nulls
-from kubectl_tas.model.backdoors import Part
+from kubectl_tas.model.backdoors import Part, metadata_in
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import group_of
 from kubectl_tas.model.repository import Origin
@@ -246,7 +246,7 @@ def _outside_of_pods(item: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]
                     message = f"{name} in {dotted((*path, key))} is not counted: no pod template has it"
                     place = origin.locate((*path, key, part, name), key=True)
                     yield Diagnostic(GPUS_UNKNOWN, message, place, hint="Ask for it in a container of a pod template.")
-            elif key == "annotations" and path != ("metadata",) and (key, holder) not in counted:
+            elif metadata_in(str(key)) == "annotations" and path != ("metadata",) and (key, holder) not in counted:
                 for name in value if isinstance(value, dict) else ():
                     if name in gpus.ANNOTATIONS or gpus.is_counted(str(name)):
                         message = f"{name} in {dotted((*path, key))} is not counted: no pod template has it"
@@ -334,7 +334,7 @@ def _unread(item: Submission, pods: Sequence[Pod]) -> Iterator[Diagnostic]:
     if not isinstance(item, FleetWorkload | SubmittedSet):
         return
     origin = item.declared.origin
-    for path in dict.fromkeys(_above(item)):
+    for path in dict.fromkeys(notes_above(item)):
         written = origin.value(path)
         if not isinstance(written, dict) or any(pod.notes == path for pod in pods):
             continue
@@ -346,31 +346,7 @@ def _unread(item: Submission, pods: Sequence[Pod]) -> Iterator[Diagnostic]:
                 yield Diagnostic(GPU_ANNOTATION, message, origin.locate((*path, name), key=True), hint=hint)
 
 
-def copied_notes(part: Part, item: object) -> Iterator[Diagnostic]:
-    """Reports annotations that ask for GPUs in a place from which an operator may copy them to pods, and that no count
-    includes. ``item`` is the work of the document, or None.
-    """
-    what, path, written = part
-    asked = [name for name in written if _asks_for_gpus(name)] if what == "annotations" else []
-    if not asked or not isinstance(item, FleetWorkload | SubmittedSet):
-        return
-    pods = tuple(pods_of(item))
-    if path in (*_above(item), *(pod.notes for pod in pods)):
-        return
-    hint = f"Move it to {' or '.join('.'.join(map(str, pod.notes)) for pod in pods)}." if pods else "Remove it."
-    for name in asked:
-        message = f"an operator may copy {name} from here to pods, and its GPUs are not counted"
-        place = item.declared.origin.locate((*path, name), key=True)
-        yield Diagnostic(GPUS_UNKNOWN, message, place, hint=hint)
-
-
-def _asks_for_gpus(annotation: object) -> bool:
-    return annotation in gpus.ANNOTATIONS or (
-        isinstance(annotation, str) and re.match(gpus.MIG, annotation) is not None
-    )
-
-
-def _above(item: FleetWorkload | SubmittedSet) -> list[KeyPath]:
+def notes_above(item: FleetWorkload | SubmittedSet) -> list[KeyPath]:
     """Returns the paths of annotations above the pod templates, which ``_unread`` checks."""
     jobs = item.templates if isinstance(item, FleetWorkload) else ()
     return [ROOT, *(part.job_annotations[0] for part in jobs if part.job_annotations)]

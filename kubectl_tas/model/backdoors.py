@@ -383,7 +383,7 @@ STATE = {item.key: item for item in BACKDOORS if item.decides is Decides.STATE}
 """The keys that KAI or Grove writes, by name."""
 _DECIDING = frozenset(
     item.key for item in BACKDOORS if item.place is not Place.FIELD and item.decides is not Decides.SYNC
-) - {*FIELDS}
+) - {*FIELDS} | {labels.POD_GROUP, labels.SKIP_PODGROUPER}
 """Labels and annotations that are judged in a mapping of any name."""
 
 
@@ -440,11 +440,11 @@ def parts(origin: Origin) -> Iterator[Part]:
             yield "keys", path, {key: item for key, item in value.items() if key in _DECIDING}
         for key, item in value.items():
             below = (*path, key)
-            if "{" in str(key) or "$" in str(key):
+            if _may_be_filled_in(key):
                 yield "key", below, key
             if key in FIELDS and _is_at(FIELDS[key], holder, group):
                 yield "field", below, item
-            what = _metadata_in(str(key)) if isinstance(item, (dict, list)) else None
+            what = metadata_in(str(key)) if isinstance(item, (dict, list)) else None
             if what is None:
                 continue
             if key == "gpu" and isinstance(item, dict) and "quantity" in item:  # of Spark
@@ -463,7 +463,7 @@ def parts(origin: Origin) -> Iterator[Part]:
 
 
 @lru_cache(maxsize=1024)
-def _metadata_in(key: str) -> str | None:
+def metadata_in(key: str) -> str | None:
     """Returns what a key of this name holds: labels, annotations, or neither (empty). None: nothing of this object."""
     if key in _VARIABLES or _OF_OTHERS.search(key):
         return None
@@ -474,10 +474,15 @@ def _metadata(what: str, path: KeyPath, written: Any) -> Iterator[Part]:
     """Yields labels or annotations that are written as a mapping, or as a list of names and values."""
     if isinstance(written, dict):
         yield what, path, written
+        yield from (("key", (*path, key), key) for key in written if _may_be_filled_in(key))
         return
     for index, item in enumerate(written):
         if isinstance(item, dict) and isinstance(name := item.get("name", item.get("key")), str):
             yield what, (*path, index), {name: item.get("value", "")}
+
+
+def _may_be_filled_in(key: object) -> bool:
+    return "{" in str(key) or "$" in str(key)
 
 
 def _is_at(field: Backdoor, holder: str | int, group: str) -> bool:
