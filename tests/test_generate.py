@@ -72,6 +72,7 @@ def test_what_a_new_kind_lacks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
         "operatorkinds:MXJob below model/",
         "tools/packfields.py",
         "gangs/podgrouper.py",
+        "check/work_names.py",
         "compare/immutable.py",
         "golden/documents/",
     ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_tas import kubernetes
+from kubectl_tas.check import work_names
 from kubectl_tas.compare import immutable
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.model.kindlists import WORKLOADS as KINDS
@@ -29,6 +30,8 @@ def unfinished() -> Iterator[str]:
         for version in versions:
             if kubernetes.definition(version, kind) not in known and not kubernetes.operator_of(version, kind):
                 yield f"{lacks} fields of {version}: pack them with tools/packfields.py."
+        if kind not in work_names.TABLE:
+            yield f"{lacks} row in TABLE of check/work_names.py, so names that are refused would pass."
         if kind not in podgrouper.TABLE:
             yield f"{lacks} row in TABLE of gangs/podgrouper.py, so nobody knows what KAI makes of it."
         of_groups = {(version.rpartition("/")[0], kind) for version in versions}
@@ -38,6 +41,8 @@ def unfinished() -> Iterator[str]:
         if not (ROOT / f"golden/documents/{model}.yaml").is_file():
             yield f"{lacks} document golden/documents/{model}.yaml."
     for row in PLAIN:
+        if row.name not in work_names.TABLE:
+            yield f"{row.name} has no row in TABLE of check/work_names.py, so names that are refused would pass."
         for version in row.versions:
             is_known = kubernetes.definition(version, row.kind) in known or kubernetes.operator_of(version, row.kind)
             if not is_known and row.kind not in UNPACKED:

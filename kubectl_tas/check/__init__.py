@@ -42,6 +42,7 @@ from kubectl_tas.check.timeouts import check_default_lifetimes, check_evictions,
 from kubectl_tas.check.unique import check_unique, check_unique_work
 from kubectl_tas.check.versions import check_versions, check_work_versions
 from kubectl_tas.check.visibledevices import check_visible_devices
+from kubectl_tas.check.work_names import check_kind_names
 from kubectl_tas.check.workflow_fields import check_workflows
 from kubectl_tas.check.workload_labels import check_workloads
 from kubectl_tas.check.written_podgroups import check_pod_groups
@@ -82,6 +83,7 @@ FLEET_CHECKS: tuple[Check, ...] = (
 """Checks of shared objects and of all work together. The checks read only those fields that ``Submission`` has."""
 WORK_CHECKS: tuple[Check, ...] = (
     check_work_names,
+    check_kind_names,
     check_default_namespaces,
     check_unique_work,
     check_workflows,

@@ -19,7 +19,8 @@ NAME_INVALID = Rule(
     Severity.ERROR,
     "A name cannot become the name of a Kubernetes object.",
     "An API server accepts lower-case letters, digits and '-', with a letter or digit at both ends. In "
-    "workflows upper case and '_' are accepted too, because OSMO folds them.",
+    "workflows upper case and '_' are accepted too, because OSMO folds them. Many operators accept less: they make "
+    "Services, labels and host names of the name, so it must begin with a letter, without a '.'.",
 )
 NAME_DELIMITER = Rule(
     "name-delimiter",
@@ -68,15 +69,9 @@ def check_names(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def check_work_names(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks the names of workflows and workloads."""
+    """Checks the names of workflows. ``check.work_names`` checks those of other work."""
     for workflow in fleet.repository.workflows:
         yield from _workflow(workflow)
-    for workload in fleet.repository.workloads:
-        kind, name, place = workload.spec.kind, workload.spec.metadata.name, workload.at("metadata", "name")
-        if len(name) > names.MAX_NAME:
-            yield _long(f"{kind} name", name, place)
-        elif not names.is_object_name(name):
-            yield _invalid(kind, name, place)
 
 
 def _backends(fleet: Fleet) -> Iterator[Diagnostic]:

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, cast
 from kubectl_tas import spellings
 from kubectl_tas.check.conflicts import Fields, listed, mappings
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
-from kubectl_tas.load.schema import INVALID_VALUE, MISSING_FIELD, invalid_value, missing_field
+from kubectl_tas.load.schema import MISSING_FIELD, invalid_value, missing_field
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.node_places import fulfils
-from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 
 if TYPE_CHECKING:
@@ -69,7 +68,6 @@ def check_pods(fleet: Fleet) -> Iterator[Diagnostic]:
         if row is not None and row.is_declared:
             yield from _not_found(declared)
         yield from _restart_policies(declared)
-        yield from _name_length(declared)
         yield from _selector(declared)
     for item in fleet.repository.pod_clique_sets:
         for index in range(len(item.spec.spec.template.cliques)):
@@ -171,25 +169,6 @@ def _restart_policies(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
             message = f"the pods of a {workload.kind} need restartPolicy {' or '.join(allowed)}, {shown}"
             hint = f"Write restartPolicy: {allowed[0]}{'' if demanded else ', or leave it out'}."
             yield Diagnostic(RESTART_POLICY, message, declared.origin.locate(where, key=written is None), hint=hint)
-
-
-def _name_length(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
-    """Checks the length of names that become labels or host names. Pods of an Indexed Job append an index."""
-    workload, most, why = declared.spec, 0, ""
-    if workload.kind == "CronJob":
-        most, why = names.MAX_LABEL - 11, "the time of a run is added to it"
-    elif workload.kind == "Job":
-        most, why = names.MAX_LABEL, "its pods bear it as a label"
-        if workload.spec.completionMode == "Indexed":
-            last = str(max(0, (workload.spec.completions or 1) - 1))
-            most, why = most - len(last) - 1, f"its last pod is called -{last} behind it"
-    elif workload.kind in ("StatefulSet", "Notebook"):
-        most, why = names.MAX_LABEL, "its pods bear it as a label"
-    name = workload.metadata.name
-    if most and most < len(name) <= names.MAX_NAME:
-        message = f"the name of a {workload.kind} may have {most} characters here, not {len(name)}: {why}"
-        hint = f"Cut {len(name) - most} from it."
-        yield Diagnostic(INVALID_VALUE, message, declared.at("metadata", "name"), hint=hint)
 
 
 def _selector(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:

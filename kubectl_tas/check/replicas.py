@@ -108,7 +108,8 @@ def _ray(workload: FleetWorkload) -> Iterator[Diagnostic]:
             hint = f"Write {group.minReplicas} replicas, as many as KubeRay makes, or lower minReplicas."
             yield Diagnostic(REPLICAS_REFUSED, message, workload.declared.at(*path, "replicas"), hint=hint)
         is_part = group.pods > 0 and workload.pool.backend.has(Feature.STRICT_MIN_MEMBER)
-        if is_part and (not names.is_label(group.groupName) or len(group.groupName) > names.MAX_LABEL):
+        is_of_pods = names.is_object_name(group.groupName.lower()) and len(group.groupName) <= names.MAX_LABEL
+        if is_part and is_of_pods and not names.is_label(group.groupName):  # check.work_names says of others
             message = f'the group "{group.groupName}" becomes a SubGroup, which cannot have this name'
             hint = "Use at most 63 lower-case letters, digits and '-'."
             yield Diagnostic(REPLICAS_REFUSED, message, workload.declared.at(*path, "groupName"), hint=hint)
