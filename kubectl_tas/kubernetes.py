@@ -259,6 +259,8 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     "PreferredSchedulingTerm": {"weight": range(1, 101)},
     "Probe": _PROBE,
     "ProjectedVolumeSource": _FILES,
+    "ReplicaSetSpec": {"minReadySeconds": _COUNT, "replicas": _COUNT},
+    "ReplicationControllerSpec": {"minReadySeconds": _COUNT, "replicas": _COUNT},
     "RollingUpdateDeployment": {"maxSurge": spellings.share, "maxUnavailable": spellings.share_of_all},
     "RollingUpdateStatefulSetStrategy": {"maxUnavailable": spellings.share_of_all, "partition": _COUNT},
     "SeccompProfile": {"localhostProfile": spellings.local_path, "type": _PROFILES},
@@ -594,7 +596,7 @@ def read_packed(name: str) -> dict[str, Any]:
 
 @cache
 def _opened(name: str) -> dict[str, dict[str, Any]]:
-    """Returns the packed types, with the fields that the CRDs leave open. Releases without such a field stay without."""
+    """Returns the packed types, with types for fields that CRDs leave open. Releases without a field stay without."""
     types: dict[str, dict[str, Any]] = read_packed(name)["types"]
     opened = {}
     for type_name, fields in _OPEN.get(name, {}).items():

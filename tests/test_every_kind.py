@@ -325,3 +325,56 @@ def test_the_names_of_parts(kind: str, path: KeyPath, refused: str, accepted: st
         found = findings_by_place(judged(replace(example, config=config), document), example.path)
         spots = places(example.text(document, NAME))[path]
         assert any("name-invalid" in found.get(spot, ()) for spot in spots) is is_refused, name
+
+
+ENDING = frozenset({"Job", "CronJob", "JobSet"})
+"""Kinds whose pods end, so that none may start anew for ever."""
+LASTING = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "LeaderWorkerSet", "Notebook"})
+"""Kinds whose pods start anew for ever, with those of operators that make such objects."""
+LASTING |= {"InferenceService", "SeldonDeployment"}
+READY = sorted(kind for kind, example in examples().items() if "minReadySeconds" in spec_fields(example))
+SELECTING = sorted(set(READY) & LASTING)
+
+
+def codes_at(example: Example, changes: dict[KeyPath, object], place: KeyPath) -> set[str]:
+    """The rules that find something at a path of the example with other values."""
+    document = copy.deepcopy(example.document)
+    for path, value in changes.items():
+        at_path(document, path[:-1], None)[path[-1]] = value
+    found = findings_by_place(judged(example, document), example.path)
+    where = places(example.text(document, NAME).partition("---\n")[0])
+    return {code for spot in where[place] for code in found.get(spot, ())}
+
+
+RESTARTED = sorted(kind for kind, example in examples().items() if example.pods[0].is_pod_spec or kind in LASTING)
+
+
+@pytest.mark.parametrize("kind", RESTARTED)
+def test_the_restart_policies_that_each_kind_takes(kind: str) -> None:
+    example = examples()[kind]
+    refused = {"Always"} if kind in ENDING else {"Never", "OnFailure"} if kind in LASTING else set()
+    for pods in example.pods:
+        for policy in ("Always", "Never", "OnFailure"):
+            path = (*(pods.spec or ()), "restartPolicy")
+            assert ("restart-policy" in codes_at(example, {path: policy}, path)) is (policy in refused), pods.name
+
+
+@pytest.mark.parametrize("kind", sorted(LASTING))
+def test_pods_that_last_have_no_deadline(kind: str) -> None:
+    for pods in examples()[kind].pods:
+        path = (*(pods.spec or ()), "activeDeadlineSeconds")
+        assert codes_at(examples()[kind], {path: 60}, path) == {"fields-conflict"}, pods.name
+
+
+@pytest.mark.parametrize("kind", READY)
+def test_pods_are_not_ready_before_they_start(kind: str) -> None:
+    path = ("spec", "minReadySeconds")
+    assert codes_at(examples()[kind], {path: -1}, path) == {"invalid-value"}
+
+
+@pytest.mark.parametrize("kind", SELECTING)
+def test_a_selector_of_other_pods(kind: str) -> None:
+    example = examples()[kind]
+    inner = () if kind == "ReplicationController" else ("matchLabels",)
+    path = ("spec", "selector", *inner, "app")
+    assert codes_at(example, {path: "y"}, path) == {"selector-mismatch"}

@@ -7,6 +7,7 @@ from typing import Any
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.load.schema import invalid_value, missing_field, written
+from kubectl_tas.model.backdoors import containers_in
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.words import closest
@@ -50,6 +51,11 @@ class Fields:
         for name in names:
             for index, item in enumerate(listed(self.value.get(name))):
                 yield Fields(self.origin, (*self.path, name, index), item)
+
+    @property
+    def containers(self) -> list[Fields]:
+        """The containers, if the mapping has the fields of a pod."""
+        return [Fields(self.origin, path, value) for path, value in containers_in(self.value, self.path)]
 
     def at(self, *steps: str | int) -> str:
         """Returns, in words, the path of a value below the mapping."""

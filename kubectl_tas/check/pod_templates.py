@@ -12,6 +12,7 @@ from kubectl_tas import spellings
 from kubectl_tas.check.conflicts import Fields, listed, mappings
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.load.schema import MISSING_FIELD, invalid_value, missing_field
+from kubectl_tas.model.backdoors import pods_at
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.node_places import fulfils
@@ -32,14 +33,14 @@ RESTART_POLICY = Rule(
     "restart-policy",
     Severity.ERROR,
     "The kind of a workload refuses the restart policy of its pods.",
-    "Pods of a Job end, so a Job accepts Never or OnFailure and has no default. Pods of a Deployment, a StatefulSet, a "
-    "LeaderWorkerSet or a Notebook run for ever, so these accept only Always. The API server refuses other values, or "
-    "refuses the pods that an operator makes.",
+    "Pods of a Job end, so a Job accepts Never or OnFailure and has no default. Pods of a Deployment, a ReplicaSet, a "
+    "StatefulSet, a LeaderWorkerSet, a Notebook or an InferenceService run for ever, so these accept only Always. The "
+    "API server refuses other values, or refuses the pods that an operator makes.",
 )
 SELECTOR_MISMATCH = Rule(
     "selector-mismatch",
     Severity.ERROR,
-    "The selector of a Deployment or StatefulSet is empty, or does not match its pods.",
+    "The selector of a Deployment, StatefulSet or ReplicaSet is empty, or does not match its pods.",
     "The workload would not find its own pods, so the API server refuses it. Write the same labels in both.",
 )
 _List = tuple[str, str, str]
@@ -60,10 +61,12 @@ _IN_CONTAINERS: tuple[_List, ...] = (
 def check_pods(fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks every pod template of workloads and PodCliqueSets, and the image and mounts of every task."""
     for declared in fleet.repository.workloads:
-        pod_sets = [item for item in declared.spec.pod_sets if item.template is not None and item.is_pod_spec]
-        for path, spec_path in dict.fromkeys((item.path, item.spec_path) for item in pod_sets):
+        pod_sets = declared.spec.pod_sets
+        for path in dict.fromkeys(item.path for item in pod_sets if item.template is not None and item.is_pod_spec):
             yield from _absent(declared.origin, path)
-            yield from check_spec(declared.origin, spec_path)
+        for path in dict.fromkeys(item.spec_path or item.path for item in pod_sets):
+            for below in pods_at(declared.origin, path):
+                yield from check_spec(declared.origin, below)
         row = getattr(declared.spec, "row", None)
         if row is not None and row.is_declared:
             yield from _not_found(declared)
@@ -101,9 +104,9 @@ def _absent(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
 
 
 def check_spec(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
-    """Checks the PodSpec at ``path``."""
+    """Checks the PodSpec at ``path``, or the fields that a kind has in its place."""
     spec = Fields(origin, path, origin.value(path))
-    containers = list(spec.each("initContainers", "containers"))
+    containers = spec.containers
     if len(containers) > 1:
         named = [(str(part.get("name")), (*part.path, "name")) for part in containers if part.get("name")]
         yield from _duplicates(origin, "container name", named)
@@ -111,7 +114,7 @@ def check_spec(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
     on_node: dict[str, KeyPath] = {}
     for container in containers:
         yield from _once(container, _IN_CONTAINERS)
-        if "ports" in container.value and container.path[-2] == "containers":
+        if "ports" in container.value and "initContainers" not in container.path[-2:]:
             yield from _ports(container, on_node, is_shared=spec.get("hostNetwork") is True)
 
 
@@ -151,45 +154,64 @@ def _duplicates(origin: Origin, what: str, found: Iterable[tuple[str, KeyPath]])
             yield Diagnostic(ITEM_DUPLICATE, message, origin.locate(path), related, hint="Rename or remove one.")
 
 
+_ENDS, _LASTS = ("Never", "OnFailure"), ("Always",)
+_RESTARTS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("Job", "CronJob", "JobSet"), _ENDS),
+    **dict.fromkeys(("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"), _LASTS),
+    **dict.fromkeys(("LeaderWorkerSet", "Notebook", "InferenceService", "SeldonDeployment"), _LASTS),
+}
+"""The restart policies that pods of a kind may have. LWS and Kubeflow make StatefulSets of their pods, KServe and
+Seldon Core make Deployments.
+"""
+
+
 def _restart_policies(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
-    workload = declared.spec
-    if workload.kind in ("Job", "CronJob", "JobSet"):
-        allowed = ["Never", "OnFailure"]
-    elif workload.kind in ("Deployment", "StatefulSet", "LeaderWorkerSet", "Notebook"):
-        allowed = ["Always"]
-    else:
+    """Checks that pods which end may end, and that others have no deadline."""
+    kind, allowed = declared.spec.kind, _RESTARTS.get(declared.spec.kind)
+    if allowed is None:
         return
-    demanded = workload.kind in ("Job", "CronJob")
-    for path in dict.fromkeys(item.path for item in workload.pod_sets):
-        where = (*path, "spec", "restartPolicy")
-        written = declared.origin.value(where)
+    demanded = kind in ("Job", "CronJob")
+    for path in dict.fromkeys(item.spec_path for item in declared.spec.pod_sets):
+        spec = Fields(declared.origin, path, declared.origin.value(path))
+        written = spec.get("restartPolicy")
         is_known = written is None or written in ("Always", "OnFailure", "Never")  # check.fields says of others
         if is_known and written not in allowed and (written is not None or demanded):
             shown = f'not "{written}"' if written is not None else "and say none"
-            message = f"the pods of a {workload.kind} need restartPolicy {' or '.join(allowed)}, {shown}"
+            article = "an" if kind.startswith("I") else "a"
+            message = f"the pods of {article} {kind} need restartPolicy {' or '.join(allowed)}, {shown}"
             hint = f"Write restartPolicy: {allowed[0]}{'' if demanded else ', or leave it out'}."
-            yield Diagnostic(RESTART_POLICY, message, declared.origin.locate(where, key=written is None), hint=hint)
+            place = declared.origin.locate((*path, "restartPolicy"), key=written is None)
+            yield Diagnostic(RESTART_POLICY, message, place, hint=hint)
+        if allowed == _LASTS and spec.get("activeDeadlineSeconds") is not None:
+            yield spec.refuse("activeDeadlineSeconds", "is for pods that end", "Remove it; jobs have one.")
+
+
+_SELECTING = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")
+"""Kinds with a selector of their pods."""
 
 
 def _selector(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
     path: KeyPath = ("spec", "selector")
-    selector = declared.origin.value(path)
-    workload = declared.spec
-    if not (workload.kind == "Deployment" or workload.kind == "StatefulSet") or not isinstance(selector, dict):
+    origin, kind = declared.origin, str(declared.spec.kind)
+    selector = origin.value(path)
+    if kind not in _SELECTING or not isinstance(selector, dict):
         return
-    kind, carried = workload.kind, workload.spec.template.metadata.labels
-    wanted = selector.get("matchLabels") or {}
+    labels = origin.value(("spec", "template", "metadata", "labels"))
+    carried = labels if isinstance(labels, dict) else {}
+    has_labels_alone = kind == "ReplicationController"  # and without any, it selects the labels of its template
+    at = path if has_labels_alone else (*path, "matchLabels")
+    wanted = origin.value(at) or {}
     expressions = [part for part in listed(selector.get("matchExpressions")) if isinstance(part, dict)]
-    if not wanted and not selector.get("matchExpressions"):
+    if not wanted and not selector.get("matchExpressions") and not has_labels_alone:
         message = f"the selector of this {kind} is empty, so it matches no pods of its own"
-        place = declared.origin.locate(path, key=True)
+        place = origin.locate(path, key=True)
         yield Diagnostic(SELECTOR_MISMATCH, message, place, hint="Write matchLabels with labels of the template.")
     for key, value in wanted.items() if isinstance(wanted, dict) else ():
         if carried.get(key) != value:
             has = f'has "{carried[key]}"' if key in carried else "lacks it"
             message = f'the selector wants the label {key}: "{value}"; the template {has}'
             hint = "Write the same label in spec.template.metadata.labels and in the selector."
-            yield Diagnostic(SELECTOR_MISMATCH, message, declared.at(*path, "matchLabels", key), hint=hint)
+            yield Diagnostic(SELECTOR_MISMATCH, message, declared.at(*at, key), hint=hint)
     for index, part in enumerate(expressions):
         if not fulfils(part, carried):
             message = f"the template's labels do not fulfil the condition on {part.get('key')} of the selector"

@@ -63,7 +63,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
 """Labels whose value is the name of work, with the kinds of that work."""
 _WITHOUT = ("NotIn", "DoesNotExist")
 """Operators of conditions that pods without any label fulfil."""
-_PLAIN = ("CronJob", "Deployment", "Job", "Pod", "StatefulSet")
+_PLAIN = ("CronJob", "Deployment", "Job", "Pod", "ReplicaSet", "ReplicationController", "StatefulSet")
 """Kinds whose containers have only the ports in their templates."""
 _SELECTORS = {
     "PodDisruptionBudget": "selector",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 from kubectl_tas.check.resource_requests import pods_of
@@ -106,6 +106,8 @@ def check_workloads(fleet: Fleet) -> Iterator[Diagnostic]:
     for item in fleet.repository.pod_clique_sets:
         yield from _pool(item)
         yield from own_labels(item, _READ_OF_SETS)
+        cliques = range(len(item.spec.spec.template.cliques))
+        yield from _below_work(item, (("spec", "template", "cliques", index) for index in cliques))
     for submitted in fleet.submitted_sets:
         yield from check_demands(submitted.declared.origin, demands(fleet, submitted))
         yield from _choices(submitted)
@@ -181,11 +183,15 @@ def _on_templates(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
     """Reports labels that would choose a pool, priority or gang for only some pods of a workload. A copy of the
     workload's own label is harmless.
     """
-    kind = declared.spec.kind
     pod_sets = [item for item in declared.spec.pod_sets if item.template is not None]
     places: list[KeyPath] = [item.metadata_path for item in pod_sets if item.metadata_path != OWN_METADATA]
     places = list(dict.fromkeys((*places, *(item.job[0] for item in pod_sets if item.job))))
-    places += podgrouper.metadata_below(declared)
+    places += ((*item.spec_path, "template", "metadata") for item in pod_sets if not item.is_pod_spec)  # of Spark
+    yield from _below_work(declared, (*places, *podgrouper.metadata_below(declared)))
+
+
+def _below_work(declared: _Sent, places: Iterable[KeyPath]) -> Iterator[Diagnostic]:
+    """Reports labels of kubectl-tas in the metadata at ``places`` that the work itself does not have."""
     for path in places:
         what = "on its template" if path[-1] == "metadata" else "on what is made from it"
         for where in ("labels", "annotations"):
@@ -194,7 +200,7 @@ def _on_templates(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
                 if name.startswith(labels.OWN_PREFIX) and declared.spec.metadata.labels.get(name) != value:
                     place = declared.origin.locate((*path, where, name), key=True)
                     message = f"{name} is read on the workload itself, not {what}"
-                    hint = f"Move it to metadata.labels of the {kind}, or remove it."
+                    hint = f"Move it to metadata.labels of the {declared.spec.kind}, or remove it."
                     yield Diagnostic(WORKLOAD_LABEL, message, place, hint=hint)
 
 

@@ -242,7 +242,38 @@ _METADATA = frozenset(
 _OWN_WORDS = ("spec", "services")
 """Path at which Dynamo uses its own names for amounts of resources."""
 _RESOURCES = ("resources", "resourcesPerNode")
-_CONTAINERS = ("containers", "initContainers")
+_CONTAINERS = ("containers", "initContainers", "sidecars")
+_OF_CONTAINERS = frozenset({"env", "envFrom", "volumeMounts", "volumeDevices"})
+"""Fields that containers alone have. Spark's and Kubeflow Trainer's pods have them in the place of a container."""
+_ONE_CONTAINER = frozenset({"image", "command", "args", "resources", *_OF_CONTAINERS})
+"""Fields of which a container has one at least."""
+_NO_CONTAINERS = frozenset({"labels", "annotations", "nodeSelector", "overhead", "resources", "template"})
+"""Fields of pods whose keys users choose, and others with such fields."""
+
+
+def containers_in(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, dict[str, Any]]]:
+    """Yields the containers of a pod, each with its path. ``value`` are the fields of a PodSpec, or those in its place:
+    a container by itself, in a list, or in a set of containers.
+    """
+    if not isinstance(value, dict):
+        return
+    if not _OF_CONTAINERS.isdisjoint(value):
+        yield path, value
+    for key, field in value.items():
+        if isinstance(field, list) and key in _CONTAINERS:
+            for index, item in enumerate(field):
+                yield (*path, key, index), item if isinstance(item, dict) else {}
+        elif isinstance(field, dict) and key == "containerSet":
+            yield from containers_in(field, (*path, key))
+        elif isinstance(field, dict) and key not in _NO_CONTAINERS and not _ONE_CONTAINER.isdisjoint(field):
+            yield (*path, key), field
+
+
+def pods_at(origin: Origin, path: KeyPath) -> Iterator[KeyPath]:
+    """Yields the path of the fields of a pod, and that of the pod template which Spark puts below them."""
+    yield path
+    if isinstance(origin.value((*path, "template", "spec")), dict):
+        yield (*path, "template", "spec")
 
 
 def parts(origin: Origin) -> Iterator[Part]:
@@ -255,7 +286,7 @@ def parts(origin: Origin) -> Iterator[Part]:
             continue
         above = path[-1] if path else ""
         holds = above in _METADATA or path == ("spec",) or path[-2:-1] == ("cliques",)
-        if (type(above) is int and path[-2] in _CONTAINERS) or ("env" in value and isinstance(value["env"], list)):
+        if (type(above) is int and path[-2] in _CONTAINERS) or not _OF_CONTAINERS.isdisjoint(value):
             yield "container", path, value
         for key, item in value.items():
             if isinstance(item, (dict, list)):
@@ -266,7 +297,8 @@ def parts(origin: Origin) -> Iterator[Part]:
                 if holds and key in ("labels", "annotations") and isinstance(item, dict):
                     yield key, (*path, key), item
                 elif key in ("limits", "requests") and above in _RESOURCES and isinstance(item, dict):
-                    if path[:2] == _OWN_WORDS and origin.data.get("kind") == "DynamoGraphDeployment":
+                    is_own = path[:2] == _OWN_WORDS and len(path) == len((*_OWN_WORDS, "NAME", "resources"))
+                    if is_own and origin.data.get("kind") == "DynamoGraphDeployment":
                         continue
                     yield "amounts", (*path, key), item
                 elif key not in _LEFT:
