@@ -194,8 +194,10 @@ class Pod:
     """Path of the kind's own fields, if the kind has no PodSpec."""
 
     def note(self, name: str) -> Location:
-        """Returns the place of an annotation."""
-        return self.origin.locate((*self.notes, name), key=True)
+        """Returns the place of an annotation, which may stand in the pod template below the fields of Spark."""
+        below = (*self.path, "template", "metadata", "annotations", name)
+        path = (*self.notes, name) if self.origin.value(below) is None else below
+        return self.origin.locate(path, key=True)
 
 
 def check_gpu_requests(fleet: Fleet) -> Iterator[Diagnostic]:

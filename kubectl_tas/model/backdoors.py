@@ -411,7 +411,38 @@ _OF_OTHERS = late_pattern(r"(^s|S)elector$|^matchLabels$")
 _VARIABLES = frozenset((*environment.LISTS, *environment.MAPPINGS))
 """Keys that contain no such parts below them, but names that users choose."""
 _RESOURCES = ("resources", "resourcesPerNode")
-_CONTAINERS = ("containers", "initContainers")
+_CONTAINERS = ("containers", "initContainers", "sidecars")
+_OF_CONTAINERS = frozenset({"env", "envFrom", "volumeMounts", "volumeDevices"})
+"""Fields that containers alone have. Spark's and Kubeflow Trainer's pods have them in the place of a container."""
+_ONE_CONTAINER = frozenset({"image", "command", "args", "resources", *_OF_CONTAINERS})
+"""Fields of which a container has one at least."""
+_NO_CONTAINERS = frozenset({"labels", "annotations", "nodeSelector", "overhead", "resources", "template"})
+"""Fields of pods whose keys users choose, and others with such fields."""
+
+
+def containers_in(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, dict[str, Any]]]:
+    """Yields the containers of a pod, each with its path. ``value`` are the fields of a PodSpec, or those in its place:
+    a container by itself, in a list, or in a set of containers.
+    """
+    if not isinstance(value, dict):
+        return
+    if not _OF_CONTAINERS.isdisjoint(value):
+        yield path, value
+    for key, field in value.items():
+        if isinstance(field, list) and key in _CONTAINERS:
+            for index, item in enumerate(field):
+                yield (*path, key, index), item if isinstance(item, dict) else {}
+        elif isinstance(field, dict) and key == "containerSet":
+            yield from containers_in(field, (*path, key))
+        elif isinstance(field, dict) and key not in _NO_CONTAINERS and not _ONE_CONTAINER.isdisjoint(field):
+            yield (*path, key), field
+
+
+def pods_at(origin: Origin, path: KeyPath) -> Iterator[KeyPath]:
+    """Yields the path of the fields of a pod, and that of the pod template which Spark puts below them."""
+    yield path
+    if isinstance(origin.value((*path, "template", "spec")), dict):
+        yield (*path, "template", "spec")
 
 
 def parts(origin: Origin) -> Iterator[Part]:
