@@ -9,7 +9,7 @@ from kubectl_tas.check.cliques import check_cliques
 from kubectl_tas.check.companion_names import check_companions, check_named
 from kubectl_tas.check.compute_domains import check_compute_domains
 from kubectl_tas.check.fields import check_fields, check_kubernetes
-from kubectl_tas.check.gitops import check_exported, check_finished, check_platform, check_suspended
+from kubectl_tas.check.gitops import check_exported, check_finished, check_owners, check_platform, check_suspended
 from kubectl_tas.check.grove_api import check_grove_fields, check_grove_versions
 from kubectl_tas.check.growth import check_growth, check_scale_targets
 from kubectl_tas.check.hierarchy import check_bindings, check_topologies
@@ -100,6 +100,7 @@ WORK_CHECKS: tuple[Check, ...] = (
     check_documents,
     check_visible_devices,
     check_companions,
+    check_owners,
     check_platform,
     check_selectors,
     check_secrets,

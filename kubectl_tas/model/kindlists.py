@@ -47,6 +47,10 @@ WORKLOADS: dict[str, tuple[str, tuple[str, ...]]] = {
 """The model of each kind and its apiVersions, in the order in which messages list the kinds."""
 SEGMENTED = ("PyTorchJob", "LeaderWorkerSet")
 """The kinds that KAI's podgrouper divides into segments. Their models name the pod set in ``divided``."""
+SCALED_ALONE = {"Deployment": False, "StatefulSet": False, "LeaderWorkerSet": True}
+"""The kinds that have 1 replica if spec.replicas is absent, and whose replicas KAI places each by itself. The value
+says whether a replica is a group of pods. Sources: Kubernetes 1.35, pkg/apis/apps/v1/defaults.go; LeaderWorkerSet 0.7.
+"""
 REPLICA_TYPE = "replica type"
 """Kubeflow's word for identical pods."""
 
