@@ -139,6 +139,9 @@ _RAY_PODS = (
 _RECREATES = _becomes("Recreate", "spec", "upgradeStrategy", "type")
 _ON_DELETE = _becomes("OnDelete", "spec", "updateStrategy", "type")
 _JOBSET = "JobSet's webhook"
+_GROVE_PODS = _paths(
+    *("priorityClassName", "cliques.*.spec.podSpec", "cliques.*.labels", "cliques.*.annotations"), below="spec.template"
+)
 _LWS_SIZE = _paths("spec.leaderWorkerTemplate.subGroupPolicy.subGroupSize")
 
 
@@ -230,6 +233,11 @@ TABLE: dict[tuple[str, str], tuple[Fixed, ...]] = {
             "KServe",
             but=_paths("spec.*.minReplicas", "spec.*.maxReplicas"),
         ),
+    ),
+    ("grove.io", "PodCliqueSet"): (
+        # ComputePCLQPodTemplateHash of operator/internal/controller/common/component/utils, Grove 0.1.0-alpha.11
+        Fixed(Effect.RESTARTED, _GROVE_PODS, "Grove", only=_not(_ON_DELETE)),
+        Fixed(Effect.KEPT, _GROVE_PODS, "the update strategy OnDelete", only=_ON_DELETE),
     ),
     ("nvidia.com", "DynamoGraphDeployment"): (
         Fixed(

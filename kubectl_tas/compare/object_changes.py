@@ -21,8 +21,11 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
 
 if TYPE_CHECKING:
+    from kubectl_tas.model.grovekinds import PodCliqueSet
     from kubectl_tas.model.podtemplate import Companion
     from kubectl_tas.model.workload_kinds import AnyWorkload, BarePod
+    from kubectl_tas.resolve.fleet_workload import FleetWorkload
+    from kubectl_tas.resolve.podcliqueset import SubmittedSet
 
 
 CHANGE_REFUSED = Rule(
@@ -110,8 +113,9 @@ class ObjectChange:
 
 
 def written_objects(fleet: Fleet) -> Iterator[Written]:
-    """Yields workloads, Pods of hand-written PodGroups, and companions."""
-    for item in fleet.workloads:
+    """Yields workloads, PodCliqueSets, Pods of hand-written PodGroups, and companions."""
+    submitted: tuple[FleetWorkload | SubmittedSet, ...] = (*fleet.workloads, *fleet.submitted_sets)
+    for item in submitted:
         found = demands(fleet, item)
         yield _written(item.declared, (item.pool.backend, item.namespace), found, item.place)
     for group in fleet.pod_groups:
@@ -124,7 +128,7 @@ def written_objects(fleet: Fleet) -> Iterator[Written]:
 
 
 def _written(
-    declared: Declared[AnyWorkload] | Declared[BarePod] | Declared[Companion],
+    declared: Declared[AnyWorkload] | Declared[BarePod] | Declared[PodCliqueSet] | Declared[Companion],
     where: Place,
     wanted: tuple[Demand, ...],
     place: Location,

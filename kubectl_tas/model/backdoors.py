@@ -246,7 +246,7 @@ _CONTAINERS = ("containers", "initContainers", "sidecars")
 _OF_CONTAINERS = frozenset({"env", "envFrom", "volumeMounts", "volumeDevices"})
 """Fields that containers alone have. Spark's and Kubeflow Trainer's pods have them in the place of a container."""
 _ONE_CONTAINER = frozenset({"image", "command", "args", "resources", *_OF_CONTAINERS})
-"""Fields of which a container has one at least."""
+"""Fields that tell a container from other mappings."""
 _NO_CONTAINERS = frozenset({"labels", "annotations", "nodeSelector", "overhead", "resources", "template"})
 """Fields of pods whose keys users choose, and others with such fields."""
 

@@ -357,6 +357,14 @@ def test_a_field_that_goes_is_a_change() -> None:
 
 SCALED: list[tuple[str, str, dict[str, Any], dict[str, Any], Effect, str]] = [
     (
+        "grove.io/v1alpha1",
+        "PodCliqueSet",
+        {"template": {"cliques": [{"spec": {"podSpec": {"hostNetwork": True}}}]}},
+        {"replicas": 2},
+        Effect.RESTARTED,
+        "Grove",
+    ),
+    (
         "batch.volcano.sh/v1alpha1",
         "Job",
         {"queue": "a"},
