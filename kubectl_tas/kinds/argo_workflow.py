@@ -31,7 +31,6 @@ PAGE = page.WorkloadKind(
         name="Workflow.argoproj.io",
         schema="ArgoWorkflow",
     ),
-    naming=page.UNBOUNDED,
     fields=(),
     pods=tuple(page.Pods(path, is_optional=True, form="podforms:ArgoTemplate") for path in _TEMPLATES),
     pod_rules=page.PodRules(restart=(), defaults_at="spec"),

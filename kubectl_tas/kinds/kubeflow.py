@@ -111,7 +111,6 @@ def job(
     at = f"spec.{field}"
     return page.WorkloadKind(
         recognition=page.Recognition(kind, VERSIONS, operator=TRAINING_OPERATOR),
-        naming=page.UNBOUNDED,
         fields=(
             page.Field("spec", "Settings of the training.", is_required=True),
             page.Field("spec.runPolicy", "Run settings of the job."),

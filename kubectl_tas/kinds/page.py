@@ -63,24 +63,6 @@ class Field:
     is_required: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Naming:
-    """Bounds for the names of a kind's objects, besides those for all objects."""
-
-    longest: int
-    """The most characters. 0 if the kind sets no bound of its own."""
-    why: str
-    """The reason for the bound."""
-    why_added: str = ""
-    """The reason if something is added to the name, with ``{}`` for that."""
-    added: Callable[[Document], str] = lambda _: ""
-    """Returns the suffix of the longest name that is made of the object's name."""
-
-
-UNBOUNDED = Naming(longest=0, why="")
-"""No bound besides that of all objects."""
-
-
 @dataclass(frozen=True, slots=True)
 class Pods:
     """Identical pods of a kind. Each item of a list, and each key of a mapping, on the path has pods of its own."""
@@ -169,6 +151,8 @@ class PodRules:
     """Whether pods must state their restart policy."""
     selector: str = ""
     """Path of the selector that must match the labels of the pods."""
+    selects_by_labels: bool = False
+    """Whether the selector is a mapping of labels alone, which the API server fills in from the template."""
     container: str = ""
     """Name of the container that the operator looks for."""
     by_type: bool = False
@@ -358,6 +342,7 @@ class GrowingPods:
     """Identical pods of a workload that may grow."""
 
     name: str
+    """The name that the user gave to them, or else the name of the kind for them."""
     path: KeyPath
     """Path of the pod template, or of the fields in its place."""
     spec_path: KeyPath
@@ -542,7 +527,6 @@ class WorkloadKind:
     """All that the tool knows of a kind. A page has every field: a fact that does not exist is said not to exist."""
 
     recognition: Recognition
-    naming: Naming
     fields: tuple[Field, ...]
     pods: tuple[Pods, ...]
     pod_rules: PodRules
@@ -567,7 +551,6 @@ def declared(recognition: Recognition, pods: tuple[Pods, ...], gang: Grouping) -
     """Returns the page of a kind for which only pods and PodGroups are known."""
     return WorkloadKind(
         recognition=recognition,
-        naming=UNBOUNDED,
         fields=(),
         pods=pods,
         pod_rules=ANY_PODS,

@@ -24,7 +24,6 @@ def _second_run(growing: page.Growing, spec: Section) -> Iterator[page.Grown]:
 PAGE = replace(
     _JOB,
     recognition=page.Recognition("RayCronJob", ("ray.io/v1",), operator=ray.OPERATOR),
-    naming=page.Naming(longest=36, why="KubeRay adds the minute of a run, and the RayCluster's suffix"),
     fields=(
         *_JOB.fields,
         page.Field("spec", "Settings of the RayCronJob.", is_required=True),
