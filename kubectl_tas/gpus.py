@@ -27,16 +27,34 @@ WHOLE = (GPU, "amd.com/gpu")
 """All resources that KAI counts as whole GPUs."""
 MIG = r"^nvidia[.]com/mig-([0-9]{1,2})g[.]"
 """A pattern for MIG devices that captures the number of slices."""
-HARMLESS = (
-    r"(?i)(^|[/_.-])(ib|v?nic|vf|tun|eni|efa|kvm|hca|fuse)s?([0-9_.-]|$)"
-    r"|(^|[/_.-])(e?rdma|roce|sriov|mlnx|netdev|hostdev|infiniband|vhost|dpdk)"
-    r"|^(openshift[.]io|mellanox[.]com|smarter-devices|squat[.]ai|aliyun|vpc[.]amazonaws[.]com|tke[.]cloud[.]tencent[.]com"
-    r"|devices[.]kubevirt[.]io|networking[.]gke[.]io([.]networks)?|topolvm[.](io|cybozu[.]com)"
+NETWORK = (
+    r"(?i)(^|[/_.-])(ib|v?nic|eni|efa|hca)s?([0-9_.-]|$)"
+    r"|(^|[/_.-])(e?rdma|roce|mlnx|netdev|infiniband|dpdk)"
+    r"|^(vpc[.]amazonaws[.]com|networking[.]gke[.]io([.]networks)?|topolvm[.](io|cybozu[.]com)"
     r"|(sgx|qat|dlb|dsa|iaa)[.]intel[.]com)/"
+)
+"""A pattern for resources with a domain that are never accelerators: network cards, storage, and devices of CPUs. Some
+network cards are named for the GPUs beside them.
+"""
+GENERIC = (
+    r"(?i)(^|[/_.-])(vf|tun|kvm|fuse)s?([0-9_.-]|$)"
+    r"|(^|[/_.-])(sriov|hostdev|vhost)"
+    r"|^(openshift[.]io|mellanox[.]com|smarter-devices|squat[.]ai|aliyun|tke[.]cloud[.]tencent[.]com"
+    r"|devices[.]kubevirt[.]io)/"
     r"|^koordinator[.]sh/(batch|mid)-"
 )
-"""A pattern for resources with a domain that are not accelerators: network cards, devices of every node or of CPUs.
-Device plugins name all other resources by configuration, such as ``nvidia.com/GH100_H100``.
+"""A pattern for resources that are no accelerators unless ``ACCELERATOR`` matches too: functions of network cards,
+devices of every node, and devices of plugins that serve any device. Device plugins name all other resources by
+configuration, such as ``nvidia.com/GH100_H100``.
+"""
+ACCELERATOR = (
+    r"(?i)/.*(gpu|nvidia|geforce|radeon|cuda|gaudi|habana|ascend)"
+    r"|/(.*[_.-])?[hntx]pus?([0-9_.-]|$)"
+    r"|^(smarter-devices|squat[.]ai)/(.*[_.-])?(accel|apex|card|davinci|dri|dxg|hl|kfd|mali|neuron|nvhost|nvmap"
+    r"|renderd|vfio)([0-9_.-]|$)"
+)
+"""A pattern for names of accelerators. Two plugins name a device for its file: Linux has renderD128 for most GPUs, kfd
+for AMD's, davinci0 for Ascend, neuron0 for AWS, and vfio for any device.
 """
 _MIG_PROFILES = (
     "1g.6gb 1g.6gb.me 2g.12gb 2g.12gb.me 4g.24gb",  # A30
@@ -147,7 +165,9 @@ def of_node(allocatable: Mapping[str, Decimal]) -> int:
 
 def is_uncounted(resource: str) -> bool:
     """Whether a resource, judged by its name, is a device that KAI charges to no queue."""
-    return "/" in resource and not is_counted(resource) and re.search(HARMLESS, resource) is None
+    if "/" not in resource or is_counted(resource) or re.search(NETWORK, resource):
+        return False
+    return re.search(GENERIC, resource) is None or re.search(ACCELERATOR, resource) is not None
 
 
 def is_unknown_mig(name: str) -> bool:
@@ -266,7 +286,8 @@ def cel_uncounted() -> str:
     asks = "object.spec.containers.exists(c, {}) || variables.initContainers.exists(c, {})"
     one = " || ".join(
         f"(has(c.resources) && has(c.resources.{part}) && c.resources.{part}.exists(k, "
-        f"k.contains('/') && !k.matches('{HARMLESS}') && !({_cel_is_counted()}) && "
+        f"k.contains('/') && !k.matches('{NETWORK}') && (!k.matches('{GENERIC}') || k.matches('{ACCELERATOR}')) && "
+        f"!({_cel_is_counted()}) && "
         f"string(c.resources.{part}[k]) != '0'))"
         for part in ("limits", "requests")
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 from kubectl_tas.late import dataclass, late_pattern
@@ -127,6 +128,37 @@ def schedule_refused(text: str) -> tuple[str, str] | None:
                 sunday = field.words[:1] == ("sun",) and item == "7"
                 return rule, "Write 0 for Sunday." if sunday else "Write *, a number, a range such as 1-5, or */5."
     return None
+
+
+def shortest_interval(schedule: str) -> int:
+    """Returns the shortest time between two runs of a schedule, in seconds; a minute if the text is no schedule. Takes
+    each day for a day of the schedule.
+    """
+    if schedule.startswith(_EVERY):
+        return max(1, (nanoseconds(schedule.removeprefix(_EVERY)) or 0) // 10**9)
+    if schedule in _DESCRIPTORS:
+        return 3600 if schedule == "@hourly" else 24 * 3600
+    parts = schedule.split()
+    if len(parts) != len(_FIELDS) or schedule_refused(schedule) is not None:
+        return 60
+    minutes, hours = (_values(part, field) for part, field in zip(parts, _FIELDS[:2], strict=False))
+    starts = [60 * hour + minute for hour in hours for minute in minutes]
+    return 60 * min(later - start for start, later in pairwise([*starts, starts[0] + 24 * 60]))
+
+
+def _values(text: str, field: _Field) -> list[int]:
+    """Returns the values of a field that the server accepts, such as ``0,10-20/5``."""
+    values: set[int] = set()
+    for item in filter(None, text.split(",")):
+        span, _, step = item.partition("/")
+        first, _, last = span.partition("-")
+        if first in ("*", "?"):
+            start, end = field.least, field.most
+        else:
+            start = _number(first, field) or 0
+            end = (_number(last, field) or 0) if last else field.most if step else start
+        values |= set(range(start, end + 1, int(step or 1)))
+    return sorted(values) or [field.least]
 
 
 def zone_refused(text: str) -> tuple[str, str] | None:

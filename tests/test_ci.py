@@ -103,6 +103,27 @@ class TestGithub:
         assert all(step.code == 0 for step in ran)
         assert "--method PATCH repos/team/gpu-pools/issues/comments/41 " in asked.read_text()
 
+    @pytest.mark.skipif(not shutil.which("jq"), reason="needs jq, as gh has it built in")
+    @pytest.mark.parametrize("own", [True, False])
+    def test_comment_of_another_is_left_alone(
+        self, changed: Begin, programs: Path, asked: Path, kind: str, own: bool
+    ) -> None:
+        """Another App is a Bot too, and anybody may write the mark."""
+        authors = [("mallory", "User"), ("evil-app[bot]", "Bot"), ("github-actions", "User"), ("github-actions", "Bot")]
+        if own:
+            authors.append(("github-actions[bot]", "Bot"))
+        comments = [{"id": 9, "user": {"login": "github-actions[bot]", "type": "Bot"}, "body": f"not first: {MARK}"}]
+        for number, (login, account) in enumerate(authors, 41):
+            comments.append({"id": number, "user": {"login": login, "type": account}, "body": f"{MARK}old"})
+        (programs / "gh").write_text(
+            f'#!/bin/sh\necho "gh $*" >> "{asked}"\n'
+            'while [ $# -gt 1 ]; do [ "$1" = --jq ] && printf %s "$COMMENTS" | jq -r "$2"; shift; done; true\n'
+        )
+        ran = self.run(kind, changed("github"), programs, more={"COMMENTS": json.dumps(comments)})
+        assert all(step.code == 0 for step in ran), ran
+        written = "PATCH repos/team/gpu-pools/issues/comments/45 " if own else "POST "
+        assert f"--method {written}" in asked.read_text()
+
     def test_fork_gets_a_summary_alone(self, changed: Begin, programs: Path, asked: Path, kind: str) -> None:
         ran = self.run(kind, changed("github"), programs, is_fork=True)
         assert all(step.code == 0 for step in ran)
@@ -204,6 +225,76 @@ class TestGitlab:
         kubectl_tas("init", repository, "--ci", "gitlab")
         template = ROOT / "integrations/gitlab/kubectl-tas.gitlab-ci.yml"
         assert template.read_text() == (repository / GITLAB).read_text()
+
+
+@pytest.mark.parametrize("kind", ["gitlab", "job", "action"])
+class TestTipOfTheBase:
+    """Whoever branches off an old commit chooses the merge base, not what the change is compared with."""
+
+    LOOSE = "  rules: {gpu-bypass: off}\n"
+    SEES_ALL_GPUS = (
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: sees, labels: {kubectl-tas/pool: team}}\n"
+        'spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: "busybox:1.37", '
+        "env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]}]}}}\n"
+    )
+
+    @pytest.fixture
+    def root(self, changed: Begin, kind: str) -> Path:
+        """main allowed what the branch uses when the branch began, and forbids it now."""
+        root = changed("gitlab" if kind == "gitlab" else "github")
+        git(root, "switch", "--quiet", "main")
+        strict = (root / "tas.yaml").read_text()
+        write(root, {"tas.yaml": strict + self.LOOSE})
+        commit(root)
+        git(root, "branch", "--force", "change", "main")
+        write(root, {"tas.yaml": strict})
+        commit(root)
+        git(root, "update-ref", "refs/remotes/origin/main", "HEAD")
+        git(root, "switch", "--quiet", "change")
+        return root
+
+    def judge(self, kind: str, root: Path, programs: Path) -> Result:
+        if kind == "gitlab":
+            return gitlab(root, programs, git(root, "merge-base", "main", "change"))
+        ran: list[Result] = getattr(Github(root, programs), kind)()
+        return ran[-1]
+
+    def test_old_branch_is_refused(self, root: Path, programs: Path, kind: str) -> None:
+        write(root, {"workflows/sees.yaml": self.SEES_ALL_GPUS})
+        assert kubectl_tas("render", "-C", root).code == 0
+        commit(root)
+        judged = self.judge(kind, root, programs)
+        assert judged.code == 1
+        assert "judges no merge with the tip of origin/main" in judged.out
+
+    def test_rebased_branch_is_judged_by_the_tip(self, root: Path, programs: Path, kind: str) -> None:
+        write(root, {"workflows/sees.yaml": self.SEES_ALL_GPUS})
+        kubectl_tas("render", "-C", root)
+        commit(root)
+        git(root, "rebase", "--quiet", "main")
+        judged = self.judge(kind, root, programs)
+        assert judged.code == 1
+        assert "gpu-bypass" in judged.out
+
+    def test_merge_that_keeps_the_old_config_is_judged_by_the_tip(self, root: Path, programs: Path, kind: str) -> None:
+        write(root, {"workflows/sees.yaml": self.SEES_ALL_GPUS})
+        kubectl_tas("render", "-C", root)
+        commit(root)
+        git(root, "merge", "--quiet", "--strategy", "ours", "--no-edit", "main")
+        assert self.LOOSE in (root / "tas.yaml").read_text()
+        judged = self.judge(kind, root, programs)
+        assert judged.code == 1
+        assert "gpu-bypass" in judged.out
+
+    def test_rebased_branch_that_is_right_passes(self, root: Path, programs: Path, kind: str) -> None:
+        add(root, subpool("b", 8))
+        assert self.judge(kind, root, programs).code == 1
+        for made in (programs.parent / "temp").glob("*"):
+            call("rm", "-r", made)
+        git(root, "clean", "-ffdxq")
+        git(root, "rebase", "--quiet", "main")
+        judged = self.judge(kind, root, programs)
+        assert judged.code == 0, judged
 
 
 @pytest.mark.parametrize(
@@ -404,9 +495,8 @@ class TestOwners:
         assert "Replace @" not in result.err
         rows = self.rows(repository / path)
         assert set(map(tuple, rows.values())) == {tuple(owners)}
-        assert {*own, "/.pre-commit-config.yaml", "/manifests/**/.*", *(f"/{name}" for name in self.PLACES)} <= set(
-            rows
-        )
+        of_git = (".gitattributes", "/.gitmodules", "/.pre-commit-config.yaml", "/manifests/**/.*")
+        assert {*own, *of_git, *(f"/{name}" for name in self.PLACES)} <= set(rows)
 
     def test_nobody_is_named(self, repository: Path) -> None:
         result = kubectl_tas("init", repository)

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from kubectl_tas.model.kindlists import WORKLOADS as KINDS
-from tools import generate, rulepages
+from kubectl_tas import check, resources
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.kinds import LISTED, Listed
+from kubectl_tas.kinds.page import Recognition
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.work import plain
+from tools import declared, generate, rulepages
 from tools.generate import COMMAND, differences, main, texts, write
 from tools.goldens import ROOT
 from tools.unfinished import unfinished
+
+RULES = resources.all_rules()
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -58,17 +69,48 @@ def test_every_kind_and_every_case_is_finished() -> None:
 
 
 def test_what_a_new_kind_lacks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setitem(KINDS, "MXJob", ("operatorkinds:MXJob", ("kubeflow.org/v1",)))
+    page = replace(LISTED[0].page, recognition=Recognition("MXJob", ("kubeflow.org/v1",), operator="training-operator"))
+    monkeypatch.setattr(kinds_of_mx := ModuleType("kubectl_tas.kinds.mxjob"), "PAGE", page, raising=False)
+    monkeypatch.setitem(sys.modules, kinds_of_mx.__name__, kinds_of_mx)
+    monkeypatch.setattr("tools.unfinished.LISTED", (Listed("MXJob", ("kubeflow.org/v1",), "mxjob", "MXJob"),))
     assert main(["--check"]) == 1
     said = capsys.readouterr().err
-    for part in (
-        "operatorkinds:MXJob below model/",
-        "tools/packfields.py",
-        "gangs/podgrouper.py",
-        "compare/immutable.py",
-        "golden/documents/",
-    ):
+    for part in ("tools/packfields.py", "golden/documents/mxjob.yaml"):
         assert sum(part in line for line in said.splitlines()) == 1, said
+
+
+def _new_rule(monkeypatch: pytest.MonkeyPatch, severity: Severity) -> None:
+    """Declares a rule that every workload breaks, and that rules.json lacks."""
+    rule = Rule("new-rule", severity, "A workload exists.", "It breaks this rule.")
+
+    def check_new(fleet: Fleet) -> Iterator[Diagnostic]:
+        for workload in fleet.workloads:
+            yield Diagnostic(rule, "this is a workload", workload.declared.at("metadata", "name"))
+
+    monkeypatch.setattr(check, "WORK_CHECKS", (check_new,))
+    monkeypatch.setattr(declared, "declared_rules", lambda: {**RULES, rule.code: rule})
+    monkeypatch.setattr(resources, "all_rules", cache(lambda: dict(RULES)))
+    for user in (generate, plain):
+        monkeypatch.setattr(user, "all_rules", resources.all_rules)
+    monkeypatch.setattr(generate, "texts", lambda: {"docs/workloads.md": generate._workload_page()})
+
+
+def test_an_example_breaks_a_new_rule(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    _new_rule(monkeypatch, Severity.WARNING)
+    main(["--check"])
+    assert "workloads.md" not in capsys.readouterr().out
+
+
+def test_a_new_rule_that_stops_an_example(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The command says what the rule finds, and has written the table of rules by then."""
+    _new_rule(monkeypatch, Severity.ERROR)
+    with pytest.raises(ValueError, match=r"error: this is a workload \[new-rule\]"):
+        write(tmp_path)
+    assert '"new-rule"' in (tmp_path / generate.RULES).read_text()
+    assert main(["--check"]) == 1
+    assert "examples/workloads does not render" in capsys.readouterr().err
 
 
 def test_a_rule_in_a_new_file(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

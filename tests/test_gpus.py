@@ -103,11 +103,20 @@ NO_ACCELERATORS = (
     *("squat.ai/a", "aliyun/a", "vpc.amazonaws.com/a", "tke.cloud.tencent.com/a", "devices.kubevirt.io/a"),
     *("networking.gke.io/a", "networking.gke.io.networks/a", "topolvm.io/a", "topolvm.cybozu.com/a"),
     *("sgx.intel.com/a", "qat.intel.com/a", "dlb.intel.com/a", "dsa.intel.com/a", "iaa.intel.com/a"),
-    *("koordinator.sh/batch-cpu", "koordinator.sh/mid-memory"),
+    *("koordinator.sh/batch-cpu", "koordinator.sh/mid-memory", "rdma/hca", "rdma/hca_shared_devices_a"),
+    *("nvidia.com/hostdev", "nvidia.com/gpu_rdma0", "openshift.io/gpu-nic1", "networking.gke.io.networks/gpu-net-1"),
+    *("smarter-devices/video0", "smarter-devices/input0", "squat.ai/output", "smarter-devices/snd", "squat.ai/carddav"),
+    *("openshift.io/intelnics", "openshift.io/vfio_1", "intel.com/sriov_vfio", "devices.kubevirt.io/vhost-net"),
 )
 ACCELERATORS = (
     *("nvidia.com/GH100_H100", "nvidia.com/mig1g", "gpu.intel.com/i915", "example.com/npu", "example.com/library"),
     *("example.com/nvme", "koordinator.sh/gpu", "tpu.intel.com/a", "example.com/openshift.io"),
+    *("intel.com/sriov-gpudevice", "intel.com/sriov_gpu", "nvidia.com/gpu_kvm", "nvidia.com/GPU_VF", "amd.com/gpu_vf"),
+    *("squat.ai/nvidia", "squat.ai/gpu", "squat.ai/kfd", "smarter-devices/nvidia0", "smarter-devices/nvidiactl"),
+    *("smarter-devices/dri", "smarter-devices/dri_renderD128", "smarter-devices/dri-card0", "smarter-devices/vfio"),
+    *("smarter-devices/davinci0", "smarter-devices/accel0", "squat.ai/neuron1", "smarter-devices/dxg"),
+    *("tke.cloud.tencent.com/qgpu-core", "aliyun/gpu-mem", "openshift.io/gpu", "mellanox.com/gpu", "squat.ai/tpu"),
+    *("devices.kubevirt.io/vgpu", "koordinator.sh/batch-gpu", "openshift.io/npu0", "example.com/vhost-gpu"),
 )
 
 

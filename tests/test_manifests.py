@@ -14,9 +14,8 @@ from jsonschema import Draft202012Validator
 from ruamel.yaml import YAML
 
 from kubectl_tas.compile import compile_fleet
+from kubectl_tas.kinds import LISTED
 from kubectl_tas.model.artifact import PassThrough
-from kubectl_tas.model.kindlists import COMPANIONS
-from kubectl_tas.model.podkinds import PLAIN
 from tests.support.cli import kubectl_tas
 from tests.support.crds import CORE, server
 from tests.support.golden import ROOT, assert_files, at, case_input, cases
@@ -37,11 +36,12 @@ RANKS = {
     "ClusterTopologyBinding": 2,
     "Topology": 2,
     "Queue": 3,
-    **dict.fromkeys((item.kind for item in COMPANIONS), 4),
-    "PodMonitor": 4,
+    **dict.fromkeys(("ComputeDomain", "ConfigMap", "NetworkPolicy", "Service", "ServiceAccount"), 4),
     "PodGroup": 5,
+    "PersistentVolumeClaim": 6,
+    **dict.fromkeys(("HorizontalPodAutoscaler", "Ingress", "PodDisruptionBudget", "PodMonitor"), 8),
 }
-"""The order of application; what comes after are pods and workloads."""
+"""The order of application. All other kinds are pods and workloads, of rank 7."""
 WORKFLOW = "kubectl-tas/workflow"
 BY_AUTHORS = {"workloads", "companions"}
 """Folders of objects in the words of their authors."""
@@ -139,7 +139,7 @@ def _present(value: Any) -> Any:
     return [_present(part) for part in value] if isinstance(value, list) else value
 
 
-CALLED_ALIKE = ("v1", *(version for row in PLAIN if row.called for version in row.versions))
+CALLED_ALIKE = ("v1", *(version for listed in LISTED if listed.name != listed.kind for version in listed.versions))
 """The apiVersions of kinds that have the name of another one."""
 
 
@@ -248,7 +248,7 @@ def _place(item: Object, queues: list[Object]) -> tuple[int, int, str, str, str]
     """An object's place among all: by kind, queues from the root down, then by name."""
     kind, metadata = item["kind"], item["metadata"]
     height = _height(item, queues) if kind == "Queue" else 0
-    return RANKS.get(kind, max(RANKS.values()) + 1), -height, metadata.get("namespace", ""), metadata["name"], kind
+    return RANKS.get(kind, 7), -height, metadata.get("namespace", ""), metadata["name"], kind
 
 
 def _height(queue: Object, queues: list[Object]) -> int:

@@ -60,6 +60,7 @@ KSERVE = (
     + """\
 spec:
   predictor:
+    maxReplicas: 1
     model:
       modelFormat: {name: sklearn}
       storageUri: gs://models/iris

@@ -1,5 +1,5 @@
-"""Writes the generated files in git: schemas, reference pages of docs/, the index of golden/, and tables of rules and
-commands.
+"""Writes the generated files in git: schemas, reference pages of docs/, the index of golden/, tables of rules and
+commands, and the files of Argo CD and Flux in integrations/.
 
 ``python -m tools.generate`` writes them. With ``--check`` it lists files that differ, and exits with 1.
 """
@@ -14,7 +14,8 @@ import sys
 import tempfile
 import textwrap
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import replace
 from difflib import unified_diff
 from itertools import groupby
 from pathlib import Path
@@ -23,7 +24,9 @@ import click
 
 from kubectl_tas.cli.addressing import ABOUT_WORK
 from kubectl_tas.cli.main import cli, run
+from kubectl_tas.edit import gitops_files
 from kubectl_tas.model.backdoors import BACKDOORS, Backdoor, Decides, Place
+from kubectl_tas.resources import all_rules
 from tools import completion, declared, rulepages
 from tools.goldens import ROOT, index
 from tools.outputs import output_texts
@@ -33,6 +36,7 @@ from tools.unfinished import unfinished
 COMMAND = "python -m tools.generate"
 _FOLDERS = ("schemas", "docs/rules")
 """Folders that contain only generated files."""
+RULES = "kubectl_tas/rules.json"
 _WIDTH = 100
 """Width of the terminal that docs/cli.md shows."""
 _COMMANDS = """\
@@ -76,7 +80,8 @@ def texts() -> dict[str, str]:
         "docs/cli.md": _command_page(),
         "docs/workloads.md": _workload_page(),
         "golden/README.md": index(),
-        "kubectl_tas/rules.json": declared.text(declared.declared_rules().values()),
+        **_integrations(),
+        RULES: declared.text(declared.declared_rules().values()),
         "kubectl_tas/cli/commands.json": completion.text(commands()),
     }
 
@@ -94,6 +99,35 @@ def _contexts(command: click.Command, name: str, parent: click.Context | None) -
             _, inner, _ = command.resolve_command(context, [child])
             assert inner is not None
             yield from _contexts(inner, child, context)
+
+
+def _integrations() -> dict[str, str]:
+    """Makes the files of Argo CD and Flux in integrations/, from the templates of ``init``, for example values."""
+    one, several = {"prod": ()}, dict.fromkeys(("train", "serve"), ())
+    url = "https://git.example.com/platform/gpus.git"
+    flat = gitops_files.Delivery("gpus", url, "main", "manifests", is_sharded=False, pools=one, prune=True)
+    flats = replace(flat, pools=several)
+    found = {
+        "argocd/flat-one-cluster": gitops_files.argocd(flat, "flat-one-cluster.yaml"),
+        "argocd/flat": gitops_files.argocd(flats, "flat.yaml"),
+        "argocd/sharded-one-cluster": gitops_files.argocd(replace(flat, is_sharded=True), "sharded-one-cluster.yaml"),
+        "argocd/sharded": gitops_files.argocd(replace(flats, is_sharded=True), "sharded.yaml"),
+        "argocd/health": gitops_files.argocd_health("health.yaml"),
+        "argocd/plugin/application": gitops_files.argocd(flat, "application.yaml", plugin=True),
+        "flux/source": gitops_files.flux_source(flat),
+    }
+    for part, path, note in (
+        ("flat", "", ". With several backends the path is ./manifests/BACKEND"),
+        ("platform", "/platform", ". With several backends the path is ./manifests/BACKEND/platform"),
+        (
+            "pool",
+            "/pools/POOL",
+            ", once for each pool, with its name for POOL.\n# With several backends the path is "
+            "./manifests/BACKEND/pools/POOL",
+        ),
+    ):
+        found[f"flux/{part}"] = gitops_files.flux_part(flat, part, f"manifests{path}", pool="POOL", note=note)
+    return {f"integrations/{name}.yaml": text for name, text in found.items()}
 
 
 def _command_page() -> str:
@@ -171,13 +205,16 @@ def _backdoor_row(items: Sequence[Backdoor]) -> str:
 
 
 def _workload_page() -> str:
-    """Returns docs/workloads.md with new diffs between files of examples/workloads and the rendered files."""
+    """Returns docs/workloads.md with new diffs between files of examples/workloads and the rendered files. Raises
+    ValueError with the findings if the example does not render.
+    """
+    all_rules().update(declared.declared_rules())  # the example may break a rule that the read rules.json lacked
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "workloads"
         shutil.copytree(ROOT / "examples/workloads", root, ignore=shutil.ignore_patterns("manifests"))
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
             if run(["render", "-C", str(root)], "kubectl tas"):
-                raise RuntimeError(said.getvalue())
+                raise ValueError(f"examples/workloads does not render:\n{said.getvalue()}")
 
         def fresh(block: re.Match[str]) -> str:
             names = f"workflows/{block[2]}", f"manifests/workloads/{block[3]}"
@@ -189,7 +226,10 @@ def _workload_page() -> str:
 
 def differences(root: Path = ROOT) -> list[str]:
     """Returns the sorted paths of files that are missing, outdated, or no longer generated."""
-    wanted = texts()
+    return _differing(root, texts())
+
+
+def _differing(root: Path, wanted: Mapping[str, str]) -> list[str]:
     present = {path.relative_to(root).as_posix() for name in _FOLDERS for path in (root / name).rglob("*.*")}
     differ = {name for name, text in wanted.items() if not _holds(root / name, text)}
     return sorted(differ | (present - wanted.keys()))
@@ -200,16 +240,27 @@ def _holds(path: Path, text: str) -> bool:
 
 
 def write(root: Path = ROOT) -> list[str]:
-    """Writes files that differ, removes files that are no longer generated, and returns their paths."""
+    """Writes files that differ, removes files that are no longer generated, and returns their paths.
+
+    Writes rules.json first. So the tool knows a new rule even if the rule stops the rendering of an example.
+    """
+    rules = declared.text(declared.declared_rules().values())
+    changed = [] if _holds(root / RULES, rules) else [RULES]
+    if changed:
+        _write(root / RULES, rules)
     wanted = texts()
-    changed = differences(root)
-    for name in changed:
+    for name in _differing(root, wanted):
+        changed.append(name)
         if name in wanted:
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            (root / name).write_bytes(wanted[name].encode())
+            _write(root / name, wanted[name])
         else:
             (root / name).unlink()
-    return changed
+    return sorted(changed)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode())
 
 
 def main(arguments: list[str]) -> int:

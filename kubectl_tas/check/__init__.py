@@ -1,132 +1,173 @@
-"""Lists the rules of the repository, as ordered tuples of functions, and runs them on a fleet."""
+"""Lists the rules of the repository: each check with the nodes that it looks at, in the order in which they run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from typing import Any
 
+from kubectl_tas.check import walk as nodes
 from kubectl_tas.check.clique_placement import check_default_topology, check_grove
 from kubectl_tas.check.cliques import check_cliques
 from kubectl_tas.check.companion_names import check_companions, check_named
 from kubectl_tas.check.compute_domains import check_compute_domains
 from kubectl_tas.check.fields import check_fields, check_kubernetes
-from kubectl_tas.check.gitops import check_exported, check_finished, check_suspended
-from kubectl_tas.check.grove_api import check_grove_fields, check_grove_versions
+from kubectl_tas.check.gitops import check_exported, check_finished, check_platform, check_suspended
+from kubectl_tas.check.grove_api import (
+    check_grove_fields,
+    check_grove_release,
+    check_operator_fields,
+    check_set_release,
+    check_topology_release,
+)
 from kubectl_tas.check.growth import check_growth, check_scale_targets
-from kubectl_tas.check.hierarchy import check_bindings, check_topologies
+from kubectl_tas.check.hierarchy import check_bindings, check_bound_levels, check_pool_topology, check_topology
 from kubectl_tas.check.keys import check_documents
 from kubectl_tas.check.mounts import check_mounts
 from kubectl_tas.check.node_labels import check_level_labels
-from kubectl_tas.check.object_names import check_names, check_work_names
-from kubectl_tas.check.osmo_service import check_osmo_only, check_tokens
+from kubectl_tas.check.object_names import (
+    check_names,
+    check_pool_name,
+    check_subpool_name,
+    check_topology_name,
+    check_workflow_names,
+    check_workload_name,
+)
+from kubectl_tas.check.osmo_service import check_osmo_pool, check_osmo_workflow, check_tokens
 from kubectl_tas.check.owned import check_gangs
 from kubectl_tas.check.placement_rules import check_placement, check_pod_placement
 from kubectl_tas.check.pod_templates import check_pods
 from kubectl_tas.check.pool_settings import (
     check_access,
-    check_default_namespaces,
+    check_backend_namespace,
+    check_default_namespace,
+    check_default_namespace_of_companion,
+    check_default_namespace_of_group,
     check_departments,
+    check_guarded_access,
     check_namespaces,
     check_nodes,
     check_queue_labels,
+    check_subpool_namespaces,
 )
 from kubectl_tas.check.quota import check_admission, check_draining, check_quotas
 from kubectl_tas.check.references import check_references
 from kubectl_tas.check.replicas import check_replicas
 from kubectl_tas.check.resource_requests import check_gpu_requests
-from kubectl_tas.check.secrets import check_secrets
+from kubectl_tas.check.secrets import check_companion_secrets, check_workflow_secrets
 from kubectl_tas.check.segment_annotations import check_segment_sizes, check_segments
 from kubectl_tas.check.selectors import check_selected, check_selectors
 from kubectl_tas.check.settings import check_admin_sources, check_config, check_kartas, check_layout, check_operator
 from kubectl_tas.check.task_platforms import check_platforms, check_unused_platforms
 from kubectl_tas.check.timeouts import check_default_lifetimes, check_evictions, check_lifetimes
-from kubectl_tas.check.unique import check_unique, check_unique_work
-from kubectl_tas.check.versions import check_versions, check_work_versions
+from kubectl_tas.check.unique import check_folded_names, check_part_names, check_unique, check_unique_work
+from kubectl_tas.check.versions import (
+    check_guard,
+    check_pod_group_release,
+    check_pool_release,
+    check_workflow_jobs,
+    check_workflow_release,
+    check_workload_release,
+)
 from kubectl_tas.check.visibledevices import check_visible_devices
-from kubectl_tas.check.workflow_fields import check_workflows
+from kubectl_tas.check.walk import Look, look_at_fleet, walk
+from kubectl_tas.check.workflow_fields import check_workflow, check_workflow_backend
 from kubectl_tas.check.workload_labels import check_workloads
 from kubectl_tas.check.written_podgroups import check_pod_groups
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.resolve.fleet import Fleet
 
-Check = Callable[[Fleet], Iterable[Diagnostic]]
-FLEET_CHECKS: tuple[Check, ...] = (
-    check_config,
-    check_admin_sources,
-    check_layout,
-    check_kubernetes,
-    check_names,
-    check_namespaces,
-    check_access,
-    check_nodes,
-    check_queue_labels,
-    check_unique,
-    check_references,
-    check_named,
-    check_selected,
-    check_departments,
-    check_quotas,
-    check_draining,
-    check_scale_targets,
-    check_topologies,
-    check_level_labels,
-    check_bindings,
-    check_default_lifetimes,
-    check_unused_platforms,
-    check_operator,
-    check_kartas,
-    check_grove_versions,
-    check_default_topology,
-    check_versions,
-    check_admission,
+FLEET_CHECKS: tuple[Look[Any], ...] = (
+    look_at_fleet(check_config),
+    look_at_fleet(check_admin_sources),
+    look_at_fleet(check_layout),
+    look_at_fleet(check_kubernetes),
+    look_at_fleet(check_names),
+    Look(nodes.POOL_FILE, check_pool_name),
+    Look(nodes.SUBPOOL_FILE, check_subpool_name),
+    Look(nodes.TOPOLOGY_FILE, check_topology_name),
+    Look(nodes.POOL_OR_SUBPOOL_FILE, check_namespaces),
+    Look(nodes.BACKEND, check_backend_namespace),
+    Look(nodes.POOL, check_subpool_namespaces),
+    Look(nodes.POOL_OR_SUBPOOL_FILE, check_access),
+    look_at_fleet(check_guarded_access),
+    Look(nodes.POOL_FILE, check_nodes),
+    look_at_fleet(check_queue_labels),
+    look_at_fleet(check_unique),
+    look_at_fleet(check_references, needs_all=True),
+    look_at_fleet(check_named, needs_all=True),
+    look_at_fleet(check_selected, needs_all=True),
+    look_at_fleet(check_departments),
+    Look(nodes.POOL, check_quotas),
+    look_at_fleet(check_draining, needs_all=True),
+    look_at_fleet(check_scale_targets, needs_all=True),
+    Look(nodes.POOL, check_pool_topology),
+    Look(nodes.TOPOLOGY, check_topology),
+    Look(nodes.TOPOLOGY, check_level_labels),
+    Look(nodes.TOPOLOGY, check_bindings),
+    Look(nodes.BACKEND, check_bound_levels),
+    Look(nodes.POOL, check_default_lifetimes),
+    Look(nodes.POOL_FILE, check_osmo_pool),
+    look_at_fleet(check_unused_platforms),
+    look_at_fleet(check_operator),
+    look_at_fleet(check_kartas),
+    Look(nodes.BACKEND, check_grove_release),
+    Look(nodes.CLIQUE_SET, check_set_release),
+    Look(nodes.TOPOLOGY, check_topology_release),
+    look_at_fleet(check_operator_fields),
+    Look(nodes.CLIQUE_SET, check_default_topology, needs_all=True),
+    look_at_fleet(check_workflow_jobs),
+    Look(nodes.POOL, check_pool_release),
+    Look(nodes.BACKEND, check_guard),
+    look_at_fleet(check_admission),
 )
 """Checks of shared objects and of all work together. The checks read only those fields that ``Submission`` has."""
-WORK_CHECKS: tuple[Check, ...] = (
-    check_work_names,
-    check_default_namespaces,
-    check_unique_work,
-    check_workflows,
-    check_mounts,
-    check_tokens,
-    check_platforms,
-    check_osmo_only,
-    check_lifetimes,
-    check_placement,
-    check_fields,
-    check_exported,
-    check_pods,
-    check_workloads,
-    check_finished,
-    check_suspended,
-    check_documents,
-    check_visible_devices,
-    check_companions,
-    check_selectors,
-    check_secrets,
-    check_pod_placement,
-    check_replicas,
-    check_segment_sizes,
-    check_segments,
-    check_gangs,
-    check_gpu_requests,
-    check_compute_domains,
-    check_evictions,
-    check_growth,
-    check_pod_groups,
-    check_grove,
-    check_cliques,
-    check_grove_fields,
-    check_work_versions,
+WORK_CHECKS: tuple[Look[Any], ...] = (
+    Look(nodes.WORKFLOW_FILE, check_workflow_names),
+    Look(nodes.WORKLOAD_FILE, check_workload_name),
+    Look(nodes.SENT, check_default_namespace),
+    Look(nodes.POD_GROUP, check_default_namespace_of_group),
+    Look(nodes.COMPANION, check_default_namespace_of_companion),
+    look_at_fleet(check_unique_work),
+    Look(nodes.WORKFLOW_FILE, check_folded_names),
+    Look(nodes.WORKLOAD_FILE, check_part_names),
+    Look(nodes.WORKFLOW_FILE, check_workflow),
+    Look(nodes.WORKFLOW, check_workflow_backend),
+    Look(nodes.WORKFLOW_FILE, check_mounts),
+    Look(nodes.WORKFLOW_FILE, check_tokens),
+    look_at_fleet(check_platforms),
+    Look(nodes.WORKFLOW_FILE, check_osmo_workflow),
+    Look(nodes.WORKFLOW, check_lifetimes),
+    Look(nodes.WORKFLOW, check_placement),
+    look_at_fleet(check_fields),
+    Look(nodes.WORK_FILE, check_exported),
+    look_at_fleet(check_pods),
+    look_at_fleet(check_workloads),
+    Look(nodes.WORKLOAD, check_finished),
+    Look(nodes.WORKLOAD_FILE, check_suspended),
+    look_at_fleet(check_documents),
+    look_at_fleet(check_visible_devices),
+    look_at_fleet(check_companions),
+    Look(nodes.COMPANION, check_platform),
+    Look(nodes.COMPANION, check_selectors),
+    Look(nodes.WORKFLOW, check_workflow_secrets),
+    Look(nodes.COMPANION, check_companion_secrets),
+    Look(nodes.WORKLOAD, check_pod_placement),
+    look_at_fleet(check_replicas),
+    Look(nodes.WORKLOAD, check_segment_sizes),
+    Look(nodes.WORKLOAD, check_segments),
+    Look(nodes.WORKLOAD, check_gangs),
+    look_at_fleet(check_gpu_requests),
+    look_at_fleet(check_compute_domains),
+    look_at_fleet(check_evictions),
+    look_at_fleet(check_growth),
+    Look(nodes.POD_GROUP, check_pod_groups),
+    Look(nodes.CLIQUE_SET, check_grove),
+    Look(nodes.CLIQUE_SET, check_cliques),
+    Look(nodes.CLIQUE_SET, check_grove_fields),
+    Look(nodes.WORKFLOW, check_workflow_release),
+    Look(nodes.POD_GROUP, check_pod_group_release),
+    Look(nodes.WORKLOAD, check_workload_release),
 )
 """Checks of the work in some files. The rest of the fleet serves only as context."""
-NEED_ALL = (
-    check_references,
-    check_named,
-    check_selected,
-    check_draining,
-    check_scale_targets,
-    check_default_topology,
-)
-"""Checks that look for missing objects."""
 
 
 def check_fleet(fleet: Fleet, *, complete: bool) -> tuple[Diagnostic, ...]:
@@ -136,12 +177,11 @@ def check_fleet(fleet: Fleet, *, complete: bool) -> tuple[Diagnostic, ...]:
 
 def check_all(fleet: Fleet, *, complete: bool) -> tuple[Diagnostic, ...]:
     """Returns the findings of the rules about shared objects and about all work together. If loading was not
-    ``complete``, the checks of NEED_ALL are skipped: a missing object may be in the document that could not be read.
+    ``complete``, checks that need all documents are skipped: a missing object may be in one that could not be read.
     """
-    checks = (check for check in FLEET_CHECKS if complete or check not in NEED_ALL)
-    return tuple(found for check in checks for found in check(fleet))
+    return tuple(walk(fleet, (look for look in FLEET_CHECKS if complete or not look.needs_all)))
 
 
 def check_work(fleet: Fleet) -> tuple[Diagnostic, ...]:
     """Returns the findings of the rules about one piece of work, or about one file of work."""
-    return tuple(found for check in WORK_CHECKS for found in check(fleet))
+    return tuple(walk(fleet, WORK_CHECKS))

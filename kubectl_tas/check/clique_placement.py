@@ -82,33 +82,30 @@ TAS_DISABLED = Rule(
 )
 
 
-def check_grove(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks the placement of every PodCliqueSet."""
-    grove = fleet.grove
-    for item in fleet.pod_clique_sets:
-        yield from _spelling(item)
-        if grove.is_disabled:
-            yield from _disabled(item, grove)
-            continue
-        yield from _reference(item)
-        yield from _domains(item)
-        yield from _hierarchy(item)
-        yield from _scheduler(item)
+def check_grove(item: FleetPodCliqueSet, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the placement of a PodCliqueSet."""
+    yield from _spelling(item)
+    if fleet.grove.is_disabled:
+        yield from _disabled(item, fleet.grove)
+        return
+    yield from _reference(item)
+    yield from _domains(item)
+    yield from _hierarchy(item)
+    yield from _scheduler(item)
 
 
-def check_default_topology(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Finds every PodCliqueSet that uses grove-topology although no file declares grove-topology."""
-    for item in fleet.pod_clique_sets:
-        is_unknown = item.topology is None and not fleet.grove.is_disabled
-        if item.topology_name == DEFAULT_TOPOLOGY and is_unknown and item.asks:
-            message = (
-                f"the PodCliqueSet uses {DEFAULT_TOPOLOGY}, which is not declared here, so its domains are not checked"
-            )
-            hint = "Add Grove's OperatorConfiguration, or name a cluster topology."
-            if item.backend is not None and item.backend.grove_release.has_names:
-                message = f"{message}; where the cluster has no such ClusterTopologyBinding, Grove refuses the set"
-                hint = "Declare it under topologies/, or name another cluster topology."
-            yield Diagnostic(SET_TOPOLOGY_DEFAULT, message, item.place_of(item.references[0][1]), hint=hint)
+def check_default_topology(item: FleetPodCliqueSet, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Finds a PodCliqueSet that uses grove-topology although no file declares grove-topology."""
+    is_unknown = item.topology is None and not fleet.grove.is_disabled
+    if item.topology_name == DEFAULT_TOPOLOGY and is_unknown and item.asks:
+        message = (
+            f"the PodCliqueSet uses {DEFAULT_TOPOLOGY}, which is not declared here, so its domains are not checked"
+        )
+        hint = "Add Grove's OperatorConfiguration, or name a cluster topology."
+        if item.backend is not None and item.backend.grove_release.has_names:
+            message = f"{message}; where the cluster has no such ClusterTopologyBinding, Grove refuses the set"
+            hint = "Declare it under topologies/, or name another cluster topology."
+        yield Diagnostic(SET_TOPOLOGY_DEFAULT, message, item.place_of(item.references[0][1]), hint=hint)
 
 
 @dataclass(frozen=True, slots=True)

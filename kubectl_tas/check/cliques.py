@@ -54,6 +54,14 @@ SET_REPLICAS = Rule(
     "A PodCliqueSet does not say how many replicas it has.",
     "Grove reads a missing number as 0 and starts nothing. Write replicas, even if you mean 0.",
 )
+CLIQUE_RESTART = Rule(
+    "clique-restart-policy",
+    Severity.WARNING,
+    "The pods of a clique have another restart policy than Always.",
+    "Grove means the pods of a clique to restart, and ends the whole gang when too few of them run. Its webhook warns "
+    "at each apply that the field is ignored and set to Always (validatePodSpec of podcliqueset.go, 0.1.0-alpha.8 to "
+    "alpha.11). Remove it. For work that ends, write a Job or a JobSet.",
+)
 SET_PREVIEW = Rule(
     "set-preview",
     Severity.INFO,
@@ -62,22 +70,31 @@ SET_PREVIEW = Rule(
 )
 
 
-def check_cliques(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks every PodCliqueSet by itself, and against the KAI release of its backend."""
-    for item in fleet.pod_clique_sets:
-        yield from _replicas(item)
-        yield from _preview(item)
-        yield from _names(item)
-        yield from _members(item)
-        yield from _startup(item)
-        yield from _minimums(item)
-        yield from _versions(item)
+def check_cliques(item: FleetPodCliqueSet, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks a PodCliqueSet by itself, and against the KAI release of its backend."""
+    yield from _replicas(item)
+    yield from _preview(item)
+    yield from _names(item)
+    yield from _members(item)
+    yield from _startup(item)
+    yield from _restarts(item)
+    yield from _minimums(item)
+    yield from _versions(item)
 
 
 def _replicas(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     if "replicas" not in item.declared.spec.spec.model_fields_set:
         place = item.declared.origin.locate(("spec",), key=True)
         yield Diagnostic(SET_REPLICAS, "spec.replicas is not set, so Grove starts nothing", place, hint="Add replicas.")
+
+
+def _restarts(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
+    for clique in item.cliques:
+        path = (*clique.path, "spec", "podSpec", "restartPolicy")
+        written = item.declared.origin.value(path)
+        if written in ("OnFailure", "Never"):
+            message = f'clique {clique.name} has restartPolicy "{written}": Grove\'s webhook warns that it sets Always'
+            yield Diagnostic(CLIQUE_RESTART, message, item.declared.origin.locate(path, key=True), hint="Remove it.")
 
 
 def _preview(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:

@@ -26,7 +26,7 @@ FOLLOWS_IN_FILE: dict[str, tuple[str, ...]] = {
     "subpool-closed": ("reference-unknown",),
     "nodes-left": ("fields-conflict", "wrong-type"),
     "compute-domain": (*_FIELDS, "invalid-value", "reference-unknown", "wrong-type"),
-    "gpus-unknown": (*_FIELDS, "invalid-value", "reference-unknown", "wrong-type"),
+    "gpus-unknown": (*_FIELDS, "fields-conflict", "invalid-value", "reference-unknown", "wrong-type"),
     "placement-without-level": ("key-unknown", "topology-key-unknown"),
     "domain-order": ("hostname-not-last", "level-duplicate"),
     "hostname-not-last": ("level-duplicate",),

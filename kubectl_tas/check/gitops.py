@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING
 
 from kubectl_tas.check.keys import KUEUE
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
-from kubectl_tas.load.schema import written
+from kubectl_tas.kinds import page_of_document
+from kubectl_tas.kinds.section import key_path, written
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.kindlists import KUBEFLOW
-from kubectl_tas.model.repository import Origin
+from kubectl_tas.model.kindlists import Phase
+from kubectl_tas.model.labels import POOL
+from kubectl_tas.model.repository import Declared, Origin
+from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
+from kubectl_tas.words import MAX_LISTED, shortened
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.workload_kinds import AnyWorkload
+    from kubectl_tas.model.grovekinds import PodCliqueSet
+    from kubectl_tas.model.workloads import Workload
 
 OBJECT_EXPORTED = Rule(
     "object-exported",
@@ -56,18 +61,6 @@ SUSPENDED = Rule(
     "Only a change of the file starts it: a GitOps tool reverts changes in the cluster. Remove the field, or remove "
     "the file. If the work should wait, waive the rule.",
 )
-_SUSPENDING: tuple[KeyPath, ...] = (
-    ("spec", "suspend"),
-    ("spec", "paused"),
-    ("spec", "runPolicy", "suspend"),
-    ("spec", "jobTemplate", "spec", "suspend"),
-    ("spec", "rayClusterSpec", "suspend"),
-    ("spec", "rayClusterConfig", "suspend"),
-)
-"""Fields by which kinds suspend work. Sources: Kubernetes 1.35, ``Suspend`` of pkg/apis/batch/types.go and
-``syncDeployment`` of pkg/controller/deployment (a paused Deployment makes no new ReplicaSet); JobSet 0.12 and Trainer
-2.3, ``suspend``; training operator 1.9 and MPI operator 0.8, ``RunPolicy``; KubeRay 1.7, ``Suspend``.
-"""
 FINISHED_RECREATED = Rule(
     "finished-recreated",
     Severity.WARNING,
@@ -77,23 +70,32 @@ FINISHED_RECREATED = Rule(
     "Remove the lifetime, and remove the file when you no longer need the result. Use a CronJob for work that should "
     "run again. One finding lists all such work.",
 )
+PLATFORM_WAITS = Rule(
+    "platform-waits",
+    Severity.WARNING,
+    "The platform folder has an object that waits for work of a pool.",
+    "In the sharded layout, Argo CD with progressive syncs and Flux with `wait: true` apply pools when all of the "
+    "platform is healthy. A claim waits for a pod and an autoscaler for its target, so no pool would ever be applied. "
+    "A companion belongs to the pool in its label kubectl-tas/pool, else to the pool of all work in its file, else to "
+    "the platform. Write the label. If the cluster has the object already, first keep it from being pruned "
+    "(docs/gitops.md).",
+)
 _TTL = "ttlSecondsAfterFinished"
 _TOOLS = {"argocd": "Argo CD", "flux": "Flux"}
 
 
-def check_exported(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks every workload and PodCliqueSet. One finding names all fields to delete."""
-    workloads = [(item.spec.kind, item.origin) for item in fleet.repository.workloads]
-    sets = [(item.spec.kind, item.origin) for item in fleet.repository.pod_clique_sets]
-    for kind, origin in (*workloads, *sets):
-        refused = [*_there(origin, _REFUSED), *(_of_job(origin) if kind == "Job" else ())]
-        found = [*refused, *_there(origin, _WRITTEN)]
-        if found:
-            rule = OBJECT_EXPORTED if refused else SERVER_FIELDS
-            why = "cannot be applied" if refused else "the API server writes itself"
-            what = f"this {kind} is an export of an object in a cluster"
-            message = f"{what}: it has {_paths(refused or found)}, which {why}"
-            yield Diagnostic(rule, message, origin.locate(found[0], key=True), hint=f"Delete {_paths(found)}.")
+def check_exported(declared: Declared[Workload] | Declared[PodCliqueSet], _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks a workload or a PodCliqueSet. One finding names all fields to delete."""
+    kind, origin = declared.spec.kind, declared.origin
+    refused = [*_there(origin, _REFUSED), *(_of_job(origin) if _makes_selector(origin) else ())]
+    written_by_server = [*refused, *_there(origin, _WRITTEN)]
+    if written_by_server:
+        rule = OBJECT_EXPORTED if refused else SERVER_FIELDS
+        why = "cannot be applied" if refused else "the API server writes itself"
+        what = f"this {kind} is an export of an object in a cluster"
+        message = f"{what}: it has {_paths(refused or written_by_server)}, which {why}"
+        place = origin.locate(written_by_server[0], key=True)
+        yield Diagnostic(rule, message, place, hint=f"Delete {_paths(written_by_server)}.")
 
 
 def _paths(paths: list[KeyPath]) -> str:
@@ -103,6 +105,11 @@ def _paths(paths: list[KeyPath]) -> str:
 def _there(origin: Origin, paths: tuple[KeyPath, ...]) -> Iterator[KeyPath]:
     """Yields the paths with a value that is not empty: ``kubectl create --dry-run`` writes empty fields too."""
     return (path for path in paths if origin.value(path) not in (None, "", {}, []))
+
+
+def _makes_selector(origin: Origin) -> bool:
+    page = page_of_document(origin.data)
+    return page is not None and page.pod_rules.makes_selector
 
 
 def _of_job(origin: Origin) -> Iterator[KeyPath]:
@@ -121,61 +128,48 @@ def _of_job(origin: Origin) -> Iterator[KeyPath]:
             yield path
 
 
-def check_suspended(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks every workload. Skips workloads that Kueue starts: another rule reports them."""
-    for declared in fleet.repository.workloads:
-        origin, spec = declared.origin, declared.spec
-        path = next((path for path in _SUSPENDING if origin.value(path) is True), None)
-        if path is not None and KUEUE not in spec.metadata.labels:
-            what = "paused" if path[-1] == "paused" else "suspended"
-            message = f"{spec.kind} {spec.metadata.name} is {what}: no new pod of it starts until you change this file"
-            if "jobTemplate" in path:
-                message = f"each Job of {spec.kind} {spec.metadata.name} is suspended: no pod of it starts"
-            hint = f"Remove {path[-1]}, or remove the file."
-            yield Diagnostic(SUSPENDED, message, origin.locate(path, key=True), hint=hint)
+def check_suspended(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks a workload. Skips workloads that Kueue starts: another rule reports them."""
+    origin, spec = declared.origin, declared.spec
+    suspending = map(key_path, spec.page.stop.suspended_by)
+    path = next((path for path in suspending if origin.value(path) is True), None)
+    if path is not None and KUEUE not in spec.metadata.labels:
+        what = "paused" if path[-1] == "paused" else "suspended"
+        message = f"{spec.kind} {spec.metadata.name} is {what}: no new pod of it starts until you change this file"
+        if "jobTemplate" in path:
+            message = f"each Job of {spec.kind} {spec.metadata.name} is suspended: no pod of it starts"
+        hint = f"Remove {path[-1]}, or remove the file."
+        yield Diagnostic(SUSPENDED, message, origin.locate(path, key=True), hint=hint)
 
 
-def check_finished(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks every workload of a repository that a GitOps tool applies."""
+def check_finished(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks a workload of a repository that a GitOps tool applies."""
     tool = _TOOLS.get(fleet.config.gitops)
-    for workload in fleet.workloads if tool else ():
-        for path in _deleting(workload.declared.spec, workload):
-            again = "in the next sync, with self-heal at once" if tool == "Argo CD" else "when it reconciles next"
-            field = path[-1] if path[-1] == _TTL else "the policy DeleteSelf"
-            lasts = f"{field} deletes finished work that the repository still has"
-            message = f"{lasts}: {tool} makes it anew {again}, and it runs again"
-            hint = f"Leave {path[-1]} out." if path[-1] == _TTL else "Use another deletion policy than DeleteSelf."
-            yield Diagnostic(FINISHED_RECREATED, message, workload.declared.origin.locate(path, key=True), hint=hint)
+    spec = workload.declared.spec
+    for path in spec.page.stop.deletes_itself(spec.document) if tool else ():
+        again = "in the next sync, with self-heal at once" if tool == "Argo CD" else "when it reconciles next"
+        field = path[-1] if path[-1] == _TTL else "the policy DeleteSelf"
+        lasts = f"{field} deletes finished work that the repository still has"
+        message = f"{lasts}: {tool} makes it anew {again}, and it runs again"
+        hint = f"Leave {path[-1]} out." if path[-1] == _TTL else "Use another deletion policy than DeleteSelf."
+        yield Diagnostic(FINISHED_RECREATED, message, workload.declared.origin.locate(path, key=True), hint=hint)
 
 
-def _deleting(spec: AnyWorkload, workload: FleetWorkload) -> Iterator[KeyPath]:
-    """Yields the fields that make a controller delete the object itself.
-
-    Kubernetes deletes a Job (pkg/controller/ttlafterfinished, 1.35), and JobSet's controller a JobSet
-    (pkg/controllers/ttl_after_finished.go, 0.12). The training operator deletes Kubeflow's kinds (CleanupJob of
-    pkg/controller.v1/common/job.go, 1.9). The MPI operator only passes the time to the launcher's Job (newLauncherJob
-    of pkg/controller/mpi_job_controller.go, 0.8). KubeRay deletes the cluster, and the RayJob only if a policy is
-    DeleteSelf (executeDeletionPolicy of rayjob_controller.go, 1.7).
+def check_platform(companion: FleetCompanion, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks a companion that the sharded layout puts into the platform folder. Flux takes an object without a status
+    of its own as ready, such as an autoscaler (``Compute`` of fluxcd/cli-utils, pkg/kstatus/status, 1.2).
     """
-    origin = workload.declared.origin
-    match spec.apiVersion, spec.kind:
-        case _, "Job" | "JobSet":
-            path: KeyPath = ("spec", _TTL)
-        case "kubeflow.org/v1", kind if kind in KUBEFLOW:
-            path = ("spec", "runPolicy", _TTL)
-        case _, "RayJob":
-            yield from _deleting_themselves(origin.value(("spec", "deletionStrategy")), ("spec", "deletionStrategy"))
-            return
-        case _:
-            return
-    if origin.value(path) is not None:
-        yield path
-
-
-def _deleting_themselves(value: object, path: KeyPath) -> Iterator[KeyPath]:
-    """Yields the policies of a RayJob's deletion strategy that are DeleteSelf, at any depth."""
-    if value == "DeleteSelf":
-        yield path
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in items:
-        yield from _deleting_themselves(item, (*path, key))
+    tool = _TOOLS.get(fleet.config.gitops)
+    if tool is None or fleet.config.layout != "sharded":
+        return
+    late = {Phase.LATE_COMPANION} if tool == "Argo CD" else set()
+    work_pools = fleet.pools_of(companion)
+    if companion.phase not in {Phase.SLOW_COMPANION, *late} or len(work_pools) == 1:
+        return
+    backend, namespace = companion.backend, companion.namespace
+    near = (pool.name for pool in fleet.pools if pool.backend == backend and namespace in pool.namespaces)
+    why = f"its file has work of pools {shortened(work_pools)}" if work_pools else "its file has no work"
+    applied = f"{companion.kind} {companion.name} is applied with the platform: {why}"
+    message = f"{applied}; {tool} may apply no pool before it is healthy"
+    hint = f"Add the label {POOL}: {' or '.join((work_pools or tuple(near))[:MAX_LISTED]) or 'POOL'}."
+    yield Diagnostic(PLATFORM_WAITS, message, companion.place, hint=hint)

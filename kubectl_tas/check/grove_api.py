@@ -12,8 +12,8 @@ from kubectl_tas.check.versions import unsupported
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.grove import DEFAULT_TOPOLOGY, Release
 from kubectl_tas.kai import Feature
+from kubectl_tas.kinds.section import written
 from kubectl_tas.kubernetes import OperatorShapes, Shape
-from kubectl_tas.load.schema import written
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.model.topology_kinds import DOMAINS, ClusterTopology
@@ -49,18 +49,8 @@ _SYNCS: _Fields = {"concurrentSyncs": None}
 _SERVER: _Fields = {"bindAddress": None, "port": None}
 
 
-def check_grove_versions(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks Grove's release of each backend, then the sets and the cluster topologies."""
-    for backend in fleet.backends:
-        yield from _version(fleet, backend)
-    for item in fleet.pod_clique_sets:
-        if item.backend is not None:
-            yield from _set(item, item.backend)
-    for topology in fleet.cluster_topologies.values():
-        yield from _topology(fleet, topology)
-
-
-def _version(fleet: Fleet, backend: FleetBackend) -> Iterator[Diagnostic]:
+def check_grove_release(backend: FleetBackend, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks Grove's release of a backend."""
     config, version = fleet.repository.config, backend.spec.grove.version
     if config is None or "grove" not in backend.spec.model_fields_set:
         return
@@ -76,8 +66,11 @@ def _version(fleet: Fleet, backend: FleetBackend) -> Iterator[Diagnostic]:
         yield unsupported(backend, Feature.SKIP_PODGROUPER, what, place, "use a Grove that leaves them to KAI")
 
 
-def _set(item: FleetPodCliqueSet, backend: FleetBackend) -> Iterator[Diagnostic]:
+def check_set_release(item: FleetPodCliqueSet, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Reports the first constraint if the release has none at all, else each constraint that it cannot express."""
+    backend = item.backend
+    if backend is None:
+        return
     release, origin = backend.grove_release, item.declared.origin
     asking = [(constraint, path) for constraint, path in item.constraints if constraint.asks]
     if asking and not release.has_constraints:
@@ -94,8 +87,12 @@ def _set(item: FleetPodCliqueSet, backend: FleetBackend) -> Iterator[Diagnostic]
             yield _needs(backend, "a preferred domain", lambda row: row.has_pack, place)
 
 
-def _topology(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
-    """Checks a topology against the backends whose sets use it. If none does, checks only what all backends lack."""
+def check_topology_release(topology: FleetTopology, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks a cluster topology against the backends whose sets use it. If none does, checks only what all backends
+    lack.
+    """
+    if topology.pool is not None:
+        return
     used = {item.backend for item in fleet.pod_clique_sets if item.topology == topology and item.backend is not None}
     lacking = [backend for backend in fleet.backends if not backend.grove_release.has_free_domains]
     concerned = [backend for backend in lacking if backend in used]
@@ -182,10 +179,13 @@ def _of_operators() -> _Fields:
     }
 
 
-def check_grove_fields(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks the fields of every PodCliqueSet, and of the OperatorConfiguration that applies."""
-    for item in fleet.pod_clique_sets:
-        yield from _unknown(item.declared.origin, _of_sets(), "a PodCliqueSet")
+def check_grove_fields(item: FleetPodCliqueSet, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the fields of a PodCliqueSet."""
+    yield from _unknown(item.declared.origin, _of_sets(), "a PodCliqueSet")
+
+
+def check_operator_fields(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the fields of the OperatorConfiguration that applies."""
     if fleet.grove.operator is not None:
         yield from _unknown(fleet.grove.operator.origin, _of_operators(), "an OperatorConfiguration")
 

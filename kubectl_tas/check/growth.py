@@ -1,72 +1,44 @@
-"""Finds work that may grow beyond the counted GPUs. Causes are autoscaling, elastic jobs, overlapping runs of a
-CronJob, and updates that add pods before they remove old ones.
+"""Finds work that may grow beyond the counted GPUs: by itself, as the page of its kind says, or by an autoscaler in the
+repository.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
-from kubectl_tas.check.conflicts import Fields, listed
+from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
-from kubectl_tas.gangs.podgrouper import is_ray
 from kubectl_tas.gpus import Gpus
+from kubectl_tas.kinds import DEFAULT_SCALED
+from kubectl_tas.kinds.page import Growing, GrowingPods, Grown, is_count
+from kubectl_tas.kinds.section import Section, listed, path_steps, values_at
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
-from kubectl_tas.resolve.mentions import DEFAULT_SCALED, SCALED, Space
+from kubectl_tas.resolve.mentions import SCALED, Space
 from kubectl_tas.resolve.podcliqueset import FleetClique, SubmittedSet
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.words import Misspellings, did_you_mean, question, shortened
 
-if TYPE_CHECKING:
-    from kubectl_tas.model.operatorkinds import RayWorkload
-
 GROWTH_UNCOUNTED = Rule(
     "growth-uncounted",
     Severity.WARNING,
-    "Work may grow to more GPUs than are counted.",
+    "Work may grow to more GPUs than are counted, or than its queue may hold.",
     "kubectl-tas compares quotas with the size at which work starts. Replicas that an autoscaler adds take GPUs that "
     "others count on, or stay Pending: lower maxReplicas to the counted number, or raise replicas. An update of a "
     "Deployment adds pods before it removes old ones: write maxSurge: 0. Without maxSurge, Kubernetes adds a quarter. "
-    "If the quota has no room for it, such an update never ends. Long runs of a CronJob overlap: write "
-    "concurrencyPolicy: Forbid.",
+    "If the quota has no room for it, such an update never ends. Long runs of a CronJob or CronWorkflow overlap: write "
+    "concurrencyPolicy: Forbid. With Replace they overlap while pods end. Each template of an Argo Workflow counts "
+    "once: bound its loops by parallelism. An InferenceService without maxReplicas has no limit with Knative. An "
+    "upgrade of a RayService makes a second cluster.",
     protects=Waiving.CONFIG,
 )
 
 
 _OF_KEDA = 100
-_SURGES: dict[str, tuple[tuple[str, ...], object]] = {
-    "Deployment": (("spec", "strategy", "rollingUpdate", "maxSurge"), "25%"),
-    "LeaderWorkerSet": (("spec", "rolloutStrategy", "rollingUpdateConfiguration", "maxSurge"), 0),
-}
-"""Field for the number of pods, or groups of pods, that an update adds, by kind, with its default. Sources: Kubernetes
-1.35, ``SetDefaults_Deployment`` of pkg/apis/apps/v1/defaults.go; LeaderWorkerSet 0.7.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class _Growth:
-    """Parts of a workload whose number may grow."""
-
-    path: KeyPath
-    """Path of the field with the maximum number."""
-    start: int
-    """Number of parts that is counted."""
-    most: int | None
-    """Maximum number of parts; None: no limit."""
-    gpus: Gpus
-    """GPUs of one part."""
-    what: str
-    when: str = ""
-    """Words that say when the number grows; empty: at any time."""
-    hint: str = "Lower it, or write as many replicas."
-    is_default: bool = False
-    """Whether the growth comes from a default. Reported only if the quota has no room for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +58,7 @@ def check_growth(fleet: Fleet) -> Iterator[Diagnostic]:
         if isinstance(item, SubmittedSet):
             yield from _judged(item, _of_set(item), held)
         elif isinstance(item, FleetWorkload):
-            yield from _judged(item, _of_workload(item), held)
+            yield from _judged(item, _growth_of(item), held)
     for companion, target, scaled in _scalers(fleet):
         if scaled is not None:
             yield from _autoscaled(companion, target, scaled)
@@ -95,7 +67,7 @@ def check_growth(fleet: Fleet) -> Iterator[Diagnostic]:
 
 def waits_for_sums(fleet: Fleet) -> bool:
     """Whether any workload may grow by a default. That check needs the sum of all work in the queue."""
-    return any(item.kind in _SURGES and item.gpus for item in fleet.workloads)
+    return any(_grows_by_default(item) and item.gpus for item in fleet.workloads)
 
 
 def check_scale_targets(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -151,14 +123,6 @@ def _scalers(fleet: Fleet) -> Iterator[tuple[FleetCompanion, tuple[str, str], _S
         made = (_of_grove(sent, *named) for sent in sets.get(where, ()))
         scaled = _scaled(workload) if workload is not None else next(filter(None, made), None)
         yield companion, named, scaled
-
-
-def _scaled(item: FleetWorkload) -> _Scaled:
-    """Returns the replicas of a workload: groups of a LeaderWorkerSet, workers if pods have roles, else pods."""
-    if item.kind == "LeaderWorkerSet":
-        return _Scaled(item, item.copies, sum(part.replicas * part.gpus for part in item.replicas))
-    part = next((part for part in item.replicas if part.name == "worker"), next(iter(item.replicas), None))
-    return _Scaled(item, part.replicas, part.gpus) if part is not None else _Scaled(item, 0, 0)
 
 
 def _of_grove(sent: SubmittedSet, kind: str, name: str) -> _Scaled | None:
@@ -248,7 +212,7 @@ def _most(companion: FleetCompanion) -> tuple[str, int | None]:
 def _held(fleet: Fleet) -> dict[tuple[str, str, bool], Gpus]:
     """Returns the GPUs that work asks for, by cluster, queue, and whether the work is preemptible."""
     held: dict[tuple[str, str, bool], Gpus] = {}
-    for item in fleet.submissions if any(item.kind in _SURGES for item in fleet.workloads) else ():
+    for item in fleet.submissions if any(map(_grows_by_default, fleet.workloads)) else ():
         key = item.pool.backend.name, item.queue, item.is_preemptible
         held[key] = held.get(key, 0) + item.gpus
     return held
@@ -263,94 +227,72 @@ def _is_short(item: Submission, more: Gpus, held: Mapping[tuple[str, str, bool],
 
 
 def _judged(
-    item: Submission, parts: Iterator[_Growth], held: Mapping[tuple[str, str, bool], Gpus]
+    item: Submission, parts: Iterator[Grown], held: Mapping[tuple[str, str, bool], Gpus]
 ) -> Iterator[Diagnostic]:
+    room = (item.maximum if item.is_preemptible else item.quota).gpu
     for part in parts:
-        if part.gpus and (part.most is None or part.most > part.start):
-            more = (part.most or 0) - part.start
-            if part.is_default and not _is_short(item, more * part.gpus, held):
-                continue
-            many = "any number" if part.most is None else str(part.most)
-            total = "without limit" if part.most is None else f"to {item.gpus + more * part.gpus}"
-            message = (
-                f"{part.what} may grow from {part.start} to {many}{part.when}: "
-                f"{item.gpus} GPUs of this {item.kind} are counted, and they may grow {total}"
-            )
-            yield Diagnostic(GROWTH_UNCOUNTED, message, item.declared.at(*part.path), hint=part.hint)
+        if not part.gpus or (part.most is not None and part.most <= part.start):
+            continue
+        more = ((part.most or 0) - part.start) * part.gpus
+        if (part.is_default and not _is_short(item, more, held)) or (part.is_counted and item.gpus <= room):
+            continue
+        many = "any number" if part.most is None else str(part.most)
+        total = "without limit" if part.most is None else f"to {item.gpus + more}"
+        asks = f"{item.gpus} GPUs of this {item.kind} are counted, and they may grow {total}"
+        if part.is_counted:
+            asks = f"this {item.kind} then asks for {item.gpus} GPUs; its queue may hold {room}"
+        message = f"{part.what} may grow from {part.start} to {many}{part.when}: {asks}"
+        yield Diagnostic(GROWTH_UNCOUNTED, message, item.declared.at(*part.path), hint=part.hint)
 
 
-def _of_workload(workload: FleetWorkload) -> Iterator[_Growth]:
-    spec = workload.declared.spec
-    if is_ray(spec):
-        yield from _of_ray(workload, spec)
-    elif spec.kind == "PyTorchJob":
-        path: KeyPath = ("spec", "elasticPolicy", "maxReplicas")
-        most = _number(workload, path)
-        for item in workload.replicas:
-            if most is not None and item.path[2] == "Worker":  # a master is always one
-                yield _Growth(path, workload.pods, most, item.gpus, "the pods")
-    elif workload.kind == "CronJob":
-        yield from _of_runs(workload)
-    elif workload.kind in _SURGES:
-        yield from _of_update(workload, *_SURGES[workload.kind])
+def _grows_by_default(workload: FleetWorkload) -> bool:
+    return workload.declared.spec.page.growth.by_default
 
 
-def _of_runs(workload: FleetWorkload) -> Iterator[_Growth]:
-    """Yields the growth of a CronJob: Kubernetes starts the next run during the last one, unless told otherwise."""
-    policy: KeyPath = ("spec", "concurrencyPolicy")
-    origin = workload.declared.origin
-    if origin.value(policy) in (None, "Allow") and origin.value(("spec", "suspend")) is not True:
-        hint = "Write concurrencyPolicy: Forbid, or Replace."
-        yield _Growth(policy, 1, None, workload.gpus, "the runs", " at a time", hint)
+def _growing(workload: FleetWorkload) -> Growing:
+    """Returns a workload as plain data for the functions of its kind's page."""
+    pods = tuple(
+        GrowingPods(
+            each.name, each.path, each.spec_path, each.annotations_path, each.annotations, each.replicas, each.gpus
+        )
+        for each in workload.replicas
+    )
+    return Growing(workload.declared.spec.document, pods, workload.copies, workload.gpus)
 
 
-def _of_update(workload: FleetWorkload, path: tuple[str, ...], default: object) -> Iterator[_Growth]:
-    """Yields the pods, or groups of pods, that an update adds before it removes old ones."""
-    origin, scaled = workload.declared.origin, _scaled(workload)
-    written = origin.value(path)
-    surge = _surge(default if written is None else written, scaled.start)
-    if origin.value((*path[:2], "type")) != "Recreate":
-        what = "the groups" if workload.kind == "LeaderWorkerSet" else "the pods"
-        hint = f"Write maxSurge: 0 and maxUnavailable: 1 in {'.'.join(path[:-1])}."
-        most, when = scaled.start + surge, " during an update"
-        yield _Growth(path, scaled.start, most, scaled.gpus, what, when, hint, is_default=written is None)
+def _scaled(workload: FleetWorkload) -> _Scaled:
+    """Returns the replicas of a workload, which are groups if the kind has copies of all pods."""
+    if workload.declared.spec.page.start.copies:
+        return _Scaled(workload, workload.copies, sum(pods.replicas * pods.gpus for pods in workload.replicas))
+    return _Scaled(workload, *_growing(workload).replicas)
 
 
-def _surge(written: object, pods: int) -> int:
-    """Returns the pods that an update adds, from a number or a percentage, which Kubernetes rounds up."""
-    if isinstance(written, str) and re.fullmatch("[0-9]{1,9}%", written):
-        return -(-pods * int(written[:-1]) // 100)
-    return written if type(written) is int and 0 <= written < MAX_COUNT else 0
+def _growth_of(workload: FleetWorkload) -> Iterator[Grown]:
+    """Yields the growth of a workload by itself."""
+    for pods in workload.replicas:
+        if pods.added:
+            start, what = pods.replicas - pods.added, f"the pods of {pods.name}"
+            yield Grown(pods.path, start, pods.replicas, pods.gpus, what, hint="Lower the maximum.", is_counted=True)
+    growing = _growing(workload)
+    for at, grows in workload.declared.spec.page.growth.rows:
+        for path, _ in values_at(growing.document, path_steps(at)):
+            yield from grows(growing, Section(growing.document, path))
 
 
-def _of_ray(workload: FleetWorkload, spec: RayWorkload) -> Iterator[_Growth]:
-    """Yields the growth of Ray workers (KubeRay 1.7): only with its autoscaler; maxReplicas has no limit by default."""
-    if workload.declared.origin.value((*spec.cluster_path, "enableInTreeAutoscaling")) is not True:
-        return
-    for index, group in enumerate(spec.cluster.workerGroupSpecs):
-        path = (*spec.cluster_path, "workerGroupSpecs", index, "maxReplicas")
-        gpus = group.template.spec.gpus_with(group.template.metadata.annotations) * group.numOfHosts
-        most = _number(workload, path)
-        is_refused = most is None and workload.declared.origin.value(path) is not None
-        if not group.suspend and not is_refused:
-            start = group.pods // group.numOfHosts
-            yield _Growth(path, start, most, gpus, f"the workers of {group.groupName}")
+def _number(sent: Submission, path: KeyPath) -> int | None:
+    """Returns the number at a path; None if it is absent or not a count that a cluster could reach."""
+    value = sent.declared.origin.value(path)
+    return value if is_count(value) else None
 
 
-def _of_set(sent: SubmittedSet) -> Iterator[_Growth]:
+def _of_set(sent: SubmittedSet) -> Iterator[Grown]:
     """Yields the growth of a set's parts in all replicas (Grove: operator/api/core/v1alpha1/podclique.go)."""
     times = sent.set.replicas
     for clique in sent.set.cliques:
         path: KeyPath = (*clique.path, "spec", "autoScalingConfig", "maxReplicas")
         gpus = times * clique.gpus
-        yield _Growth(path, clique.spec.spec.replicas, _number(sent, path) or 0, gpus, f"the clique {clique.name}")
+        yield Grown(path, clique.spec.spec.replicas, _number(sent, path) or 0, gpus, f"the clique {clique.name}")
     for group in sent.set.groups:
         path = (*group.path, "scaleConfig", "maxReplicas")
         gpus = times * sum(clique.spec.spec.replicas * clique.gpus for clique in group.cliques)
-        yield _Growth(path, group.spec.replicas, _number(sent, path) or 0, gpus, f"the scaling group {group.name}")
-
-
-def _number(sent: Submission, path: KeyPath) -> int | None:
-    """Returns the number at a path; None if it is absent or not a count that a cluster could reach."""
-    written = sent.declared.origin.value(path)
-    return written if type(written) is int and 0 <= written < MAX_COUNT else None
+        yield Grown(path, group.spec.replicas, _number(sent, path) or 0, gpus, f"the scaling group {group.name}")

@@ -14,6 +14,7 @@ from kubectl_tas.model.base import QUALIFIED_NAME, KeyPath
 from kubectl_tas.model.topology_kinds import DOMAINS, ClusterTopology
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.resolve.topologies import FleetTopology, Level
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -98,29 +99,31 @@ def _fields(topology: FleetTopology) -> tuple[str, str]:
     return ("key", "label") if topology.pool else ("domain", "key")
 
 
-def check_topologies(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks cluster topologies and the pools' own."""
-    for pool in fleet.pools:
-        spec, declared = pool.declared.spec.spec, pool.declared
-        field = "topology" if spec.topology is not None else "topology_keys"
-        if spec.topology is not None and spec.topology_keys:
-            message = f"pool {pool.name} has topology_keys and a topology; it can have one hierarchy"
-            hint = "Remove one of the two fields."
-            place = declared.origin.locate(("spec", "topology_keys"), key=True)
-            yield Diagnostic(TOPOLOGY_TWICE, message, place, hint=hint)
-        if not pool.backend.is_kai and (spec.topology is not None or spec.topology_keys):
-            message = needs_kai(pool.backend, field)
-            place = declared.origin.locate(("spec", field), key=True)
-            hint = f"Remove {field}, or set scheduler.type of the backend to kai."
-            yield Diagnostic(TOPOLOGY_SCHEDULER, message, place, hint=hint, cause=pool.backend.type_place)
-    for topology in fleet.topologies:
-        key, label = _fields(topology)
-        yield from _duplicates(topology, key, [level.key for level in topology.levels])
-        yield from _duplicates(topology, label, [level.label for level in topology.levels])
-        yield from _order(topology)
-        backends = (topology.backend,) if topology.backend else fleet.backends
-        if any(topology.is_created_on(backend) for backend in backends):
-            yield from _for_kai(topology, aliases=any(backend.has(Feature.LEVEL_ALIAS) for backend in backends))
+def check_pool_topology(pool: FleetPool, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks that a pool has at most one hierarchy, and a scheduler that places by it."""
+    spec, declared = pool.declared.spec.spec, pool.declared
+    field = "topology" if spec.topology is not None else "topology_keys"
+    if spec.topology is not None and spec.topology_keys:
+        message = f"pool {pool.name} has topology_keys and a topology; it can have one hierarchy"
+        hint = "Remove one of the two fields."
+        place = declared.origin.locate(("spec", "topology_keys"), key=True)
+        yield Diagnostic(TOPOLOGY_TWICE, message, place, hint=hint)
+    if not pool.backend.is_kai and (spec.topology is not None or spec.topology_keys):
+        message = needs_kai(pool.backend, field)
+        place = declared.origin.locate(("spec", field), key=True)
+        hint = f"Remove {field}, or set scheduler.type of the backend to kai."
+        yield Diagnostic(TOPOLOGY_SCHEDULER, message, place, hint=hint, cause=pool.backend.type_place)
+
+
+def check_topology(topology: FleetTopology, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the levels of a cluster topology, or of a pool's own."""
+    key, label = _fields(topology)
+    yield from _duplicates(topology, key, [level.key for level in topology.levels])
+    yield from _duplicates(topology, label, [level.label for level in topology.levels])
+    yield from _order(topology)
+    backends = (topology.backend,) if topology.backend else fleet.backends
+    if any(topology.is_created_on(backend) for backend in backends):
+        yield from _for_kai(topology, aliases=any(backend.has(Feature.LEVEL_ALIAS) for backend in backends))
 
 
 def _for_kai(topology: FleetTopology, *, aliases: bool) -> Iterator[Diagnostic]:
@@ -186,15 +189,12 @@ def _at(topology: FleetTopology, index: int, field: str) -> Location:
     return topology.declared.at(*topology.path, index, field)
 
 
-def check_bindings(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks the bindings of every cluster topology."""
-    for topology in fleet.topologies:
-        yield from _kind(topology)
-        yield from _twice(topology)
-        yield from _schedulers(fleet, topology)
-        yield from _other_name(fleet, topology)
-    for backend in fleet.backends:
-        yield from _levels(fleet, backend)
+def check_bindings(topology: FleetTopology, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the bindings of a cluster topology."""
+    yield from _kind(topology)
+    yield from _twice(topology)
+    yield from _schedulers(fleet, topology)
+    yield from _other_name(fleet, topology)
 
 
 def _kind(topology: FleetTopology) -> Iterator[Diagnostic]:
@@ -254,7 +254,7 @@ def _other_name(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
             yield Diagnostic(TOPOLOGY_BINDING, message, _place(topology, backend), hint=hint)
 
 
-def _levels(fleet: Fleet, backend: FleetBackend) -> Iterator[Diagnostic]:
+def check_bound_levels(backend: FleetBackend, fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds cluster topologies of one backend that share a Topology but have different levels."""
     first: dict[str, FleetTopology] = {}
     there = [topology for topology in fleet.topologies if topology.backend in (None, backend)]

@@ -5,21 +5,33 @@ misspelled or misplaced, and keys that bypass the pool.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from enum import Flag, auto
 
 from kubectl_tas import gpus
 from kubectl_tas.check.filled_in import expressions_of
-from kubectl_tas.check.resource_requests import resources_of
+from kubectl_tas.check.resource_requests import copied_notes, resources_of
 from kubectl_tas.check.secrets import secrets_of
 from kubectl_tas.check.visibledevices import config_maps, devices_of
-from kubectl_tas.check.workload_labels import conflict
+from kubectl_tas.check.workload_labels import conflict, labels_below
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.gangs.pool_demands import agreed, agreed_shard, agreed_with
-from kubectl_tas.late import dataclass
+from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.model import labels
-from kubectl_tas.model.backdoors import ANNOTATIONS, FIELDS, LABELS, Backdoor, Decides, Part, parts
-from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.backdoors import (
+    ANNOTATIONS,
+    FIELDS,
+    LABELS,
+    STATE,
+    Backdoor,
+    Decides,
+    Part,
+    parts,
+    setter_of,
+    state_of,
+)
+from kubectl_tas.model.base import OWN_METADATA, KeyPath
+from kubectl_tas.model.kindlists import is_harmless
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import closest, question
@@ -29,7 +41,7 @@ class Reader(Flag):
     """The objects on which a key is read."""
 
     NOBODY = 0
-    """KAI, Grove or this tool writes the key; users must not."""
+    """Nobody needs to write the key: this tool, KAI or Grove does, or it decides nothing."""
     WORK = auto()
     """The workload itself, or a Pod without an owner."""
     PODS = auto()
@@ -131,35 +143,13 @@ KEYS: tuple[Key, ...] = (
     Key(gpus.MEMORY, _A, "The MiB of one GPU's memory that a pod gets.", Reader.PODS),
     Key(gpus.DEVICES, _A, "The number of GPUs that a pod gets such a part of.", Reader.PODS),
     Key("gpu-fraction-container-name", _A, "The container that gets the part of a GPU.", Reader.PODS),
-    Key("kai.scheduler/last-start-timestamp", _A),
-    Key("kai.scheduler/stale-podgroup-timestamp", _A),
-    Key("kai.scheduler/top-owner-metadata", _A),
-    *(
-        Key(name, "both")
-        for name in (
-            "grove.io/base-podgang",
-            "grove.io/disable-managed-resource-protection",
-            "grove.io/mnnvl-group",
-            "grove.io/pod-template-hash",
-            "grove.io/podclique",
-            "grove.io/podclique-pod-index",
-            "grove.io/podcliquescalinggroup",
-            "grove.io/podcliquescalinggroup-replica-index",
-            "grove.io/podcliqueset-replica-index",
-            "grove.io/podgang",
-            "grove.io/reconcile-trigger",
-            "grove.io/scheduler-name",
-            "grove.io/should-not-mirror",
-            "grove.io/topology-name",
-            "kai.scheduler/numa-placement-observed",
-            "kai.scheduler/numa-placement-predicted",
-            "runai/pod-index",
-            "runai/shared-gpu-configmap",
-        )
-    ),
+    *(Key(name, "both") for name in (*STATE, "runai/pod-index")),
+    *(Key(f"grove.io/{name}", "both") for name in ("disable-managed-resource-protection", "reconcile-trigger")),
+    *(Key(f"grove.io/{name}", "both") for name in ("auto-mnnvl", "mnnvl-group")),
 )
 """All keys that KAI 0.17.0 (pkg/common/constants, pkg/podgrouper/podgrouper/plugins/constants,
-pkg/scheduler/constants/labels) and Grove (operator/api/common) read, including keys that they write themselves.
+pkg/scheduler/constants/labels) and Grove (operator/api/common, operator/internal/mnnvl) read, including keys that they
+write themselves.
 """
 
 
@@ -177,6 +167,14 @@ KEY_MISPLACED = Rule(
     "A label is written as an annotation, or an annotation as a label.",
     "KAI reads each key only in one of the two places. Move it to the other.",
     protects=Waiving.ANYBODY,
+)
+KEY_RESERVED = Rule(
+    "key-reserved",
+    Severity.ERROR,
+    "Work has a label or an annotation in which KAI or Grove keeps its own state.",
+    "KAI copies the annotations of a workload to its PodGroup and trusts them. With a time to come in "
+    "kai.scheduler/last-start-timestamp, LOW work keeps GPUs that other queues have a right to. Remove the key: KAI or "
+    "Grove writes it. If you copied the object from a cluster, remove all such keys.",
 )
 OTHER_QUEUE = Rule(
     "other-queue",
@@ -209,7 +207,8 @@ QUOTA_BYPASS = Rule(
     "Pods name their node, or the shard of a scheduler, themselves.",
     "With nodeName, the kubelet starts a pod without any scheduler, whatever is left of a quota. With "
     "kai.scheduler/node-pool, another scheduler than that of the pool's nodes takes it, or none. Remove the key. To "
-    "run on certain nodes, use nodeSelector or affinity. spec.nodePool of the pool sets the shard.",
+    "run on certain nodes, use nodeSelector or affinity. spec.nodePool of the pool sets the shard. A key that is an "
+    "expression may become one of these keys: write the key itself.",
     protects=Waiving.CONFIG,
 )
 SYNC_BYPASS = Rule(
@@ -221,7 +220,9 @@ SYNC_BYPASS = Rule(
     "the Config: sync-bypass: off.",
     protects=Waiving.CONFIG,
 )
-_TABLES = {"labels": LABELS, "annotations": ANNOTATIONS}
+_TABLES = {"labels": LABELS, "annotations": ANNOTATIONS, "keys": {**LABELS, **ANNOTATIONS}}
+_EXPRESSION = late_pattern(r"\{\{|\$[({]")
+"""The beginnings of expressions: ``{{`` of Argo and Helm, ``$(`` and ``${`` of Tekton."""
 PLAIN = (labels.PRIORITY_CLASS, labels.POD_GROUP, *gpus.ANNOTATIONS)
 """Keys of KAI without a domain."""
 _BY_NOBODY = frozenset(key.name for key in KEYS if key.reader is Reader.NOBODY)
@@ -276,23 +277,52 @@ def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     if meant is None:
         return
     known = sorted(item for items in KNOWN.values() for item in items if item.startswith(f"{meant}/"))
-    here = (item for item in known if item not in KNOWN[other])
+    here = (item for item in known if item not in KNOWN[other] and item not in STATE)
     near = closest(f"{meant}/{name}", known)
     hint = question(key, near) if near else f"Known: {', '.join(here)}."
     hint = f"Did you mean {near}? Remove it: {_WRITTEN}." if near in _BY_NOBODY else hint
     yield Diagnostic(KEY_UNKNOWN, f'nothing reads the key "{key}"', place, hint=hint)
 
 
+def reserved_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:
+    """Reports labels and annotations that only KAI or Grove may write."""
+    what, path, written = part
+    for key in written if what in _TABLES else ():
+        row = state_of(str(key))
+        if row is not None:
+            message = f"only {setter_of(row.key)} may write {key}: {row.effect}"
+            yield Diagnostic(KEY_RESERVED, message, origin.locate((*path, key), key=True), hint="Remove it.")
+
+
 def backdoors_of(origin: Origin, part: Part, values: Mapping[Decides, tuple[str, str]]) -> Iterator[Diagnostic]:
     """Reports keys and fields that differ from the pool's values in ``values``, or that are never allowed."""
     what, path, written = part
+    if what == "field" and path == (*OWN_METADATA, "ownerReferences"):
+        return  # check.gitops refuses it
     if what == "field":
         yield from _opened(origin, FIELDS[str(path[-1])], path, written, values)
         return
     table = _TABLES.get(what, {})
-    for key in written.keys() & table.keys() if table else ():
-        if table[key].decides is not Decides.SYNC or path == ("metadata", "annotations"):
-            yield from _opened(origin, table[key], (*path, key), written[key], values)
+    for key in written if table else ():
+        door = table.get(key)
+        if door is not None and (door.decides is not Decides.SYNC or path == ("metadata", "annotations")):
+            yield from _opened(origin, door, (*path, key), written[key], values)
+        elif _EXPRESSION.search(str(key)):
+            message = f'the key "{key}" is an expression: it may become one that decides the queue or the priority'
+            yield Diagnostic(QUOTA_BYPASS, message, origin.locate((*path, key), key=True), hint="Write the key itself.")
+
+
+def queue_of_project(
+    origin: Origin, part: Part, queues: Collection[str], values: Mapping[Decides, tuple[str, str]]
+) -> Iterator[Diagnostic]:
+    """Reports a label ``project`` that names another queue: it counts for pods without a queue, such as those of a
+    runtime. Follows calculateQueueName of KAI 0.17 (default_grouper.go).
+    """
+    what, path, written = part
+    queue = written.get(labels.PROJECT) if what == "labels" else None
+    value, why = values.get(Decides.QUEUE, ("", ""))
+    if value and isinstance(queue, str) and queue in queues and queue != value:
+        yield conflict(origin, (*path, labels.PROJECT), value, why, queue)
 
 
 def _opened(
@@ -301,13 +331,13 @@ def _opened(
     if door.decides in values:
         value, why = values[door.decides]
         if written is not None and written != value:
-            yield conflict(origin, path, value, why)
+            yield conflict(origin, path, value, why, written)
     elif door.decides is Decides.SYNC:
         if re.search(door.values, str(written)):
             message = f"{door.key}: {written} takes the object out of the sync: {door.effect}"
             hint = "Remove it, or let spec.rules of the Config allow it."
             yield Diagnostic(SYNC_BYPASS, message, origin.locate(path, key=True), hint=hint)
-    elif door.effect and written and _counts(door, written):
+    elif door.effect and written and door.decides is not Decides.STATE and _counts(door, written):
         keys = written if door.values and isinstance(written, dict) else ()
         named = next((key for key in keys if re.search(door.values, str(key))), None)
         path = path if named is None else (*path, named)
@@ -325,9 +355,16 @@ def _counts(door: Backdoor, written: object) -> bool:
 
 
 def check_documents(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks every workload, PodCliqueSet and PodGroup, whether its pool exists or not."""
+    """Checks every workload, PodCliqueSet and PodGroup, whether its pool exists or not. Companions that may make pods
+    are checked for keys of KAI and Grove.
+    """
     repository = fleet.repository
-    sent = {id(item.declared.origin): agreed(fleet, item) for item in (*fleet.workloads, *fleet.submitted_sets)}
+    for companion in repository.companions:
+        if not is_harmless(companion.spec.apiVersion, companion.spec.kind):
+            for part in parts(companion.origin):
+                yield from reserved_of(companion.origin, part)
+    submissions = {id(item.declared.origin): item for item in (*fleet.workloads, *fleet.submitted_sets)}
+    sent = {key: agreed(fleet, item) for key, item in submissions.items()}
     for group in fleet.pod_groups:
         sent |= {id(pod.origin): agreed_with(group) for pod in group.pods}
         if group.pool is not None:
@@ -336,13 +373,18 @@ def check_documents(fleet: Fleet) -> Iterator[Diagnostic]:
     origins += [item.origin for item in repository.pod_clique_sets]
     origins += [item.origin for item in repository.pod_groups]
     maps = config_maps(fleet)
+    queues = frozenset(queue for backend in fleet.backends for queue in fleet.leaf_queues(backend))
     for origin in origins:
         values = sent.get(id(origin), {})
         namespace = values.get(Decides.NAMESPACE, ("", ""))[0]
         for part in parts(origin):
             yield from keys_of(origin, part)
+            yield from labels_below(origin, part)
+            yield from reserved_of(origin, part)
             yield from backdoors_of(origin, part, values)
+            yield from queue_of_project(origin, part, queues, values)
             yield from resources_of(origin, part)
+            yield from copied_notes(part, submissions.get(id(origin)))
             yield from devices_of(origin, part, maps, namespace)
             yield from secrets_of(origin, part)
             yield from expressions_of(origin, part)

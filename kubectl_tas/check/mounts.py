@@ -65,14 +65,13 @@ class _Mount:
         return f'the {self.kind} "{self.path}"'
 
 
-def check_mounts(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks every task of every workflow, whether its pool exists or not."""
-    for declared in fleet.repository.workflows:
-        for _, task, path in declared.spec.all_tasks:
-            if task.files or task.credentials:
-                yield from _mounts(declared, task, path)
-                yield from _contents(fleet, declared, task, path)
-                yield from _credentials(declared, task, path)
+def check_mounts(declared: Declared[Workflow], fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks every task of a workflow, whether its pool exists or not."""
+    for _, task, path in declared.spec.all_tasks:
+        if task.files or task.credentials:
+            yield from _mounts(declared, task, path)
+            yield from _contents(fleet, declared, task, path)
+            yield from _credentials(declared, task, path)
 
 
 def _mounts(declared: Declared[Workflow], task: Task, path: KeyPath) -> Iterator[Diagnostic]:

@@ -72,23 +72,20 @@ def mended_level(name: str, topology: FleetTopology | None) -> str:
     return f'Nodes have {name}, and the level of the topology says "{wrong}": write {name} there.'
 
 
-def check_level_labels(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks the label of every level of cluster topologies and pools."""
-    for topology in fleet.topologies:
-        for index, level in enumerate(topology.levels):
-            field = "label" if topology.pool else "key"
-            place = topology.declared.at(*topology.path, index, field)
-            old, is_old, name = level.label.partition(BEFORE_1_0)
-            now = SINCE_1_0.get(name) if is_old and not old else None
-            if now is not None:
-                message = (
-                    f"Topograph sets the node label {level.label} before its release 1.0; since then it sets {now}"
-                )
-                hint = f"Write {now}, or waive this where an older Topograph runs."
-                yield Diagnostic(LEVEL_LABEL_UNKNOWN, message, place, hint=hint)
-            elif (meant := _meant(level.label)) is not None:
-                message = f'nothing sets the node label "{level.label}", so KAI would find no node for this topology'
-                yield Diagnostic(LEVEL_LABEL_UNKNOWN, message, place, hint=question(level.label, meant))
+def check_level_labels(topology: FleetTopology, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the label of every level of a topology."""
+    for index, level in enumerate(topology.levels):
+        field = "label" if topology.pool else "key"
+        place = topology.declared.at(*topology.path, index, field)
+        old, is_old, name = level.label.partition(BEFORE_1_0)
+        now = SINCE_1_0.get(name) if is_old and not old else None
+        if now is not None:
+            message = f"Topograph sets the node label {level.label} before its release 1.0; since then it sets {now}"
+            hint = f"Write {now}, or waive this where an older Topograph runs."
+            yield Diagnostic(LEVEL_LABEL_UNKNOWN, message, place, hint=hint)
+        elif (meant := _meant(level.label)) is not None:
+            message = f'nothing sets the node label "{level.label}", so KAI would find no node for this topology'
+            yield Diagnostic(LEVEL_LABEL_UNKNOWN, message, place, hint=question(level.label, meant))
 
 
 @lru_cache(maxsize=4096)

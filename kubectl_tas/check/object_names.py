@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.labels import POOL
 from kubectl_tas.model.osmo_workflow import Workflow
-from kubectl_tas.model.pool_kinds import Subpool
+from kubectl_tas.model.pool_kinds import Pool, Subpool
 from kubectl_tas.model.repository import Declared
+from kubectl_tas.model.topology_kinds import ClusterTopology
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.workloads import Workload
 
 NAME_INVALID = Rule(
     "name-invalid",
@@ -45,38 +50,39 @@ RESERVED_TOPOLOGY = "grove-topology"
 
 
 def check_names(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks the names of backends, pools, subpools, topologies and queues."""
+    """Checks the names in the Config, and the lengths of the names of queues."""
     yield from _backends(fleet)
-    for pool in fleet.repository.pools:
-        yield from label_problems("pool", pool.spec.metadata.name, pool.at("metadata", "name"))
-    for subpool in fleet.repository.subpools:
-        yield from _subpool(subpool)
-    for topology in fleet.repository.topologies:
-        name, place = topology.spec.metadata.name, topology.at("metadata", "name")
-        early = [backend for backend in fleet.backends if not backend.grove_release.has_names]
-        if name == RESERVED_TOPOLOGY and early:
-            version = early[0].spec.grove.version
-            message = f'the topology name "{name}" is reserved for the operator of Grove {version}'
-            hint = "Choose another name, and let pools and workloads refer to that."
-            yield Diagnostic(NAME_RESERVED, message, place, hint=hint)
-        else:
-            yield from _subdomain("topology name", name, place)
-        for index, binding in enumerate(topology.spec.spec.schedulerTopologyBindings):
-            place = topology.at("spec", "schedulerTopologyBindings", index, "topologyReference")
-            yield from _subdomain("topologyReference", binding.topologyReference, place)
     yield from _queue_lengths(fleet)
 
 
-def check_work_names(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks the names of workflows and workloads."""
-    for workflow in fleet.repository.workflows:
-        yield from _workflow(workflow)
-    for workload in fleet.repository.workloads:
-        kind, name, place = workload.spec.kind, workload.spec.metadata.name, workload.at("metadata", "name")
-        if len(name) > names.MAX_NAME:
-            yield _long(f"{kind} name", name, place)
-        elif not names.is_object_name(name):
-            yield _invalid(kind, name, place)
+def check_pool_name(pool: Declared[Pool], _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the name of a pool."""
+    yield from label_problems("pool", pool.spec.metadata.name, pool.at("metadata", "name"))
+
+
+def check_topology_name(topology: Declared[ClusterTopology], fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the name of a cluster topology, and the names that its bindings refer to."""
+    name, place = topology.spec.metadata.name, topology.at("metadata", "name")
+    early = [backend for backend in fleet.backends if not backend.grove_release.has_names]
+    if name == RESERVED_TOPOLOGY and early:
+        version = early[0].spec.grove.version
+        message = f'the topology name "{name}" is reserved for the operator of Grove {version}'
+        hint = "Choose another name, and let pools and workloads refer to that."
+        yield Diagnostic(NAME_RESERVED, message, place, hint=hint)
+    else:
+        yield from _subdomain("topology name", name, place)
+    for index, binding in enumerate(topology.spec.spec.schedulerTopologyBindings):
+        place = topology.at("spec", "schedulerTopologyBindings", index, "topologyReference")
+        yield from _subdomain("topologyReference", binding.topologyReference, place)
+
+
+def check_workload_name(workload: Declared[Workload], _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the name of a workload."""
+    kind, name, place = workload.spec.kind, workload.spec.metadata.name, workload.at("metadata", "name")
+    if len(name) > names.MAX_NAME:
+        yield _long(f"{kind} name", name, place)
+    elif not names.is_object_name(name):
+        yield _invalid(kind, name, place)
 
 
 def _backends(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -110,7 +116,8 @@ def label_problems(what: str, name: str, place: Location, *, limit: int | None =
         yield _long(f"{what} name", name, place, limit)
 
 
-def _subpool(subpool: Declared[Subpool]) -> Iterator[Diagnostic]:
+def check_subpool_name(subpool: Declared[Subpool], _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the name of a subpool."""
     name, place = subpool.spec.metadata.name, subpool.at("metadata", "name")
     short = name.removeprefix(f"{subpool.spec.spec.parent}{names.SEPARATOR}")
     if short != name and names.is_label(short):
@@ -149,7 +156,7 @@ def _example(name: str) -> str:
     return f"For example: {suggestion}." if suggestion else "Choose another name."
 
 
-def _workflow(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
+def check_workflow_names(declared: Declared[Workflow], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the names in a workflow. Each name must be a valid label after folding."""
     for what, name, path in (*workflow_names(declared.spec), *_topology_groups(declared.spec)):
         if not names.is_label(names.fold(name)):

@@ -16,6 +16,7 @@ from kubectl_tas.gangs.task_pods import CODES, actions_by_code, code_ranges, mou
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.osmo_workflow import Group, Task, Workflow
+from kubectl_tas.model.pool_kinds import Pool
 from kubectl_tas.model.repository import Declared, local_path
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
@@ -83,21 +84,22 @@ TOKEN_DATA = Rule(
 _UUID = "uuid"
 
 
-def check_osmo_only(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Reports one finding for each workflow and pool, about all its fields that only OSMO honours."""
-    form = fleet.config.workflowsAs
-    on_platforms = {id(item.declared) for item in fleet.workflows if item.pool.platforms.by_name}
-    for declared in fleet.repository.workflows:
-        is_low = declared.spec.workflow.priority == "LOW"
-        lost = _of_workflow(declared.spec, as_jobs=form == "jobs" or (is_low and form != "pods"))
-        if id(declared) not in on_platforms:
-            lost = chain(lost, *(_used(item, ("platform",)) for _, item, _ in declared.spec.all_resources))
-        yield from _finding(declared, ("workflow", "name"), lost)
-    for pool in fleet.repository.pools:
-        spec = pool.spec.spec
-        codes = _of_codes("default_exit_actions", spec.default_exit_actions, as_jobs=form != "pods")
-        lost = chain(_used(spec, ("default_queue_timeout", "max_queue_timeout")), codes)
-        yield from _finding(pool, ("metadata", "name"), lost)
+def check_osmo_workflow(declared: Declared[Workflow], fleet: Fleet) -> Iterator[Diagnostic]:
+    """Reports one finding for a workflow, about all its fields that only OSMO honours."""
+    form, is_low = fleet.config.workflowsAs, declared.spec.workflow.priority == "LOW"
+    ignored_fields = _of_workflow(declared.spec, as_jobs=form == "jobs" or (is_low and form != "pods"))
+    if id(declared) not in fleet.on_platforms:
+        platforms = (_used(resource, ("platform",)) for _, resource, _ in declared.spec.all_resources)
+        ignored_fields = chain(ignored_fields, *platforms)
+    yield from _finding(declared, ("workflow", "name"), ignored_fields)
+
+
+def check_osmo_pool(pool: Declared[Pool], fleet: Fleet) -> Iterator[Diagnostic]:
+    """Reports one finding for a pool, about all its fields that only OSMO honours."""
+    spec = pool.spec.spec
+    codes = _of_codes("default_exit_actions", spec.default_exit_actions, as_jobs=fleet.config.workflowsAs != "pods")
+    ignored_fields = chain(_used(spec, ("default_queue_timeout", "max_queue_timeout")), codes)
+    yield from _finding(pool, ("metadata", "name"), ignored_fields)
 
 
 def _finding(declared: Declared[Any], place: KeyPath, lost: Iterable[Lost]) -> Iterator[Diagnostic]:
@@ -165,17 +167,16 @@ class _Use:
     """Whether the token is in the content of a file."""
 
 
-def check_tokens(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks the tokens of every workflow, whether its pool exists or not."""
-    for declared in fleet.repository.workflows:
-        uses = tuple(_uses(fleet, declared))
-        unknown = (_unknown(declared.spec, use) for use in uses)
-        yield from dict.fromkeys(item for item in unknown if item is not None)  # tasks may share a text by an alias
-        outputs = [use for use in uses if use.token == OUTPUT_TOKEN and not is_mounted(use.task, OUTPUT)]
-        inputs = [use for use in uses if use.token in data_paths(use.task) and not is_mounted(use.task, INPUT)]
-        inputs = [use for use in inputs if use.token != OUTPUT_TOKEN]
-        yield from _data(outputs, "what {task} leaves in {{{{output}}}} is gone with its pod", "store", OUTPUT)
-        yield from _data(inputs, "nothing fetches {{{{{token}}}}} for {task}", "fetch", INPUT)
+def check_tokens(declared: Declared[Workflow], fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the tokens of a workflow, whether its pool exists or not."""
+    uses = tuple(_uses(fleet, declared))
+    unknown = (_unknown(declared.spec, use) for use in uses)
+    yield from dict.fromkeys(item for item in unknown if item is not None)  # tasks may share a text by an alias
+    outputs = [use for use in uses if use.token == OUTPUT_TOKEN and not is_mounted(use.task, OUTPUT)]
+    inputs = [use for use in uses if use.token in data_paths(use.task) and not is_mounted(use.task, INPUT)]
+    inputs = [use for use in inputs if use.token != OUTPUT_TOKEN]
+    yield from _data(outputs, "what {task} leaves in {{{{output}}}} is gone with its pod", "store", OUTPUT)
+    yield from _data(inputs, "nothing fetches {{{{{token}}}}} for {task}", "fetch", INPUT)
 
 
 def _unknown(workflow: Workflow, use: _Use) -> Diagnostic | None:

@@ -87,13 +87,12 @@ PLACEMENT_OVERRIDDEN = Rule(
 )
 
 
-def check_placement(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks the topology groups of every workflow."""
-    for workflow in fleet.workflows:
-        for group in workflow.groups:
-            yield from _conflicts(workflow, group)
-            yield from _two_parents(workflow, group)
-        yield from _across(workflow)
+def check_placement(workflow: FleetWorkflow, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the topology groups of a workflow."""
+    for group in workflow.groups:
+        yield from _conflicts(workflow, group)
+        yield from _two_parents(workflow, group)
+    yield from _across(workflow)
 
 
 def _uses(group: FleetGroup) -> Iterator[tuple[FleetResource, Requirement]]:
@@ -168,14 +167,13 @@ def _across(workflow: FleetWorkflow) -> Iterator[Diagnostic]:
                 yield Diagnostic(GROUP_ACROSS_PODGROUPS, message, place, related, hint=hint)
 
 
-def check_pod_placement(fleet: Fleet) -> Iterator[Diagnostic]:
+def check_pod_placement(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks every placement of a workload, of its replica types and of their segments."""
-    for workload in fleet.workloads:
-        for placement in workload.placements:
-            yield from _order(workload, placement)
-        yield from _unread(workload)
-        yield from _without_level(workload)
-        yield from _merged(workload)
+    for placement in workload.placements:
+        yield from _order(workload, placement)
+    yield from _unread(workload)
+    yield from _without_level(workload)
+    yield from _merged(workload)
 
 
 def _order(workload: FleetWorkload, placement: Placement | None) -> Iterator[Diagnostic]:
@@ -212,6 +210,9 @@ def _unread(workload: FleetWorkload) -> Iterator[Diagnostic]:
         for placement in (workload.placement, *(item.placement for item in workload.replicas)):
             yield from _nowhere(workload, placement, why, _instead(workload, None))
         return
+    if not podgrouper.row(workload).placed_at:
+        why, hint = f"KAI reads no placement of a {workload.kind} itself", "Ask for it on the templates of its pods."
+        yield from _nowhere(workload, workload.placement, why, hint)
     are_read = places_parts(workload) or is_placed_as_a_whole(workload)
     for item in workload.outside if are_read else workload.templates:
         why = f"KAI reads no placement of {item.name} in a {workload.kind}"
@@ -238,7 +239,7 @@ def _instead(workload: FleetWorkload, item: ReplicaType | None) -> str:
         ways.append(f"update KAI to {kai.first_with(own.placed_parts)}")
     if item is not None:
         ways.append(f"place the whole {workload.kind} by the annotations of its own metadata")
-    if item is not None and item.name == podgrouper.WORKER and podgrouper.makes_segments(workload, item):
+    if item is not None and item.name == own.empty_part and podgrouper.makes_segments(workload, item):
         ways.append(f'make its pods one segment ({labels.SEGMENT_SIZE}: "{item.replicas}") and place that')
     if not own.not_owned and backend.has(Feature.SKIP_PODGROUPER):
         ways.append(f"add the label {labels.OWNED}: owned")

@@ -16,8 +16,14 @@ from kubectl_tas.model.labels import NODE_POOL, POOL, setter
 from kubectl_tas.model.pool_kinds import Pool, QueueMeta, Subpool
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
+from kubectl_tas.resolve.clusters import FleetBackend
+from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
+from kubectl_tas.resolve.handwritten import FleetPodGroup
+from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Target, circles
+from kubectl_tas.resolve.workflows import FleetWorkflow
 from kubectl_tas.words import did_you_mean, shortened
 
 if TYPE_CHECKING:
@@ -164,35 +170,39 @@ def _misplaced(pool: FleetPool, parent: FleetPool) -> Iterator[Diagnostic]:
         yield Diagnostic(PARENT_INVALID, message, place, related, hint="Write the same nodePool for both.")
 
 
-def check_namespaces(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks the namespaces of every pool and subpool, whether its parent exists or not."""
-    declared: tuple[Declared[Pool] | Declared[Subpool], ...] = (*fleet.repository.pools, *fleet.repository.subpools)
-    for item in declared:
-        written = item.spec.spec.namespaces
-        for index, name in enumerate(written):
-            place = item.at("spec", "namespaces", index)
-            if name in written[:index]:
-                message = f'the namespace "{name}" is listed twice'
-                related = (Related("listed here", item.at("spec", "namespaces", written.index(name))),)
-                yield Diagnostic(NAMESPACE_REPEATED, message, place, related, hint="Remove one of the two.")
-            else:
-                yield from label_problems("namespace", name, place, limit=names.MAX_LABEL)
-                yield from _of_system(name, place)
+def check_namespaces(item: Declared[Pool] | Declared[Subpool], _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the namespaces of a pool or subpool, whether its parent exists or not."""
+    written = item.spec.spec.namespaces
+    for index, name in enumerate(written):
+        place = item.at("spec", "namespaces", index)
+        if name in written[:index]:
+            message = f'the namespace "{name}" is listed twice'
+            related = (Related("listed here", item.at("spec", "namespaces", written.index(name))),)
+            yield Diagnostic(NAMESPACE_REPEATED, message, place, related, hint="Remove one of the two.")
+        else:
+            yield from label_problems("namespace", name, place, limit=names.MAX_LABEL)
+            yield from _of_system(name, place)
+
+
+def check_backend_namespace(backend: FleetBackend, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the namespace of a backend, if any pool uses it."""
     config = fleet.repository.config
-    for backend in fleet.backends:
-        own = (pool for pool in fleet.pools if pool.backend == backend and not pool.declared.spec.spec.namespaces)
-        if config is not None and any(own):
-            yield from _of_system(backend.namespace, config.at("spec", "backends", backend.index, "namespace"))
-    for pool in fleet.pools:
-        for subpool in pool.subpools:
-            for index, name in enumerate(subpool.declared.spec.spec.namespaces):
-                if name not in pool.namespaces:
-                    allowed = " or ".join(pool.namespaces)
-                    message = f"work of pool {pool.name} runs in {allowed}, so its subpool cannot have it run in"
-                    other = f"Remove it, or add it to spec.namespaces of pool {pool.name}."
-                    place = subpool.declared.at("spec", "namespaces", index)
-                    hint = did_you_mean(name, pool.namespaces, other)
-                    yield Diagnostic(NAMESPACE_WIDENED, f'{message} "{name}"', place, hint=hint)
+    users = (pool for pool in fleet.pools if pool.backend == backend and not pool.declared.spec.spec.namespaces)
+    if config is not None and any(users):
+        yield from _of_system(backend.namespace, config.at("spec", "backends", backend.index, "namespace"))
+
+
+def check_subpool_namespaces(pool: FleetPool, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks that the subpools of a pool name only its namespaces."""
+    for subpool in pool.subpools:
+        for index, name in enumerate(subpool.declared.spec.spec.namespaces):
+            if name not in pool.namespaces:
+                allowed = " or ".join(pool.namespaces)
+                message = f"work of pool {pool.name} runs in {allowed}, so its subpool cannot have it run in"
+                other = f"Remove it, or add it to spec.namespaces of pool {pool.name}."
+                place = subpool.declared.at("spec", "namespaces", index)
+                hint = did_you_mean(name, pool.namespaces, other)
+                yield Diagnostic(NAMESPACE_WIDENED, f'{message} "{name}"', place, hint=hint)
 
 
 def check_queue_labels(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -220,22 +230,27 @@ def check_queue_labels(fleet: Fleet) -> Iterator[Diagnostic]:
                     yield Diagnostic(LABEL_RESERVED, what, place, hint=hint)
 
 
-def check_default_namespaces(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Finds work and companions without a namespace whose default namespace belongs to a subpool."""
-    for item in (*fleet.workflows, *fleet.workloads, *fleet.submitted_sets):
-        if item.own_namespace is None and (owner := _owner_of_default(item.pool, item.subpool)):
-            yield _unclear((item.pool, item.subpool), owner, item.kind, item.name, item.place)
-    for group in fleet.pod_groups:
-        if group.pool is not None and group.declared.spec.metadata.namespace is None:
-            owner = _owner_of_default(group.pool, group.subpool)
-            if owner is not None:
-                place = group.declared.at("spec", "queue")
-                yield _unclear((group.pool, group.subpool), owner, "PodGroup", group.name, place)
-    for companion in fleet.companions:
-        metadata = companion.declared.spec.metadata
-        target = fleet.target(metadata.labels.get(POOL, "")) if metadata.namespace is None else None
-        if target is not None and (owner := _owner_of_default(*target)):
-            yield _unclear(target, owner, companion.kind, companion.name, companion.place)
+def check_default_namespace(work: FleetWorkflow | FleetWorkload | SubmittedSet, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Finds work without a namespace whose default namespace belongs to a subpool."""
+    if work.own_namespace is None and (owner := _owner_of_default(work.pool, work.subpool)):
+        yield _unclear((work.pool, work.subpool), owner, work.kind, work.name, work.place)
+
+
+def check_default_namespace_of_group(group: FleetPodGroup, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Finds a PodGroup without a namespace whose default namespace belongs to a subpool."""
+    if group.pool is not None and group.declared.spec.metadata.namespace is None:
+        owner = _owner_of_default(group.pool, group.subpool)
+        if owner is not None:
+            place = group.declared.at("spec", "queue")
+            yield _unclear((group.pool, group.subpool), owner, "PodGroup", group.name, place)
+
+
+def check_default_namespace_of_companion(companion: FleetCompanion, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Finds a companion without a namespace whose default namespace belongs to a subpool."""
+    metadata = companion.declared.spec.metadata
+    target = fleet.target(metadata.labels.get(POOL, "")) if metadata.namespace is None else None
+    if target is not None and (owner := _owner_of_default(*target)):
+        yield _unclear(target, owner, companion.kind, companion.name, companion.place)
 
 
 def _unclear(target: Target, owner: FleetSubpool, kind: str, name: str, place: Location) -> Diagnostic:
@@ -267,15 +282,14 @@ def _of_system(name: str, place: Location) -> Iterator[Diagnostic]:
         yield Diagnostic(NAMESPACE_OF_SYSTEM, message, place, hint="Use a namespace for work, such as ml.")
 
 
-def check_nodes(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks the node selector and the tolerations of every pool."""
-    for pool in fleet.repository.pools:
-        for label in pool.spec.spec.nodes.selector:
-            yield from node_label(pool.origin, ("spec", "nodes", "selector", label), label)
-        for index, toleration in enumerate(pool.spec.spec.nodes.tolerations):
-            for field, message, hint in _tolerations(toleration):
-                path = ("spec", "nodes", "tolerations", index, *((field,) if field else ()))
-                yield Diagnostic(TOLERATION_INVALID, message, pool.at(*path), hint=hint)
+def check_nodes(pool: Declared[Pool], _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the node selector and the tolerations of a pool."""
+    for label in pool.spec.spec.nodes.selector:
+        yield from node_label(pool.origin, ("spec", "nodes", "selector", label), label)
+    for index, toleration in enumerate(pool.spec.spec.nodes.tolerations):
+        for field, message, hint in _tolerations(toleration):
+            path = ("spec", "nodes", "tolerations", index, *((field,) if field else ()))
+            yield Diagnostic(TOLERATION_INVALID, message, pool.at(*path), hint=hint)
 
 
 def _tolerations(toleration: Toleration) -> Iterator[tuple[str, str, str]]:
@@ -292,25 +306,22 @@ def _tolerations(toleration: Toleration) -> Iterator[tuple[str, str, str]]:
         yield "tolerationSeconds", "tolerationSeconds needs effect: NoExecute", hint
 
 
-def check_access(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks the groups in the access of every pool and subpool, whether its parent exists or not."""
-    declared: tuple[Declared[Pool] | Declared[Subpool], ...] = (*fleet.repository.pools, *fleet.repository.subpools)
-    for item in declared:
-        access = item.spec.spec.access
-        first: dict[str, Location] = {}
-        for field, groups in (("submit", access.submit), ("view", access.view)):
-            for index, group in enumerate(groups):
-                place = item.at("spec", "access", field, index)
-                if group in _EVERYBODY:
-                    message = f'"{group}" is no group of a team: {_EVERYBODY[group]}'
-                    yield Diagnostic(ACCESS_EVERYBODY, message, place, hint="Name the groups that the pool is for.")
-                elif (wrong := _no_group(group)) is not None:
-                    message, hint = wrong
-                    yield Diagnostic(ACCESS_NOBODY, f'"{group}" is {message}', place, hint=hint)
-                elif group in first:
-                    yield _repeated(group, place, first[group], submits=field == "view" and group in access.submit)
-                first.setdefault(group, place)
-    yield from _unguarded(fleet)
+def check_access(item: Declared[Pool] | Declared[Subpool], _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the groups in the access of a pool or subpool, whether its parent exists or not."""
+    access = item.spec.spec.access
+    first: dict[str, Location] = {}
+    for field, groups in (("submit", access.submit), ("view", access.view)):
+        for index, group in enumerate(groups):
+            place = item.at("spec", "access", field, index)
+            if group in _EVERYBODY:
+                message = f'"{group}" is no group of a team: {_EVERYBODY[group]}'
+                yield Diagnostic(ACCESS_EVERYBODY, message, place, hint="Name the groups that the pool is for.")
+            elif (wrong := _no_group(group)) is not None:
+                message, hint = wrong
+                yield Diagnostic(ACCESS_NOBODY, f'"{group}" is {message}', place, hint=hint)
+            elif group in first:
+                yield _repeated(group, place, first[group], submits=field == "view" and group in access.submit)
+            first.setdefault(group, place)
 
 
 def _no_group(name: str) -> tuple[str, str] | None:
@@ -329,7 +340,7 @@ def _repeated(group: str, place: Location, first: Location, *, submits: bool) ->
     return Diagnostic(ACCESS_REPEATED, f'the group "{group}" {what}', place, related, hint="Remove one of the two.")
 
 
-def _unguarded(fleet: Fleet) -> Iterator[Diagnostic]:
+def check_guarded_access(fleet: Fleet) -> Iterator[Diagnostic]:
     """Reports one finding at the first pool that restricts submission, because only the Config needs to change."""
     if fleet.config.guard:
         return

@@ -87,23 +87,22 @@ MAX_NAMED = 5
 """Maximum number of workloads of a queue that a finding names."""
 
 
-def check_quotas(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks guarantees, quotas and maximums of every pool."""
-    for pool in fleet.pools:
-        for name in RESOURCES:
-            yield from _maximum(pool, name)
-            if pool.parent is not None:
-                place = pool.declared.at("spec", "resources", name, "maximum")
-                yield from _above(f"pool {pool.name}", pool.own_maximum.of(name), pool.parent, name, place)
-            if pool.guarantee.of(name) == NO_LIMIT:
-                yield from _unlimited(pool, name)
-            if pool.parent is not None:
-                yield from _unlimited_child(pool, pool.parent, name)
-        yield from _unsaid(fleet, pool)
-        for subpool in pool.active:
-            yield from _own_maximum(pool, subpool)
-            yield from _missing(pool, subpool)
-    yield from _exceeded(fleet, frozenset())
+def check_quotas(pool: FleetPool, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks guarantees, quotas and maximums of a pool."""
+    for name in RESOURCES:
+        yield from _maximum(pool, name)
+        if pool.parent is not None:
+            place = pool.declared.at("spec", "resources", name, "maximum")
+            yield from _above(f"pool {pool.name}", pool.own_maximum.of(name), pool.parent, name, place)
+        if pool.guarantee.of(name) == NO_LIMIT:
+            yield from _unlimited(pool, name)
+        if pool.parent is not None:
+            yield from _unlimited_child(pool, pool.parent, name)
+    yield from _unsaid(fleet, pool)
+    for subpool in pool.active:
+        yield from _own_maximum(pool, subpool)
+        yield from _missing(pool, subpool)
+    yield from _exceeded(pool, frozenset())
 
 
 def blamed(found: Iterable[Diagnostic], before: Fleet, after: Fleet) -> Iterator[Diagnostic]:
@@ -111,7 +110,8 @@ def blamed(found: Iterable[Diagnostic], before: Fleet, after: Fleet) -> Iterator
     yield from (item for item in found if item.rule is not QUOTA_EXCEEDS_POOL)
     earlier = _specs(before)
     changed = frozenset(name for name, spec in _specs(after).items() if earlier.get(name) != spec)
-    yield from _exceeded(after, changed)
+    for pool in after.pools:
+        yield from _exceeded(pool, changed)
 
 
 def _specs(fleet: Fleet) -> dict[str, BaseModel]:
@@ -120,10 +120,9 @@ def _specs(fleet: Fleet) -> dict[str, BaseModel]:
     return {**pools, **{part.canonical: part.declared.spec.spec for pool in fleet.pools for part in pool.subpools}}
 
 
-def _exceeded(fleet: Fleet, changed: Container[str]) -> Iterator[Diagnostic]:
-    for pool in fleet.pools:
-        for name in pool.taken.exceeding(pool.guarantee):
-            yield _exceeds(pool, name, changed)
+def _exceeded(pool: FleetPool, changed: Container[str]) -> Iterator[Diagnostic]:
+    for name in pool.taken.exceeding(pool.guarantee):
+        yield _exceeds(pool, name, changed)
 
 
 def check_admission(fleet: Fleet, past: Past | None = None) -> Iterator[Diagnostic]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kubectl_tas import gpus, quantities
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.kinds.section import written as dotted
 from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.load.kinds import without_nulls
 from kubectl_tas.model.backdoors import Part
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.kindlists import group_of
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
@@ -45,6 +47,12 @@ GPU_NAME = Rule(
 NATIVE = ("cpu", "ephemeral-storage", "memory")
 """Kubernetes' own resources for containers. Huge pages are missing, because their names end with a size."""
 _HUGE_PAGES = "hugepages-"
+_CLAIMS = ("resourceClaims", "resourceSharing")
+"""Fields that give claims to pods. Grove makes claims of each resourceSharing, of a set, a group or a clique, and gives
+them to its pods (operator/api/core/v1alpha1/podcliqueset.go, 0.1.0-alpha.11).
+"""
+_REQUESTS = ("resources", "resourcesPerNode", "resourceClaims")
+_OF_POD_SPEC = ("", "containers[]", "initContainers[]")
 _CLAIMED = "deviceclass.resource.kubernetes.io/"
 """Prefix of a device class that a container requests as a resource (Kubernetes 1.34)."""
 _DOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
@@ -205,6 +213,78 @@ def check_gpu_requests(fleet: Fleet) -> Iterator[Diagnostic]:
             for part in item.templates:
                 if part.template is None:  # a TrainJob says per node what its runtime's template does not
                     yield from _uncounted(item.declared.origin, part.path)
+                if part.beside:
+                    yield from _uncounted(item.declared.origin, part.beside)
+        if isinstance(item, FleetWorkload | SubmittedSet):
+            yield from _outside_of_pods(item)
+
+
+def _outside_of_pods(item: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:
+    """Reports accelerators, resource claims and annotations for GPUs outside of the pods that the tool counts.
+    Operators add them to pods or make further pods of them, and no table of the tool says how many.
+    """
+    origin = item.declared.origin
+    if group_of(item.declared.spec.apiVersion) in ("", "apps", "batch"):  # an API server knows all their fields
+        return
+    counted = set(_holders(item))
+    waiting: list[tuple[KeyPath, str, Any]] = [((), "", origin.data)]
+    while waiting:
+        path, holder, written = waiting.pop()
+        if isinstance(written, list):
+            waiting += (((*path, index), f"{holder}[]", value) for index, value in enumerate(written))
+        for key, value in written.items() if isinstance(written, dict) else ():
+            if key == "gpuMemoryService" and isinstance(value, dict) and value.get("enabled", True):
+                message = "Dynamo replaces the GPUs of these pods by a resource claim, and KAI charges no queue for it"
+                hint = "Remove gpuMemoryService if the quota must hold."
+                yield Diagnostic(GPUS_UNKNOWN, message, origin.locate((*path, key), key=True), hint=hint)
+            elif key in _CLAIMS and isinstance(value, list) and value and (key, holder) not in counted:
+                names = [str(claim.get("name")) for claim in value if isinstance(claim, dict)]
+                yield _unknown_claims(names, origin.locate((*path, key), key=True))
+            elif str(key).lower().endswith("resources") and (key, holder) not in counted:
+                for part, name in _accelerators(value):
+                    message = f"{name} in {dotted((*path, key))} is not counted: no pod template has it"
+                    place = origin.locate((*path, key, part, name), key=True)
+                    yield Diagnostic(GPUS_UNKNOWN, message, place, hint="Ask for it in a container of a pod template.")
+            elif key == "annotations" and path != ("metadata",) and (key, holder) not in counted:
+                for name in value if isinstance(value, dict) else ():
+                    if name in gpus.ANNOTATIONS or gpus.is_counted(str(name)):
+                        message = f"{name} in {dotted((*path, key))} is not counted: no pod template has it"
+                        place = origin.locate((*path, key, name), key=True)
+                        yield Diagnostic(GPUS_UNKNOWN, message, place, hint="Write it in a pod template.")
+            if isinstance(value, dict | list):
+                waiting.append(((*path, key), f"{holder}.{key}" if holder else str(key), value))
+
+
+def _holders(item: FleetWorkload | SubmittedSet) -> Iterator[tuple[str, str]]:
+    """Yields the places of counted requests: a key, and the path of the mapping with it, with [] for each index."""
+    places: list[tuple[KeyPath, Sequence[str]]]
+    if isinstance(item, SubmittedSet):
+        places = [((*clique.path, "spec", "podSpec"), _OF_POD_SPEC) for clique in item.set.cliques]
+        annotated = [clique.path for clique in item.set.cliques]
+    else:
+        places = [(pods.path, pods.holders) for pods in item.templates]
+        places += [(pods.beside, ("",)) for pods in item.templates]
+        annotated = [path for pods in item.templates for path in (pods.metadata_path, *(pods.job or ())[:1])]
+    for path, holders in places:
+        for holder in holders:
+            yield from ((key, f"{_without_indices(path)}.{holder}".strip(".")) for key in _REQUESTS)
+    yield from (("annotations", _without_indices(path)) for path in annotated)
+
+
+def _without_indices(path: KeyPath) -> str:
+    return "".join("[]" if isinstance(step, int) else f".{step}" for step in path).strip(".")
+
+
+def _accelerators(resources: object) -> Iterator[tuple[str, str]]:
+    """Yields the accelerators in limits and requests, each once with the field that it is in."""
+    seen: set[str] = set()
+    for part in ("limits", "requests"):
+        amounts = resources.get(part) if isinstance(resources, dict) else None
+        for name, amount in amounts.items() if isinstance(amounts, dict) else ():
+            is_accelerator = gpus.is_counted(str(name)) or gpus.is_uncounted(str(name))
+            if is_accelerator and str(amount) != "0" and name not in seen:
+                seen.add(name)
+                yield part, name
 
 
 def _channels(fleet: Fleet, backend: FleetBackend, namespace: str) -> Collection[str]:
@@ -226,7 +306,10 @@ def pods_of(item: object) -> Iterator[Pod]:
     """Yields pod templates of a workload or PodCliqueSet, or the Pods of a hand-written PodGroup; else nothing."""
     if isinstance(item, FleetPodGroup):
         for member in item.pods:
-            yield Pod(member.origin, member.spec.spec, ("spec",), member.spec.metadata.annotations, ROOT)
+            for pods in member.spec.pod_sets:
+                if pods.template is not None:
+                    spec = pods.template.spec
+                    yield Pod(member.origin, spec, pods.spec_path, member.spec.metadata.annotations, ROOT)
     elif isinstance(item, FleetWorkload):
         for part in item.templates:
             if part.template is not None:
@@ -250,9 +333,7 @@ def _unread(item: Submission, pods: Sequence[Pod]) -> Iterator[Diagnostic]:
     if not isinstance(item, FleetWorkload | SubmittedSet):
         return
     origin = item.declared.origin
-    jobs = item.templates if isinstance(item, FleetWorkload) else ()
-    above = [ROOT, *(part.job_annotations[0] for part in jobs if part.job_annotations)]
-    for path in dict.fromkeys(above):
+    for path in dict.fromkeys(_above(item)):
         written = origin.value(path)
         if not isinstance(written, dict) or any(pod.notes == path for pod in pods):
             continue
@@ -264,6 +345,36 @@ def _unread(item: Submission, pods: Sequence[Pod]) -> Iterator[Diagnostic]:
                 yield Diagnostic(GPU_ANNOTATION, message, origin.locate((*path, name), key=True), hint=hint)
 
 
+def copied_notes(part: Part, item: object) -> Iterator[Diagnostic]:
+    """Reports annotations that ask for GPUs in a place from which an operator may copy them to pods, and that no count
+    includes. ``item`` is the work of the document, or None.
+    """
+    what, path, written = part
+    asked = [name for name in written if _asks_for_gpus(name)] if what == "annotations" else []
+    if not asked or not isinstance(item, FleetWorkload | SubmittedSet):
+        return
+    pods = tuple(pods_of(item))
+    if path in (*_above(item), *(pod.notes for pod in pods)):
+        return
+    hint = f"Move it to {' or '.join('.'.join(map(str, pod.notes)) for pod in pods)}." if pods else "Remove it."
+    for name in asked:
+        message = f"an operator may copy {name} from here to pods, and its GPUs are not counted"
+        place = item.declared.origin.locate((*path, name), key=True)
+        yield Diagnostic(GPUS_UNKNOWN, message, place, hint=hint)
+
+
+def _asks_for_gpus(annotation: object) -> bool:
+    return annotation in gpus.ANNOTATIONS or (
+        isinstance(annotation, str) and re.match(gpus.MIG, annotation) is not None
+    )
+
+
+def _above(item: FleetWorkload | SubmittedSet) -> list[KeyPath]:
+    """Returns the paths of annotations above the pod templates, which ``_unread`` checks."""
+    jobs = item.templates if isinstance(item, FleetWorkload) else ()
+    return [ROOT, *(part.job_annotations[0] for part in jobs if part.job_annotations)]
+
+
 def _unknown_number(pod: Pod, channels: Collection[str] = ()) -> Iterator[Diagnostic]:
     """Reports GPUs whose number no file says. The claims of the claim templates ``channels`` give no GPUs."""
     if gpus.has_memory(pod.annotations):
@@ -272,9 +383,7 @@ def _unknown_number(pod: Pod, channels: Collection[str] = ()) -> Iterator[Diagno
         yield Diagnostic(GPUS_UNKNOWN, message, pod.note(gpus.MEMORY), hint=hint)
     claims = pod.spec.resourceClaims
     if claims and (unknown := [item.name for item in claims if item.resourceClaimTemplateName not in channels]):
-        message = f"the devices of resource claims ({', '.join(unknown)}) are unknown, and not counted"
-        place = pod.origin.locate((*pod.path, "resourceClaims"), key=True)
-        yield Diagnostic(GPUS_UNKNOWN, message, place, hint=f"Ask for {gpus.GPU} if the quota must hold.")
+        yield _unknown_claims(unknown, pod.origin.locate((*pod.path, "resourceClaims"), key=True))
     if pod.made_of is not None:
         asked = [item.resources for item in (*pod.spec.containers, *pod.spec.initContainers)]
         for name in dict.fromkeys(
@@ -286,6 +395,11 @@ def _unknown_number(pod: Pod, channels: Collection[str] = ()) -> Iterator[Diagno
         for index, _ in enumerate(getattr(pod.spec, field)):
             yield from _uncounted(pod.origin, (*pod.path, field, index))
     yield from _uncounted(pod.origin, pod.path)
+
+
+def _unknown_claims(names: Sequence[str], place: Location) -> Diagnostic:
+    message = f"the devices of resource claims ({', '.join(names)}) are unknown, and not counted"
+    return Diagnostic(GPUS_UNKNOWN, message, place, hint=f"Ask for {gpus.GPU} if the quota must hold.")
 
 
 def _place_of(origin: Origin, path: KeyPath, name: str) -> Location:

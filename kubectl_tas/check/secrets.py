@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
-from kubectl_tas.check.conflicts import listed
 from kubectl_tas.credentials import is_marked, kind_of, shape_of
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.kinds.section import listed
 from kubectl_tas.model import environment
 from kubectl_tas.model.backdoors import Part
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.osmo_workflow import Task
 from kubectl_tas.model.repository import Origin
+from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.workflows import FleetWorkflow
 
 SECRET_IN_CLEAR = Rule(
     "secret-in-clear",
@@ -54,26 +56,28 @@ def _may_hold(names: Iterable[object], *texts: Iterable[object]) -> bool:
     return is_marked("\n".join([text for part in texts for text in part if isinstance(text, str)]))
 
 
-def check_secrets(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Finds secrets in tasks of workflows and in ConfigMaps; check.keys covers workloads."""
-    for workflow in fleet.workflows:
-        tasks = [item for group in workflow.groups for item in group.tasks]
-        names: list[object] = []
-        texts: list[object] = []
-        for task in (item.spec for item in tasks):
-            names += task.environment
-            texts += task.environment.values()
-            texts += task.command
-            texts += task.args
-            texts += [file.contents for file in task.files]
-        if _may_hold(names, texts):
-            for item in tasks:
-                yield from _of_task(workflow.declared.origin, item.path, item.spec)
-    for companion in fleet.companions:
-        data = companion.declared.origin.value(("data",)) if companion.kind == "ConfigMap" else None
-        for key, value in data.items() if isinstance(data, dict) else ():
-            if kind := kind_of(key, value):
-                yield _found(f"the key {key}", kind, companion.declared.at("data", key), _FILE)
+def check_workflow_secrets(workflow: FleetWorkflow, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Finds secrets in the tasks of a workflow; check.keys covers workloads."""
+    tasks = [task for group in workflow.groups for task in group.tasks]
+    names: list[object] = []
+    texts: list[object] = []
+    for spec in (task.spec for task in tasks):
+        names += spec.environment
+        texts += spec.environment.values()
+        texts += spec.command
+        texts += spec.args
+        texts += [file.contents for file in spec.files]
+    if _may_hold(names, texts):
+        for task in tasks:
+            yield from _of_task(workflow.declared.origin, task.path, task.spec)
+
+
+def check_companion_secrets(companion: FleetCompanion, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Finds secrets in a ConfigMap."""
+    contents = companion.declared.origin.value(("data",)) if companion.kind == "ConfigMap" else None
+    for key, value in contents.items() if isinstance(contents, dict) else ():
+        if kind := kind_of(key, value):
+            yield _found(f"the key {key}", kind, companion.declared.at("data", key), _FILE)
 
 
 def _of_task(origin: Origin, path: KeyPath, task: Task) -> Iterator[Diagnostic]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kubectl_tas import kai
+from kubectl_tas import kai, kinds
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.podgrouper import makes_segments, never_runs, row
@@ -14,7 +14,6 @@ from kubectl_tas.gangs.workload_gang import part_placement, whole_placement
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import QUALIFIED_NAME
-from kubectl_tas.model.kindlists import SEGMENTED
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import MAX_SEGMENTS, FleetWorkload
 from kubectl_tas.resolve.placement import Ignored, Placement, ReplicaType, segment_sizes
@@ -102,15 +101,14 @@ SEGMENT_PREVIEW = Rule(
 )
 
 
-def check_segment_sizes(fleet: Fleet) -> Iterator[Diagnostic]:
+def check_segment_sizes(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks every replica type whose template configures segments, and kinds that divide their pods themselves."""
-    for workload in fleet.workloads:
-        for item in workload.templates:
-            if item.template is not None and (item.is_divided or workload.declared.spec.divided is None):
-                is_read = item.segments is not None or item.ignored is None
-                sizes = [*_own_division(workload, item), *(_sizes(workload, item) if is_read else ())]
-                yield from _index_label(workload, item)
-                yield from sizes or _made(workload, item)
+    for item in workload.templates:
+        if item.template is not None and (item.is_divided or not workload.declared.spec.page.gang.divided):
+            is_read = item.segments is not None or item.ignored is None
+            sizes = [*_own_division(workload, item), *(_sizes(workload, item) if is_read else ())]
+            yield from _index_label(workload, item)
+            yield from sizes or _made(workload, item)
 
 
 def _own_division(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
@@ -199,33 +197,33 @@ def _pods_of(workload: FleetWorkload, item: ReplicaType) -> str:
     return f"{pods} replica{'' if pods == 1 else 's'} of {item.name}"
 
 
-def check_segments(fleet: Fleet) -> Iterator[Diagnostic]:
+def check_segments(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks every workload that asks for segments."""
-    for workload in fleet.workloads:
-        yield from _on_root(workload)
-        divided = next((item for item in workload.replicas if item.is_divided), None)
-        differing = [found for item in workload.replicas if divided for found in _differs(workload, item, divided)]
-        yield from differing
-        yield from _preview(workload)
-        for item in workload.templates:
-            is_copy = divided is not None and item is not divided and (differing or item.path == divided.path)
-            if item.template is not None and not is_copy:
-                yield from _ignored(workload, item)
-                yield from _incomplete(workload, item)
-                yield from _index(workload, item)
-        minimums, needed = podgrouper.minimums(workload), podgrouper.needed(workload)
-        for item, minimum, waited in zip(workload.replicas, minimums, needed, strict=True):
-            if item.segments is not None:
-                yield from _unsupported(workload, item)
-                if item.segments.placement is not None:
-                    yield from _levels(workload, item, item.segments.placement)
-            yield from _elastic(workload, item, minimum, waited)
+    yield from _on_root(workload)
+    divided = next((item for item in workload.replicas if item.is_divided), None)
+    differing = [found for item in workload.replicas if divided for found in _differs(workload, item, divided)]
+    yield from differing
+    yield from _preview(workload)
+    for item in workload.templates:
+        is_copy = divided is not None and item is not divided and (differing or item.path == divided.path)
+        if item.template is not None and not is_copy:
+            yield from _ignored(workload, item)
+            yield from _incomplete(workload, item)
+            yield from _index(workload, item)
+    minimums, needed = podgrouper.minimums(workload), podgrouper.needed(workload)
+    for item, minimum, waited in zip(workload.replicas, minimums, needed, strict=True):
+        if item.segments is not None:
+            yield from _unsupported(workload, item)
+            if item.segments.placement is not None:
+                yield from _levels(workload, item, item.segments.placement)
+        yield from _elastic(workload, item, minimum, waited)
 
 
 def _on_root(workload: FleetWorkload) -> Iterator[Diagnostic]:
     """Reports segment annotations on a workload. KAI reads most of them only on pod templates."""
     for name in labels.SEGMENT_ANNOTATIONS:
-        if name not in workload.declared.spec.root_annotations and name in workload.declared.spec.metadata.annotations:
+        is_read = name == labels.SEGMENT_SIZE and podgrouper.row(workload).reads_size
+        if not is_read and name in workload.declared.spec.metadata.annotations:
             message = f"{name} is ignored on the workload: segments belong to the pods of one template"
             place = workload.declared.origin.locate(("metadata", "annotations", name), key=True)
             yield Diagnostic(SEGMENT_IGNORED, message, place, hint=podgrouper.row(workload).segment_template)
@@ -340,8 +338,8 @@ def _unsupported(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnos
     if podgrouper.makes_segments(workload, item) or workload.is_owned or release is None:
         return
     if release.has(Feature.SEGMENTS):
-        kinds = " and ".join(SEGMENTED)
-        message = f"KAI {release.version} makes segments of {kinds} only; this {workload.kind} is placed without"
+        divided = " and ".join(kinds.divided_kinds())
+        message = f"KAI {release.version} makes segments of {divided} only; this {workload.kind} is placed without"
     else:
         first = kai.first_with(Feature.SEGMENTS)
         message = f"KAI {release.version} makes no segments; the first release that does is {first}"

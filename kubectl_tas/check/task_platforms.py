@@ -24,7 +24,7 @@ from kubectl_tas.gangs.task_pods import is_pod, mounted_secrets, on_platform, po
 from kubectl_tas.late import dataclass
 from kubectl_tas.load.schema import INVALID_VALUE
 from kubectl_tas.model import labels
-from kubectl_tas.model.backdoors import LABELS, parts
+from kubectl_tas.model.backdoors import LABELS, parts, setter_of, state_of
 from kubectl_tas.model.base import KeyPath, LabelValue
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet
@@ -236,7 +236,7 @@ def _reserved(templates: Iterable[Template]) -> Iterator[Diagnostic]:
             called = f"the field {path[1]} of a workflow's pods"
             if len(path) > 2:
                 called = f'the {path[1].removesuffix("s")} "{path[2]}"'
-            message = f"{called} is set by kubectl-tas"
+            message = f"{called} is set by {setter_of(path[-1])}"
             yield Diagnostic(POD_TEMPLATE_RESERVED, message, template.at(path, key=True), hint="Remove it.")
 
 
@@ -245,7 +245,7 @@ def reserved_in(metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterato
     for kind, reserved in _RESERVED.items():
         found = metadata.get(kind)
         for key in found if isinstance(found, Mapping) else ():
-            if str(key).startswith(_RESERVED_PREFIXES) or key in reserved:
+            if str(key).startswith(_RESERVED_PREFIXES) or key in reserved or state_of(str(key)):
                 yield "metadata", kind, key
     for key in _RESERVED_FIELDS:
         if key in spec and (key, spec[key]) != ("restartPolicy", "Never"):

@@ -15,7 +15,7 @@ from kubectl_tas.model.pool_kinds import Pool
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.handwritten import SubmittedPodGroup
-from kubectl_tas.resolve.pools import Submission
+from kubectl_tas.resolve.pools import FleetPool, Submission
 from kubectl_tas.resolve.workflows import FleetWorkflow
 
 TIMEOUT_TOO_LONG = Rule(
@@ -45,21 +45,19 @@ EVICTION_SLOW = Rule(
 _GRACE = "terminationGracePeriodSeconds"
 
 
-def check_lifetimes(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks timeouts of workflows with a known pool, and exit actions of their tasks."""
-    for workflow in fleet.workflows:
-        yield from _timeout(workflow)
-        for group in workflow.groups:
-            for task in group.tasks:
-                yield from _codes(workflow.declared, (*task.path, "exitActions"), code_ranges(task.spec.exitActions))
+def check_lifetimes(workflow: FleetWorkflow, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the timeouts of a workflow with a known pool, and exit actions of its tasks."""
+    yield from _timeout(workflow)
+    for group in workflow.groups:
+        for task in group.tasks:
+            yield from _codes(workflow.declared, (*task.path, "exitActions"), code_ranges(task.spec.exitActions))
 
 
-def check_default_lifetimes(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks the default timeouts and exit actions of pools."""
-    for pool in fleet.pools:
-        yield from _defaults(pool.declared)
-        ranges = code_ranges(pool.declared.spec.spec.default_exit_actions)
-        yield from _codes(pool.declared, ("spec", "default_exit_actions"), ranges)
+def check_default_lifetimes(pool: FleetPool, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the default timeouts and exit actions of a pool."""
+    yield from _defaults(pool.declared)
+    ranges = code_ranges(pool.declared.spec.spec.default_exit_actions)
+    yield from _codes(pool.declared, ("spec", "default_exit_actions"), ranges)
 
 
 def _timeout(workflow: FleetWorkflow) -> Iterator[Diagnostic]:

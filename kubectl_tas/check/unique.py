@@ -11,7 +11,6 @@ from kubectl_tas.gangs.podgrouper import pod_group_name
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.kindlists import REPLICA_TYPE
 from kubectl_tas.model.osmo_workflow import Workflow
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
@@ -20,7 +19,7 @@ from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.workload_kinds import AnyWorkload
+    from kubectl_tas.model.workloads import Workload
 
 NAME_DUPLICATE = Rule(
     "name-duplicate",
@@ -69,7 +68,7 @@ def check_unique(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def check_unique_work(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks names of work, within its kind, within a workflow or workload, and among the generated objects."""
+    """Checks names of work, within its kind and among the generated objects."""
     repository = fleet.repository
     for cluster in fleet.backends:
         own = [item for item in fleet.pod_clique_sets if item.backend == cluster]
@@ -78,16 +77,12 @@ def check_unique_work(fleet: Fleet) -> Iterator[Diagnostic]:
             yield from _repeated("PodCliqueSet", there)
     workflows = (_Named(names.fold(w.spec.workflow.name), w, ("workflow", "name")) for w in repository.workflows)
     yield from _repeated("workflow", workflows)
-    for workflow in repository.workflows:
-        yield from _folded(workflow)
     alike: dict[tuple[str, str, str], list[_Named]] = {}
     for workload in fleet.workloads:
         key = (workload.pool.backend.name, workload.kind, workload.namespace)
         alike.setdefault(key, []).append(_Named(workload.name, workload.declared))
     for (_, kind, _), same in sorted(alike.items()):
         yield from _repeated(kind, same)
-    for declared in repository.workloads:
-        yield from _parts(declared)
     yield from _collisions(_generated_of_work(fleet))
 
 
@@ -118,7 +113,7 @@ def _repeated(what: str, named: Iterable[_Named]) -> Iterator[Diagnostic]:
             yield Diagnostic(NAME_DUPLICATE, message, item.place, related, hint=hint)
 
 
-def _folded(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
+def check_folded_names(declared: Declared[Workflow], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds groups, tasks, resources and topology groups with two spellings of one name."""
     seen: dict[tuple[str, str], tuple[str, str, KeyPath]] = {}
     for named in workflow_names(declared.spec):
@@ -126,8 +121,8 @@ def _folded(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
         before = seen.setdefault((what, names.fold(name)), named)
         if before is not named:
             is_key = what == "resource"
-            both = (_Named(name, declared, path, is_key=is_key) for _, name, path in (before, named))
-            yield _two_names(what, *both)
+            first, second = (_Named(name, declared, path, is_key=is_key) for _, name, path in (before, named))
+            yield _two_names(what, first, second)
     spelled: dict[tuple[str, str], _Named] = {}
     for _, resource, path in declared.spec.all_resources:
         for index, requirement in enumerate(resource.topology):
@@ -137,7 +132,7 @@ def _folded(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
                 yield _two_names("topology group", first, item)
 
 
-def _parts(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
+def check_part_names(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds repeated replica types, replicated jobs and worker groups."""
     seen: dict[str, _Named] = {}
     for name in (item.written for item in declared.spec.pod_sets):
@@ -145,14 +140,13 @@ def _parts(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
             item = _Named(name.text, declared, name.path, is_key=name.is_key)
             first = seen.setdefault(name.compared, item)
             if first is not item:
-                yield _two_names(name.what, first, item)
+                yield _two_names(name.what, first, item, "case does not count")
 
 
-def _two_names(what: str, first: _Named, item: _Named) -> Diagnostic:
+def _two_names(what: str, first: _Named, item: _Named, folded: str = "case does not count, '_' is '-'") -> Diagnostic:
     if first.name == item.name:
         message = f'the {what} "{item.name}" is already defined at line {first.place.line}'
     else:
-        folded = "case does not count" if what == REPLICA_TYPE else "case does not count, '_' is '-'"
         message = f'the {what} names "{first.name}" and "{item.name}" are one name: {folded}'
     hint = "Spell both alike, or rename one." if what == "topology group" else "Rename one of them."
     return Diagnostic(NAME_FOLDED, message, item.place, (Related("the other one", first.place),), hint=hint)

@@ -15,7 +15,8 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import FleetPodGroup
 from kubectl_tas.resolve.placement import LevelAnnotation, Placement
-from kubectl_tas.resolve.workflows import FleetGroup
+from kubectl_tas.resolve.pools import FleetPool
+from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow
 
 VERSION_UNSUPPORTED = Rule(
     "version-unsupported",
@@ -45,46 +46,42 @@ _SUB_GROUP_FIELDS = {
 }
 
 
-def check_versions(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks pools, topologies and the form of rendered workflows against the release of their backend."""
-    yield from _jobs(fleet)
-    for pool in fleet.pools:
-        if pool.topology and _lacks(pool.backend, Feature.TOPOLOGY):
-            field = "topology" if pool.declared.spec.spec.topology is not None else "topology_keys"
+def check_pool_release(pool: FleetPool, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks a pool against the release of its backend."""
+    if pool.topology and _lacks(pool.backend, Feature.TOPOLOGY):
+        field = "topology" if pool.declared.spec.spec.topology is not None else "topology_keys"
+        place = pool.declared.origin.locate(("spec", field), key=True)
+        yield unsupported(pool.backend, Feature.TOPOLOGY, "a topology", place)
+    if pool.declared.spec.spec.nodePool is not None and not pool.backend.is_kai:
+        yield _needs_kai(pool.backend, "nodePool", pool.declared.origin.locate(("spec", "nodePool"), key=True))
+    for field in ("preemptMinRuntime", "reclaimMinRuntime"):
+        if getattr(pool.declared.spec.spec, field) is not None and _lacks(pool.backend, Feature.MIN_RUNTIME):
             place = pool.declared.origin.locate(("spec", field), key=True)
-            yield unsupported(pool.backend, Feature.TOPOLOGY, "a topology", place)
-        if pool.declared.spec.spec.nodePool is not None and not pool.backend.is_kai:
-            yield _needs_kai(pool.backend, "nodePool", pool.declared.origin.locate(("spec", "nodePool"), key=True))
-        for field in ("preemptMinRuntime", "reclaimMinRuntime"):
-            if getattr(pool.declared.spec.spec, field) is not None and _lacks(pool.backend, Feature.MIN_RUNTIME):
-                place = pool.declared.origin.locate(("spec", field), key=True)
-                yield unsupported(pool.backend, Feature.MIN_RUNTIME, field, place)
-    if fleet.config.guard:
-        yield from check_guard(fleet)
+            yield unsupported(pool.backend, Feature.MIN_RUNTIME, field, place)
 
 
-def check_work_versions(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks gangs, placements and hand-written PodGroups against the release of their backend."""
-    for workflow in fleet.workflows:
-        for group in workflow.groups:
-            if _needs_subgroups(group) and _lacks(workflow.pool.backend, Feature.SUBGROUP_TREE):
-                what = f"the group {group.name}, whose tasks have different topology requirements,"
-                place = workflow.declared.at(*group.path, "name")
-                instead = "write the same requirements for all its tasks"
-                yield unsupported(workflow.pool.backend, Feature.SUBGROUP_TREE, what, place, instead)
-    for item in fleet.pod_groups:
-        yield from _pod_group(item)
-    for workload in fleet.workloads:
-        if workload.is_owned and _lacks(workload.pool.backend, Feature.SKIP_PODGROUPER):
-            label = labels.GANG if workload.gang is not None else labels.OWNED
-            place = workload.declared.origin.locate(("metadata", "labels", label), key=True)
-            yield unsupported(workload.pool.backend, Feature.SKIP_PODGROUPER, label, place)
-        yield from _podgrouper(workload)
-        yield from _placements(workload)
-        yield from _waits(workload)
+def check_workflow_release(workflow: FleetWorkflow, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the gangs of a workflow against the release of its backend."""
+    for group in workflow.groups:
+        if _needs_subgroups(group) and _lacks(workflow.pool.backend, Feature.SUBGROUP_TREE):
+            what = f"the group {group.name}, whose tasks have different topology requirements,"
+            place = workflow.declared.at(*group.path, "name")
+            instead = "write the same requirements for all its tasks"
+            yield unsupported(workflow.pool.backend, Feature.SUBGROUP_TREE, what, place, instead)
 
 
-def _jobs(fleet: Fleet) -> Iterator[Diagnostic]:
+def check_workload_release(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the gang and the placements of a workload against the release of its backend."""
+    if workload.is_owned and _lacks(workload.pool.backend, Feature.SKIP_PODGROUPER):
+        label = labels.GANG if workload.gang is not None else labels.OWNED
+        place = workload.declared.origin.locate(("metadata", "labels", label), key=True)
+        yield unsupported(workload.pool.backend, Feature.SKIP_PODGROUPER, label, place)
+    yield from _podgrouper(workload)
+    yield from _placements(workload)
+    yield from _waits(workload)
+
+
+def check_workflow_jobs(fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks Jobs of workflows. Before 0.15 the podgrouper skips only pods without an owner, and makes its own PodGroup
     for all other pods (pod_controller.go, assignPodToGroup).
     """
@@ -108,17 +105,15 @@ def _jobs(fleet: Fleet) -> Iterator[Diagnostic]:
             yield Diagnostic(VERSION_UNSUPPORTED, message, place, hint="Update Kubernetes there, or write pods.")
 
 
-def check_guard(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Reports backends with a guard whose Kubernetes is too old for it."""
-    config = fleet.repository.config
-    for backend in fleet.backends:
-        release = backend.spec.kubernetes
-        is_guarded = backend.is_kai and any(pool.backend == backend for pool in fleet.pools)
-        if config is not None and is_guarded and release is not None and kubernetes.minor(release) < _POLICIES:
-            message = f"the guard needs Kubernetes 1.{_POLICIES} or later; backend {backend.name} runs {release}"
-            place = config.at("spec", "backends", backend.index, "kubernetes")
-            hint = "Update Kubernetes there, or turn the guard off: it needs ValidatingAdmissionPolicies in v1."
-            yield Diagnostic(VERSION_UNSUPPORTED, message, place, hint=hint)
+def check_guard(backend: FleetBackend, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Reports a backend with a guard whose Kubernetes is too old for it."""
+    config, release = fleet.repository.config, backend.spec.kubernetes
+    is_guarded = fleet.config.guard and backend.is_kai and any(pool.backend == backend for pool in fleet.pools)
+    if config is not None and is_guarded and release is not None and kubernetes.minor(release) < _POLICIES:
+        message = f"the guard needs Kubernetes 1.{_POLICIES} or later; backend {backend.name} runs {release}"
+        place = config.at("spec", "backends", backend.index, "kubernetes")
+        hint = "Update Kubernetes there, or turn the guard off: it needs ValidatingAdmissionPolicies in v1."
+        yield Diagnostic(VERSION_UNSUPPORTED, message, place, hint=hint)
 
 
 def _podgrouper(workload: FleetWorkload) -> Iterator[Diagnostic]:
@@ -191,7 +186,8 @@ def _needs_subgroups(group: FleetGroup) -> bool:
     return len(placed) > 1
 
 
-def _pod_group(item: FleetPodGroup) -> Iterator[Diagnostic]:
+def check_pod_group_release(item: FleetPodGroup, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks a hand-written PodGroup against the release of its backend."""
     declared, backend = item.declared, item.backend
     if not backend.is_kai:
         yield _needs_kai(backend, "a PodGroup", declared.at("kind"))

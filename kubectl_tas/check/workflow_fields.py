@@ -9,6 +9,7 @@ from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.load.schema import INVALID_VALUE
 from kubectl_tas.model import osmo_workflow as osmo
 from kubectl_tas.model.backdoors import LABELS as BACKDOOR_LABELS
+from kubectl_tas.model.backdoors import setter_of, state_of
 from kubectl_tas.model.base import MAX_PREFIX, QUALIFIED_NAME
 from kubectl_tas.model.config import LabelsConfig
 from kubectl_tas.model.labels import MANAGED_BY
@@ -93,19 +94,15 @@ _RESERVED_PREFIXES = ("kai.scheduler/", "kubectl-tas/")
 _RESERVED_LABELS = (MANAGED_BY, *BACKDOOR_LABELS)
 
 
-def check_workflows(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks every workflow, whether its pool exists or not."""
-    on_platforms = {id(item.declared) for item in fleet.workflows if item.pool.platforms.by_name}
-    for declared in fleet.repository.workflows:
-        yield from _tasks(declared)
-        yield from _repeated_keys(declared)
-        yield from _labels(declared, fleet.config.labels_config)
-        yield from _unnamed(declared)
-        yield from _data(declared)
-        if id(declared) not in on_platforms:  # else check.task_platforms says what is allowed
-            yield from _privileged(declared)
-    for workflow in fleet.workflows:
-        yield from _backend(workflow)
+def check_workflow(declared: Declared[Workflow], fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks a workflow, whether its pool exists or not."""
+    yield from _tasks(declared)
+    yield from _repeated_keys(declared)
+    yield from _labels(declared, fleet.config.labels_config)
+    yield from _unnamed(declared)
+    yield from _data(declared)
+    if id(declared) not in fleet.on_platforms:  # else check.task_platforms says what is allowed
+        yield from _privileged(declared)
 
 
 def _tasks(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
@@ -138,8 +135,9 @@ def _labels(declared: Declared[Workflow], settings: LabelsConfig) -> Iterator[Di
     for key in written:
         label = f"{prefix}{key}"
         place = declared.origin.locate(("workflow", "labels", key), key=True)
-        if label.startswith(_RESERVED_PREFIXES) or label in _RESERVED_LABELS:
-            yield Diagnostic(LABEL_RESERVED, f'the label "{label}" is set by kubectl-tas', place, hint="Remove it.")
+        if label.startswith(_RESERVED_PREFIXES) or label in _RESERVED_LABELS or state_of(label):
+            message = f'the label "{label}" is set by {setter_of(label)}'
+            yield Diagnostic(LABEL_RESERVED, message, place, hint="Remove it.")
         elif prefix and (not re.fullmatch(QUALIFIED_NAME, label) or label.find("/") > MAX_PREFIX):
             message = f'pods would carry the label "{label}", which is no valid label key'
             hint = f'pod_label_prefix of the Config puts "{prefix}" before the key. Write a key without "/".'
@@ -192,7 +190,8 @@ def _data(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
                     yield Diagnostic(TASK_DATA, message, declared.at(*path, field, index), hint=hint)
 
 
-def _backend(workflow: FleetWorkflow) -> Iterator[Diagnostic]:
+def check_workflow_backend(workflow: FleetWorkflow, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks that the backend of a workflow is that of its pool."""
     named, actual = workflow.declared.spec.workflow.backend, workflow.pool.backend.name
     if named is not None and named != actual:
         message = f'the backend "{named}" is not that of pool {workflow.pool.name}, which is "{actual}"'

@@ -9,8 +9,10 @@ from kubectl_tas.check.resource_requests import pods_of
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.pool_demands import Demand, Mode, demands
+from kubectl_tas.kinds import page_of_document
 from kubectl_tas.model import labels
-from kubectl_tas.model.base import MAX_COUNT, OWN_METADATA, KeyPath
+from kubectl_tas.model.backdoors import Part
+from kubectl_tas.model.base import MAX_COUNT, OWN_METADATA, KeyPath, whole_number
 from kubectl_tas.model.osmo_workflow import PRIORITIES
 from kubectl_tas.model.platform import Nodes
 from kubectl_tas.model.repository import Declared, Origin
@@ -18,14 +20,14 @@ from kubectl_tas.node_places import admits, choices, instead, values_at
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import OWNED, FleetWorkload
-from kubectl_tas.resolve.placement import ROOT, whole_number
+from kubectl_tas.resolve.placement import ROOT
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.words import did_you_mean, shortened, within, write_instead
 
 if TYPE_CHECKING:
     from kubectl_tas.model.grovekinds import PodCliqueSet
     from kubectl_tas.model.podtemplate import Companion, Meta
-    from kubectl_tas.model.workload_kinds import AnyWorkload
+    from kubectl_tas.model.workloads import Workload
 
 WORKLOAD_POOL = Rule(
     "workload-pool",
@@ -89,7 +91,7 @@ NODES_LEFT = Rule(
     "values. Remove the key, or send the work to the pool with the nodes that it asks for.",
     protects=Waiving.CONFIG,
 )
-_Sent: TypeAlias = "Declared[AnyWorkload] | Declared[PodCliqueSet]"
+_Sent: TypeAlias = "Declared[Workload] | Declared[PodCliqueSet]"
 _Labelled: TypeAlias = "_Sent | Declared[Companion]"
 _READ = (labels.POOL, labels.PRIORITY, labels.OWNED, labels.GANG, labels.REPLACE)
 _READ_OF_SETS = (labels.POOL, labels.PRIORITY)
@@ -102,7 +104,6 @@ def check_workloads(fleet: Fleet) -> Iterator[Diagnostic]:
         if id(declared) not in fleet.joined:
             yield from _pool(declared)
         yield from own_labels(declared, _READ)
-        yield from _on_templates(declared)
     for item in fleet.repository.pod_clique_sets:
         yield from _pool(item)
         yield from own_labels(item, _READ_OF_SETS)
@@ -122,15 +123,14 @@ def check_workloads(fleet: Fleet) -> Iterator[Diagnostic]:
             )
             message = f"a {workload.kind} has no pod template: its runtime must set schedulerName: {name}{nodes}{label}"
             yield Diagnostic(WORKLOAD_SCHEDULER, message, workload.declared.at("kind"))
-        elif workload.kind == "SeldonDeployment" and not workload.replicas:
-            message = "this SeldonDeployment has no pod template, so the default scheduler of the cluster runs its pods"
-            hint = "Add componentSpecs to each predictor, with a container for each server of its graph."
+        elif workload.declared.spec.page.pod_rules.none[0] and not workload.replicas:
+            message, hint = workload.declared.spec.page.pod_rules.none
             yield Diagnostic(WORKLOAD_SCHEDULER, message, workload.declared.at("kind"), hint=hint)
 
 
 def _pool(declared: _Sent) -> Iterator[Diagnostic]:
     metadata = declared.spec.metadata
-    if declared.spec.kind == "Pod" and labels.POD_GROUP in metadata.annotations and not _says_pool(metadata):
+    if _names_its_own(declared) and labels.POD_GROUP in metadata.annotations and not _says_pool(metadata):
         message = (
             f'the PodGroup "{metadata.annotations[labels.POD_GROUP]}" is not declared here, nor a pool of this Pod'
         )
@@ -141,6 +141,12 @@ def _pool(declared: _Sent) -> Iterator[Diagnostic]:
         hint = "Add the label kubectl-tas/pool with the name of a pool, or pool--subpool."
         place = declared.origin.locate(("metadata", "labels", labels.POOL), key=True)
         yield Diagnostic(WORKLOAD_POOL, message, place, hint=hint)
+
+
+def _names_its_own(declared: _Sent) -> bool:
+    """Whether KAI leaves an object alone that names its PodGroup."""
+    page = page_of_document(declared.origin.data)
+    return page is not None and page.gang.names_its_own
 
 
 def _says_pool(metadata: Meta) -> bool:
@@ -177,25 +183,20 @@ def _label(declared: _Labelled, where: str, name: str, message: str, hint: str =
     return Diagnostic(WORKLOAD_LABEL, message, place, hint=hint or "Move it to metadata.labels.")
 
 
-def _on_templates(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
+def labels_below(origin: Origin, part: Part) -> Iterator[Diagnostic]:
     """Reports labels that would choose a pool, priority or gang for only some pods of a workload. A copy of the
     workload's own label is harmless.
     """
-    kind = declared.spec.kind
-    pod_sets = [item for item in declared.spec.pod_sets if item.template is not None]
-    places: list[KeyPath] = [item.metadata_path for item in pod_sets if item.metadata_path != OWN_METADATA]
-    places = list(dict.fromkeys((*places, *(item.job[0] for item in pod_sets if item.job))))
-    places += podgrouper.metadata_below(declared)
-    for path in places:
-        what = "on its template" if path[-1] == "metadata" else "on what is made from it"
-        for where in ("labels", "annotations"):
-            written = declared.origin.value((*path, where))
-            for name, value in written.items() if isinstance(written, dict) else ():
-                if name.startswith(labels.OWN_PREFIX) and declared.spec.metadata.labels.get(name) != value:
-                    place = declared.origin.locate((*path, where, name), key=True)
-                    message = f"{name} is read on the workload itself, not {what}"
-                    hint = f"Move it to metadata.labels of the {kind}, or remove it."
-                    yield Diagnostic(WORKLOAD_LABEL, message, place, hint=hint)
+    where, path, written = part
+    if where not in ("labels", "annotations") or path[:-1] == OWN_METADATA:
+        return
+    what = "on its template" if path[-2:-1] == ("metadata",) else "on what is made from it"
+    kind = origin.data["kind"]
+    for name, value in written.items():
+        if str(name).startswith(labels.OWN_PREFIX) and origin.value((*OWN_METADATA, "labels", name)) != value:
+            message = f"{name} is read on the workload itself, not {what}"
+            hint = f"Move it to metadata.labels of the {kind}, or remove it."
+            yield Diagnostic(WORKLOAD_LABEL, message, origin.locate((*path, name), key=True), hint=hint)
 
 
 def check_demands(origin: Origin, wanted: tuple[Demand, ...]) -> Iterator[Diagnostic]:
@@ -203,7 +204,7 @@ def check_demands(origin: Origin, wanted: tuple[Demand, ...]) -> Iterator[Diagno
     for demand in wanted:
         present = origin.value(demand.path)
         if present is not None and present != demand.value and demand.mode is Mode.ADD:
-            yield conflict(origin, demand.path, demand.value, demand.why)
+            yield conflict(origin, demand.path, demand.value, demand.why, present)
         elif present is not None and demand.mode is Mode.ABSENT:
             message = f'{_name(demand.path)} is "{present}", but {demand.why} has none'
             yield Diagnostic(WORKLOAD_CONFLICT, message, origin.locate(demand.path), hint="Remove it.")
@@ -229,9 +230,10 @@ def _choices(item: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:
                 yield Diagnostic(NODES_LEFT, message, place, hint=instead(wanted, known))
 
 
-def conflict(origin: Origin, path: KeyPath, value: object, why: str) -> Diagnostic:
-    """Returns a finding for the value at ``path``, because ``why`` demands ``value``."""
-    message = f'{_name(path)} is "{origin.value(path)}", but {why} is "{value}"'
+def conflict(origin: Origin, path: KeyPath, value: object, why: str, written: object) -> Diagnostic:
+    """Returns a finding for the value ``written`` at ``path``, because ``why`` demands ``value``."""
+    shown = "no plain text" if isinstance(written, (dict, list)) else f'"{written}"'
+    message = f'{_name(path)} is {shown}, but {why} is "{value}"'
     return Diagnostic(WORKLOAD_CONFLICT, message, origin.locate(path), hint=f"Remove it, or write {value}.")
 
 
@@ -246,7 +248,7 @@ def _minimum(workload: FleetWorkload) -> Iterator[Diagnostic]:
     if pods > MAX_COUNT:
         message = f"this {workload.kind} needs {pods} pods before it starts; a PodGroup counts at most {MAX_COUNT}"
         yield Diagnostic(WORKLOAD_MINIMUM, message, workload.declared.at("kind"), hint="Ask for fewer pods.")
-    if getattr(workload.declared.spec, "row", None) is not None and not workload.is_owned:
+    if podgrouper.row(workload).by_karta and not workload.is_owned:
         yield from _minimum_of_parts(workload)
     if path is None:
         return

@@ -123,7 +123,7 @@ class Session:
         whole = self.in_full()
         config = self.fleet.config.model_copy(update={"guard": True})
         guarded = replace(whole, fleet=replace(whole.fleet, config=config), place=None)
-        more = tuple(check_guard(guarded.fleet))
+        more = tuple(found for backend in guarded.fleet.backends for found in check_guard(backend, guarded.fleet))
         return guarded.with_findings(more, None) if more else guarded
 
 

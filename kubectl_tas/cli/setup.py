@@ -27,6 +27,12 @@ GITOPS = ("none", "argocd", "flux")
     help="Who applies the manifests.",
 )
 @click.option(
+    "--prune/--no-prune",
+    default=True,
+    show_default=True,
+    help="With --gitops: remove what no file declares any more. Begin without in a cluster that has queues already.",
+)
+@click.option(
     "--source",
     metavar="REQUIREMENT",
     help="What CI and hooks install: kubectl-tas @ git+https://...@COMMIT, or the address of a wheel with "
@@ -39,16 +45,19 @@ GITOPS = ("none", "argocd", "flux")
     multiple=True,
     help="Who must approve changes of pools, settings and CI: @user, @organization/team, an address. Repeatable.",
 )
-def init(target: str, ci: str, gitops: str, source: str | None, owners: tuple[str, ...]) -> None:
+def init(target: str, ci: str, gitops: str, source: str | None, owners: tuple[str, ...], *, prune: bool) -> None:
     """Write a small working repository to DIR, by default the working folder.
 
     The repository has a pool, a subpool, a workflow, schemas, pre-commit hooks, and a CI job with CODEOWNERS; with
-    --gitops also the objects that Argo CD or Flux needs. init keeps existing files. If tas.yaml exists, init writes no
-    example. Hooks and the CI job go to the top of the git repository.
+    --gitops also the objects that Argo CD or Flux needs, for the layout and the backends of tas.yaml. init keeps
+    existing files. If tas.yaml exists, init writes no example. Hooks and the CI job go to the top of the git
+    repository.
     """
     from kubectl_tas.edit import scaffold
     from kubectl_tas.emit.create_only import write_missing
-    from kubectl_tas.load.source import CONFIG_FILE
+    from kubectl_tas.load.loading import config_of
+    from kubectl_tas.load.source import CONFIG_FILE, FolderSource
+    from kubectl_tas.model.config import DEFAULTS
 
     root = Path(group_directory() or ".") / target
     if source is not None and (not scaffold.is_requirement(source) or not source.isprintable()):
@@ -58,10 +67,9 @@ def init(target: str, ci: str, gitops: str, source: str | None, owners: tuple[st
             raise click.BadParameter(f"{owner!r} is no @user, @organization/team or address", param_hint="--owner")
     requirement, gap = (source, "") if source is not None else scaffold.own_requirement()
     checkout = scaffold.checkout_of(root)
-    chosen = scaffold.Scaffold(ci, gitops, requirement, owners or (scaffold.OWNER,), checkout)
+    chosen = scaffold.Scaffold(ci, gitops, requirement, owners or (scaffold.OWNER,), checkout, prune=prune)
     there = chosen.owners_that_are_there()
     files = chosen.files(root)
-    has_settings = (root / CONFIG_FILE).exists()
     kept = write_missing(checkout.top, files)
     up = Path(os.path.relpath(checkout.top, root.resolve()))
 
@@ -70,7 +78,8 @@ def init(target: str, ci: str, gitops: str, source: str | None, owners: tuple[st
 
     for name in files:
         say(f"kept {shown(name)}, which is there already" if name in kept else f"wrote {shown(name)}")
-    if gitops != "none" and has_settings:
+    config = config_of(FolderSource(root)) if gitops != "none" else DEFAULTS
+    if config.gitops != gitops:
         say(f"Set spec.gitops: {gitops} in {(root / CONFIG_FILE).as_posix()}, if it is not there.", err=True)
     for name in files:
         if name not in kept and scaffold.NO_REMOTE.encode() in files[name]:
@@ -86,6 +95,12 @@ def init(target: str, ci: str, gitops: str, source: str | None, owners: tuple[st
         _say_add(shown(there))
     at = "" if root == Path() else f" -C {shlex.quote(str(root))}"
     say(f"Next: kubectl tas validate{at} && kubectl tas render{at}", err=True)
+    if gitops != "none":
+        applied = ", ".join(shown(name) for name in files if Path(name).parent.name == gitops)
+        makes = "createNamespaces: true of tas.yaml makes the namespaces of pools."
+        lacks = "Create the namespaces of pools first, or write createNamespaces: true in tas.yaml."
+        namespaces = makes if config.createNamespaces else lacks
+        say(f"Next: commit, push, and run the command at the top of {applied}. {namespaces}", err=True)
 
 
 def _say_add(where: str) -> None:

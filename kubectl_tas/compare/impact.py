@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from kubectl_tas.compare.change import Change
 from kubectl_tas.compare.grove_changes import is_recreated
-from kubectl_tas.compare.immutable import Effect
 from kubectl_tas.compare.object_changes import CHANGE_REFUSED, moved, object_changes, path_text
 from kubectl_tas.compare.pool_changes import renamed
 from kubectl_tas.diagnostics import Diagnostic, Severity
@@ -17,6 +16,7 @@ from kubectl_tas.emit.foreign import FileBeside
 from kubectl_tas.gangs.admission import Admission, Verdict
 from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
+from kubectl_tas.kinds.page import Effect
 from kubectl_tas.late import dataclass
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.config import ConfigSpec
@@ -525,7 +525,8 @@ def _restarts(change: Change) -> Iterator[Restart]:
         by_hand = gitops == "none" and item.after.is_replaced and item.of(Effect.REFUSED)
         if by_hand or item.is_replaced(gitops):
             how = "it must be deleted by hand" if by_hand else "it is replaced"
-            yield Restart(item.after.kind, name, name, f"{path_text(item.fields[0].path)} changes, and {how}")
+            what = path_text(item.fields[0].path) if item.fields else "it"
+            yield Restart(item.after.kind, name, name, f"{what} changes, and {how}")
         elif told:
             by = f"{path_text(told[0].path)} changes, which {told[0].row.by} rolls out"
             yield Restart(item.after.kind, name, name, by)

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.compare.change import Change
-from kubectl_tas.compare.immutable import Changed, Effect, changed_fields
+from kubectl_tas.compare.immutable import Changed, changed_fields
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.apply_demands import demanded
 from kubectl_tas.gangs.pool_demands import Demand, companion_demands, demands, is_replaced, member_demands
+from kubectl_tas.kinds.page import Effect
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.kindlists import group_of
+from kubectl_tas.model.kindlists import group_of, written
 from kubectl_tas.model.labels import REPLACE
 from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.resolve.companions import Place
@@ -22,7 +23,7 @@ from kubectl_tas.resolve.pools import Submission
 
 if TYPE_CHECKING:
     from kubectl_tas.model.podtemplate import Companion
-    from kubectl_tas.model.workload_kinds import AnyWorkload, BarePod
+    from kubectl_tas.model.workloads import Workload
 
 
 CHANGE_REFUSED = Rule(
@@ -56,8 +57,20 @@ REPLACE_LEFT = Rule(
     "replace-left",
     Severity.WARNING,
     "An object has the label kubectl-tas/replace, but needs it no more.",
-    "Argo CD recreates an object with Replace=true and Force=true in each sync that includes it, even if it has not "
-    "changed. So a later sync of any other object ends its running pods. Remove the label.",
+    "Argo CD recreates an object with Replace=true and Force=true in each sync that includes it. With "
+    "ApplyOutOfSyncOnly=true of the Application these are the syncs in which the object changes, and otherwise all: a "
+    "sync of any other object ends its running pods. Remove the label when its pods may end, since that is a change of "
+    "the object too.",
+    protects=Waiving.CONFIG,
+)
+REPLACE_REMOVED = Rule(
+    "replace-removed",
+    Severity.WARNING,
+    "A change of an object removes its label kubectl-tas/replace, and is still made by recreating it.",
+    "Argo CD and Flux read their options from the object in the cluster too, and that one still has what the label "
+    "added (applyObject of gitops-engine in Argo CD 3.5, shouldForceApply of fluxcd/pkg/ssa 0.76). Running pods end, "
+    "and a finished Job runs again. Argo CD recreates the object even if only the label goes, which `diff` lists as a "
+    "restart. Remove the label in a change of its own, when its pods may end.",
     protects=Waiving.CONFIG,
 )
 MAX_SHOWN = 60
@@ -98,15 +111,19 @@ class ObjectChange:
     after: Written
     fields: tuple[Changed, ...]
     """Changed fields that cannot change in place, or not without a restart."""
+    differs: bool
+    """Whether anything of the object changes."""
+    is_labelled: bool
+    """Whether the object, or the one in the cluster, asks the GitOps tool to replace it."""
 
     def of(self, effect: Effect) -> tuple[Changed, ...]:
         """Returns the changed fields with ``effect``."""
         return tuple(item for item in self.fields if item.row.effect is effect)
 
     def is_replaced(self, gitops: str) -> bool:
-        """Whether the GitOps tool replaces the object. Flux only replaces after a refusal, Argo CD always."""
-        needed = self.of(Effect.REFUSED) or (gitops == "argocd" and self.of(Effect.KEPT))
-        return gitops != "none" and self.after.is_replaced and bool(needed)
+        """Whether the GitOps tool replaces the object. Flux only does after a refusal, Argo CD at any change."""
+        needed = self.differs if gitops == "argocd" else bool(self.of(Effect.REFUSED))
+        return gitops != "none" and self.is_labelled and needed
 
 
 def written_objects(fleet: Fleet) -> Iterator[Written]:
@@ -124,7 +141,7 @@ def written_objects(fleet: Fleet) -> Iterator[Written]:
 
 
 def _written(
-    declared: Declared[AnyWorkload] | Declared[BarePod] | Declared[Companion],
+    declared: Declared[Workload] | Declared[Workload] | Declared[Companion],
     where: Place,
     wanted: tuple[Demand, ...],
     place: Location,
@@ -139,18 +156,20 @@ def object_changes(change: Change) -> Iterator[ObjectChange]:
 
     If only one object has an identity before and after, both are the same: a backend may have a new name.
     """
-    earlier = _by_identity(change.before)
+    earlier, tools = _by_identity(change.before), {change.before.config.gitops, change.after.config.gitops}
     for identity, there in _by_identity(change.after).items():
         before = earlier.get(identity, [])
         is_only = len(before) == len(there) == 1
         for after in there:
             same = next((item for item in before if is_only or item.backend == after.backend), None)
             if same is not None:
-                fields: Iterator[Changed] = iter(())
+                fields, differs = tuple[Changed, ...](), False
                 if (same.origin.data, same.wanted) != (after.origin.data, after.wanted):
                     old, new = (demanded(item.origin, item.wanted) for item in (same, after))
-                    fields = changed_fields(group_of(after.api_version), after.kind, old, new)
-                yield ObjectChange(same, after, tuple(fields))
+                    differs = old != new
+                    fields = tuple(changed_fields(group_of(after.api_version), written(after.kind), old, new))
+                labelled = after.is_replaced or (same.is_replaced and len(tools) == 1)
+                yield ObjectChange(same, after, fields, differs, labelled)
 
 
 def _by_identity(fleet: Fleet) -> dict[tuple[str, ...], list[Written]]:
@@ -165,7 +184,9 @@ def unappliable_changes(change: Change) -> Iterator[Diagnostic]:
     gitops = change.after.config.gitops
     for item in object_changes(change):
         refused, kept = item.of(Effect.REFUSED), item.of(Effect.KEPT)
-        if refused and item.after.is_replaced:
+        if item.is_replaced(gitops) and item.fields and not item.after.is_replaced:
+            yield _removed(change, item)
+        elif refused and item.after.is_replaced:
             yield _finding(change, item, refused, CHANGE_REPLACED)
         elif refused:
             yield _finding(change, item, refused, CHANGE_REFUSED)
@@ -177,7 +198,21 @@ def unappliable_changes(change: Change) -> Iterator[Diagnostic]:
                 "Argo CD that it takes part in ends it and starts it again"
             )
             place = item.after.origin.locate(("metadata", "labels", REPLACE), key=True)
-            yield Diagnostic(REPLACE_LEFT, message, place, hint="Remove the label: the object has been replaced.")
+            hint = "Remove the label when its pods may end: the sync that removes it makes the object anew once more."
+            yield Diagnostic(REPLACE_LEFT, message, place, hint=hint)
+
+
+def _removed(change: Change, item: ObjectChange) -> Diagnostic:
+    """Reports a change that is made by recreating the object although the object no longer has the label."""
+    after, tool = item.after, TOOLS[change.after.config.gitops]
+    lost = "its data is lost" if after.kind == "PersistentVolumeClaim" else "any running pods of it end"
+    what = f"{after.kind} {after.name} loses the label {REPLACE}, and {path_text(item.fields[0].path)} changes"
+    message = f"{what}: {tool} still deletes it and makes it anew, and {lost}"
+    place = item.before.origin.locate(("metadata", "labels", REPLACE), key=True)
+    hint = f"Keep the label in this change and remove it in a later one, or give the {after.kind} a new name."
+    related = (Related(f"the label at {change.revision}", place),)
+    named = after.origin.locate(("metadata", "name"))
+    return Diagnostic(REPLACE_REMOVED, message, named, related, hint=hint)
 
 
 def _finding(change: Change, item: ObjectChange, fields: Sequence[Changed], rule: Rule) -> Diagnostic:
@@ -202,7 +237,7 @@ def _finding(change: Change, item: ObjectChange, fields: Sequence[Changed], rule
         hint = f"Give it a new name{label if tool == 'Argo CD' else ''}, or delete it first: {by_hand}"
     elif tool:
         message = f"{what}: {tool} deletes it and makes it anew, and {lost}"
-        hint = "Remove the label once that is done." if tool == "Argo CD" else ""
+        hint = "Argo CD does so at each change until the label is gone." if tool == "Argo CD" else ""
     else:
         message = f"{what}, so you must delete it: spec.gitops names no tool that replaces it"
         hint = f"Delete it before you apply the manifests: {by_hand}"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from kubectl_tas import gpus
 from kubectl_tas.device_runtimes import cel_is_note as is_device_note
 from kubectl_tas.model import labels
-from kubectl_tas.model.backdoors import BACKDOORS
+from kubectl_tas.model.backdoors import BACKDOORS, TIMES
 from kubectl_tas.model.policies import Expression, Validation
 from kubectl_tas.quantities import ResourceName
 
@@ -83,9 +83,19 @@ def value(pod: str, part: str, name: str) -> str:
 
 def any_label_changed() -> str:
     """Returns CEL for: the request adds, changes or removes a label that says where or how KAI counts a pod."""
-    new, old = (f"(has({pod}.metadata.labels) && k in {pod}.metadata.labels ? {pod}.metadata.labels[k] : '')"
-                for pod in ("object", "oldObject"))  # fmt: skip
-    return f"{listed(JUDGED_LABELS)}.exists(k, {new} != {old})"
+    return f"{listed(JUDGED_LABELS)}.exists(k, {_any_value('object', 'labels')} != {_any_value('oldObject', 'labels')})"
+
+
+def times_changed() -> str:
+    """Returns CEL for: the request sets, changes or removes a time of a PodGroup by which KAI evicts."""
+    new, old = (_any_value(group, "annotations") for group in ("object", "oldObject"))
+    return f"{listed(TIMES)}.exists(k, {new} != (request.operation == 'CREATE' ? '' : {old}))"
+
+
+def _any_value(item: str, part: str) -> str:
+    """Returns CEL for the label or annotation ``k``; '' if absent."""
+    where = f"{item}.metadata.{part}"
+    return f"(has({where}) && k in {where} ? {where}[k] : '')"
 
 
 def gpu_notes_changed() -> str:

@@ -19,6 +19,7 @@ from kubectl_tas.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES
 from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Artifact
+from kubectl_tas.model.backdoors import GPU_GROUP
 from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.model.kindlists import Phase
 from kubectl_tas.model.policies import (
@@ -183,6 +184,11 @@ def _pods(guarded: _Guarded) -> PolicySpec:
             _known_class(guarded),
             *_within_quotas(guarded, "!variables.guarded || ", "' {} and cannot be preempted, ' + 'but queue '"),
             cel.refuse_unless(
+                "!variables.guarded || request.operation != 'CREATE' || !has(object.metadata.labels) || "
+                f"!object.metadata.labels.exists(k, k.split('/')[0] == {cel.text(GPU_GROUP)})",
+                cel.text(f"only KAI may write the label {GPU_GROUP}, by which it knows the pods that share a GPU"),
+            ),
+            cel.refuse_unless(
                 f"!variables.guarded || request.operation == 'CREATE' || !({cel.gpu_notes_changed()})",
                 "'what a pod asks for in annotations cannot change; create another pod'",
             ),
@@ -296,8 +302,10 @@ def _members(guarded: _Guarded) -> PolicySpec:
 
 def _pod_groups(guarded: _Guarded) -> PolicySpec:
     """Returns the policy for PodGroups on creation or a change of judged fields; a draining queue allows other updates.
-    A PodGroup may not become non-preemptible, or move as such to another queue: nobody judged its pods for that.
+    A PodGroup may not become non-preemptible, or move as such to another queue: nobody judged its pods for that. Only
+    KAI's scheduler may write the times by which it evicts, not KAI's podgrouper, which copies annotations of owners.
     """
+    times = f"{cel.times_changed()} && !({_is_scheduler(guarded)})"
     queue = cel.group_field("object", "queue")
     changed = " || ".join(
         f"({cel.group_field('object', field)}) != ({cel.group_field('oldObject', field)})"
@@ -308,7 +316,7 @@ def _pod_groups(guarded: _Guarded) -> PolicySpec:
         matchConstraints=_requests(_POD_GROUPS[0], _POD_GROUPS[1], "podgroups"),
         matchConditions=(
             cel.let("within-reach", f"{_inside(guarded)} || {_may_be_ours(guarded, queue)}"),
-            cel.let("is-new-or-changed", f"request.operation == 'CREATE' || {changed}"),
+            cel.let("is-new-or-changed", f"request.operation == 'CREATE' || {changed} || {times}"),
         ),
         variables=(
             *_queues(guarded, queue),
@@ -326,7 +334,25 @@ def _pod_groups(guarded: _Guarded) -> PolicySpec:
                 f"'to queue ' + ({cel.group_field('oldObject', 'queue')}) : 'as preemptible') + "
                 "'; to change that, delete it with its pods and create them again'",
             ),
+            cel.refuse_unless(
+                f"!variables.guarded || !({times})",
+                cel.text(
+                    "only KAI's scheduler may write the times by which it evicts; remove them from the PodGroup and "
+                    "from the work that it is made of"
+                ),
+            ),
         ),
+    )
+
+
+def _is_scheduler(guarded: _Guarded) -> str:
+    """Returns CEL for: KAI's scheduler sends the request. Its service account has this name in all releases, in the
+    namespace of KAI, which holds no work (pkg/operator/operands/scheduler of KAI 0.17, charts of older releases).
+    """
+    user = "request.userInfo.username"
+    return (
+        f"{user}.startsWith('system:serviceaccount:') && {user}.endsWith(':scheduler') && "
+        f"!({user}.split(':')[2] in {cel.listed(guarded.namespaces)})"
     )
 
 

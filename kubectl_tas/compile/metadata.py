@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kubectl_tas.model.kindlists import sync_wave
 from kubectl_tas.model.labels import FLUX_SUBSTITUTE, MANAGED_BY, RECREATE, SYNC_OPTIONS, SYNC_WAVE
 from kubectl_tas.model.manifest import Metadata
 from kubectl_tas.resolve.clusters import FleetBackend
@@ -30,7 +31,7 @@ def metadata(
     gitops = fleet.config.gitops
     notes = dict(annotations or {})
     if gitops == "argocd":
-        notes[SYNC_WAVE] = str(int(phase))
+        notes[SYNC_WAVE] = str(sync_wave(phase))
     if gitops == "flux":
         notes[FLUX_SUBSTITUTE] = "disabled"
     if recreate:

@@ -27,7 +27,6 @@ from kubectl_tas.load.splice import FIRST, Entry, Renamed, with_values
 from kubectl_tas.model.artifact import Artifact, PassThrough
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import Phase
-from kubectl_tas.model.labels import POOL
 from kubectl_tas.model.manifest import Metadata
 from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.resolve import names
@@ -63,14 +62,12 @@ def compile_sets(fleet: Fleet) -> Iterator[Artifact]:
 
 
 def compile_companions(fleet: Fleet) -> Iterator[Artifact]:
-    """Yields every companion. The pool is the one that its label names, else the one of all work in its file."""
-    pools = _pools_of_files(fleet) if fleet.companions else {}
+    """Yields every companion, for its pool if it has exactly one."""
     for item in fleet.companions:
-        named = fleet.target(item.declared.spec.metadata.labels.get(POOL, ""))
-        beside = {named[0].name} if named else pools.get(item.declared.origin.path, set())
-        target = next(iter(beside)) if len(beside) == 1 else None
+        first, *others = fleet.pools_of(item) or (None,)
         text = with_demands(item.declared.origin, companion_demands(fleet, item))
-        yield _passed(item.declared, (item.backend, item.namespace), target, text, phase=Phase.COMPANION)
+        place = item.backend, item.namespace
+        yield _passed(item.declared, place, None if others else first, text, phase=item.phase)
 
 
 def _passed(
@@ -100,17 +97,6 @@ def with_demands(origin: Origin, wanted: Sequence[Demand], further: Sequence[Ent
         if edited is not None:
             return edited
     return block(merged(origin.data, entries))
-
-
-def _pools_of_files(fleet: Fleet) -> dict[str, set[str]]:
-    """Returns the pools of the work in each file."""
-    found: dict[str, set[str]] = {}
-    for sent in fleet.submissions:
-        found.setdefault(sent.declared.origin.path, set()).add(sent.pool.name)
-    for group in fleet.pod_groups:
-        if group.pool is not None:
-            found.setdefault(group.declared.origin.path, set()).add(group.pool.name)
-    return found
 
 
 def _respelled(submitted: SubmittedSet) -> Iterator[Entry]:

@@ -161,6 +161,8 @@ class Scaffold:
     """Owners who must approve changes of settings that affect others."""
     checkout: Checkout
     """The git repository for the files."""
+    prune: bool = True
+    """Whether Argo CD or Flux remove what no file declares any more."""
 
     def files(self, root: Path) -> dict[str, bytes]:
         """Returns the files by path below the top of the checkout. A repository with settings gets no examples."""
@@ -169,7 +171,8 @@ class Scaffold:
         prefix = "" if below == "." else f"{below}/"
         schemas = (f"schemas/{name}.json" for name in _SCHEMAS)
         found = {f"{prefix}.{name}": read_resource(name).encode() for name in schemas}
-        for part in ("repository", f"ci/{self.ci}", f"gitops/{self.gitops}"):
+        found |= {name: text.encode() for name, text in self._gitops_files(root, prefix).items()}
+        for part in ("repository", f"ci/{self.ci}"):
             for path in (folder / part).rglob("*"):
                 name = _visible(path.relative_to(folder / part).as_posix())
                 is_sample = name.startswith(_SAMPLES) and (root / CONFIG_FILE).exists()
@@ -177,6 +180,33 @@ class Scaffold:
                 if path.is_file() and not is_sample and not is_other:
                     found[name if name.startswith(_AT_TOP) else f"{prefix}{name}"] = self._filled(path, prefix)
         return dict(sorted(found.items()))
+
+    def _gitops_files(self, root: Path, prefix: str) -> dict[str, str]:
+        """Returns the files of the GitOps tool, for the backends and the layout of existing settings."""
+        if self.gitops == "none":
+            return {}
+        from kubectl_tas.edit.gitops_files import Delivery, files_of  # their templates are not needed without a tool
+        from kubectl_tas.load.loading import load_repository
+        from kubectl_tas.load.source import FolderSource
+        from kubectl_tas.model.repository import Repository
+        from kubectl_tas.resolve.fleet import resolve_context
+
+        has_settings = (root / CONFIG_FILE).exists()
+        context = resolve_context(load_repository(FolderSource(root)).repository if has_settings else Repository())
+        pools = {
+            backend.name: [pool.name for pool in context.pools.values() if pool.backend == backend]
+            for backend in context.backends
+        }
+        delivery = Delivery(
+            name=_name(self.checkout.url),
+            url=as_url(self.checkout.url) if self.gitops == "flux" else self.checkout.url,
+            branch=self.checkout.branch,
+            output=f"{prefix}{context.config.output}",
+            is_sharded=context.config.layout == "sharded",
+            pools=pools,
+            prune=self.prune,
+        )
+        return files_of(self.gitops, delivery, prefix)
 
     def owners_that_are_there(self) -> str | None:
         """Returns the checkout's existing file of owners: a second file would be ignored, or replace the first."""
@@ -199,9 +229,8 @@ class Scaffold:
             ("at", f" -C {shlex.quote(prefix.removesuffix('/'))}" if prefix else ""),
             ("source", self._requirements()),
             ("gitops", self.gitops),
-            ("url", scalar(as_url(self.checkout.url) if self.gitops == "flux" else self.checkout.url)),
+            ("namespaces", str(self.gitops != "none").lower()),
             ("branch", scalar(self.checkout.branch, flow=True)),
-            ("name", _name(self.checkout.url)),
         ):
             text = text.replace(f"<< {name} >>", value)
         return text.encode()

@@ -35,6 +35,8 @@ _LIST = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _COMMON
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _COMMON
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _COMMON
 
+_TRIES = 20
+"""The most tries to write a file. Only another process that removes leftovers makes a further one necessary."""
 Place = int | str
 """A folder: its descriptor, or its path on a system without descriptors."""
 
@@ -100,15 +102,21 @@ class Disk:
             os.close(handle)
 
     def entries(self, folder: str, *, statuses: bool = False) -> list[os.DirEntry[str]]:
-        """Returns the entries of a folder; with ``statuses``, also fetches the status of each plain file."""
+        """Returns the entries of a folder; with ``statuses``, also fetches the status of each plain file.
+
+        Another process may remove a file meanwhile: it is then no entry.
+        """
         place = self._enter(folder)
         handle = os.open(".", _LIST, dir_fd=place) if isinstance(place, int) else None
         try:
             with os.scandir(place if handle is None else handle) as entries:
-                found = list(entries)
-            for entry in found:  # a disk that does not tell the kind is asked for it now, while the handle is open
-                if entry.is_file(follow_symlinks=False) and statuses:
-                    entry.stat(follow_symlinks=False)
+                listed = list(entries)
+            found = []
+            for entry in listed:  # a disk that does not tell the kind is asked for it now, while the handle is open
+                with contextlib.suppress(FileNotFoundError):
+                    if entry.is_file(follow_symlinks=False) and statuses:
+                        entry.stat(follow_symlinks=False)
+                    found.append(entry)
         finally:
             if handle is not None:
                 os.close(handle)
@@ -119,8 +127,21 @@ class Disk:
         Other names of the old file (a hard link, the target of a link) keep the old content.
 
         Makes missing folders. ``mode`` are the permissions, by default those of a new file. With ``durable``, either
-        the old or the new file also survives a power cut.
+        the old or the new file also survives a power cut. Another process may take the file that is being written for
+        a leftover, and remove it and its empty folder: it is then written again.
         """
+        for tries in range(1, _TRIES + 1):
+            try:
+                self._replace(path, content, mode, durable=durable)
+                return
+            except FileNotFoundError:
+                if tries == _TRIES:
+                    raise
+                self._folder = None
+                while len(self._places) > 1:
+                    self._leave()
+
+    def _replace(self, path: str, content: bytes, mode: int | None, *, durable: bool) -> None:
         target, at = self._locate(path, make=True)
         source = self._in_folder(f".{os.urandom(8).hex()}{TEMPORARY}")
         handle = os.open(source, _CREATE, 0o666, dir_fd=at)

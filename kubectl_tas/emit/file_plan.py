@@ -255,18 +255,21 @@ class Present:
         return min(needed & (self.files | self._others), default=None)
 
     def read(self, path: str) -> str:
-        """Returns the text of a file."""
-        return manifest_text.text_of(self.content(path))
+        """Returns the text of a file; '' if another process has removed it meanwhile."""
+        return manifest_text.text_of(self._read(path) or b"")
 
     def content(self, path: str) -> bytes:
-        """Returns the bytes of a file."""
-        try:
-            content = self._disk.read(self._locate(path))
-        except OSError as error:
-            raise unreadable(path, error) from error
+        """Returns the bytes of a file that all processes keep. Raises TasError if it is gone."""
+        content = self._read(path)
         if content is None:
             raise TasError(f"{path} vanished while it was read", hint="Run again.")
         return content
+
+    def _read(self, path: str) -> bytes | None:
+        try:
+            return self._disk.read(self._locate(path))
+        except OSError as error:
+            raise unreadable(path, error) from error
 
     def _locate(self, path: str) -> str:
         return self.real + path.removeprefix(self.output)
@@ -276,6 +279,8 @@ class Present:
             raise too_deep(folder)
         try:
             listed = self._disk.entries(self._locate(folder), statuses=self._stamps)
+        except FileNotFoundError:  # another process has removed it meanwhile
+            return
         except OSError as error:
             raise unreadable(f"the folder {folder}", error) from error
         is_plain = True

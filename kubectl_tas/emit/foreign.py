@@ -17,10 +17,20 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.emit.attributes import (
+    ATTRIBUTES,
+    OTHER_BYTES,
+    REVIEW_HIDDEN,
+    UNREAD,
+    Target,
+    settings_of_git,
+    treated,
+)
 from kubectl_tas.emit.disk import KUSTOMIZATION, MARK, TEMPORARY, unreadable
 from kubectl_tas.folders import MAX_DEPTH, is_below, is_git, is_hidden, is_matched, misspelled, too_deep
 from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.model.config import ConfigSpec
+from kubectl_tas.words import shortened
 
 OUTPUT_FOREIGN = Rule(
     "output-foreign",
@@ -40,7 +50,7 @@ OUTPUT_MOVED = Rule(
     "more, so whoever edits them changes the cluster unseen. Remove the old folder in the same change.",
     protects=Waiving.CONFIG,
 )
-_IGNORE, _ATTRIBUTES, _MODULES = ".sourceignore", ".gitattributes", ".gitmodules"
+_IGNORE, _MODULES = ".sourceignore", ".gitmodules"
 _READ = {
     ".argocd-source*.yaml": "Argo CD merges it over the source of its Application, patches included",
     _IGNORE: "Flux leaves out the files that it names",
@@ -51,7 +61,7 @@ _READ = {
     "*.jsonnet": "Argo CD runs it and applies the result",
     "*.libsonnet": "Argo CD runs it with the Jsonnet files that import it",
     _MODULES: "Argo CD fills a folder of the output from another repository",
-    _ATTRIBUTES: "git checks a manifest out with other bytes than the commit has, and Flux reads the commit",
+    ATTRIBUTES: "git checks a manifest out with other bytes than the commit has, and Flux reads the commit",
 }
 """Names of files that GitOps tools read, with the effect."""
 _MANIFEST = "a tool that applies all of the folder applies it too"
@@ -71,14 +81,15 @@ _HARMLESS_SUFFIXES = (
 )
 """Endings of files that people and editors leave in folders, and that no GitOps tool reads."""
 _MANIFESTS = (".yaml", ".yml", ".json")
-_MAX_SETTINGS = 1024 * 1024
+_MANIFESTS_OF_OUTPUT = "manifests"
 _MAX_LISTED = 5
-_CHANGING = late_pattern(r"ident|filter(=.*)?|working-tree-encoding(=.*)?")
-"""Attributes that make git change the bytes of a file. Flux reads commits with go-git, which ignores them."""
+_OF_ROOT = ("tas.yaml", "requirements-tas.txt")
+_OF_CHECKOUT = (".gitlab-ci.yml", ".pre-commit-config.yaml", ".gitmodules", ATTRIBUTES, "CODEOWNERS", "docs/CODEOWNERS")
+_FOLDERS_OF_CHECKOUT = (".github", ".gitlab")
+"""Files at the root and at the top of the checkout that decide for others, and folders with such files."""
 _NOT_LISTED = ("/.", "\n- .", "ustomization", "Chart.yaml", ".yml", "sonnet")
 """Texts that no name in a kustomization of kubectl-tas contains. If one is found, each file is checked."""
 _MODULE_PATH = late_pattern(r"\bpath\s*=([^\n#;]*)", re.IGNORECASE)
-_ENDING = late_pattern(r"\.([A-Za-z0-9_-]+)")
 _MARK = MARK.encode()
 
 
@@ -92,6 +103,9 @@ class Foreign:
     """Effect of the file."""
     is_read: bool = True
     """Whether a GitOps tool reads the file by its name, or might."""
+    rule: Rule = OUTPUT_FOREIGN
+    place: Location | None = None
+    """The line with the effect; None: the file as a whole."""
 
 
 def foreign(root: Path, config: ConfigSpec, settled: Collection[str] = ()) -> tuple[Foreign, ...]:
@@ -104,9 +118,14 @@ def foreign(root: Path, config: ConfigSpec, settled: Collection[str] = ()) -> tu
         return ()
     real = os.path.realpath(root / output)
     found = [*_above(root, real)]
+    attributes: list[Path] = []
     if os.path.isdir(real):  # noqa: PTH112 - a string that realpath made
-        files = _files(real, output, listed=False, settled=settled)
-        found += (item for name, entry, extra in files if (item := _judged(name, entry, is_extra=extra)))
+        for name, entry, is_extra in _files(real, output, listed=False, settled=settled):
+            if entry.name == ATTRIBUTES and entry.is_file(follow_symlinks=False):
+                attributes.append(Path(entry.path))
+            elif item := _judged(name, entry, is_extra=is_extra):
+                found.append(item)
+    found += _by_attributes(root, config, Path(real), attributes)
     return tuple(sorted(found, key=lambda item: item.path))
 
 
@@ -122,8 +141,13 @@ def check_output(
         if is_kept(item, config.outputKeeps):
             hint = f"Remove it. spec.outputKeeps counts as it is at {revision}."
         message = f"kubectl-tas did not write this file: {item.effect}"
+        if item.rule is REVIEW_HIDDEN:
+            message, hint = item.effect, hint.replace("Remove it", "Remove the attribute").replace("name it", _NAME_IT)
         cause = None if item.is_read else Location(item.path.rpartition("/")[0])
-        yield Diagnostic(OUTPUT_FOREIGN, message, Location(item.path), hint=hint, cause=cause)
+        yield Diagnostic(item.rule, message, item.place or Location(item.path), hint=hint, cause=cause)
+
+
+_NAME_IT = f"name the {ATTRIBUTES}"
 
 
 def is_kept(item: Foreign, keeps: Sequence[str]) -> bool:
@@ -240,6 +264,8 @@ def _files(
                         folders.append(entry.path)
                     else:
                         rest.append(entry)
+        except FileNotFoundError:  # another process has removed it meanwhile
+            continue
         except OSError as error:
             raise unreadable(f"the folder {output}{folder[len(real) :]}", error) from error
         own = next((entry for entry in rest if entry.name == KUSTOMIZATION), None)
@@ -283,8 +309,6 @@ def _judged(path: str, entry: os.DirEntry[str], *, is_extra: bool) -> Foreign | 
     if _is_harmless(name):
         return None
     effect = _effect(name)
-    if name == _ATTRIBUTES:
-        return Foreign(path, _READ[name]) if _changes_manifests(Path(entry.path), ()) else None
     if effect is not None and name != KUSTOMIZATION:
         return Foreign(path, effect)
     if name.endswith(".yaml") and _is_ours(entry.path, path):
@@ -304,32 +328,22 @@ def _is_harmless(name: str) -> bool:
 
 
 def _is_ours(file: str, path: str) -> bool:
-    """Whether a file begins like files of kubectl-tas. ``check`` tests whether it is as rendered."""
+    """Whether a file begins like files of kubectl-tas, or is gone. ``check`` tests whether it is as rendered."""
     try:
         number = os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
         try:
             return os.read(number, len(_MARK)) == _MARK
         finally:
             os.close(number)
+    except FileNotFoundError:  # another process has removed it meanwhile
+        return True
     except OSError as error:
         raise unreadable(path, error) from error
 
 
-def _settings_of_git(file: Path) -> str | None:
-    """Returns the text of a small plain file; None for anything else."""
-    if file.is_symlink() or not file.is_file():
-        return None
-    try:
-        with file.open("rb") as opened:
-            content = opened.read(_MAX_SETTINGS + 1)
-    except OSError as error:
-        raise unreadable(str(file), error) from error
-    return content.decode("utf-8", "replace") if len(content) <= _MAX_SETTINGS else None
-
-
 def _fills_output(file: Path, below: Sequence[str]) -> bool:
     """Whether a ``.gitmodules`` names the output folder, reached by ``below``, or a folder in it."""
-    text = _settings_of_git(file)
+    text = settings_of_git(file)
     if text is None:
         return True
     plain = text.replace("\\\n", "").replace('"', "").replace("\\", "")
@@ -337,42 +351,40 @@ def _fills_output(file: Path, below: Sequence[str]) -> bool:
     return any(len(path) >= len(below) and path[: len(below)] == list(below) for path in paths)
 
 
-def _changes_manifests(file: Path, below: Sequence[str]) -> bool:
-    """Whether a ``.gitattributes`` may make git change manifests in the folders ``below``."""
-    text = _settings_of_git(file)
-    if text is None:
-        return True
-    rows = [line.split() for line in text.splitlines()]
-    rows = [row for row in rows if row and not row[0].startswith("#")]
+def _by_attributes(root: Path, config: ConfigSpec, output: Path, inside: Sequence[Path]) -> Iterator[Foreign]:
+    """Yields what each ``.gitattributes`` does to manifests, to files of admins, and to what decides about CI.
+
+    ``inside`` are the ones in the folder ``output``, a real path.
+    """
+    real = Path(os.path.realpath(root))
+    top = checkout_of(str(real))
+    folders = [(real, name) for name in config.adminSources] + [(top, name) for name in _FOLDERS_OF_CHECKOUT]
+    files = [(real, name) for name in _OF_ROOT] + [(top, name) for name in _OF_CHECKOUT]
+    targets = [
+        Target(_MANIFESTS_OF_OUTPUT, output),
+        *(
+            Target(f"files in {name}", Path(os.path.realpath(at / name)))
+            for at, name in folders
+            if (at / name).is_dir()
+        ),
+        *(Target(name, (at / name).parent, posixpath.basename(name)) for at, name in files if (at / name).is_file()),
+    ]
     changing: set[str] = set()
-    for pattern, *attributes in rows * 2:  # a macro may be defined below its use
-        if not any(_CHANGING.fullmatch(item) or item in changing for item in attributes):
+    for line in treated(top, targets, {_MANIFESTS_OF_OUTPUT: inside}):
+        path = Path(os.path.relpath(line.file, real)).as_posix()
+        if _MANIFESTS_OF_OUTPUT in line.targets and line.effect in (OTHER_BYTES, UNREAD):
+            if path not in changing:
+                yield Foreign(path, _READ[ATTRIBUTES])
+            changing.add(path)
             continue
-        if pattern.startswith("[attr]"):
-            changing.add(pattern.removeprefix("[attr]"))
-        elif _may_mean_manifests(pattern, below):
-            return True
-    return False
-
-
-def _may_mean_manifests(pattern: str, below: Sequence[str]) -> bool:
-    """Whether a pattern may match a manifest, in doubt yes."""
-    ending = _ENDING.fullmatch(Path(pattern).suffix)
-    if ending and f".{ending[1]}" not in _MANIFESTS and not pattern.startswith('"'):
-        return False
-    parts = pattern.lstrip("/").split("/")
-    if "/" in pattern:
-        for part, name in zip(parts, below, strict=False):
-            if set(part) & set('*?[\\"'):
-                break
-            if part != name:
-                return False
-    return True
+        words = f"{line.attribute} counts for {shortened(line.targets)}: {line.effect}"
+        text, number = (line.row.text, line.row.number) if line.row else ("", 0)
+        place = Location(path, number, text.find(line.attribute) + 1, text, len(line.attribute)) if number else None
+        yield Foreign(path, words, rule=REVIEW_HIDDEN, place=place)
 
 
 _ABOVE: dict[str, Callable[[Path, Sequence[str]], bool]] = {
     _IGNORE: lambda _file, _below: True,
-    _ATTRIBUTES: _changes_manifests,
     _MODULES: _fills_output,
 }
 """Files in folders above the output, with a test whether they affect the output."""

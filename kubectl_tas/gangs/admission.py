@@ -375,11 +375,14 @@ def _of_shared_gang(workloads: Sequence[FleetWorkload]) -> dict[tuple[str, Prior
 
 
 def _of_workload(item: FleetWorkload) -> Request:
-    """Returns the request of a workload's own pods, without other workloads that share its gang."""
+    """Returns the request of a workload's own pods, without other workloads that share its gang. A pod that may come
+    later, such as one of Spark's executors, can also be larger than the queue can ever hold.
+    """
     needed = podgrouper.needed(item)
-    largest = total(pods * part.asks for pods, part in zip(needed, item.replicas, strict=True))
+    gang = total(pods * part.asks for pods, part in zip(needed, item.replicas, strict=True))
+    largest = reduce(larger, (pods.asks for pods in item.templates if pods.replicas), gang)
     is_whole = all(pods == part.replicas for pods, part in zip(needed, item.replicas, strict=True))
-    return Request(item.asks, largest, largest, item.copies == 1 and is_whole)
+    return Request(item.asks, largest, gang, item.copies == 1 and is_whole)
 
 
 def _of_set(item: FleetPodCliqueSet, asks: Amounts) -> Request:

@@ -112,8 +112,8 @@ class View(list[Any]):
 class Once(list[Any]):
     """The result of ``map``, ``select`` and similar filters: items that can be read only once, in order."""
 
-    def __init__(self, items: Iterable[Any]) -> None:
-        super().__init__(items)
+    def __init__(self, values: Iterable[Any]) -> None:
+        super().__init__(values)
         self.is_read = False
 
 
@@ -160,9 +160,9 @@ class Budget:
             raise Refusal(TEMPLATE_LIMIT, message, "Write fewer loops and less text, or make several templates.")
         self._watched = min(self.spent + WATCHED, self._most)
 
-    def search(self, text: str, *parts: str) -> None:
+    def search(self, text: str, *needles: str) -> None:
         """Counts the steps of searching parts in a text: in the worst case, each part is compared at each position."""
-        places = sum(max(len(text) - len(part) + 1, 0) * len(part) for part in parts)
+        places = sum(max(len(text) - len(needle) + 1, 0) * len(needle) for needle in needles)
         self.step(places // COMPARED + len(text) // LOOKED_AT)
 
     def compare(self, values: Collection[Any]) -> None:
@@ -192,9 +192,9 @@ class Budget:
             raise Refusal(TEMPLATE_LIMIT, "a number beyond 64 bits", "Use smaller numbers.")
         return value
 
-    def read(self, given: Iterable[Any]) -> None:
+    def read(self, arguments: Iterable[Any]) -> None:
         """Counts the steps of a function that may read all of a given text."""
-        self.step(1 + sum(len(value) // LOOKED_AT for value in given if isinstance(value, str)))
+        self.step(1 + sum(len(value) // LOOKED_AT for value in arguments if isinstance(value, str)))
 
     def look(self, *values: Any) -> int:
         """Counts the steps of reading whole values, as comparing or printing does; returns their approximate length.
@@ -214,9 +214,9 @@ class Budget:
                     hint = "Write | tojson once, behind the whole of it."
                     raise Refusal(TEMPLATE_VALUE, f"text of tojson within {kind([])} or {kind({})}", hint)
             elif type(value) is dict:
-                waiting += [(item, depth + 1) for pair in value.items() for item in pair]
+                waiting += [(inner, depth + 1) for pair in value.items() for inner in pair]
             elif type(value) in (list, tuple):
-                waiting += [(item, depth + 1) for item in value]
+                waiting += [(inner, depth + 1) for inner in value]
             elif isinstance(value, range):
                 self.step(len(value))
             elif not (value is None or isinstance(value, (bool, int, float))):

@@ -57,22 +57,22 @@ class Operation(NamedTuple):
     """Whether the value is converted to text first."""
 
 
-def applied(budget: Budget, operation: Operation, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
+def applied(budget: Budget, operation: Operation, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """Counts an operation's cost and returns its result. Raises Refusal, and Python's errors for bad arguments."""
-    if given and operation.of_text and not isinstance(given[0], str):
-        given = (budget.text(given[0]), *given[1:])
+    if arguments and operation.of_text and not isinstance(arguments[0], str):
+        arguments = (budget.text(arguments[0]), *arguments[1:])
     steps = 1
-    for place, value in enumerate((*given, *named.values()) if named else given):
+    for index, value in enumerate((*arguments, *named.values()) if named else arguments):
         if isinstance(value, str):
             steps += len(value) // LOOKED_AT
-        elif place and type(value) in (list, tuple, dict):
+        elif index and type(value) in (list, tuple, dict):
             budget.look(value)
     budget.step(steps)
-    operation.cost(budget, given, named)
-    return operation.run(budget, *given, **named)
+    operation.cost(budget, arguments, named)
+    return operation.run(budget, *arguments, **named)
 
 
-def _once(_budget: Budget, _given: Sequence[Any], _named: Mapping[str, Any]) -> None:
+def _once(_budget: Budget, _arguments: Sequence[Any], _named: Mapping[str, Any]) -> None:
     """Counts nothing more, because the texts are read at most once."""
 
 
@@ -80,21 +80,21 @@ by_item = _once
 """Counts nothing, because the function counts its work item by item."""
 
 
-def _searching(budget: Budget, given: Sequence[Any], named: Mapping[str, Any]) -> None:
+def _searching(budget: Budget, arguments: Sequence[Any], named: Mapping[str, Any]) -> None:
     """Counts searching the other texts in the first one."""
-    budget.search(given[0], *(part for part in (*given[1:], *named.values()) if isinstance(part, str)))
+    budget.search(arguments[0], *(needle for needle in (*arguments[1:], *named.values()) if isinstance(needle, str)))
 
 
-def _splitting(budget: Budget, given: Sequence[Any], named: Mapping[str, Any]) -> None:
+def _splitting(budget: Budget, arguments: Sequence[Any], named: Mapping[str, Any]) -> None:
     """Counts searching the other texts in the first one, and making a list of parts as short as two characters."""
-    _searching(budget, given, named)
-    budget.make(ITEM // 2 * len(given[0]))
+    _searching(budget, arguments, named)
+    budget.make(ITEM // 2 * len(arguments[0]))
 
 
-def _word_by_word(budget: Budget, given: Sequence[Any], _named: Mapping[str, Any]) -> None:
+def _word_by_word(budget: Budget, arguments: Sequence[Any], _named: Mapping[str, Any]) -> None:
     """Counts splitting a text and joining it again."""
-    budget.step(len(given[0]) // 8)
-    budget.make(ITEM // 2 * len(given[0]))
+    budget.step(len(arguments[0]) // 8)
+    budget.make(ITEM // 2 * len(arguments[0]))
 
 
 def field(value: Any, name: Any, *, dotted: bool = False) -> Any:
@@ -135,11 +135,11 @@ def _into_python(name: str) -> Refusal:
     return Refusal(TEMPLATE_UNSUPPORTED, message, "Compute with values and filters.")
 
 
-def formatted(budget: Budget, pattern: str, given: Any) -> str:
+def formatted(budget: Budget, pattern: str, operands: Any) -> str:
     """Returns ``pattern % given`` for numbers and texts: one value, or a tuple of values."""
     if isinstance(pattern, Json):
         raise Refusal(TEMPLATE_UNSUPPORTED, "% is not available for text of tojson", "Join it with ~.")
-    values = given if isinstance(given, tuple) else (given,)
+    values = operands if isinstance(operands, tuple) else (operands,)
     values = tuple(value if isinstance(value, (int, float)) else budget.text(value) for value in values)
     budget.step(len(pattern) // 8)
     for directive in _DIRECTIVE.finditer(pattern):
@@ -174,36 +174,36 @@ def _path(attribute: Any) -> Path:
         return (attribute,)
     if attribute.count(".") >= MAX_NESTING:
         raise Refusal(TEMPLATE_LIMIT, f"an attribute of more than {MAX_NESTING} parts", "Name a shorter one.")
-    return tuple(int(part) if part.isdigit() else part for part in attribute.split("."))
+    return tuple(int(step) if step.isdigit() else step for step in attribute.split("."))
 
 
 def _at(budget: Budget, value: Any, path: Path) -> Any:
     """Returns the value at a path within a value; for an empty path, the value itself."""
-    for part in path:
+    for step in path:
         budget.step()
-        value = field(value, part)
+        value = field(value, step)
     return value
 
 
-def _keys(budget: Budget, items: Sequence[Any], path: Path, *, case_sensitive: bool) -> list[Any]:
+def _keys(budget: Budget, members: Sequence[Any], path: Path, *, case_sensitive: bool) -> list[Any]:
     """Returns the sort key of each item: numbers by size, text case-insensitively by default."""
     keys = []
-    for item in items:
-        found = needed(_at(budget, item, path))
-        if not isinstance(found, (str, int, float)):
-            hint = "Name a field of it: attribute='name'." if isinstance(found, dict) else "Use texts or numbers alone."
-            raise Refusal(TEMPLATE_VALUE, f"{kind(found)} has no order", hint)
-        if isinstance(found, str) and not case_sensitive:
-            budget.read((found,))
-            budget.make(len(found))
-            found = found.lower()
-        keys.append(found)
+    for member in members:
+        key = needed(_at(budget, member, path))
+        if not isinstance(key, (str, int, float)):
+            hint = "Name a field of it: attribute='name'." if isinstance(key, dict) else "Use texts or numbers alone."
+            raise Refusal(TEMPLATE_VALUE, f"{kind(key)} has no order", hint)
+        if isinstance(key, str) and not case_sensitive:
+            budget.read((key,))
+            budget.make(len(key))
+            key = key.lower()
+        keys.append(key)
     budget.compare(keys)
     return keys
 
 
-def _sorted(items: Sequence[Any], keys: Sequence[Any], *, reverse: bool) -> list[Any]:
-    return [items[place] for place in sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)]
+def _sorted(values: Sequence[Any], keys: Sequence[Any], *, reverse: bool) -> list[Any]:
+    return [values[index] for index in sorted(range(len(values)), key=keys.__getitem__, reverse=reverse)]
 
 
 def _default(_budget: Budget, value: Any, default_value: Any = "", boolean: bool = False) -> Any:
@@ -248,15 +248,15 @@ def _length(_budget: Budget, value: Any) -> int:
 
 def _join(budget: Budget, value: Any, d: Any = "", attribute: str | int | None = None) -> str:
     path = _path(attribute)
-    texts = [budget.text(_at(budget, item, path)) for item in budget.items(value)]
+    texts = [budget.text(_at(budget, member, path)) for member in budget.items(value)]
     separator = budget.text(d)
     budget.make(sum(map(len, texts)) + len(separator) * len(texts))
     return separator.join(texts)
 
 
-def _joined(budget: Budget, value: str, items: Any, /) -> str:
+def _joined(budget: Budget, value: str, members: Any, /) -> str:
     """The method ``join`` of text, which accepts only text."""
-    texts = budget.items(items)
+    texts = budget.items(members)
     budget.make(sum(map(len, texts)) + len(value) * len(texts))
     return str(value).join(texts)
 
@@ -300,12 +300,12 @@ def _width(width: int) -> int:
 def _tojson(budget: Budget, value: Any, indent: int | None = None) -> str:
     budget.look(value)
     encoder = json.JSONEncoder(sort_keys=True, indent=None if indent is None else _width(indent))
-    parts = []
-    for part in encoder.iterencode(value):
+    chunks = []
+    for chunk in encoder.iterencode(value):
         budget.step()
-        budget.make(len(part))
-        parts.append(part)
-    text = "".join(parts)
+        budget.make(len(chunk))
+        chunks.append(chunk)
+    text = "".join(chunks)
     for character in "<>&'":
         budget.make(5 * text.count(character))
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -330,15 +330,16 @@ def _last(_budget: Budget, value: Any) -> Any:
 def _reverse(budget: Budget, value: Any) -> Any:
     if isinstance(value, str):
         return Json(value[::-1]) if isinstance(value, Json) else value[::-1]
-    found = budget.items(value)[::-1]
-    return found if isinstance(value, Once) else Once(found)
+    reversed_members = budget.items(value)[::-1]
+    return reversed_members if isinstance(value, Once) else Once(reversed_members)
 
 
 def _unique(budget: Budget, value: Any, case_sensitive: bool = False, attribute: str | int | None = None) -> list[Any]:
-    items, found = budget.items(value), dict[Any, Any]()
-    for key, item in zip(_keys(budget, items, _path(attribute), case_sensitive=case_sensitive), items, strict=True):
-        found.setdefault(key, item)
-    return Once(found.values())
+    members, by_key = budget.items(value), dict[Any, Any]()
+    keys = _keys(budget, members, _path(attribute), case_sensitive=case_sensitive)
+    for key, member in zip(keys, members, strict=True):
+        by_key.setdefault(key, member)
+    return Once(by_key.values())
 
 
 def _sort(
@@ -346,16 +347,16 @@ def _sort(
 ) -> list[Any]:
     if isinstance(attribute, str) and "," in attribute:
         raise Refusal(TEMPLATE_UNSUPPORTED, "sorting by several fields is not available", "Sort by one after another.")
-    items = budget.items(value)
-    return _sorted(items, _keys(budget, items, _path(attribute), case_sensitive=case_sensitive), reverse=reverse)
+    members = budget.items(value)
+    return _sorted(members, _keys(budget, members, _path(attribute), case_sensitive=case_sensitive), reverse=reverse)
 
 
 def _dictsort(
     budget: Budget, value: Any, case_sensitive: bool = False, by: str = "key", reverse: bool = False
 ) -> list[Any]:
     pairs = _pairs(budget, value)
-    place = ("key", "value").index(by)
-    return _sorted(pairs, _keys(budget, pairs, (place,), case_sensitive=case_sensitive), reverse=reverse)
+    index = ("key", "value").index(by)
+    return _sorted(pairs, _keys(budget, pairs, (index,), case_sensitive=case_sensitive), reverse=reverse)
 
 
 def _pairs(budget: Budget, value: Any) -> list[tuple[Any, Any]]:
@@ -368,42 +369,51 @@ def _pairs(budget: Budget, value: Any) -> list[tuple[Any, Any]]:
 
 def _extreme(choose: Function) -> Function:
     def extreme(budget: Budget, value: Any, case_sensitive: bool = False, attribute: str | int | None = None) -> Any:
-        items = budget.items(value)
-        keys = _keys(budget, items, _path(attribute), case_sensitive=case_sensitive)
-        return items[choose(range(len(items)), key=keys.__getitem__)] if items else Missing("an item of an empty list")
+        members = budget.items(value)
+        keys = _keys(budget, members, _path(attribute), case_sensitive=case_sensitive)
+        return (
+            members[choose(range(len(members)), key=keys.__getitem__)]
+            if members
+            else Missing("an item of an empty list")
+        )
 
     return extreme
 
 
 def _sum(budget: Budget, value: Any, attribute: str | int | None = None, start: float = 0) -> Any:
     path = _path(attribute)
-    return sum([number(_at(budget, item, path)) for item in budget.items(value)], number(start))
+    return sum([number(_at(budget, member, path)) for member in budget.items(value)], number(start))
 
 
-def _map(budget: Budget, value: Any, name: str | None = None, /, *given: Any, **named: Any) -> list[Any]:
-    items = budget.items(value)
+def _map(budget: Budget, value: Any, name: str | None = None, /, *arguments: Any, **named: Any) -> list[Any]:
+    members = budget.items(value)
     if name is None:
         path, default = _path(named.pop("attribute")), named.pop("default", None)
         if named:
             raise TypeError
-        found = [_at(budget, item, path) for item in items]
-        return Once([default if isinstance(item, Missing) and default is not None else needed(item) for item in found])
+        attributes = [_at(budget, member, path) for member in members]
+        return Once(
+            [
+                default if isinstance(member, Missing) and default is not None else needed(member)
+                for member in attributes
+            ]
+        )
     operation = known("filter", name, FILTERS)
-    return Once([budget.made(applied(budget, operation, (item, *given), named)) for item in items])
+    return Once([budget.made(applied(budget, operation, (member, *arguments), named)) for member in members])
 
 
-def _choose(*, wanted: bool, by_attribute: bool) -> Function:
-    def choose(budget: Budget, value: Any, *given: Any) -> list[Any]:
-        path = _path(given[0]) if by_attribute else ()
-        test = given[1:] if by_attribute else given
+def _choose(*, keeps_true: bool, by_attribute: bool) -> Function:
+    def choose(budget: Budget, value: Any, *arguments: Any) -> list[Any]:
+        path = _path(arguments[0]) if by_attribute else ()
+        test = arguments[1:] if by_attribute else arguments
         operation = known("test", test[0], TESTS) if test else None
-        found = []
-        for item in budget.items(value):
-            part = _at(budget, item, path)
-            holds = truth(part) if operation is None else applied(budget, operation, (part, *test[1:]), {})
-            if bool(holds) == wanted:
-                found.append(item)
-        return Once(found)
+        chosen = []
+        for member in budget.items(value):
+            tested = _at(budget, member, path)
+            holds = truth(tested) if operation is None else applied(budget, operation, (tested, *test[1:]), {})
+            if bool(holds) == keeps_true:
+                chosen.append(member)
+        return Once(chosen)
 
     return choose
 
@@ -424,8 +434,8 @@ def _title(_budget: Budget, value: str) -> str:
     return "".join([word[0].upper() + word[1:].lower() for word in _WORDS.split(value) if word])
 
 
-def _format(budget: Budget, value: str, *given: Any) -> str:
-    return formatted(budget, value, given)
+def _format(budget: Budget, value: str, *arguments: Any) -> str:
+    return formatted(budget, value, arguments)
 
 
 def _text(function: Callable[[str], Any]) -> Operation:
@@ -444,15 +454,17 @@ def _kept(function: Callable[[str], str]) -> Operation:
 
 def _strip(name: str) -> Operation:
     def strip(_budget: Budget, value: str, chars: str | None = None) -> str:
-        found: str = getattr(str, name)(value, chars)
+        stripped: str = getattr(str, name)(value, chars)
         if chars is not None and isinstance(value, Json):
             raise Refusal(TEMPLATE_UNSUPPORTED, "trim of text of tojson is not available", "Trim it before.")
-        return Json(found) if isinstance(value, Json) else found
+        return Json(stripped) if isinstance(value, Json) else stripped
 
-    def cost(budget: Budget, given: Sequence[Any], named: Mapping[str, Any]) -> None:
+    def cost(budget: Budget, arguments: Sequence[Any], named: Mapping[str, Any]) -> None:
         """Counts searching each character at both ends among the characters to strip."""
-        others = (*given[1:], *named.values())
-        budget.step(len(given[0]) * sum(len(chars) for chars in others if isinstance(chars, str)) // LOOKED_AT // 4)
+        characters = (*arguments[1:], *named.values())
+        budget.step(
+            len(arguments[0]) * sum(len(chars) for chars in characters if isinstance(chars, str)) // LOOKED_AT // 4
+        )
 
     return Operation(cost, strip, of_text=True)
 
@@ -478,13 +490,13 @@ FILTERS: Mapping[str, Operation] = {
     "map": Operation(by_item, _map),
     "max": Operation(by_item, _extreme(max)),
     "min": Operation(by_item, _extreme(min)),
-    "reject": Operation(by_item, _choose(wanted=False, by_attribute=False)),
-    "rejectattr": Operation(by_item, _choose(wanted=False, by_attribute=True)),
+    "reject": Operation(by_item, _choose(keeps_true=False, by_attribute=False)),
+    "rejectattr": Operation(by_item, _choose(keeps_true=False, by_attribute=True)),
     "replace": Operation(_searching, _replace, of_text=True),
     "reverse": Operation(by_item, _reverse),
     "round": Operation(_once, _round),
-    "select": Operation(by_item, _choose(wanted=True, by_attribute=False)),
-    "selectattr": Operation(by_item, _choose(wanted=True, by_attribute=True)),
+    "select": Operation(by_item, _choose(keeps_true=True, by_attribute=False)),
+    "selectattr": Operation(by_item, _choose(keeps_true=True, by_attribute=True)),
     "sort": Operation(by_item, _sort),
     "string": Operation(_once, lambda _budget, value: value, of_text=True),
     "sum": Operation(by_item, _sum),
@@ -497,34 +509,39 @@ FILTERS: Mapping[str, Operation] = {
 """The filters by name in Jinja."""
 
 
-def same(budget: Budget, first: Any, second: Any) -> bool:
+def same(budget: Budget, value: Any, compared: Any) -> bool:
     """Whether two values are equal."""
-    budget.look(first, second)
-    return bool(first == second)
+    budget.look(value, compared)
+    return bool(value == compared)
 
 
-def ordered(budget: Budget, first: Any, operator: str, second: Any) -> bool:
-    """Whether ``first < second`` or a similar comparison holds for two numbers or two texts."""
-    budget.look(first, second)
-    numbers = all(isinstance(value, (int, float)) for value in (first, second))
-    if not numbers and not all(isinstance(value, str) for value in (first, second)):
-        message = f"{kind(first)} and {kind(second)} have no order"
+def ordered(budget: Budget, smaller: Any, operator: str, larger: Any) -> bool:
+    """Whether ``smaller < larger`` or a similar comparison holds for two numbers or two texts."""
+    budget.look(smaller, larger)
+    numbers = all(isinstance(value, (int, float)) for value in (smaller, larger))
+    if not numbers and not all(isinstance(value, str) for value in (smaller, larger)):
+        message = f"{kind(smaller)} and {kind(larger)} have no order"
         raise Refusal(TEMPLATE_VALUE, message, "Compare two numbers; make one of text with | int.")
-    results = {"lt": first < second, "lteq": first <= second, "gt": first > second, "gteq": first >= second}
-    return bool(results[operator])
+    holds = {
+        "lt": smaller < larger,
+        "lteq": smaller <= larger,
+        "gt": smaller > larger,
+        "gteq": smaller >= larger,
+    }
+    return bool(holds[operator])
 
 
-def within(budget: Budget, item: Any, whole: Any) -> bool:
+def within(budget: Budget, member: Any, whole: Any) -> bool:
     """Whether ``item in whole`` holds."""
-    needed(item)
+    needed(member)
     if isinstance(whole, str):
-        if not isinstance(item, str):
-            raise Refusal(TEMPLATE_VALUE, f"{kind(item)} is in no text", "Make text of it with | string.")
-        budget.search(whole, item)
-        return item in whole
-    if isinstance(whole, (dict, View)) and isinstance(item, (list, tuple, dict)):
-        raise Refusal(TEMPLATE_VALUE, f"{kind(item)} is no key", "Look for text or for a number.")
-    return any(same(budget, item, other) for other in budget.items(whole))
+        if not isinstance(member, str):
+            raise Refusal(TEMPLATE_VALUE, f"{kind(member)} is in no text", "Make text of it with | string.")
+        budget.search(whole, member)
+        return member in whole
+    if isinstance(whole, (dict, View)) and isinstance(member, (list, tuple, dict)):
+        raise Refusal(TEMPLATE_VALUE, f"{kind(member)} is no key", "Look for text or for a number.")
+    return any(same(budget, member, candidate) for candidate in budget.items(whole))
 
 
 def _is(*types: type) -> Operation:
@@ -535,7 +552,7 @@ def _is(*types: type) -> Operation:
 
 
 def _order(operator: str) -> Operation:
-    return Operation(by_item, lambda budget, value, other: ordered(budget, value, operator, other))
+    return Operation(by_item, lambda budget, value, compared: ordered(budget, value, operator, compared))
 
 
 def _is_number(value: Any, *types: type) -> bool:
@@ -580,14 +597,14 @@ TESTS: Mapping[str, Operation] = {
 
 def _split(name: str) -> Operation:
     def split(_budget: Budget, value: str, sep: str | None = None, maxsplit: int = -1) -> list[str]:
-        result: list[str] = getattr(str, name)(value, sep, maxsplit)
-        return result
+        words: list[str] = getattr(str, name)(value, sep, maxsplit)
+        return words
 
     return Operation(_splitting, split)
 
 
 def _search(name: str, cost: Cost = _searching) -> Operation:
-    return Operation(cost, lambda _budget, value, other, /: getattr(str, name)(value, other))
+    return Operation(cost, lambda _budget, value, needle, /: getattr(str, name)(value, needle))
 
 
 def _get(_budget: Budget, value: Mapping[str, Any], key: Any, default: Any = None, /) -> Any:
@@ -616,8 +633,8 @@ _MAPPING: Mapping[str, Operation] = {
 }
 
 
-def _found(budget: Budget, value: Sequence[Any], item: Any, /) -> list[bool]:
-    return [same(budget, item, other) for other in budget.items(value)]
+def _found(budget: Budget, value: Sequence[Any], member: Any, /) -> list[bool]:
+    return [same(budget, member, candidate) for candidate in budget.items(value)]
 
 
 _LIST: Mapping[str, Operation] = {
@@ -653,11 +670,11 @@ def method(value: Any, name: str) -> Operation:
     raise Refusal(TEMPLATE_UNSUPPORTED, f'{kind(value)} has no method "{cut(name)}" here', hint)
 
 
-def known(what: str, name: Any, table: Mapping[str, Operation], line: int = 0) -> Operation:
+def known(noun: str, name: Any, table: Mapping[str, Operation], line: int = 0) -> Operation:
     """Returns the filter or test of a name. Raises Refusal, at ``line``, if the name is unknown."""
     if isinstance(name, str) and name in table:
         return table[name]
-    names: Iterable[str] = sorted(item for item in table if item.isalpha())
+    names: Iterable[str] = sorted(name_ for name_ in table if name_.isalpha())
     shown = cut(name) if isinstance(name, str) else kind(name)
     hint = did_you_mean(shown, names, f"Available: {', '.join(names)}.")
-    raise Refusal(TEMPLATE_UNSUPPORTED, f'the {what} "{shown}" is not available', hint, line)
+    raise Refusal(TEMPLATE_UNSUPPORTED, f'the {noun} "{shown}" is not available', hint, line)

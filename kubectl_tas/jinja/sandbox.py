@@ -141,12 +141,12 @@ class _Run:
         self._depth -= 1
 
     def _run_output(self, node: nodes.Output, scope: Scope) -> None:
-        for part in node.nodes:
-            self._at(part)
-            self.printed = id(part)
-            text = part.data if isinstance(part, nodes.TemplateData) else self._budget.text(self._value(part, scope))
+        for piece in node.nodes:
+            self._at(piece)
+            self.printed = id(piece)
+            text = piece.data if isinstance(piece, nodes.TemplateData) else self._budget.text(self._value(piece, scope))
             self._budget.make(len(text))
-            self.pieces.append(Piece(text, part))
+            self.pieces.append(Piece(text, piece))
 
     def _run_if(self, node: nodes.If, scope: Scope) -> None:
         for branch in (node, *node.elif_):
@@ -157,15 +157,15 @@ class _Run:
     def _run_for(self, node: nodes.For, scope: Scope) -> None:
         if node.recursive:
             raise Refusal(TEMPLATE_UNSUPPORTED, "a recursive loop is not available", "Write loops within loops.")
-        found = self._budget.items(self._value(node.iter, scope))
+        values = self._budget.items(self._value(node.iter, scope))
         if node.test is not None:
-            found = [item for item in found if truth(self._value(node.test, self._with(scope, node.target, item)))]
-        for index in range(len(found)):
+            values = [value for value in values if truth(self._value(node.test, self._with(scope, node.target, value)))]
+        for index in range(len(values)):
             self._budget.step()
-            inner = self._with(scope, node.target, found[index])
-            inner["loop"] = _loop(found, index)
+            inner = self._with(scope, node.target, values[index])
+            inner["loop"] = _loop(values, index)
             self.block(node.body, inner)
-        if not found:
+        if not values:
             self.block(node.else_, scope.new_child())
 
     def _run_assign(self, node: nodes.Assign, scope: Scope) -> None:
@@ -177,10 +177,12 @@ class _Run:
 
     def _run_filterblock(self, node: nodes.FilterBlock, scope: Scope) -> None:
         text = self._captured(node.body, scope.new_child())
-        found = self._filtered_block(node.filter, text, scope)
-        if not isinstance(found, str):
-            raise Refusal(TEMPLATE_VALUE, f"the filters of a block give {kind(found)}, not text", "End with | string.")
-        self.pieces.append(Piece(found, node))
+        filtered = self._filtered_block(node.filter, text, scope)
+        if not isinstance(filtered, str):
+            raise Refusal(
+                TEMPLATE_VALUE, f"the filters of a block give {kind(filtered)}, not text", "End with | string."
+            )
+        self.pieces.append(Piece(filtered, node))
 
     def _run_with(self, node: nodes.With, scope: Scope) -> None:
         inner = scope.new_child()
@@ -221,12 +223,12 @@ class _Run:
                 raise Refusal(TEMPLATE_VALUE, f"{target.name} is no namespace, which alone has fields to set", hint)
             space[target.attr] = value
         else:
-            parts, given = target.items, self._budget.items(value)  # type: ignore[attr-defined]
-            if len(parts) != len(given):
-                message = f"{len(parts)} names for {len(given)} values"
+            targets, values = target.items, self._budget.items(value)  # type: ignore[attr-defined]
+            if len(targets) != len(values):
+                message = f"{len(targets)} names for {len(values)} values"
                 raise Refusal(TEMPLATE_VALUE, message, "Write a name for each.")
-            for part, item in zip(parts, given, strict=True):
-                self._assign(scope, part, item)
+            for inner_target, inner_value in zip(targets, values, strict=True):
+                self._assign(scope, inner_target, inner_value)
 
     # Expressions
 
@@ -240,9 +242,9 @@ class _Run:
         if evaluate is None:
             message = f"{type(node).__name__} is not available in a template here"
             raise Refusal(TEMPLATE_UNSUPPORTED, message, "Compute with values and filters.")
-        result = evaluate(self, node, scope)
+        value = evaluate(self, node, scope)
         self._depth -= 1
-        return result
+        return value
 
     def _value_const(self, node: nodes.Const, _scope: Scope) -> Any:
         return self._budget.made(node.value)
@@ -258,15 +260,15 @@ class _Run:
 
     def _value_list(self, node: nodes.List, scope: Scope) -> list[Any]:
         self._budget.make(ITEM * len(node.items))
-        return [needed(self._value(item, scope)) for item in node.items]
+        return [needed(self._value(member, scope)) for member in node.items]
 
     def _value_tuple(self, node: nodes.Tuple, scope: Scope) -> tuple[Any, ...]:
         self._budget.make(ITEM * len(node.items))
-        return tuple(needed(self._value(item, scope)) for item in node.items)
+        return tuple(needed(self._value(member, scope)) for member in node.items)
 
     def _value_dict(self, node: nodes.Dict, scope: Scope) -> dict[Any, Any]:
         self._budget.make(2 * ITEM * len(node.items))
-        pairs = [(self._value(item.key, scope), needed(self._value(item.value, scope))) for item in node.items]
+        pairs = [(self._value(pair.key, scope), needed(self._value(pair.value, scope))) for pair in node.items]
         for key, _ in pairs:
             if not isinstance(needed(key), (str, int, float, bool)):
                 raise Refusal(TEMPLATE_VALUE, f"{kind(key)} cannot be a key", "Use text.")
@@ -278,12 +280,12 @@ class _Run:
         return self._value(node.expr2, scope) if node.expr2 is not None else _BLANK
 
     def _value_and(self, node: nodes.And, scope: Scope) -> Any:
-        left = self._value(node.left, scope)
-        return self._value(node.right, scope) if truth(left) else left
+        left_value = self._value(node.left, scope)
+        return self._value(node.right, scope) if truth(left_value) else left_value
 
     def _value_or(self, node: nodes.Or, scope: Scope) -> Any:
-        left = self._value(node.left, scope)
-        return left if truth(left) else self._value(node.right, scope)
+        left_value = self._value(node.left, scope)
+        return left_value if truth(left_value) else self._value(node.right, scope)
 
     def _value_not(self, node: nodes.Not, scope: Scope) -> bool:
         return not truth(self._value(node.node, scope))
@@ -295,7 +297,7 @@ class _Run:
         return +number(self._value(node.node, scope))
 
     def _value_concat(self, node: nodes.Concat, scope: Scope) -> str:
-        texts = [self._budget.text(self._value(part, scope)) for part in node.nodes]
+        texts = [self._budget.text(self._value(operand, scope)) for operand in node.nodes]
         self._budget.make(sum(map(len, texts)))
         return "".join(texts)
 
@@ -303,74 +305,74 @@ class _Run:
         base, exponent = number(self._value(node.left, scope)), number(self._value(node.right, scope))
         if exponent > 64 and abs(base) > 1 and isinstance(base, int) and isinstance(exponent, int):
             raise Refusal(TEMPLATE_LIMIT, "a number beyond 64 bits", "Use smaller numbers.")
-        result = self._done(lambda: base**exponent, "**", (base, exponent))
-        if isinstance(result, complex):
+        power = self._done(lambda: base**exponent, "**", (base, exponent))
+        if isinstance(power, complex):
             raise Refusal(TEMPLATE_VALUE, "the root of a negative number", "Write a number from 0.")
-        return self._budget.number(result)
+        return self._budget.number(power)
 
     def _value_add(self, node: nodes.Add, scope: Scope) -> Any:
-        left, right = self._sides(node, scope)
-        if isinstance(left, str) and isinstance(right, str):
-            if not isinstance(left, Json) and not isinstance(right, Json):
-                self._budget.make(len(left) + len(right))
-                return left + right
-            self._budget.make((len(left) + len(right)) * 6)
-            sides = (side if isinstance(side, Json) else side.translate(_ESCAPES) for side in (left, right))
+        left_value, right_value = self._sides(node, scope)
+        if isinstance(left_value, str) and isinstance(right_value, str):
+            if not isinstance(left_value, Json) and not isinstance(right_value, Json):
+                self._budget.make(len(left_value) + len(right_value))
+                return left_value + right_value
+            self._budget.make((len(left_value) + len(right_value)) * 6)
+            sides = (side if isinstance(side, Json) else side.translate(_ESCAPES) for side in (left_value, right_value))
             return Json("".join(sides))
-        if type(left) is type(right) and type(left) in (list, tuple):
-            self._budget.make(ITEM * (len(left) + len(right)))
-            return left + right
-        return self._compute(node, left, right, lambda: left + right)
+        if type(left_value) is type(right_value) and type(left_value) in (list, tuple):
+            self._budget.make(ITEM * (len(left_value) + len(right_value)))
+            return left_value + right_value
+        return self._compute(node, left_value, right_value, lambda: left_value + right_value)
 
     def _value_mul(self, node: nodes.Mul, scope: Scope) -> Any:
-        left, right = self._sides(node, scope)
-        many, times = (right, left) if type(left) is int else (left, right)
+        left_value, right_value = self._sides(node, scope)
+        many, times = (right_value, left_value) if type(left_value) is int else (left_value, right_value)
         if isinstance(many, (str, list, tuple)) and not isinstance(many, (Once, View)) and type(times) is int:
             self._budget.make((1 if isinstance(many, str) else ITEM) * len(many) * max(times, 0))
             return Json(many * times) if isinstance(many, Json) else many * times
-        return self._compute(node, left, right, lambda: left * right)
+        return self._compute(node, left_value, right_value, lambda: left_value * right_value)
 
     def _value_mod(self, node: nodes.Mod, scope: Scope) -> Any:
-        left, right = self._sides(node, scope)
-        if isinstance(left, str):
-            return self._done(lambda: formatted(self._budget, left, right), "%", (left, right))
-        return self._compute(node, left, right, lambda: left % right)
+        left_value, right_value = self._sides(node, scope)
+        if isinstance(left_value, str):
+            return self._done(lambda: formatted(self._budget, left_value, right_value), "%", (left_value, right_value))
+        return self._compute(node, left_value, right_value, lambda: left_value % right_value)
 
     def _value_arithmetic(self, node: nodes.BinExpr, scope: Scope) -> Any:
-        left, right = self._sides(node, scope)
-        return self._compute(node, left, right, lambda: _ARITHMETIC[type(node)](left, right))
+        left_value, right_value = self._sides(node, scope)
+        return self._compute(node, left_value, right_value, lambda: _ARITHMETIC[type(node)](left_value, right_value))
 
     def _sides(self, node: nodes.BinExpr, scope: Scope) -> tuple[Any, Any]:
         sides = needed(self._value(node.left, scope)), needed(self._value(node.right, scope))
         self._at(node)
         return sides
 
-    def _compute(self, node: nodes.BinExpr, left: Any, right: Any, compute: Callable[[], Any]) -> Any:
+    def _compute(self, node: nodes.BinExpr, left_value: Any, right_value: Any, compute: Callable[[], Any]) -> Any:
         """Returns the result of an operation on two numbers, with at most 64 bits."""
-        if not (isinstance(left, (int, float)) and isinstance(right, (int, float))):
+        if not (isinstance(left_value, (int, float)) and isinstance(right_value, (int, float))):
             hint = "Join texts with ~; make a number of text with | int." if node.operator == "+" else "Use numbers."
-            message = f"{node.operator} is not for {kind(left)} and {kind(right)}"
+            message = f"{node.operator} is not for {kind(left_value)} and {kind(right_value)}"
             raise Refusal(TEMPLATE_VALUE, message, hint)
-        return self._budget.number(self._done(compute, node.operator, (left, right)))
+        return self._budget.number(self._done(compute, node.operator, (left_value, right_value)))
 
     def _value_compare(self, node: nodes.Compare, scope: Scope) -> bool:
-        left = self._value(node.expr, scope)
+        left_value = self._value(node.expr, scope)
         for operand in node.ops:
-            right = self._value(operand.expr, scope)
-            if not self._compares(left, operand.op, right):
+            right_value = self._value(operand.expr, scope)
+            if not self._compares(left_value, operand.op, right_value):
                 return False
-            left = right
+            left_value = right_value
         return True
 
-    def _compares(self, left: Any, operator: str, right: Any) -> bool:
-        for value in (left, right):
+    def _compares(self, left_value: Any, operator: str, right_value: Any) -> bool:
+        for value in (left_value, right_value):
             needed(value)
         match operator:
             case "eq" | "ne":
-                return same(self._budget, left, right) == (operator == "eq")
+                return same(self._budget, left_value, right_value) == (operator == "eq")
             case "in" | "notin":
-                return within(self._budget, left, right) == (operator == "in")
-        return ordered(self._budget, left, operator, right)
+                return within(self._budget, left_value, right_value) == (operator == "in")
+        return ordered(self._budget, left_value, operator, right_value)
 
     def _value_getattr(self, node: nodes.Getattr, scope: Scope) -> Any:
         return self._named(field(self._value(node.node, scope), node.attr, dotted=True), node)
@@ -384,10 +386,10 @@ class _Run:
     def _sliced(self, value: Any, node: nodes.Slice, scope: Scope) -> Any:
         if not isinstance(value, (str, list, tuple, range)) or isinstance(value, (Once, View)):
             raise Refusal(TEMPLATE_VALUE, f"{kind(value)} has no items in order", "Slice text or a list.")
-        parts = [None if part is None else self._value(part, scope) for part in (node.start, node.stop, node.step)]
+        bounds = [None if bound is None else self._value(bound, scope) for bound in (node.start, node.stop, node.step)]
         self._budget.read((value,))
-        found = self._budget.made(self._done(lambda: value[slice(*parts)], "[:]", parts))
-        return Json(found) if isinstance(value, Json) else found
+        slice_ = self._budget.made(self._done(lambda: value[slice(*bounds)], "[:]", bounds))
+        return Json(slice_) if isinstance(value, Json) else slice_
 
     @staticmethod
     def _named(value: Any, node: nodes.Node) -> Any:
@@ -413,47 +415,47 @@ class _Run:
 
     def _filtered(self, node: nodes.Filter, value: Any, scope: Scope) -> Any:
         operation = known("filter", node.name, FILTERS)
-        given, named = self._arguments(node, scope)
+        arguments, named = self._arguments(node, scope)
         self._at(node)
-        return self._applied(f'the filter "{node.name}"', operation, (value, *given), named)
+        return self._applied(f'the filter "{node.name}"', operation, (value, *arguments), named)
 
     def _value_test(self, node: nodes.Test, scope: Scope) -> bool:
         operation = known("test", node.name, TESTS)
         value = self._value(node.node, scope)
-        given, named = self._arguments(node, scope)
+        arguments, named = self._arguments(node, scope)
         self._at(node)
-        return bool(self._applied(f'the test "{node.name}"', operation, (value, *given), named))
+        return bool(self._applied(f'the test "{node.name}"', operation, (value, *arguments), named))
 
     def _value_call(self, node: nodes.Call, scope: Scope) -> Any:
         return self._call(node, scope, None)
 
     def _call(self, node: nodes.Call, scope: Scope, caller: _Function | None) -> Any:
-        given, named = self._arguments(node, scope)
+        arguments, named = self._arguments(node, scope)
         target = node.node
         if isinstance(target, nodes.Name) and target.name in FUNCTIONS and target.name not in scope:
-            return self._applied(f"{target.name}()", FUNCTIONS[target.name], given, named)
+            return self._applied(f"{target.name}()", FUNCTIONS[target.name], arguments, named)
         if isinstance(target, nodes.Getattr):
             value = needed(self._value(target.node, scope))
             if isinstance(value, Loop) and target.attr == "cycle":
-                if named or not given:
+                if named or not arguments:
                     message = "loop.cycle() has no values to choose from in order"
                     raise Refusal(TEMPLATE_VALUE, message, "Write loop.cycle('a', 'b').")
-                return given[value["index0"] % len(given)]
+                return arguments[value["index0"] % len(arguments)]
             operation = method(value, target.attr)
-            return self._applied(f"{target.attr}()", operation, (value, *given), named)
-        found = self._value(target, scope)
+            return self._applied(f"{target.attr}()", operation, (value, *arguments), named)
+        called = self._value(target, scope)
         self._at(node)
-        if not isinstance(needed(found), _Function):
-            raise Refusal(TEMPLATE_VALUE, f"{kind(found)} cannot be called", "Only macros and methods can.")
-        return self._macro(found, given, named, caller)
+        if not isinstance(needed(called), _Function):
+            raise Refusal(TEMPLATE_VALUE, f"{kind(called)} cannot be called", "Only macros and methods can.")
+        return self._macro(called, arguments, named, caller)
 
-    def _macro(self, macro: _Function, given: Sequence[Any], named: dict[str, Any], caller: _Function | None) -> str:
+    def _macro(self, macro: _Function, args: Sequence[Any], named: dict[str, Any], caller: _Function | None) -> str:
         names = [parameter.name for parameter in macro.parameters]
-        if len(given) > len(names) or not set(names[len(given) :]) >= named.keys():
+        if len(args) > len(names) or not set(names[len(args) :]) >= named.keys():
             message = f"{macro.name} takes ({', '.join(names)})"
             raise Refusal(TEMPLATE_VALUE, message, "Give it these alone.")
         inner = macro.scope.new_child({name: Missing(name, macro.scope) for name in names})
-        inner.maps[0].update(zip(names, given, strict=False))
+        inner.maps[0].update(zip(names, args, strict=False))
         inner.maps[0].update(named)
         for name, default in zip(names[len(names) - len(macro.defaults) :], macro.defaults, strict=True):
             if isinstance(inner.maps[0][name], Missing):
@@ -467,33 +469,33 @@ class _Run:
 
     def _calls_back(self, macro: _Function) -> bool:
         """Whether a macro uses the block of its call; each macro is searched once."""
-        found = self._callers.get(id(macro.body))
-        if found is None:
-            inner = (node for part in macro.body for node in walk(part))
-            found = any(isinstance(node, nodes.Name) and node.name == "caller" for node in inner)
-            self._callers[id(macro.body)] = found
-        return found
+        calls_back = self._callers.get(id(macro.body))
+        if calls_back is None:
+            inner = (node for statement in macro.body for node in walk(statement))
+            calls_back = any(isinstance(node, nodes.Name) and node.name == "caller" for node in inner)
+            self._callers[id(macro.body)] = calls_back
+        return calls_back
 
     def _arguments(self, node: Any, scope: Scope) -> tuple[tuple[Any, ...], dict[str, Any]]:
         if node.dyn_args is not None or node.dyn_kwargs is not None:
             message = "arguments by * or ** are not available"
             raise Refusal(TEMPLATE_UNSUPPORTED, message, "Write them one by one.")
-        given = tuple(needed(self._value(item, scope)) for item in node.args)
-        return given, {item.key: needed(self._value(item.value, scope)) for item in node.kwargs}
+        arguments = tuple(needed(self._value(argument, scope)) for argument in node.args)
+        return arguments, {argument.key: needed(self._value(argument.value, scope)) for argument in node.kwargs}
 
-    def _applied(self, what: str, operation: Operation, given: Sequence[Any], named: dict[str, Any]) -> Any:
-        found = self._done(lambda: applied(self._budget, operation, given, named), what, given)
-        return found if isinstance(found, (Missing, Namespace)) else self._budget.made(found)
+    def _applied(self, called: str, operation: Operation, arguments: Sequence[Any], named: dict[str, Any]) -> Any:
+        value = self._done(lambda: applied(self._budget, operation, arguments, named), called, arguments)
+        return value if isinstance(value, (Missing, Namespace)) else self._budget.made(value)
 
-    def _done(self, compute: Callable[[], Any], what: str, given: Sequence[Any]) -> Any:
+    def _done(self, compute: Callable[[], Any], called: str, operands: Sequence[Any]) -> Any:
         """Returns the result of a computation. Raises Refusal if it fails for these values."""
         try:
             return compute()
         except ZeroDivisionError as error:
-            raise Refusal(TEMPLATE_VALUE, f"{what} divides by zero", "Test first whether it is zero.") from error
+            raise Refusal(TEMPLATE_VALUE, f"{called} divides by zero", "Test first whether it is zero.") from error
         except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:  # Unicode's among them
-            kinds = ", ".join(map(kind, given)) or "nothing"
-            raise Refusal(TEMPLATE_VALUE, f"{what} cannot be used this way, on: {kinds}", _COMPARE) from error
+            kinds = ", ".join(map(kind, operands)) or "nothing"
+            raise Refusal(TEMPLATE_VALUE, f"{called} cannot be used this way, on: {kinds}", _COMPARE) from error
 
     def _at(self, node: nodes.Node) -> None:
         self.line = node.lineno or self.line  # what a tag wraps around its body has none
@@ -510,9 +512,9 @@ class _Run:
         raise Refusal(TEMPLATE_LIMIT, message, "Does a macro call itself without end? Otherwise nest it less.")
 
 
-def _loop(found: Sequence[Any], index: int) -> Loop:
-    length = len(found)
-    told = {
+def _loop(values: Sequence[Any], index: int) -> Loop:
+    length = len(values)
+    fields = {
         "index": index + 1,
         "index0": index,
         "revindex": length - index,
@@ -522,22 +524,22 @@ def _loop(found: Sequence[Any], index: int) -> Loop:
         "length": length,
     }
     if index:
-        told["previtem"] = found[index - 1]
+        fields["previtem"] = values[index - 1]
     if index + 1 < length:
-        told["nextitem"] = found[index + 1]
-    return Loop(told)
+        fields["nextitem"] = values[index + 1]
+    return Loop(fields)
 
 
-def _range(budget: Budget, *given: Any) -> range:
-    found = range(*map(number, given))
+def _range(budget: Budget, *arguments: Any) -> range:
+    numbers = range(*map(number, arguments))
     try:
-        length = len(found)
+        length = len(numbers)
     except OverflowError:
         length = MAX_ITEMS + 1
     if length > MAX_ITEMS:
         raise Refusal(TEMPLATE_LIMIT, f"a range of more than {MAX_ITEMS:,} numbers", "Make it shorter.")
     budget.step()
-    return found
+    return numbers
 
 
 def _no_statement(node: nodes.Node) -> Refusal:
@@ -554,8 +556,8 @@ def _no_statement(node: nodes.Node) -> Refusal:
 _GLOBAL = object()
 """A function that every template has, which can only be called."""
 FUNCTIONS: Mapping[str, Operation] = {
-    "dict": Operation(by_item, lambda budget, /, **given: budget.made(given)),
-    "namespace": Operation(by_item, lambda budget, /, **given: Namespace(budget.made(given))),
+    "dict": Operation(by_item, lambda budget, /, **fields: budget.made(fields)),
+    "namespace": Operation(by_item, lambda budget, /, **fields: Namespace(budget.made(fields))),
     "range": Operation(by_item, _range),
 }
 """The functions that every template has."""
@@ -592,65 +594,65 @@ class _Names:
     sets counts as set afterwards.
     """
 
-    def __init__(self, own: set[str], outside: Collection[str] = ()) -> None:
-        self.own = own
+    def __init__(self, set_names: set[str], outside: Collection[str] = ()) -> None:
+        self.own = set_names
         self.found: set[str] = set()
         self._outside = outside
         """Names that the surrounding blocks look up or set."""
         self._below: set[str] = set()
         """Names that inner blocks have looked up, and this block has not."""
 
-    def look_up(self, parts: Iterable[nodes.Node]) -> None:
-        for part in parts:
-            match part:
+    def look_up(self, nodes_: Iterable[nodes.Node]) -> None:
+        for node_ in nodes_:
+            match node_:
                 case nodes.For():
-                    self.look_up([part.iter])
-                    self._within(part.else_)
-                    inner = [part.target, *([part.test] if part.test else ()), *part.body]
+                    self.look_up([node_.iter])
+                    self._within(node_.else_)
+                    inner = [node_.target, *([node_.test] if node_.test else ()), *node_.body]
                     self._within(inner, "loop")
                 case nodes.If():
-                    self.look_up([part.test, *(other.test for other in part.elif_)])
+                    self.look_up([node_.test, *(branch_.test for branch_ in node_.elif_)])
                     before, after = self.own, []
-                    for branch in (part.body, *(it.body for it in part.elif_), part.else_):
+                    for branch in (node_.body, *(elif_branch.body for elif_branch in node_.elif_), node_.else_):
                         self.own = set(before)
                         self.look_up(branch)
                         after.append(self.own)
                     self.own = before | set.intersection(*after)
                 case nodes.Assign():
-                    self.look_up([part.node, part.target])
+                    self.look_up([node_.node, node_.target])
                 case nodes.AssignBlock():
-                    self._within([*part.body, *([part.filter] if part.filter else ())])
-                    self.look_up([part.target])
+                    self._within([*node_.body, *([node_.filter] if node_.filter else ())])
+                    self.look_up([node_.target])
                 case nodes.With():
-                    self.look_up(part.values)
-                    self._within([*part.targets, *part.body])
+                    self.look_up(node_.values)
+                    self._within([*node_.targets, *node_.body])
                 case nodes.Macro():
-                    self._set({part.name}, part)
-                    self._within([*part.args, *part.defaults, *part.body], "caller")
+                    self._set({node_.name}, node_)
+                    self._within([*node_.args, *node_.defaults, *node_.body], "caller")
                 case nodes.CallBlock():
-                    self.look_up([part.call])
-                    self._within([*part.args, *part.defaults, *part.body])
+                    self.look_up([node_.call])
+                    self._within([*node_.args, *node_.defaults, *node_.body])
                 case nodes.FilterBlock():
-                    self._within([*part.body, part.filter])
+                    self._within([*node_.body, node_.filter])
                 case _:
-                    uses = [node for node in walk(part) if isinstance(node, nodes.Name)]
+                    uses = [node for node in walk(node_) if isinstance(node, nodes.Name)]
                     looked = {node.name for node in uses if node.ctx == "load"} - self.own
                     self.found |= looked
                     self._below -= looked
-                    self._set({node.name for node in uses if node.ctx != "load"}, part)
+                    self._set({node.name for node in uses if node.ctx != "load"}, node_)
 
-    def _set(self, names: set[str], part: nodes.Node) -> None:
+    def _set(self, names: set[str], setter: nodes.Node) -> None:
         for name in sorted(names & self._below - self.own):
             if name not in self._outside:
                 message = f"{name} is set here, and a block above looks it up, where it is not defined yet"
                 hint = "Set it above the block, or under another name."
-                raise Refusal(TEMPLATE_VALUE, message, hint, part.lineno)
+                raise Refusal(TEMPLATE_VALUE, message, hint, setter.lineno)
         self.own |= names
 
-    def _within(self, parts: Iterable[nodes.Node], *names: str) -> None:
+    def _within(self, block: Iterable[nodes.Node], *names: str) -> None:
         """Examines a block within this one, which knows additional names."""
         inner = _Names({*self.own, *names}, {*self._outside, *self.own, *self.found - self._below})
-        inner.look_up(parts)
+        inner.look_up(block)
         self._below |= inner.found - self.found
         self.found |= inner.found
 
@@ -696,19 +698,21 @@ def _check(node: Any) -> None:
     match node:
         case nodes.Extends() | nodes.Scope():
             raise _no_statement(node)
-        case nodes.Tuple() if any(isinstance(item, nodes.Slice) for item in node.items):
+        case nodes.Tuple() if any(isinstance(member, nodes.Slice) for member in node.items):
             raise Refusal(TEMPLATE_UNSUPPORTED, "a slice among items is not available", "Slice once.", node.lineno)
         case nodes.Filter() if node.name not in JINJA_FILTERS:
             known("filter", node.name, FILTERS, node.lineno)
         case nodes.Test() if node.name not in JINJA_TESTS:
             known("test", node.name, TESTS, node.lineno)
-        case nodes.Macro() | nodes.CallBlock() if len({part.name for part in node.args}) < len(node.args):
+        case nodes.Macro() | nodes.CallBlock() if len({argument.name for argument in node.args}) < len(node.args):
             raise Refusal(TEMPLATE_VALUE, "two parameters have one name", "Rename one.", node.lineno)
-        case nodes.For() if any(isinstance(part, nodes.Name) and part.name == "loop" for part in walk(node.target)):
+        case nodes.For() if any(
+            isinstance(argument, nodes.Name) and argument.name == "loop" for argument in walk(node.target)
+        ):
             message = "loop is the state of a loop, and cannot name an item"
             raise Refusal(TEMPLATE_VALUE, message, "Use another name.", node.lineno)
     named = getattr(node, "kwargs", ())
-    if len({part.key for part in named}) < len(named):
+    if len({argument.key for argument in named}) < len(named):
         raise Refusal(TEMPLATE_VALUE, "an argument is given twice", "Remove one.", node.lineno)
 
 

@@ -6,9 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
-from kubectl_tas.late import dataclass
+from kubectl_tas.kinds import page_of_document
+from kubectl_tas.kinds.section import key_path
+from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.model import environment, labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
@@ -34,6 +37,7 @@ class Decides(Enum):
     UNSEEN = "hidden work"
     SHARD = "scheduler's shard"
     SYNC = "GitOps"
+    STATE = "state"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,83 @@ _ARGO_TEMPLATE = "templates inline templateDefaults"
 _KUBEFLOW = "Kubeflow's training operator 1.9"  # SchedulingPolicy, for a PodGroup that it makes itself
 _KUBEFLOW_KINDS = "PyTorchJob, TFJob, XGBoostJob, JAXJob, MPIJob: spec.runPolicy.schedulingPolicy"
 
+_GROVE = "Grove 0.1.0-alpha.12"  # operator/api/common/labels.go, and constants/constants.go
+_ON_PODS, _ON_GROUPS = "pods", "PodGroups, which have it from their owner"
+TIMES = (
+    "kai.scheduler/last-start-timestamp",
+    "kai.scheduler/last-eviction-timestamp",
+    "kai.scheduler/stale-podgroup-timestamp",
+    "run.ai/stale-podgroup-timestamp",
+)
+"""Annotations of a PodGroup in which KAI's scheduler keeps the times by which it evicts."""
+GPU_GROUP = "runai-gpu-group"
+"""The label, and the prefix of labels, by which KAI's binder marks the pods that share a GPU."""
+_WRITTEN: tuple[tuple[str, Place, str, str, tuple[str, ...]], ...] = (
+    (  # pkg/scheduler/cache/status_updater/default_status_updater.go; api/podgroup_info/job_info.go, minruntime.go
+        "KAI 0.17: its scheduler",
+        Place.ANNOTATION,
+        _ON_GROUPS,
+        "KAI decides by this time what it evicts",
+        TIMES,
+    ),
+    (  # pkg/podgrouper/podgrouper/plugins/defaultgrouper/default_grouper.go (CalcPodGroupAnnotations)
+        "KAI 0.17: its podgrouper",
+        Place.ANNOTATION,
+        _ON_GROUPS,
+        "KAI reads the owner of the gang there",
+        ("kai.scheduler/top-owner-metadata", "run.ai/top-owner-metadata"),
+    ),
+    (  # pkg/binder: binding/resourcereservation/resource_reservation.go (updatePodGPUGroup)
+        "KAI 0.17: its binder",
+        Place.LABEL,
+        _ON_PODS,
+        "KAI counts the pod on the GPU of that name",
+        (GPU_GROUP,),
+    ),
+    (  # pkg/binder: binding/binder.go (patchBindAnnotations), common/gpusharingconfigmap/config_map.go; pkg/npe; and
+        # pkg/resourcereservation/patcher/pod_patcher.go
+        "KAI 0.17: its binder and its agents",
+        Place.ANNOTATION,
+        _ON_PODS,
+        "KAI keeps the devices of the pod there",
+        (
+            "runai/shared-gpu-configmap",
+            "received-resource-type",
+            "run.ai/reserve_for_gpu_index",
+            "kai.scheduler/numa-placement-observed",
+            "kai.scheduler/numa-placement-predicted",
+        ),
+    ),
+    (  # pkg/podgrouper/podgrouper/plugins/spark/spark.go
+        "Spark 3.5",
+        Place.LABEL,
+        _ON_PODS,
+        "KAI puts a pod without an owner into the PodGroup of this name",
+        ("spark-app-selector",),
+    ),
+    (
+        _GROVE,
+        Place.LABEL,
+        _ON_PODS,
+        "Grove finds its pods and gangs by it",
+        (
+            "grove.io/base-podgang",
+            "grove.io/pod-template-hash",
+            "grove.io/podclique",
+            "grove.io/podclique-pod-index",
+            "grove.io/podcliquescalinggroup",
+            "grove.io/podcliquescalinggroup-replica-index",
+            "grove.io/podcliqueset-replica-index",
+            "grove.io/podgang",
+            "grove.io/scheduler-name",
+        ),
+    ),
+    (_GROVE, Place.ANNOTATION, "PodGangs", "Grove names the topology of the gang there", ("grove.io/topology-name",)),
+)
+"""The labels and annotations in which KAI and Grove keep their state: who writes them, where, the consequence, and the
+keys. A prefix stands for all keys below it.
+"""
+
 _NOT_REMOVED = "does not remove it when its file is gone"
 _GITOPS = (
     ("config.kubernetes.io/local-config", "kustomize leaves it out of what it builds", r"^(?!false$)"),
@@ -95,7 +176,8 @@ sync-options.md, compare-options.md) and Flux (kustomize-controller: internal/co
 
 _SPARK = (
     r"spark\.(kubernetes\.((driver|executor)\.)?(scheduler\.name|podTemplate|pod\.featureSteps|namespace(=|$)"
-    r"|(label|annotation)\.(kai\.scheduler/|priorityClassName|pod-group-name|gpu-|nvidia\.com/mig-))"
+    r"|(label|annotation)\.(kai\.scheduler/|kubectl-tas/|grove\.io/|run\.?ai|ray\.io/priority|priorityClassName"
+    r"|pod-group-name|received-resource-type|gpu-|nvidia\.com/mig-))"
     r"|(driver|executor)\.resource\.|executor\.instances|dynamicAllocation\.)"
 )
 """Pattern of settings by which Spark makes other pods than those of the file."""
@@ -209,6 +291,15 @@ BACKDOORS: tuple[Backdoor, ...] = (
         "DynamoGraphDeployment: the object",
         "Dynamo 1.2",  # deploy/operator/internal/consts/consts.go
     ),
+    Backdoor(
+        "ownerReferences",
+        Place.FIELD,
+        Decides.UNSEEN,
+        "templates of pods",
+        _KAI,  # pkg/podgrouper/podgrouper/podgrouper.go (getResourceOwners)
+        effect="KAI takes queue, priority and gang from the object that it names",
+        parent="metadata",
+    ),
     Backdoor("podPriorityClassName", Place.FIELD, Decides.PRIORITY, _ARGO_KINDS, _ARGO),
     *(
         Backdoor(key, Place.FIELD, Decides.UNSEEN, _ARGO_KINDS, _ARGO, effect, parent=parent)
@@ -276,6 +367,11 @@ BACKDOORS: tuple[Backdoor, ...] = (
     ),
     Backdoor("queue", Place.FIELD, Decides.QUEUE, _KUBEFLOW_KINDS, _KUBEFLOW, parent="schedulingPolicy"),
     Backdoor("priorityClass", Place.FIELD, Decides.PRIORITY, _KUBEFLOW_KINDS, _KUBEFLOW, parent="schedulingPolicy"),
+    *(
+        Backdoor(key, place, Decides.STATE, kinds, writer, effect)
+        for writer, place, kinds, effect, keys in _WRITTEN
+        for key in keys
+    ),
     *(Backdoor(key, Place.ANNOTATION, Decides.SYNC, "", "", effect, values=values) for key, effect, values in _GITOPS),
 )
 """All keys."""
@@ -283,31 +379,48 @@ BACKDOORS: tuple[Backdoor, ...] = (
 
 LABELS, ANNOTATIONS, FIELDS = ({item.key: item for item in BACKDOORS if item.place is place} for place in Place)
 """The keys of each place by name, which is unique in its place."""
-UNSEEN = frozenset(key for key, item in FIELDS.items() if item.decides is Decides.UNSEEN)
-"""Fields whose value may be a mapping."""
+STATE = {item.key: item for item in BACKDOORS if item.decides is Decides.STATE}
+"""The keys that KAI or Grove writes, by name."""
+_DECIDING = frozenset(
+    item.key for item in BACKDOORS if item.place is not Place.FIELD and item.decides is not Decides.SYNC
+) - {*FIELDS}
+"""Labels and annotations that are judged in a mapping of any name."""
+
+
+def state_of(key: str) -> Backdoor | None:
+    """Returns the row of a key that KAI or Grove writes, also if only its prefix is listed."""
+    return STATE.get(key) or STATE.get(key.partition("/")[0])
+
+
+def setter_of(key: str) -> str:
+    """Returns who sets a reserved key: KAI, Grove or this tool."""
+    row = state_of(key)
+    return row.reader.partition(" ")[0] if row is not None else "kubectl-tas"
 
 
 Part = tuple[str, KeyPath, Any]
 """Type, path and value of a part: a mapping of ``labels``, ``annotations`` or ``amounts`` (of resources), a
 ``container`` (a mapping with variables, or in a list of containers), a ``mount`` (a mapping with a path in a
 container), a ``runtime`` (a mapping with runtimeClassName), a ``key`` that may have an expression, or a ``field`` of
-the table above, with any value.
+the table above, with any value. ``keys`` is a mapping of another name that has a deciding label or annotation.
 """
-_LEFT = frozenset({"matchLabels", "nodeSelector", *environment.LISTS, *environment.MAPPINGS})
+_METADATA = late_pattern(r"((^|_)l|[a-z0-9]L)abels(From)?$|((^|_)a|[a-z0-9]A)nnotations?(From)?$")
+"""The names of labels and annotations that an operator may copy to pods, to their owner, or to other objects."""
+_OF_OTHERS = late_pattern(r"(^s|S)elector$|^matchLabels$")
+"""The names of labels of other objects, by which they are chosen."""
+_VARIABLES = frozenset((*environment.LISTS, *environment.MAPPINGS))
 """Keys that contain no such parts below them, but names that users choose."""
-_METADATA = frozenset(
-    {"metadata", "extraPodMetadata", "podMetadata", "driver", "executor", "predictor", "transformer", "explainer"}
-)
-"""Keys that contain the labels and annotations of an object or of pods."""
-_OWN_WORDS = ("spec", "services")
-"""Path at which Dynamo uses its own names for amounts of resources."""
 _RESOURCES = ("resources", "resourcesPerNode")
 _CONTAINERS = ("containers", "initContainers")
 
 
 def parts(origin: Origin) -> Iterator[Part]:
-    """Yields the parts of a document and of all templates in it."""
+    """Yields the parts of a document and of all templates in it. Operators copy labels and annotations from many
+    places, so these count at any depth.
+    """
     group = str(origin.data.get("apiVersion", "")).rpartition("/")[0]
+    page = page_of_document(origin.data) if isinstance(origin.data, dict) else None
+    own_words = key_path(page.pod_rules.own_amounts) if page is not None else ()
     waiting: list[tuple[KeyPath, Any]] = [((), origin.data)]
     while waiting:
         path, value = waiting.pop()
@@ -316,7 +429,6 @@ def parts(origin: Origin) -> Iterator[Part]:
             continue
         above = path[-1] if path else ""
         holder = next((step for step in reversed(path) if type(step) is not int), "")
-        holds = above in _METADATA or path == ("spec",) or path[-2:-1] == ("cliques",)
         in_list = type(above) is int and path[-2] in _CONTAINERS
         if in_list or not environment.VARIABLES.isdisjoint(value) or environment.ENDING in "\n".join(value):
             yield "container", path, value
@@ -324,24 +436,48 @@ def parts(origin: Origin) -> Iterator[Part]:
             yield "mount", path, value
         if "runtimeClassName" in value:
             yield "runtime", path, value
+        if not _DECIDING.isdisjoint(value):
+            yield "keys", path, {key: item for key, item in value.items() if key in _DECIDING}
         for key, item in value.items():
-            if "{" in key or "$" in key:
-                yield "key", (*path, key), key
-            if isinstance(item, (dict, list)):
-                if key in UNSEEN and _is_at(FIELDS[key], holder, group):
-                    yield "field", (*path, key), item
-                if key == "gpu" and isinstance(item, dict) and "quantity" in item:  # of Spark
-                    yield "amounts", (*path, key), {str(item.get("name")): item["quantity"]}
-                if holds and key in ("labels", "annotations") and isinstance(item, dict):
-                    yield key, (*path, key), item
-                elif key in ("limits", "requests") and above in _RESOURCES and isinstance(item, dict):
-                    if path[:2] == _OWN_WORDS and origin.data.get("kind") == "DynamoGraphDeployment":
-                        continue
-                    yield "amounts", (*path, key), item
-                elif key not in _LEFT:
-                    waiting.append(((*path, key), item))
-            elif key in FIELDS and _is_at(FIELDS[key], holder, group):
-                yield "field", (*path, key), item
+            below = (*path, key)
+            if "{" in str(key) or "$" in str(key):
+                yield "key", below, key
+            if key in FIELDS and _is_at(FIELDS[key], holder, group):
+                yield "field", below, item
+            what = _metadata_in(str(key)) if isinstance(item, (dict, list)) else None
+            if what is None:
+                continue
+            if key == "gpu" and isinstance(item, dict) and "quantity" in item:  # of Spark
+                yield "amounts", below, {str(item.get("name")): item["quantity"]}
+            if what:
+                yield from _metadata(what, below, item)
+                nested = item.items() if isinstance(item, dict) else enumerate(item)
+                waiting += (((*below, name), part) for name, part in nested if isinstance(part, (dict, list)))
+            elif key in ("limits", "requests") and above in _RESOURCES and isinstance(item, dict):
+                if not own_words or path[: len(own_words)] != own_words:
+                    yield "amounts", below, item
+                elif isinstance(item.get("custom"), dict):
+                    yield "amounts", (*below, "custom"), item["custom"]
+            else:
+                waiting.append((below, item))
+
+
+@lru_cache(maxsize=1024)
+def _metadata_in(key: str) -> str | None:
+    """Returns what a key of this name holds: labels, annotations, or neither (empty). None: nothing of this object."""
+    if key in _VARIABLES or _OF_OTHERS.search(key):
+        return None
+    return ("annotations" if "nnotation" in key else "labels") if _METADATA.search(key) else ""
+
+
+def _metadata(what: str, path: KeyPath, written: Any) -> Iterator[Part]:
+    """Yields labels or annotations that are written as a mapping, or as a list of names and values."""
+    if isinstance(written, dict):
+        yield what, path, written
+        return
+    for index, item in enumerate(written):
+        if isinstance(item, dict) and isinstance(name := item.get("name", item.get("key")), str):
+            yield what, (*path, index), {name: item.get("value", "")}
 
 
 def _is_at(field: Backdoor, holder: str | int, group: str) -> bool:

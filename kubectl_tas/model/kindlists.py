@@ -1,5 +1,5 @@
-"""Lists the names of kinds: workloads, companions, and kinds that do not belong in a repository. Code that needs only
-names imports no model. ``Phase`` is the order in which objects are applied and pruned.
+"""Lists the names of kinds that are no workloads: companions, and kinds that do not belong in a repository. Code that
+needs only names imports no model. ``Phase`` is the order in which objects are applied and pruned.
 """
 
 from __future__ import annotations
@@ -22,42 +22,7 @@ OWN: tuple[tuple[str, str, str], ...] = (
     ("PodCliqueSet", GROVE, "grovekinds:PodCliqueSet"),
     ("OperatorConfiguration", "operator.config.grove.io/v1alpha1", "grovekinds:OperatorConfiguration"),
 )
-"""The kinds that are no workloads, each with its apiVersion and its model as ``module:class``."""
-_BATCH, _APPS, _RAY, _KUBEFLOW = ("batch/v1",), ("apps/v1",), ("ray.io/v1",), ("kubeflow.org/v1",)
-
-WORKLOADS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "Job": ("workload_kinds:Job", _BATCH),
-    "CronJob": ("workload_kinds:CronJob", _BATCH),
-    "Pod": ("workload_kinds:BarePod", ("v1",)),
-    "Deployment": ("workload_kinds:Deployment", _APPS),
-    "StatefulSet": ("workload_kinds:StatefulSet", _APPS),
-    "Notebook": ("workload_kinds:Notebook", ("kubeflow.org/v1", "kubeflow.org/v1beta1")),
-    "JobSet": ("workload_kinds:JobSet", ("jobset.x-k8s.io/v1alpha2",)),
-    "RayJob": ("operatorkinds:RayJob", _RAY),
-    "RayCluster": ("operatorkinds:RayCluster", _RAY),
-    "RayService": ("operatorkinds:RayService", _RAY),
-    "TrainJob": ("workload_kinds:TrainJob", ("trainer.kubeflow.org/v1alpha1",)),
-    "PyTorchJob": ("operatorkinds:PyTorchJob", _KUBEFLOW),
-    "TFJob": ("operatorkinds:TFJob", _KUBEFLOW),
-    "XGBoostJob": ("operatorkinds:XGBoostJob", _KUBEFLOW),
-    "JAXJob": ("operatorkinds:JAXJob", _KUBEFLOW),
-    "MPIJob": ("operatorkinds:MPIJob", ("kubeflow.org/v2beta1", "kubeflow.org/v1")),
-    "LeaderWorkerSet": ("workload_kinds:LeaderWorkerSet", ("leaderworkerset.x-k8s.io/v1",)),
-}
-"""The model of each kind and its apiVersions, in the order in which messages list the kinds."""
-SEGMENTED = ("PyTorchJob", "LeaderWorkerSet")
-"""The kinds that KAI's podgrouper divides into segments. Their models name the pod set in ``divided``."""
-REPLICA_TYPE = "replica type"
-"""Kubeflow's word for identical pods."""
-
-KUBEFLOW, RAY = (
-    frozenset(kind for kind, (_, versions) in WORKLOADS.items() if versions[-1:] == own) for own in (_KUBEFLOW, _RAY)
-)
-"""The kinds of Kubeflow's training operator, and the kinds of KubeRay."""
-LEADERS = {"MPIJob": "Launcher", "PyTorchJob": "Master", "XGBoostJob": "Master"}
-"""The replica type of a kind of Kubeflow that must have exactly one pod."""
-CONTAINER_NAMES = {"PyTorchJob": "pytorch", "TFJob": "tensorflow", "XGBoostJob": "xgboost", "JAXJob": "jax"}
-"""The container name that Kubeflow's training operator looks for in each pod of a kind."""
+"""Kinds that are no workloads, each with its apiVersion and its model as ``module:class``."""
 
 
 class CompanionKind(Model):
@@ -72,6 +37,46 @@ class CompanionKind(Model):
 def group_of(api_version: str) -> str:
     """Returns the group of an apiVersion. Empty for the core group."""
     return api_version.rpartition("/")[0]
+
+
+class Phase(IntEnum):
+    """The order in which objects are applied. They are pruned in the reverse order.
+
+    KAI's webhook refuses a queue without its parent, and the removal of a queue with children. So the container queue
+    of a pool with child pools comes before POOL_QUEUE, one step for each level of pools below it, and the root comes
+    first. A pool without child pools keeps its place, and pools that swap places form no cycle meanwhile. A changed
+    policy needs about a second to take effect, so policies come as early as possible, with Roles in the same phase.
+    """
+
+    NAMESPACE = -1
+    PRIORITY_CLASS = 0
+    GUARD = 1
+    TOPOLOGY = 2
+    ROOT_QUEUE = 3
+    POOL_QUEUE = 4
+    LEAF_QUEUE = 5
+    COMPANION = 6
+    """Work needs it, and it counts as healthy from its creation."""
+    POD_GROUP = 7
+    SLOW_COMPANION = 8
+    """Work needs it, and it counts as healthy only when a controller, or a pod of the work, has done something."""
+    POD = 9
+    LATE_COMPANION = 10
+    """It points at work."""
+
+
+_LAST_WAVE = 8
+
+
+def sync_wave(phase: int) -> int:
+    """Returns the sync wave of Argo CD for a phase.
+
+    Argo CD waits until each wave but the last is healthy (``Sync`` of gitops-engine/pkg/sync/sync_context.go, 3.5.1).
+    A claim waits for a pod, an autoscaler and an Ingress for more, and a Job counts as healthy only when it is
+    complete. So all of these share the last wave, and no wave before it waits for anything. Within a wave Argo CD
+    applies by kind: Services and claims, then work, autoscalers and Ingresses.
+    """
+    return min(phase, _LAST_WAVE)
 
 
 COMPANIONS = tuple(
@@ -91,34 +96,55 @@ COMPANIONS = tuple(
 )
 """The kinds that every repository may put next to workloads."""
 
-HARMLESS: frozenset[tuple[str, str]] = frozenset(
-    {
-        *((group_of(item.apiVersion), item.kind) for item in COMPANIONS),
-        ("bitnami.com", "SealedSecret"),
-        ("cert-manager.io", "Certificate"),
-        ("cilium.io", "CiliumNetworkPolicy"),
-        ("gateway.networking.k8s.io", "GRPCRoute"),
-        ("gateway.networking.k8s.io", "HTTPRoute"),
-        ("gateway.networking.k8s.io", "TCPRoute"),
-        ("gateway.networking.k8s.io", "TLSRoute"),
-        ("grafana.integreatly.org", "GrafanaDashboard"),
-        ("monitoring.coreos.com", "PodMonitor"),
-        ("monitoring.coreos.com", "Probe"),
-        ("monitoring.coreos.com", "PrometheusRule"),
-        ("monitoring.coreos.com", "ServiceMonitor"),
-        ("monitoring.googleapis.com", "PodMonitoring"),
-        ("operator.victoriametrics.com", "VMPodScrape"),
-        ("operator.victoriametrics.com", "VMRule"),
-        ("operator.victoriametrics.com", "VMServiceScrape"),
-        ("secrets-store.csi.x-k8s.io", "SecretProviderClass"),
-        ("snapshot.storage.k8s.io", "VolumeSnapshot"),
-    }
-)
+HARMLESS: dict[tuple[str, str], Phase] = {
+    ("", "Service"): Phase.COMPANION,
+    ("", "ConfigMap"): Phase.COMPANION,
+    ("", "PersistentVolumeClaim"): Phase.SLOW_COMPANION,
+    ("", "ServiceAccount"): Phase.COMPANION,
+    ("autoscaling", "HorizontalPodAutoscaler"): Phase.LATE_COMPANION,
+    ("policy", "PodDisruptionBudget"): Phase.LATE_COMPANION,
+    ("networking.k8s.io", "Ingress"): Phase.LATE_COMPANION,
+    ("networking.k8s.io", "NetworkPolicy"): Phase.COMPANION,
+    ("resource.nvidia.com", "ComputeDomain"): Phase.COMPANION,
+    ("bitnami.com", "SealedSecret"): Phase.SLOW_COMPANION,
+    ("cert-manager.io", "Certificate"): Phase.SLOW_COMPANION,
+    ("cilium.io", "CiliumNetworkPolicy"): Phase.COMPANION,
+    ("gateway.networking.k8s.io", "GRPCRoute"): Phase.LATE_COMPANION,
+    ("gateway.networking.k8s.io", "HTTPRoute"): Phase.LATE_COMPANION,
+    ("gateway.networking.k8s.io", "TCPRoute"): Phase.LATE_COMPANION,
+    ("gateway.networking.k8s.io", "TLSRoute"): Phase.LATE_COMPANION,
+    ("grafana.integreatly.org", "GrafanaDashboard"): Phase.LATE_COMPANION,
+    ("monitoring.coreos.com", "PodMonitor"): Phase.LATE_COMPANION,
+    ("monitoring.coreos.com", "Probe"): Phase.LATE_COMPANION,
+    ("monitoring.coreos.com", "PrometheusRule"): Phase.LATE_COMPANION,
+    ("monitoring.coreos.com", "ServiceMonitor"): Phase.LATE_COMPANION,
+    ("monitoring.googleapis.com", "PodMonitoring"): Phase.LATE_COMPANION,
+    ("operator.victoriametrics.com", "VMPodScrape"): Phase.LATE_COMPANION,
+    ("operator.victoriametrics.com", "VMRule"): Phase.LATE_COMPANION,
+    ("operator.victoriametrics.com", "VMServiceScrape"): Phase.LATE_COMPANION,
+    ("secrets-store.csi.x-k8s.io", "SecretProviderClass"): Phase.COMPANION,
+    ("snapshot.storage.k8s.io", "VolumeSnapshot"): Phase.SLOW_COMPANION,
+}
 """Kinds, by group and name, that make no pods and no objects of a freely chosen kind, and change nothing that others
-own. Excluded are for example KEDA's ScaledObject (makes an uncounted autoscaler), Gateway and Issuer (their controllers
-run pods), ExternalSecret (``target.manifest`` makes any kind), VerticalPodAutoscaler (changes the requests of pods),
-and NetworkAttachmentDefinition (nodes execute its content).
+own, with the phase in which they are applied. A kind is in COMPANION only if a new object is healthy at once: Argo CD
+3.5.1 has no health check for it, or one that asks for nothing (gitops-engine/pkg/health, resource_customizations).
+
+Excluded are for example KEDA's ScaledObject (makes an uncounted autoscaler), Gateway and Issuer (their controllers run
+pods), ExternalSecret (``target.manifest`` makes any kind), VerticalPodAutoscaler (changes the requests of pods), and
+NetworkAttachmentDefinition (nodes execute its content).
 """
+_TARGETS = ("scaleTargetRef", "targetRef", "targetRefs")
+"""Fields of a spec by which an object of an unknown kind points at work."""
+
+
+def phase_of_companion(api_version: str, kind: str, spec: object) -> Phase:
+    """Returns the phase of a companion. Nobody knows what an unknown kind waits for, so it never comes before work."""
+    fields = spec if isinstance(spec, dict) else {}
+    if (api_version, kind) == ("v1", "Service") and fields.get("type") == "LoadBalancer":
+        return Phase.LATE_COMPANION  # healthy when it has an address
+    default = Phase.SLOW_COMPANION if fields.keys().isdisjoint(_TARGETS) else Phase.LATE_COMPANION
+    return HARMLESS.get((group_of(api_version), kind), default)
+
 
 _PLATFORM = "Move it to the files that set up the cluster: authors of work must not change it."
 _QUEUES = "Declare a Pool or Subpool instead: `render` makes the queues from them."
@@ -171,6 +197,10 @@ DECIDING: dict[tuple[str, str], str] = {
 }
 """The right place for kinds that could change how much others may use, by group and kind (empty: the whole group)."""
 
+_OF_DYNAMO = (
+    *("GraphDeployment", "GraphDeploymentRequest", "GraphDeploymentScalingAdapter"),
+    *("ComponentDeployment", "Checkpoint"),
+)
 POD_MAKERS: frozenset[tuple[str, str]] = frozenset(
     {
         ("apps", ""),
@@ -192,7 +222,7 @@ POD_MAKERS: frozenset[tuple[str, str]] = frozenset(
         ("workspace.devfile.io", ""),
         ("workload.codeflare.dev", ""),
         ("run.ai", ""),
-        ("nvidia.com", "DynamoGraphDeployment"),
+        *(("nvidia.com", f"Dynamo{name}") for name in _OF_DYNAMO),
         ("keda.sh", "ScaledJob"),
         ("source.toolkit.fluxcd.io", ""),
         ("kustomize.toolkit.fluxcd.io", ""),
@@ -222,24 +252,3 @@ def makes_pods(api_version: str, kind: str) -> bool:
 def is_harmless(api_version: str, kind: str) -> bool:
     """Whether objects of a kind are known to have no effect that needs a check."""
     return (group_of(api_version), kind) in HARMLESS
-
-
-class Phase(IntEnum):
-    """The order in which objects are applied. They are pruned in the reverse order.
-
-    KAI's webhook refuses a queue without its parent, and the removal of a queue with children. So the container queue
-    of a pool with child pools comes before POOL_QUEUE, one step for each level of pools below it, and the root comes
-    first. A pool without child pools keeps its place, and pools that swap places form no cycle meanwhile. A changed
-    policy needs about a second to take effect, so policies come as early as possible, with Roles in the same phase.
-    """
-
-    NAMESPACE = -1
-    PRIORITY_CLASS = 0
-    GUARD = 1
-    TOPOLOGY = 2
-    ROOT_QUEUE = 3
-    POOL_QUEUE = 4
-    LEAF_QUEUE = 5
-    COMPANION = 6
-    POD_GROUP = 7
-    POD = 8

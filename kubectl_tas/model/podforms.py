@@ -7,8 +7,34 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from kubectl_tas.model.base import AnnotationKey, AnyText, Count, KeyPath, LabelKey, LabelValue, Many, Text, nothing
-from kubectl_tas.model.podtemplate import Amounts, Container, Meta, Open, PodSpec, PodTemplate, ResourceClaim, Resources
+from kubectl_tas import quantities
+from kubectl_tas.gpus import GPU
+from kubectl_tas.model.base import (
+    AnnotationKey,
+    AnyText,
+    Count,
+    KeyPath,
+    LabelKey,
+    LabelValue,
+    Many,
+    Positive,
+    Text,
+    nothing,
+)
+from kubectl_tas.model.podtemplate import (
+    HOLDERS,
+    Amounts,
+    Container,
+    Meta,
+    Open,
+    PodSpec,
+    PodTemplate,
+    ResourceClaim,
+    Resources,
+    WholeGpus,
+)
+
+_CONTAINERS = ("containers[]", "initContainers[]")
 
 
 class Form(Open):
@@ -18,11 +44,45 @@ class Form(Open):
     """Path of the labels and annotations in these fields."""
     spec_at: ClassVar[KeyPath] = ()
     """Path of schedulerName, nodeSelector and similar fields in these fields."""
+    holders: ClassVar[tuple[str, ...]] = ()
+    """Places in these fields that ``template`` takes requests from, as in ``PodSet``."""
 
     @property
     def template(self) -> PodTemplate | None:
         """The fields as a pod template. None if no pod results from them."""
         raise NotImplementedError
+
+
+class OwnTemplate(Open):
+    """Template for a pod that has the labels and annotations of its object."""
+
+    spec: PodSpec = PodSpec.model_construct()
+    """Settings of the pod."""
+
+    @property
+    def template(self) -> PodTemplate:
+        """The pod template, without labels and annotations."""
+        return PodTemplate(spec=self.spec)
+
+
+class Trainer(Form):
+    """Trainer settings of a TrainJob, whose pod template is in its runtime."""
+
+    metadata_at: ClassVar[KeyPath] = ("metadata",)
+    holders = ("",)
+    numNodes: Positive | None = None
+    """Number of pods. The default comes from the runtime."""
+    resourcesPerNode: Resources = Resources.model_construct()
+    """Resource requests and limits of each pod."""
+
+    @property
+    def template(self) -> None:
+        """No template: the runtime has it."""
+
+    @property
+    def asks(self) -> quantities.Amounts:
+        """The request of one pod."""
+        return self.resourcesPerNode.amounts
 
 
 class Labelled(Form):
@@ -54,6 +114,7 @@ _LEAST_OVERHEAD = 384 * 2**20
 class SparkPod(Labelled):
     """The driver of a Spark application, or one of its executors."""
 
+    holders = ("sidecars[]", "initContainers[]", *(f"template.{place}" for place in HOLDERS))
     cores: Count | None = None
     """Cores. The default is 1."""
     coreRequest: AnyText | None = None
@@ -84,6 +145,7 @@ class SparkPod(Labelled):
             PodSpec(
                 containers=(own, *self.sidecars, *base.containers),
                 initContainers=(*self.initContainers, *base.initContainers),
+                resources=base.resources,
                 resourceClaims=base.resourceClaims,
             )
         )
@@ -110,6 +172,7 @@ class ArgoTemplate(Form):
     """A template of an Argo workflow. If it has a container, each use of the template is a pod."""
 
     metadata_at: ClassVar[KeyPath] = ("metadata",)
+    holders = ("", "container", "script", "containerSet.containers[]", "sidecars[]", "initContainers[]")
     metadata: Meta = Meta.model_construct()
     """Labels and annotations of the pod."""
     container: Container | None = None
@@ -122,6 +185,8 @@ class ArgoTemplate(Form):
     """Containers that run next to the container."""
     initContainers: Many[Container] = ()
     """Containers that run before the container."""
+    resourceClaims: Many[ResourceClaim] = ()
+    """Devices that the pod requests by Dynamic Resource Allocation, from Argo 4.1."""
 
     @property
     def template(self) -> PodTemplate | None:
@@ -130,7 +195,8 @@ class ArgoTemplate(Form):
         containers = (*single, *(self.containerSet.containers if self.containerSet else ()))
         if not containers:
             return None
-        spec = PodSpec(containers=(*containers, *self.sidecars), initContainers=self.initContainers)
+        containers, claims = (*containers, *self.sidecars), self.resourceClaims
+        spec = PodSpec(containers=containers, initContainers=self.initContainers, resourceClaims=claims)
         return PodTemplate(metadata=self.metadata, spec=spec)
 
 
@@ -141,16 +207,21 @@ class DynamoAmounts(Open):
     """Cores."""
     memory: AnyText | None = None
     """Memory."""
-    gpu: AnyText | None = None
+    gpu: WholeGpus | None = None
     """GPUs of a node."""
     gpuType: AnyText | None = None
     """Resource name of the GPUs. The default is nvidia.com/gpu."""
+    custom: Amounts = Amounts.model_construct()
+    """Amounts of any resources, with Kubernetes' names."""
 
     @property
     def amounts(self) -> Amounts:
-        """The amounts with Kubernetes' names."""
-        found = {"cpu": self.cpu, "memory": self.memory, self.gpuType or "nvidia.com/gpu": self.gpu}
-        return _amounts({name: amount for name, amount in found.items() if amount is not None})
+        """The amounts with Kubernetes' names. Dynamo writes those of ``custom`` last (``GetResourcesConfig`` of its
+        internal/controller_common/resource.go).
+        """
+        named = {"cpu": self.cpu, "memory": self.memory, self.gpuType or GPU: self.gpu}
+        named |= self.custom.model_dump(by_alias=True, exclude_none=True)
+        return _amounts({name: amount for name, amount in named.items() if amount is not None})
 
 
 class DynamoResources(Open):
@@ -174,6 +245,7 @@ class DynamoService(Form):
 
     metadata_at: ClassVar[KeyPath] = ("extraPodMetadata",)
     spec_at: ClassVar[KeyPath] = ("extraPodSpec",)
+    holders = ("", "extraPodSpec", *(f"extraPodSpec.{name}" for name in ("mainContainer", *_CONTAINERS)))
     resources: DynamoResources = DynamoResources.model_construct()
     """Resource requests and limits of each pod."""
     extraPodMetadata: Meta = Meta.model_construct()
@@ -190,6 +262,7 @@ class DynamoService(Form):
         pods = PodSpec(
             containers=(*own, *spec.containers),
             initContainers=spec.initContainers,
+            resources=spec.resources,
             resourceClaims=spec.resourceClaims,
         )
         return PodTemplate(metadata=self.extraPodMetadata, spec=pods)
@@ -204,17 +277,20 @@ class Framework(Open):
 
 _FRAMEWORKS = (
     *("model", "sklearn", "xgboost", "tensorflow", "pytorch", "triton", "onnx", "huggingface"),
-    *("pmml", "lightgbm", "paddle"),
+    *("pmml", "lightgbm", "paddle", "art"),
 )
 
 
 class Predictor(Labelled):
     """A component of an InferenceService: the fields of a PodSpec, and the model."""
 
+    holders = ("", *_CONTAINERS, *_FRAMEWORKS)
     containers: Many[Container] = ()
     """Containers of the pod."""
     initContainers: Many[Container] = ()
     """Containers that run before the others."""
+    resources: Resources = Resources.model_construct()
+    """Resource requests and limits of the whole pod."""
     resourceClaims: Many[ResourceClaim] = ()
     """Devices that the pod requests by Dynamic Resource Allocation."""
     model: Framework | None = None
@@ -239,11 +315,19 @@ class Predictor(Labelled):
     """A model for LightGBM."""
     paddle: Framework | None = None
     """A model for PaddlePaddle."""
+    art: Framework | None = None
+    """The explainer of the Adversarial Robustness Toolbox."""
 
     @property
     def template(self) -> PodTemplate:
         """The pod template, with a container for the model."""
         models = (getattr(self, name) for name in _FRAMEWORKS)
         served = tuple(Container(resources=item.resources) for item in models if item is not None)
-        containers, claims = (*served, *self.containers), self.resourceClaims
-        return self.made(PodSpec(containers=containers, initContainers=self.initContainers, resourceClaims=claims))
+        return self.made(
+            PodSpec(
+                containers=(*served, *self.containers),
+                initContainers=self.initContainers,
+                resources=self.resources,
+                resourceClaims=self.resourceClaims,
+            )
+        )

@@ -116,9 +116,9 @@ def pending(start: Start, waiting: Sequence[Work]) -> Pending:
     alone = Space(start.nodes)
     new = set(sent)
     started = [work for work in turns if work in new and work.active]
-    found = tuple(_explained(session, turn, alone, started) for work, turn in turns.items() if work in new)
+    explained_turns = tuple(_explained(session, turn, alone, started) for work, turn in turns.items() if work in new)
     further = tuple(turn for work, turn in turns.items() if work not in new and turn.placed)
-    return Pending(start, session.fair, allocated, session.requests, (*found, *lost), further, held)
+    return Pending(start, session.fair, allocated, session.requests, (*explained_turns, *lost), further, held)
 
 
 def _allocate(session: Session, turns: dict[Work, Turn], outcome: Outcome) -> None:
@@ -127,19 +127,19 @@ def _allocate(session: Session, turns: dict[Work, Turn], outcome: Outcome) -> No
     while (entry := order.pop()) is not None:
         work, pods, before = entry.work, entry.work.next_pods(), turns.get(entry.work)
         refused = session.refusal(work, entry.asks)
-        found = None if refused is not None else session.place(work, pods)
-        if found is not None:
-            for pod, node, _ in found:
+        placed = None if refused is not None else session.place(work, pods)
+        if placed is not None:
+            for pod, node, _ in placed:
                 session.move(work, pod, node)
             order.push(work)
-        if found is not None:
-            more = before.placed if before else ()
-            kept = replace(before, placed=(*more, *found)) if before and more else None
-            turns[work] = kept or Turn(work, outcome, found, entry.asks)
+        if placed is not None:
+            placed_before = before.placed if before else ()
+            continued = replace(before, placed=(*placed_before, *placed)) if before and placed_before else None
+            turns[work] = continued or Turn(work, outcome, placed, entry.asks)
         elif before is None or not before.placed:
             is_cut = before is not None and before.is_cut
-            what = Outcome.REFUSED if refused is not None else Outcome.WAITS
-            turns[work] = Turn(work, what, asks=entry.asks, refusal=refused, is_cut=is_cut)
+            refused_outcome = Outcome.REFUSED if refused is not None else Outcome.WAITS
+            turns[work] = Turn(work, refused_outcome, asks=entry.asks, refusal=refused, is_cut=is_cut)
 
 
 def _act(session: Session, turns: dict[Work, Turn], name: str, action: _Action) -> None:
@@ -151,29 +151,29 @@ def _act(session: Session, turns: dict[Work, Turn], name: str, action: _Action) 
         has_queue = name != "consolidation"
         if work.wanted is None or failed.covers(work, has_queue=has_queue):
             continue
-        found = action(session, work, pods, waiting)
-        if found is None:
+        search = action(session, work, pods, waiting)
+        if search is None:
             continue
-        taken = dict.fromkeys(batch.work for batch in found.way.batches) if found.way else _victims(session, work)
-        is_cut = found.is_cut or any(not one.is_known for one in taken)  # KAI may take fewer pods of such
+        taken = dict.fromkeys(batch.work for batch in search.way.batches) if search.way else _victims(session, work)
+        is_cut = search.is_cut or any(not victim.is_known for victim in taken)  # KAI may take fewer pods of such
         turn = turns.get(work) or Turn(work, Outcome.WAITS, asks=entry.asks)
-        if found.way is None:
+        if search.way is None:
             failed.add(work, has_queue=has_queue)
             turns[work] = replace(turn, is_cut=turn.is_cut or is_cut)
             continue
-        way = found.way
+        way = search.way
         _go(session, turns, work, way)
         moved: dict[Work, list[Pod]] = {}
-        for other, spot in way.moved:
-            moved.setdefault(other, []).append(spot[0])
-        others = (*way.gone, *way.moved)
+        for moved_work, spot in way.moved:
+            moved.setdefault(moved_work, []).append(spot[0])
+        cleared = (*way.gone, *way.moved)
         turns[work] = replace(
             turn,
-            outcome=turn.outcome if turn.placed else Outcome.EVICTS if others else Outcome.LATER,
+            outcome=turn.outcome if turn.placed else Outcome.EVICTS if cleared else Outcome.LATER,
             placed=(*turn.placed, *way.placed),
             refusal=None,
             evicted=(*turn.evicted, *way.gone),
-            moved=(*turn.moved, *(Batch(other, tuple(own)) for other, own in moved.items())),
+            moved=(*turn.moved, *(Batch(moved_work, tuple(moved_pods)) for moved_work, moved_pods in moved.items())),
             action=name,
             is_cut=is_cut,
         )
@@ -182,25 +182,31 @@ def _act(session: Session, turns: dict[Work, Turn], name: str, action: _Action) 
 def _go(session: Session, turns: dict[Work, Turn], work: Work, way: Way) -> None:
     """Carries out a way: evicts and moves pods of other gangs, and places pods of the gang."""
     leaving = [(batch.work, pod) for batch in way.gone for pod in batch.pods]
-    for other, pod in (*leaving, *((other, spot[0]) for other, spot in way.moved)):
-        session.move(other, pod, None)
+    for moved_work, pod in (*leaving, *((moved_work, spot[0]) for moved_work, spot in way.moved)):
+        session.move(moved_work, pod, None)
     for _, pod in leaving:
         pod.is_gone = True
     places = {spot[0]: spot for _, spot in way.moved}
-    for other, (pod, node, _) in (*((work, spot) for spot in way.placed), *way.moved):
-        session.move(other, pod, node)
-    for other in dict.fromkeys((*(one for one, _ in leaving), *(one for one, _ in way.moved))):
-        if other in turns and turns[other].placed:
-            turn = turns[other]
-            left = tuple(places.get(spot[0], spot) for spot in turn.placed if not spot[0].is_gone)
-            turns[other] = replace(turn, placed=left) if left else Turn(other, Outcome.WAITS, asks=turn.asks)
+    for moved_work, (pod, node, _) in (*((work, spot) for spot in way.placed), *way.moved):
+        session.move(moved_work, pod, node)
+    for moved_work in dict.fromkeys((*(victim for victim, _ in leaving), *(victim for victim, _ in way.moved))):
+        if moved_work in turns and turns[moved_work].placed:
+            turn = turns[moved_work]
+            remaining = tuple(places.get(spot[0], spot) for spot in turn.placed if not spot[0].is_gone)
+            turns[moved_work] = (
+                replace(turn, placed=remaining) if remaining else Turn(moved_work, Outcome.WAITS, asks=turn.asks)
+            )
 
 
 _Action = Callable[[Session, Work, Sequence[Pod], Sequence[Work]], Search | None]
 
 
 def _victims(session: Session, work: Work) -> Iterator[Work]:
-    return (one for one in session.works if one.is_preemptible and one is not work and one.active)
+    return (
+        other_work
+        for other_work in session.works
+        if other_work.is_preemptible and other_work is not work and other_work.active
+    )
 
 
 def _consolidate(session: Session, work: Work, pods: Sequence[Pod], waiting: Sequence[Work]) -> Search | None:
@@ -209,21 +215,21 @@ def _consolidate(session: Session, work: Work, pods: Sequence[Pod], waiting: Seq
     if not work.is_preemptible or free < sum(pod.asks.get(GPU, 0) for pod in pods):
         return None if not work.is_preemptible else Search(None)
     victims = list(_victims(session, work))
-    found = Solver(session, work, victims, lambda _, __, gone: not gone, waiting).solve()
-    return replace(found, is_cut=True) if len(victims) > MAX_MOVED else found
+    search = Solver(session, work, victims, lambda _, __, gone: not gone, waiting).solve()
+    return replace(search, is_cut=True) if len(victims) > MAX_MOVED else search
 
 
 def _reclaim(session: Session, work: Work, pods: Sequence[Pod], waiting: Sequence[Work]) -> Search | None:
     """Searches a way that evicts work of other queues."""
     standings = {name: session.standing(name) for name in session.tree.by_name}
     rules = partial(_Claim, session, standings)
-    first = rules(work, pods).rules
-    if not first.may_try:
+    claim_rules = rules(work, pods).rules
+    if not claim_rules.may_try:
         return None
-    queues = {one.queue for one in _victims(session, work)} - {work.queue}
-    giving = {queue for queue in queues if first.may_lose(queue)}
-    victims = [one for one in _victims(session, work) if one.queue in giving]
-    allows: Allows = lambda job, part, gone: rules(job, part).allows(gone)  # noqa: E731
+    queues = {victim.queue for victim in _victims(session, work)} - {work.queue}
+    giving = {queue for queue in queues if claim_rules.may_lose(queue)}
+    victims = [victim for victim in _victims(session, work) if victim.queue in giving]
+    allows: Allows = lambda job, claimed_pods, gone: rules(job, claimed_pods).allows(gone)  # noqa: E731
     return Solver(session, work, victims, allows, waiting).solve()
 
 
@@ -232,7 +238,9 @@ def _preempt(session: Session, work: Work, pods: Sequence[Pod], waiting: Sequenc
     refused = session.refusal(work, sum_of(pods))
     if refused is not None and refused.reason == "NonPreemptibleOverQuota":
         return Search(None)
-    victims = [one for one in _victims(session, work) if one.queue == work.queue and one.priority < work.priority]
+    victims = [
+        victim for victim in _victims(session, work) if victim.queue == work.queue and victim.priority < work.priority
+    ]
     return Solver(session, work, victims, lambda *_: True, waiting).solve()
 
 
@@ -272,17 +280,22 @@ class _Failed:
 
     def covers(self, work: Work, *, has_queue: bool) -> bool:
         """Whether a gang of the same kind has failed, and this gang is no easier to place."""
-        known, own = self._least.get(_kind(work, has_queue=has_queue)), _waiting(work)
-        if known is None or len(known) > len(own):
+        failed_requests, pod_requests = self._least.get(_kind(work, has_queue=has_queue)), _waiting(work)
+        if failed_requests is None or len(failed_requests) > len(pod_requests):
             return False
-        return not any(_is_within(one, other) and one != other for one, other in zip(own, known, strict=False))
+        return not any(
+            _is_within(request, failed_request) and request != failed_request
+            for request, failed_request in zip(pod_requests, failed_requests, strict=False)
+        )
 
     def add(self, work: Work, *, has_queue: bool) -> None:
         """Records a gang for which the action found nothing."""
-        kind, own = _kind(work, has_queue=has_queue), _waiting(work)
-        known = self._least.get(kind)
-        if known is None or (len(own) <= len(known) and all(map(_is_within, own, known))):
-            self._least[kind] = own
+        kind, pod_requests = _kind(work, has_queue=has_queue), _waiting(work)
+        failed_requests = self._least.get(kind)
+        if failed_requests is None or (
+            len(pod_requests) <= len(failed_requests) and all(map(_is_within, pod_requests, failed_requests))
+        ):
+            self._least[kind] = pod_requests
 
 
 Asks = tuple[tuple[str, int], ...]
@@ -290,18 +303,27 @@ Asks = tuple[tuple[str, int], ...]
 
 def _kind(work: Work, *, has_queue: bool) -> object:
     """Returns a key that is equal for gangs that differ only in names, number of pending pods, and requests per pod."""
-    wanted = work.wanted
-    assert wanted is not None
+    placement_request = work.wanted
+    assert placement_request is not None
 
     def parts(unit: Unit, above: tuple[object, ...]) -> Iterator[object]:
         levels = (unit.required, unit.preferred, *above)
-        rules = {wanted.shapes[pod.shape].rules for pod in work.pods if pod.unit == unit.name and pod.shape is not None}
+        rules = {
+            placement_request.shapes[pod.shape].rules
+            for pod in work.pods
+            if pod.unit == unit.name and pod.shape is not None
+        }
         if rules:
             yield levels, frozenset(rules)
-        for item in unit.below:
-            yield from parts(item, levels)
+        for inner_unit in unit.below:
+            yield from parts(inner_unit, levels)
 
-    return has_queue and work.queue, work.priority, work.levels, frozenset(Counter(parts(wanted.unit, ())).items())
+    return (
+        has_queue and work.queue,
+        work.priority,
+        work.levels,
+        frozenset(Counter(parts(placement_request.unit, ())).items()),
+    )
 
 
 def _waiting(work: Work) -> list[Asks]:
@@ -309,16 +331,19 @@ def _waiting(work: Work) -> list[Asks]:
     return sorted(tuple(sorted(pod.asks.items())) for pod in work.pods if pod.node is None and not pod.is_gone)
 
 
-def _is_within(one: Asks, other: Asks) -> bool:
-    most = dict(other)
-    return all(amount <= most.get(name, 0) for name, amount in one)
+def _is_within(smaller: Asks, larger: Asks) -> bool:
+    most = dict(larger)
+    return all(amount <= most.get(name, 0) for name, amount in smaller)
 
 
 def _explained(session: Session, turn: Turn, alone: Space, started: Sequence[Work]) -> Turn:
     """Adds to an answer the gangs that are in the way."""
     work = turn.work
     if turn.refusal is not None:
-        return replace(turn, ahead=tuple(one.name for one in started if _counts(session, one, turn.refusal)))
+        return replace(
+            turn,
+            ahead=tuple(started_work.name for started_work in started if _counts(session, started_work, turn.refusal)),
+        )
     if turn.outcome is not Outcome.WAITS or work.wanted is None:
         return turn
     unit = with_pods(work.wanted.unit, work.next_pods())
@@ -326,7 +351,12 @@ def _explained(session: Session, turn: Turn, alone: Space, started: Sequence[Wor
     if bound is None:
         return replace(turn, outcome=Outcome.NO_ROOM)
     nodes = {pod.node for pod in bound}
-    return replace(turn, ahead=tuple(one.name for one in started if any(pod.node in nodes for pod in one.active)))
+    return replace(
+        turn,
+        ahead=tuple(
+            started_work.name for started_work in started if any(pod.node in nodes for pod in started_work.active)
+        ),
+    )
 
 
 def _counts(session: Session, work: Work, refused: Refusal) -> bool:

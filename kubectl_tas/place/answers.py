@@ -93,61 +93,61 @@ class Fit:
         return len(self.item.wanted.unit.all_pods)
 
 
-def fit(item: Unplaced, nodes: Nodes) -> Fit:
+def fit(gang: Unplaced, nodes: Nodes) -> Fit:
     """Answers for a gang, alone on the free resources of the nodes."""
-    own = nodes_of(item, nodes)
-    found = _answer(item, own, running_of(item, nodes))
-    elsewhere = len(nodes.nodes) - len(own)
-    reasons = {**found.unusable, **({OTHER_SHARD: elsewhere} if elsewhere else {})}
-    return replace(found, nodes=len(nodes.nodes), unusable=reasons)
+    shard_nodes = nodes_of(gang, nodes)
+    answer = _answer(gang, shard_nodes, running_of(gang, nodes))
+    elsewhere = len(nodes.nodes) - len(shard_nodes)
+    reasons = {**answer.unusable, **({OTHER_SHARD: elsewhere} if elsewhere else {})}
+    return replace(answer, nodes=len(nodes.nodes), unusable=reasons)
 
 
 def settled(orders: Sequence[Unplaced], nodes: Nodes) -> Fit | None:
     """Returns the answer for a gang whose pod order is unknown; None if the outcome depends on the order."""
-    found = [fit(item, nodes) for item in orders]
-    return found[0] if found and len({one.outcome for one in found}) == 1 else None
+    answers = [fit(order, nodes) for order in orders]
+    return answers[0] if answers and len({answer.outcome for answer in answers}) == 1 else None
 
 
-def nodes_of(item: Unplaced, nodes: Nodes) -> tuple[Node, ...]:
+def nodes_of(gang: Unplaced, nodes: Nodes) -> tuple[Node, ...]:
     """Returns the nodes of the scheduler's shard that places the gang."""
-    shard = item.sent.pool.shard
+    shard = gang.sent.pool.shard
     return tuple(node for node in nodes.nodes if node.labels.get(NODE_POOL) == shard)
 
 
-def running_of(item: Unplaced, nodes: Nodes) -> list[int]:
+def running_of(gang: Unplaced, nodes: Nodes) -> list[int]:
     """Returns the number of pods on nodes for each running copy of the gang."""
-    here = item.sent.namespace
-    return [pods for (where, group), pods in nodes.running.items() if where == here and item.is_called(group)]
+    gang_namespace = gang.sent.namespace
+    return [pods for (where, group), pods in nodes.running.items() if where == gang_namespace and gang.is_called(group)]
 
 
-def _answer(item: Unplaced, nodes: tuple[Node, ...], running: Sequence[int]) -> Fit:
-    copies = max(0, item.copies - len(running))
-    wanted = item.wanted.times(max(1, copies))
-    levels = item.labels if any(unit.is_constrained for unit in wanted.unit.units) else ()
-    reasons = unusable(nodes, levels, tuple(shape.rules for shape in wanted.shapes))
-    found = Fit(item, Outcome.RUNS, copies, sum(running), len(nodes), reasons, {})
+def _answer(gang: Unplaced, nodes: tuple[Node, ...], running: Sequence[int]) -> Fit:
+    copies = max(0, gang.copies - len(running))
+    request = gang.wanted.times(max(1, copies))
+    levels = gang.labels if any(unit.is_constrained for unit in request.unit.units) else ()
+    reasons = unusable(nodes, levels, tuple(shape.rules for shape in request.shapes))
+    answer = Fit(gang, Outcome.RUNS, copies, sum(running), len(nodes), reasons, {})
     if not copies:
-        return found
-    room = room_for(wanted, nodes, item.labels)
-    shortage = shortage_of(room, wanted.unit, item.levels)
-    placed = None if shortage else kai_allocate.find(room, wanted.unit)
+        return answer
+    room = room_for(request, nodes, gang.labels)
+    shortage = shortage_of(room, request.unit, gang.levels)
+    placed = None if shortage else kai_allocate.find(room, request.unit)
     if placed is not None:
-        spreads = {spread.unit: spread for spread in _spreads(wanted.unit, placed, item.levels)}
-        return replace(found, outcome=Outcome.FITS, placed=_of_all(placed), spreads=tuple(spreads.values()))
-    named = [] if shortage or copies > 1 else other_order(room, wanted.unit)
-    existence = Existence.NO if shortage else Existence.YES if named else exists(room, wanted.unit)
+        spreads = {spread.unit: spread for spread in _spreads(request.unit, placed, gang.levels)}
+        return replace(answer, outcome=Outcome.FITS, placed=_of_all(placed), spreads=tuple(spreads.values()))
+    named = [] if shortage or copies > 1 else other_order(room, request.unit)
+    existence = Existence.NO if shortage else Existence.YES if named else exists(room, request.unit)
     outcome = {
         Existence.YES: Outcome.MISSED,
         Existence.NO: Outcome.NO_ROOM,
         Existence.UNKNOWN: Outcome.UNKNOWN,
     }[existence]
-    question = Question(item, nodes, copies, shortage, is_short=existence is Existence.NO)
-    helping = (*renaming(item, named), *changes(question))
-    best = best_by_level(room, wanted.unit, item.levels)
-    above = _above_all(room, wanted.unit)
-    not_tried = None if above is None or shortage else item.levels[above]
-    found = replace(found, best=best, lacks=lacking(room, wanted.unit), not_tried=not_tried)
-    return replace(found, outcome=outcome, shortage=shortage, changes=helping)
+    question = Question(gang, nodes, copies, shortage, is_short=existence is Existence.NO)
+    helping = (*renaming(gang, named), *changes(question))
+    best = best_by_level(room, request.unit, gang.levels)
+    above = _above_all(room, request.unit)
+    not_tried = None if above is None or shortage else gang.levels[above]
+    answer = replace(answer, best=best, lacks=lacking(room, request.unit), not_tried=not_tried)
+    return replace(answer, outcome=outcome, shortage=shortage, changes=helping)
 
 
 def _above_all(room: Room, unit: Unit) -> int | None:
@@ -156,7 +156,7 @@ def _above_all(room: Room, unit: Unit) -> int | None:
     nodes of the topology (``lowestCommonDomainID`` of common.go in the plugin topology, release 0.17).
     """
     if not unit.is_constrained:
-        return next((depth for item in unit.below if (depth := _above_all(room, item)) is not None), None)
+        return next((depth for inner_unit in unit.below if (depth := _above_all(room, inner_unit)) is not None), None)
     if unit.required is None or unit.preferred is not None:
         return None
     finer = {leaf.domain[: unit.required + 2] for leaf in room.leaves if leaf.domain is not None}
@@ -165,20 +165,20 @@ def _above_all(room: Room, unit: Unit) -> int | None:
 
 
 def _spreads(unit: Unit, placed: kai_allocate.Placed, levels: Sequence[Level]) -> Iterator[Spread]:
-    for item in unit.units:
-        if item.preferred is None:
+    for preferring_unit in unit.units:
+        if preferring_unit.preferred is None:
             continue
-        domains = (domain for inner in item.units for domain in placed.get(inner.name, ()))
-        found = {domain[: item.preferred + 1] for domain in domains if domain is not None}
-        if len(found) > 1:
-            yield Spread(without_copy(item.name), levels[item.preferred], len(found))
+        domains = (domain for inner in preferring_unit.units for domain in placed.get(inner.name, ()))
+        used_domains = {domain[: preferring_unit.preferred + 1] for domain in domains if domain is not None}
+        if len(used_domains) > 1:
+            yield Spread(without_copy(preferring_unit.name), levels[preferring_unit.preferred], len(used_domains))
 
 
 def _of_all(placed: kai_allocate.Placed) -> kai_allocate.Placed:
     """Adds up the pods of each SubGroup over all copies."""
-    found: kai_allocate.Placed = {}
+    pods_by_unit: kai_allocate.Placed = {}
     for name, domains in placed.items():
-        own = found.setdefault(without_copy(name), {})
+        pods_by_domain = pods_by_unit.setdefault(without_copy(name), {})
         for domain, pods in domains.items():
-            own[domain] = own.get(domain, 0) + pods
-    return found
+            pods_by_domain[domain] = pods_by_domain.get(domain, 0) + pods
+    return pods_by_unit

@@ -77,21 +77,26 @@ def _capacity(
     nodes: tuple[Node, ...], shard: str | None, levels: tuple[Level, ...], rules: Rules, pod_gpus: int | None
 ) -> Capacity:
     """Computes the room. Cached, because most pools of a cluster see the same nodes."""
-    own = tuple(node for node in nodes if node.labels.get(NODE_POOL) == shard)
-    having = tuple(node for node in own if node.allocatable.get(GPU, 0) > 0)
+    shard_nodes = tuple(node for node in nodes if node.labels.get(NODE_POOL) == shard)
+    having = tuple(node for node in shard_nodes if node.allocatable.get(GPU, 0) > 0)
     counted = {
-        "of another shard of the scheduler": len(nodes) - len(own),
-        "without GPUs": len(own) - len(having),
+        "of another shard of the scheduler": len(nodes) - len(shard_nodes),
+        "without GPUs": len(shard_nodes) - len(having),
         **unusable(having, (), (rules,)),
     }
     usable = [node for node in having if not rules.refusal(node)]
     each = pod_gpus or _commonest(usable)
     return Capacity(
         len(nodes),
-        dict(sorted(((why, count) for why, count in counted.items() if count), key=lambda item: (-item[1], item[0]))),
+        dict(
+            sorted(
+                ((reason, count) for reason, count in counted.items() if count),
+                key=lambda reason_count: (-reason_count[1], reason_count[0]),
+            )
+        ),
         Counter(label for node in usable if (label := _lacking(node, levels))),
         each,
-        tuple(_levels(levels, own, having, Shape(((GPU, each), (PODS, 1)), rules))) if each else (),
+        tuple(_levels(levels, shard_nodes, having, Shape(((GPU, each), (PODS, 1)), rules))) if each else (),
     )
 
 
@@ -108,7 +113,7 @@ def gpus_of(pools: Iterable[FleetPool], nodes: Nodes) -> int:
 def _rules(pool: FleetPool) -> Rules:
     platform = pool.platforms.of(None)
     nodes = platform.nodes
-    spec = {"nodeSelector": nodes.selector, "tolerations": [item.data for item in nodes.tolerations]}
+    spec = {"nodeSelector": nodes.selector, "tolerations": [toleration.data for toleration in nodes.tolerations]}
     pod = Merged({"spec": spec})
     for template in platform.templates:
         pod.put(template.data, template.at)
@@ -135,18 +140,18 @@ def _levels(
         domain = domain_of(node, labels) or ()
         amounts = _amounts(node, shape)
         for depth in range(len(domain) + 1):
-            found = sums.setdefault(domain[:depth], [0, 0, 0])
+            domain_sums = sums.setdefault(domain[:depth], [0, 0, 0])
             for index, amount in enumerate(amounts):
-                found[index] += amount
-    rooms = [DomainRoom(domain, *found) for domain, found in sums.items()]
+                domain_sums[index] += amount
+    rooms = [DomainRoom(domain, *domain_sums) for domain, domain_sums in sums.items()]
     yield LevelRoom(None, (rooms[0],), is_placed=True)
     room = room_for(Wanted(Unit(""), (shape,)), nodes, labels)
     for depth, level in enumerate(levels):
-        own = [item for item in rooms if len(item.domain) == depth + 1]
-        has_room = any(item.pods for item in own)
+        level_rooms = [domain_room for domain_room in rooms if len(domain_room.domain) == depth + 1]
+        has_room = any(domain_room.pods for domain_room in level_rooms)
         # At which levels KAI looks does not depend on the size of a gang.
         is_placed = not has_room or kai_allocate.find(room, Unit("", required=depth, pods=(0,))) is not None
-        ranked = sorted(own, key=lambda item: (-item.pods, -item.free, item.domain))
+        ranked = sorted(level_rooms, key=lambda domain_room: (-domain_room.pods, -domain_room.free, domain_room.domain))
         yield LevelRoom(level, tuple(ranked), is_placed)
 
 
@@ -155,5 +160,5 @@ def _amounts(node: Node, shape: Shape) -> tuple[int, int, int]:
     if shape.rules.refusal(node):
         return 0, 0, 0
     free = [node.free.get(name, 0) for name, _ in shape.asks]
-    pods = multiples([asked for _, asked in shape.asks], free)
+    pods = multiples([requested for _, requested in shape.asks], free)
     return node.allocatable[GPU], max(0, node.free[GPU]), pods

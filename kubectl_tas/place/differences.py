@@ -46,11 +46,11 @@ def differences(work: LiveWork) -> Iterator[Cause]:
 
 
 def _stopped(work: LiveWork) -> Iterator[Cause]:
-    for item in work.controllers:
-        if item.is_suspended:
-            is_own, path = item is work.own, stop_path(item.kind)
-            text, field = f"{item.kind} {item.name} is suspended", ".".join(path)
-            if _KUEUE in item.labels:
+    for controller in work.controllers:
+        if controller.is_suspended:
+            is_own, path = controller is work.own, stop_path(controller.kind)
+            text, field = f"{controller.kind} {controller.name} is suspended", ".".join(path)
+            if _KUEUE in controller.labels:
                 text, hint = f"{text} until Kueue admits it", "Ask Kueue: kubectl get workloads.kueue.x-k8s.io."
             elif is_own and work.sent.declared.origin.value(path) is True:
                 text, hint = f"{text}, as the file says", "Set it to false, and apply the manifests."
@@ -58,36 +58,41 @@ def _stopped(work: LiveWork) -> Iterator[Cause]:
                 text, hint = f"{text} in the cluster, and not in the file", f"Ask who set {field}; set it to false."
             yield Cause(About.STOPPED, text, place=work.place_of(*path) if is_own else work.place, hint=hint)
             return
-    own = work.own
-    if own is not None and own.is_scaled_down:
-        path = stop_path(own.kind)
-        written = work.sent.declared.origin.value(path)
-        is_meant = written == 0
-        says = "" if is_meant else f"; the file says {'1, the default' if written is None else written}"
-        text = f"{own.kind} {own.name} has 0 replicas in the cluster{says}"
+    work_object = work.own
+    if work_object is not None and work_object.is_scaled_down:
+        path = stop_path(work_object.kind)
+        replicas_in_file = work.sent.declared.origin.value(path)
+        is_meant = replicas_in_file == 0
+        says = (
+            "" if is_meant else f"; the file says {'1, the default' if replicas_in_file is None else replicas_in_file}"
+        )
+        text = f"{work_object.kind} {work_object.name} has 0 replicas in the cluster{says}"
         hint = f"{'Ask for replicas, and' if is_meant else 'Ask who scaled it down, or'} apply the manifests."
         yield Cause(About.STOPPED, text, place=work.place_of(*path), hint=hint)
 
 
 def _deleted(work: LiveWork) -> Iterator[Cause]:
     named = (
-        *((f"{item.kind} {item.name}", item.deleted, item.finalizers) for item in _own(work)),
-        *((f"PodGroup {item.name}", item.deleted, item.finalizers) for item in work.groups),
+        *(
+            (f"{controller.kind} {controller.name}", controller.deleted, controller.finalizers)
+            for controller in _own(work)
+        ),
+        *((f"PodGroup {group.name}", group.deleted, group.finalizers) for group in work.groups),
     )
-    for what, since, finalizers in named:
+    for deleted_object, since, finalizers in named:
         if since:
-            text = f"{what} is being deleted since {since}"
+            text = f"{deleted_object} is being deleted since {since}"
             hint = "Wait until it is gone, then apply the manifests again."
             if finalizers:
                 hint = f"{_listed('finalizer', finalizers)} must go first: look whether the controller of it runs."
             yield Cause(About.DELETED, text, place=work.place, hint=hint)
             return
     pods = [pod for pod in work.pods if pod.phase == "Terminating"]
-    others = (group for group in work.groups if any(pod.waits for pod in work.pods_of(group)))
-    if pods and not any(map(work.is_complete, others)):  # what waits without these, waits for something else
-        first = min(pod.deleted for pod in pods)
+    waiting_groups = (group for group in work.groups if any(pod.waits for pod in work.pods_of(group)))
+    if pods and not any(map(work.is_complete, waiting_groups)):  # what waits without these, waits for something else
+        earliest = min(pod.deleted for pod in pods)
         whom = "it" if len(pods) == 1 else "them"
-        text = f"{_pods(len(pods))} of it {_are(pods)} being deleted since {first}, and KAI does not count {whom}"
+        text = f"{_pods(len(pods))} of it {_are(pods)} being deleted since {earliest}, and KAI does not count {whom}"
         nodes = sorted({str(pod.spec["nodeName"]) for pod in pods if pod.is_on_node})
         finalizers = tuple(sorted({name for pod in pods for name in pod.finalizers} - {_TRACKING}))
         are, their = ("it is", "its") if len(pods) == 1 else ("they are", "their")
@@ -109,8 +114,8 @@ def _gated(work: LiveWork) -> Iterator[Cause]:
     for gate, count in sorted(pods.items()):
         has = "has" if count == 1 else "have"
         text = f"{_pods(count)} of it {has} the scheduling gate {gate}; KAI does not place them before it is taken away"
-        known = next((hint for prefix, hint in _GATES.items() if gate.startswith(prefix)), "")
-        yield Cause(About.GATED, text, place=work.place, hint=known or HINTS[About.GATED])
+        gate_hint = next((hint for prefix, hint in _GATES.items() if gate.startswith(prefix)), "")
+        yield Cause(About.GATED, text, place=work.place, hint=gate_hint or HINTS[About.GATED])
 
 
 def _no_pod_group(work: LiveWork) -> Iterator[Cause]:
@@ -118,19 +123,22 @@ def _no_pod_group(work: LiveWork) -> Iterator[Cause]:
     if "PodGroup" in work.told.gaps:
         return
     ours = {group.name for group in work.groups}
-    owners = {(written(work.sent.kind), work.sent.name), *((item.kind, item.name) for item in work.controllers)}
+    owners = {
+        (written(work.sent.kind), work.sent.name),
+        *((controller.kind, controller.name) for controller in work.controllers),
+    }
     for name, count in sorted(Counter(pod.group for pod in work.pods if pod.group and pod.waits).items()):
-        who = f"{_pods(count)} of it name{'s' if count == 1 else ''} the PodGroup {name}"
+        pods_naming = f"{_pods(count)} of it name{'s' if count == 1 else ''} the PodGroup {name}"
         if name not in ours:
             is_right = work.gang_of(name) is not None
             about, hint = (About.ABSENT, _WITHOUT) if is_right else (About.DIFFERS, _RIGHT)
-            yield Cause(about, f"{who}, and the cluster has none of that name", place=work.place, hint=hint)
+            yield Cause(about, f"{pods_naming}, and the cluster has none of that name", place=work.place, hint=hint)
             continue
         (group,) = (group for group in work.groups if group.name == name)
         is_known = len(work.known) == len(work.expected) > 0
         if is_known and work.gang_of(name) is None and not owners & set(group.owners):
-            right = " or ".join(item.gang.name for item in work.known[:3])
-            yield Cause(About.DIFFERS, f"{who}; by the file it is {right}", place=work.place, hint=_RIGHT)
+            right = " or ".join(gang.gang.name for gang in work.known[:3])
+            yield Cause(About.DIFFERS, f"{pods_naming}; by the file it is {right}", place=work.place, hint=_RIGHT)
 
 
 _WITHOUT = "Apply its manifests: the PodGroup is one of them, unless KAI's podgrouper makes it."
@@ -143,10 +151,10 @@ def _queues(work: LiveWork) -> Iterator[Cause]:
     for group in work.groups:
         if group.queue and group.queue != sent.queue:
             owner = work.owner_of(group.queue)
-            about, there = About.DIFFERS, ", which no pool here has" if owner is None else ""
+            about, nowhere = About.DIFFERS, ", which no pool here has" if owner is None else ""
             if work.queues is not None and group.queue not in work.queues:
-                about, there = About.QUEUE, ", which the cluster does not have"
-            text = f"PodGroup {group.name} is in the queue {group.queue}{there}; the file sends it to {sent.queue}"
+                about, nowhere = About.QUEUE, ", which the cluster does not have"
+            text = f"PodGroup {group.name} is in the queue {group.queue}{nowhere}; the file sends it to {sent.queue}"
             hint = "KAI's podgrouper keeps the queue of a PodGroup that has pods. Delete the work, and apply it again."
             if sent.kind in ("Workflow", "PodGroup"):
                 hint = APPLY
@@ -156,16 +164,16 @@ def _queues(work: LiveWork) -> Iterator[Cause]:
 
 def _shards(work: LiveWork) -> Iterator[Cause]:
     shard, pool = work.sent.pool.shard, work.sent.pool
-    place = pool.declared.at("spec", "nodePool") if pool.declared.spec.spec.nodePool else work.sent.place
+    pool_location = pool.declared.at("spec", "nodePool") if pool.declared.spec.spec.nodePool else work.sent.place
     for group in work.groups:
         if group.shard != shard and group.sub_groups is not None:  # else an older file, without labels of shards
             text = f"PodGroup {group.name} is {_in(group.shard)}; pool {pool.name} is {_in(shard)}"
-            yield Cause(About.DIFFERS, text, place=place, hint=APPLY)
+            yield Cause(About.DIFFERS, text, place=pool_location, hint=APPLY)
             return
-    for item in work.told.queues:
-        if item.name == work.queue == work.sent.queue and item.shard != shard:
-            text = f"the queue {item.name} is {_in(item.shard)} of the scheduler, and its work is {_in(shard)}"
-            yield Cause(About.QUEUE, text, place=place, hint=f"{_NOT_SEEN} Apply the manifests of its pool.")
+    for queue in work.told.queues:
+        if queue.name == work.queue == work.sent.queue and queue.shard != shard:
+            text = f"the queue {queue.name} is {_in(queue.shard)} of the scheduler, and its work is {_in(shard)}"
+            yield Cause(About.QUEUE, text, place=pool_location, hint=f"{_NOT_SEEN} Apply the manifests of its pool.")
 
 
 def _in(shard: object) -> str:
@@ -176,7 +184,7 @@ def _queue_tree(work: LiveWork) -> Iterator[Cause]:
     """Yields a cause if KAI skips the queue silently: the queue is missing, is not a leaf, or has a missing parent."""
     if work.queues is None:
         return
-    parents = {item.name: item.parent for item in work.told.queues}
+    parents = {live_queue.name: live_queue.parent for live_queue in work.told.queues}
     queue, hint = work.queue, HINTS[About.QUEUE]
     if queue not in parents:
         if queue == work.sent.queue:
@@ -193,25 +201,27 @@ def _queue_tree(work: LiveWork) -> Iterator[Cause]:
 
 
 def _topologies(work: LiveWork) -> Iterator[Cause]:
-    ours = {item.name_on(work.sent.pool.backend): item for item in work.fleet.topologies if _is_here(item, work)}
-    wanted = [
+    ours = {
+        message.name_on(work.sent.pool.backend): message for message in work.fleet.topologies if _is_here(message, work)
+    }
+    constraint_topologies = [
         constraint.topology
-        for item in work.known
-        for part in (item.gang, *item.gang.parts)
-        if (constraint := part.constraint)
+        for message in work.known
+        for unit in (message.gang, *message.gang.parts)
+        if (constraint := unit.constraint)
     ]
-    asked = {name for name in wanted if name}
+    requested = {name for name in constraint_topologies if name}
     for group in work.groups:
-        own = work.gang_of(group.name)
-        if own is not None and group.topologies and asked and not group.topologies & asked:
-            there, here = ", ".join(sorted(group.topologies)), ", ".join(sorted(asked))
-            text = f"PodGroup {group.name} names the Topology {there}; the file names {here}"
-            yield Cause(About.DIFFERS, text, place=_place_of(ours.get(here), work), hint=APPLY)
+        gang_in_file = work.gang_of(group.name)
+        if gang_in_file is not None and group.topologies and requested and not group.topologies & requested:
+            in_cluster, in_file = ", ".join(sorted(group.topologies)), ", ".join(sorted(requested))
+            text = f"PodGroup {group.name} names the Topology {in_cluster}; the file names {in_file}"
+            yield Cause(About.DIFFERS, text, place=_place_of(ours.get(in_file), work), hint=APPLY)
     live = work.told.topologies
-    named = {match[1] for item in work.said for match in re.finditer(_MISSING_TOPOLOGY, item.text)}
+    named = {match[1] for message in work.said for match in re.finditer(_MISSING_TOPOLOGY, message.text)}
     if "Topology" not in work.told.gaps:
-        named |= asked
-    named -= {name for group in work.groups for name in group.topologies if asked} - asked
+        named |= requested
+    named -= {name for group in work.groups for name in group.topologies if requested} - requested
     for name in sorted(named - set(live)):
         is_ours = name in ours and ours[name].is_created_on(work.sent.pool.backend)
         hint = "Apply the manifests of its pool." if is_ours else "Create it, or name another one."
@@ -219,12 +229,12 @@ def _topologies(work: LiveWork) -> Iterator[Cause]:
         yield Cause(
             About.DIFFERS, text, place=_place_of(ours.get(name), work), hint=hint, claims=f"topology {re.escape(name)} "
         )
-    for name in sorted(asked & set(live) & set(ours)):
+    for name in sorted(requested & set(live) & set(ours)):
         levels = tuple(level.label for level in ours[name].levels)
         is_ours = ours[name].is_created_on(work.sent.pool.backend)
         if live[name] != levels if is_ours else not set(levels) <= set(live[name]):
-            there, here = (", ".join(labels) or "none" for labels in (live[name], levels))
-            text = f"the Topology {name} has the levels {there} in the cluster; the file says {here}"
+            in_cluster, in_file = (", ".join(labels) or "none" for labels in (live[name], levels))
+            text = f"the Topology {name} has the levels {in_cluster} in the cluster; the file says {in_file}"
             lacking = "Give it the levels that it lacks, or change the file."
             hint = "Apply the manifests of its pool." if is_ours else lacking
             yield Cause(About.DIFFERS, text, place=_place_of(ours[name], work), hint=hint)
@@ -243,51 +253,55 @@ def _sub_groups(work: LiveWork) -> Iterator[Cause]:
     for group in work.groups:
         if group.sub_groups is None:
             continue
-        known = set(group.sub_groups) or {_DEFAULT}
+        sub_group_names = set(group.sub_groups) or {_DEFAULT}
         lost = Counter(
-            pod.sub_group or _DEFAULT for pod in work.pods_of(group) if (pod.sub_group or _DEFAULT) not in known
+            pod.sub_group or _DEFAULT
+            for pod in work.pods_of(group)
+            if (pod.sub_group or _DEFAULT) not in sub_group_names
         )
-        has = f"has the SubGroups {', '.join(sorted(known)[:5])}" if group.sub_groups else "has no SubGroups"
+        has = f"has the SubGroups {', '.join(sorted(sub_group_names)[:5])}" if group.sub_groups else "has no SubGroups"
         for name, count in sorted(lost.items()):
-            who = f"{_pods(count)} of it name{'s' if count == 1 else ''} the SubGroup {name}"
+            pods_naming = f"{_pods(count)} of it name{'s' if count == 1 else ''} the SubGroup {name}"
             if name == _DEFAULT:
-                who = f"{_pods(count)} of it name{'s' if count == 1 else ''} no SubGroup (label {SUBGROUP})"
-            text = f"{who}, and PodGroup {group.name} {has}"
+                pods_naming = f"{_pods(count)} of it name{'s' if count == 1 else ''} no SubGroup (label {SUBGROUP})"
+            text = f"{pods_naming}, and PodGroup {group.name} {has}"
             yield Cause(About.DIFFERS, text, place=work.place, hint=APPLY, claims=_MISSING_SUB_GROUP)
 
 
 def _minimums(work: LiveWork) -> Iterator[Cause]:
     """Yields a cause if a PodGroup starts with another number of pods than the file says."""
     for group in work.groups:
-        item = work.gang_of(group.name)
-        if item is None or group.sub_groups is None:
+        gang_in_file = work.gang_of(group.name)
+        if gang_in_file is None or group.sub_groups is None:
             continue
-        if not item.gang.parts and not group.sub_groups:
-            pairs: Iterable[tuple[str, int | None, int]] = [("", group.minimum, len(item.needed.get(None, ())))]
+        if not gang_in_file.gang.parts and not group.sub_groups:
+            pairs: Iterable[tuple[str, int | None, int]] = [("", group.minimum, len(gang_in_file.needed.get(None, ())))]
         else:
-            leaves = {part.name: part.minimum for part in item.gang.leaves if part.minimum is not None}
+            leaves = {leaf.name: leaf.minimum for leaf in gang_in_file.gang.leaves if leaf.minimum is not None}
             pairs = [
                 (name, group.sub_groups[name], least) for name, least in leaves.items() if name in group.sub_groups
             ]
-        for name, there, least in pairs:
-            if there is not None and max(there, 1) != max(least, 1):  # KAI counts a minimum of 0 as 1 in most releases
+        for name, in_cluster, least in pairs:
+            if in_cluster is not None and max(in_cluster, 1) != max(
+                least, 1
+            ):  # KAI counts a minimum of 0 as 1 in most releases
                 where = f" in SubGroup {name}" if name else ""
-                text = f"PodGroup {group.name} starts with {plural(there, 'pod')}{where}; the file says {least}"
+                text = f"PodGroup {group.name} starts with {plural(in_cluster, 'pod')}{where}; the file says {least}"
                 yield Cause(About.DIFFERS, text, place=work.place, hint=APPLY)
                 break
 
 
 def _pods_of_file(work: LiveWork) -> Iterator[Cause]:
     """Yields a cause if pods ask for other nodes, or for another number of GPUs, than the file says."""
-    found = Counter[str]()
+    pods_by_difference = Counter[str]()
     for group in work.groups:
-        item = work.gang_of(group.name)
-        for pod in work.pods_of(group) if item is not None else ():
+        gang_in_file = work.gang_of(group.name)
+        for pod in work.pods_of(group) if gang_in_file is not None else ():
             live = live_shape(pod) if pod.waits else None
-            if item is not None and live is not None:
-                found.update(_otherwise(live, _shapes(work, item, pod.sub_group)))
-    for what, count in found.items():
-        text = f"{_pods(count)} in the cluster {what}; the file does not say so"
+            if gang_in_file is not None and live is not None:
+                pods_by_difference.update(_otherwise(live, _shapes(work, gang_in_file, pod.sub_group)))
+    for difference, count in pods_by_difference.items():
+        text = f"{_pods(count)} in the cluster {difference}; the file does not say so"
         hint = "Ask who changed them: a webhook, a pod template of the cluster, or by hand. Apply the manifests anew."
         yield Cause(About.DIFFERS, text, place=work.place, hint=hint)
 
@@ -298,8 +312,8 @@ def _otherwise(live: Shape, shapes: Collection[Shape]) -> Iterator[str]:
         return
     selectors = {shape.rules.selector for shape in shapes}
     if live.rules.selector not in selectors:
-        known = {pair for selector in selectors for pair in selector}
-        extra = [f"{key}={value}" for key, value in live.rules.selector if (key, value) not in known]
+        selector_pairs = {pair for selector in selectors for pair in selector}
+        extra = [f"{key}={value}" for key, value in live.rules.selector if (key, value) not in selector_pairs]
         yield f"select nodes with {', '.join(extra)}" if extra else "do not select the nodes of the file"
     elif live.rules.terms not in {shape.rules.terms for shape in shapes}:
         yield "have another node affinity"
@@ -308,12 +322,12 @@ def _otherwise(live: Shape, shapes: Collection[Shape]) -> Iterator[str]:
         yield f"ask for {plural(gpus, 'GPU')} each"
 
 
-def _shapes(work: LiveWork, item: Unplaced, sub_group: str | None) -> Collection[Shape]:
+def _shapes(work: LiveWork, gang: Unplaced, sub_group: str | None) -> Collection[Shape]:
     """Returns the shapes of a SubGroup's pods in the file; none if the pods that start first do not stand for all."""
-    if item.gang.parts:
-        return set(item.needed.get(sub_group, ()))
+    if gang.gang.parts:
+        return set(gang.needed.get(sub_group, ()))
     of_one = not isinstance(work.sent, FleetWorkload) or len(work.sent.replicas) == 1
-    return {shape for shapes in item.needed.values() for shape in shapes} if of_one else ()
+    return {shape for shapes in gang.needed.values() for shape in shapes} if of_one else ()
 
 
 def _listed(noun: str, names: Collection[str]) -> str:
@@ -324,8 +338,8 @@ def _pods(count: int) -> str:
     return plural(count, "pod")
 
 
-def _are(items: Collection[object]) -> str:
-    return "is" if len(items) == 1 else "are"
+def _are(counted: Collection[object]) -> str:
+    return "is" if len(counted) == 1 else "are"
 
 
 _LOOKS: tuple[Callable[[LiveWork], Iterator[Cause]], ...] = (

@@ -67,18 +67,20 @@ class QueueTree:
     @cached_property
     def by_name(self) -> Mapping[str, Queue]:
         """Queues by name, parents before their children, siblings sorted by name."""
-        found: dict[str, Queue] = {}
-        left = list(reversed(self.below(None)))
-        while left:
-            queue = left.pop()
-            found[queue.name] = queue
-            left += reversed(self.below(queue.name))
-        return found
+        queues_by_name: dict[str, Queue] = {}
+        unvisited = list(reversed(self.below(None)))
+        while unvisited:
+            queue = unvisited.pop()
+            queues_by_name[queue.name] = queue
+            unvisited += reversed(self.below(queue.name))
+        return queues_by_name
 
     @cached_property
     def _below(self) -> Mapping[str | None, tuple[Queue, ...]]:
         by_parent = sorted(self.queues, key=lambda queue: (queue.parent or "", queue.name))
-        return {parent or None: tuple(items) for parent, items in groupby(by_parent, lambda queue: queue.parent or "")}
+        return {
+            parent or None: tuple(children) for parent, children in groupby(by_parent, lambda queue: queue.parent or "")
+        }
 
     def below(self, name: str | None) -> tuple[Queue, ...]:
         """Returns the children of a queue, sorted by name; for None, the queues at the top."""
@@ -98,11 +100,11 @@ class QueueTree:
 
     def sums(self, leaves: Mapping[str, Amounts]) -> dict[str, Amounts]:
         """Returns the amounts of every queue, added up from the leaf queues below it."""
-        found = dict.fromkeys(self.by_name, NOTHING)
+        totals = dict.fromkeys(self.by_name, NOTHING)
         for name, amounts in leaves.items():
             for queue in self.chain(name) if self.is_leaf(name) else ():
-                found[queue.name] += amounts
-        return found
+                totals[queue.name] += amounts
+        return totals
 
 
 @dataclass(slots=True)
@@ -148,20 +150,20 @@ class _Division:
 
     def divide(self, total: float) -> None:
         """Divides ``total`` among the queues at the top, then the share of each queue among its children."""
-        left: list[tuple[str | None, float]] = [(None, total)]
-        while left:
-            above, whole = left.pop()
+        undivided: list[tuple[str | None, float]] = [(None, total)]
+        while undivided:
+            above, whole = undivided.pop()
             claims = [self._claim(queue) for queue in self.tree.below(above)]
             _divide(whole, claims)
             self.shares.update((claim.name, claim.share) for claim in claims)
-            left += ((claim.name, claim.share) for claim in claims)
+            undivided += ((claim.name, claim.share) for claim in claims)
 
     def _claim(self, queue: Queue) -> _Claim:
-        quota, limit, weight, asked = (
+        quota, limit, weight, requested = (
             _number(amounts.of(self.resource))
             for amounts in (queue.quota, queue.limit, queue.weight, self.asked[queue.name])
         )
-        return _Claim(queue.name, queue.priority, queue.created, quota, min(limit, asked), weight)
+        return _Claim(queue.name, queue.priority, queue.created, quota, min(limit, requested), weight)
 
 
 def fair_shares(capacity: Amounts, tree: QueueTree, requests: Mapping[str, Amounts]) -> dict[str, Amounts]:
@@ -170,8 +172,8 @@ def fair_shares(capacity: Amounts, tree: QueueTree, requests: Mapping[str, Amoun
     A queue first gets its quota, as far as it asks for it, even if the quotas exceed the capacity. KAI divides the rest
     by priority, and at equal priority by weight, up to what each queue asks for and its limit.
     """
-    asked = tree.sums(requests)
-    divisions = {resource: _Division(tree, resource, asked) for resource in RESOURCES}
+    requested = tree.sums(requests)
+    divisions = {resource: _Division(tree, resource, requested) for resource in RESOURCES}
     for resource, division in divisions.items():
         division.divide(_number(capacity.of(resource)))
     return {name: _amounts(name, divisions) for name in tree.by_name}
@@ -194,24 +196,24 @@ def _amount(share: float) -> Amount:
 
 
 def _divide(total: float, claims: Sequence[_Claim]) -> None:
-    left = total
+    undivided = total
     for claim in claims:
         claim.share = min(claim.quota if math.isfinite(claim.quota) else total, claim.wants)
-        left -= claim.share
-    if left <= 0:
+        undivided -= claim.share
+    if undivided <= 0:
         return
     rests = []
     by_priority = sorted(claims, key=lambda claim: -claim.priority)
     for _, equals in groupby(by_priority, lambda claim: claim.priority):
-        left, rest = _by_weight(left, list(equals))
-        rests.append(rest)
-    for rest in rests:
-        for one in sorted(rest, key=lambda one: one.rank):
-            if left <= 0:
+        undivided, fractions = _by_weight(undivided, list(equals))
+        rests.append(fractions)
+    for fractions in rests:
+        for fraction in sorted(fractions, key=lambda fraction: fraction.rank):
+            if undivided <= 0:
                 return
-            given = min(1.0, left)
-            one.claim.share += given
-            left -= given
+            granted = min(1.0, undivided)
+            fraction.claim.share += granted
+            undivided -= granted
 
 
 def _by_weight(total: float, claims: Sequence[_Claim]) -> tuple[float, Iterable[_Rest]]:
@@ -224,24 +226,24 @@ def _by_weight(total: float, claims: Sequence[_Claim]) -> tuple[float, Iterable[
         weights = summed(claim.weight for claim in still)
         if weights == 0:
             break
-        whole, parts = total, [claim.weight / weights for claim in still]
-        sum_ = summed(parts)
-        more = False
-        for claim, part in zip(still, parts, strict=True):
+        whole, weight_parts = total, [claim.weight / weights for claim in still]
+        sum_ = summed(weight_parts)
+        goes_on = False
+        for claim, weight_part in zip(still, weight_parts, strict=True):
             if total == 0 or claim.weight == 0:
                 continue
-            fair, wanted = whole * (part / sum_), claim.left
-            if wanted <= fair:
-                given = wanted
+            fair, unmet = whole * (weight_part / sum_), claim.left
+            if unmet <= fair:
+                granted = unmet
                 rests.pop(claim.name, None)
             else:
-                given = max(0.0, float(math.floor(fair)))
-                if fair > given:
-                    rests[claim.name] = _Rest(claim, fair - given)
-            claim.share += given
-            total -= given
-            more = more or wanted < fair
-        if not more:
+                granted = max(0.0, float(math.floor(fair)))
+                if fair > granted:
+                    rests[claim.name] = _Rest(claim, fair - granted)
+            claim.share += granted
+            total -= granted
+            goes_on = goes_on or unmet < fair
+        if not goes_on:
             break
     return total, rests.values()
 
@@ -292,29 +294,32 @@ class Ranked:
     total: Amounts
     """Resources of the cluster."""
 
-    def __lt__(self, other: Ranked) -> bool:
-        if self._rank != other._rank:
-            return self._rank < other._rank
-        first, second = self.standing, other.standing
-        if first.allocatable != second.allocatable:
-            may = [(first.allocatable.of(name), second.allocatable.of(name)) for name in RESOURCES]
-            if all(own <= others for own, others in may):
+    def __lt__(self, sibling: Ranked) -> bool:
+        if self._rank != sibling._rank:
+            return self._rank < sibling._rank
+        standing, sibling_standing = self.standing, sibling.standing
+        if standing.allocatable != sibling_standing.allocatable:
+            may = [(standing.allocatable.of(name), sibling_standing.allocatable.of(name)) for name in RESOURCES]
+            if all(mine <= theirs for mine, theirs in may):
                 return True
-            if all(own >= others for own, others in may):
+            if all(mine >= theirs for mine, theirs in may):
                 return False
-        return (first.queue.created, first.queue.name) < (second.queue.created, second.queue.name)
+        return (standing.queue.created, standing.queue.name) < (
+            sibling_standing.queue.created,
+            sibling_standing.queue.name,
+        )
 
     @cached_property
     def _rank(self) -> tuple[float, ...]:
         """All criteria except the last two: the smaller allocatable amount, and the age."""
-        one = self.standing
+        standing = self.standing
         return (
-            _is_over_share(one),
-            _is_over_quota(one),
-            -one.queue.priority,
-            _has_violation(one),
-            _dominant(one, one.allocated + (one.job - one.leaving), self.total),
-            _dominant(one, one.allocated, self.total),
+            _is_over_share(standing),
+            _is_over_quota(standing),
+            -standing.queue.priority,
+            _has_violation(standing),
+            _dominant(standing, standing.allocated + (standing.job - standing.leaving), self.total),
+            _dominant(standing, standing.allocated, self.total),
         )
 
 
@@ -363,23 +368,25 @@ class Refusal:
     asked: Amount
 
 
-def refusal(chain: Sequence[Standing], asked: Amounts, *, preemptible: bool) -> Refusal | None:
-    """Returns the first check that a gang fails if it asks for ``asked``; None if the gang may start.
+def refusal(chain: Sequence[Standing], requested: Amounts, *, preemptible: bool) -> Refusal | None:
+    """Returns the first check that a gang fails if it asks for ``requested``; None if the gang may start.
 
     ``chain`` holds the gang's queue and the queues above. No queue may hold more than its limit, and non-preemptible
     work no more than the quota. A resource that the gang does not ask for is not compared.
     """
-    for item in chain:
-        if found := _exceeded("OverLimit", item, item.queue.limit, item.allocated, asked):
-            return found
-    for item in () if preemptible else chain:
-        if found := _exceeded("NonPreemptibleOverQuota", item, item.queue.quota, item.non_preemptible, asked):
-            return found
+    for standing in chain:
+        if exceeded := _exceeded("OverLimit", standing, standing.queue.limit, standing.allocated, requested):
+            return exceeded
+    for standing in () if preemptible else chain:
+        if exceeded := _exceeded(
+            "NonPreemptibleOverQuota", standing, standing.queue.quota, standing.non_preemptible, requested
+        ):
+            return exceeded
     return None
 
 
-def _exceeded(reason: Reason, item: Standing, most: Amounts, held: Amounts, asked: Amounts) -> Refusal | None:
+def _exceeded(reason: Reason, standing: Standing, most: Amounts, held: Amounts, requested: Amounts) -> Refusal | None:
     for name in _RESOURCES:
-        if asked.of(name) > 0 and held.of(name) + asked.of(name) > most.of(name):
-            return Refusal(reason, item.queue.name, name, most.of(name), held.of(name), asked.of(name))
+        if requested.of(name) > 0 and held.of(name) + requested.of(name) > most.of(name):
+            return Refusal(reason, standing.queue.name, name, most.of(name), held.of(name), requested.of(name))
     return None

@@ -121,10 +121,10 @@ class Division:
 
     @cached_property
     def _below(self) -> Mapping[str | None, Sequence[Part]]:
-        found: dict[str | None, list[Part]] = defaultdict(list)
-        for part in self.parts:
-            found[part.queue.parent].append(part)
-        return found
+        parts_by_parent: dict[str | None, list[Part]] = defaultdict(list)
+        for queue_share in self.parts:
+            parts_by_parent[queue_share.queue.parent].append(queue_share)
+        return parts_by_parent
 
     def below(self, queue: str | None) -> Sequence[Part]:
         """Returns the parts of a queue's children; for None, of the queues at the top."""
@@ -133,45 +133,51 @@ class Division:
     @cached_property
     def by_queue(self) -> Mapping[str, Part]:
         """Parts by the name of their queue."""
-        return {part.queue.name: part for part in self.parts}
+        return {queue_share.queue.name: queue_share for queue_share in self.parts}
 
-    def shown(self, wanted: Collection[str] = ()) -> Iterator[tuple[Part, int]]:
+    def shown(self, targets: Collection[str] = ()) -> Iterator[tuple[Part, int]]:
         """Yields the parts that users know, with their depth. Skips the queue above all pools, and a pool's own queue
-        without siblings. With ``wanted``, yields only these pools and subpools and all parts below them.
+        without siblings. With ``targets``, yields only these pools and subpools and all parts below them.
         """
         chosen: int | None = None
-        for part, depth in self._known():
+        for queue_share, depth in self._known():
             chosen = chosen if chosen is not None and depth > chosen else None
-            if chosen is None and part.called.kind in (Kind.POOL, Kind.SUBPOOL) and part.called.name in wanted:
+            if (
+                chosen is None
+                and queue_share.called.kind in (Kind.POOL, Kind.SUBPOOL)
+                and queue_share.called.name in targets
+            ):
                 chosen = depth
-            if chosen is not None or not wanted:
-                yield part, depth - (chosen or 0)
+            if chosen is not None or not targets:
+                yield queue_share, depth - (chosen or 0)
 
     def _known(self) -> Iterator[tuple[Part, int]]:
-        is_alone = [part.called.kind for part in self.below(None)] == [Kind.ROOT]
+        is_alone = [queue_share.called.kind for queue_share in self.below(None)] == [Kind.ROOT]
         depths: dict[str | None, int] = {None: -1}
-        for part in self.parts:
-            name, parent = part.queue.name, part.queue.parent
-            is_hidden = (is_alone and parent is None) or (part.called.kind is Kind.OWN and len(self.below(parent)) == 1)
+        for queue_share in self.parts:
+            name, parent = queue_share.queue.name, queue_share.queue.parent
+            is_hidden = (is_alone and parent is None) or (
+                queue_share.called.kind is Kind.OWN and len(self.below(parent)) == 1
+            )
             depths[name] = depths[parent] + (not is_hidden)
             if not is_hidden:
-                yield part, depths[name]
+                yield queue_share, depths[name]
 
 
 def called(fleet: Fleet, backend: str) -> dict[str, Called]:
     """Returns for each queue of a cluster its name and kind for users."""
-    found: dict[str, Called] = {}
+    called_by_queue: dict[str, Called] = {}
     for pool in fleet.pools:
         if pool.backend.name != backend:
             continue
         root = pool.backend.root_queue(fleet.config.queuePrefix)
         if root is not None:
-            found[root] = Called("all pools", Kind.ROOT)
-        found[pool.queue] = Called(pool.name, Kind.POOL, pool)
-        own = f"{pool.name} itself" if pool.is_split else pool.name
-        found[pool.shared_queue] = Called(own, Kind.OWN, pool)
-        found |= {item.queue: Called(item.canonical, Kind.SUBPOOL, pool) for item in pool.subpools}
-    return found
+            called_by_queue[root] = Called("all pools", Kind.ROOT)
+        called_by_queue[pool.queue] = Called(pool.name, Kind.POOL, pool)
+        own_name = f"{pool.name} itself" if pool.is_split else pool.name
+        called_by_queue[pool.shared_queue] = Called(own_name, Kind.OWN, pool)
+        called_by_queue |= {subpool.queue: Called(subpool.canonical, Kind.SUBPOOL, pool) for subpool in pool.subpools}
+    return called_by_queue
 
 
 def divide(
@@ -179,59 +185,61 @@ def divide(
 ) -> Division:
     """Divides the resources of a backend's shard among all queues; ``names`` holds the queues that users know."""
     shares = fair_shares(capacity, tree, demand.asked)
-    asked, fixed = tree.sums(demand.asked), tree.sums(demand.fixed)
+    requested, fixed = tree.sums(demand.asked), tree.sums(demand.fixed)
     held = None if demand.held is None else tree.sums(demand.held)
-    parts: list[Part] = []
+    queue_shares: list[Part] = []
 
-    left: list[tuple[Queue, Rest, Amounts]] = []
+    undivided: list[tuple[Queue, Rest, Amounts]] = []
 
     def begin(above: str | None, whole: Amounts) -> None:
         """Puts the children of ``above`` next in line, a pool's own queue first."""
         below = tree.below(above)
-        guaranteed = {queue.name: _guaranteed(queue, asked[queue.name], whole) for queue in below}
-        rests = _rests(below, asked, guaranteed, shares, whole)
+        guaranteed = {queue.name: _guaranteed(queue, requested[queue.name], whole) for queue in below}
+        rests = _rests(below, requested, guaranteed, shares, whole)
         in_order = sorted(below, key=lambda queue: (named(queue).kind is not Kind.OWN, named(queue).name))
-        left.extend((queue, rests[queue.priority], guaranteed[queue.name]) for queue in reversed(in_order))
+        undivided.extend((queue, rests[queue.priority], guaranteed[queue.name]) for queue in reversed(in_order))
 
     def named(queue: Queue) -> Called:
         return names.get(queue.name, Called(queue.name, Kind.OTHER))
 
     begin(None, capacity)
-    while left:
-        queue, rest, guaranteed = left.pop()
+    while undivided:
+        queue, remainder, guaranteed = undivided.pop()
         name = queue.name
         has = None if held is None else held[name]
-        parts.append(Part(queue, named(queue), asked[name], fixed[name], has, guaranteed, shares[name], rest))
+        queue_shares.append(
+            Part(queue, named(queue), requested[name], fixed[name], has, guaranteed, shares[name], remainder)
+        )
         begin(name, shares[name])
-    return Division(*where, capacity, tuple(parts))
+    return Division(*where, capacity, tuple(queue_shares))
 
 
-def _guaranteed(queue: Queue, asked: Amounts, whole: Amounts) -> Amounts:
+def _guaranteed(queue: Queue, requested: Amounts, whole: Amounts) -> Amounts:
     """Returns what a queue gets of ``whole`` before the rest is divided; up to all of it if the quota has no limit."""
     quota = each(lambda name: whole.of(name) if queue.quota.of(name) == NO_LIMIT else queue.quota.of(name))
-    return smaller(quota, smaller(asked, queue.limit))
+    return smaller(quota, smaller(requested, queue.limit))
 
 
 def _rests(
     beside: Sequence[Queue],
-    asked: Mapping[str, Amounts],
+    requested: Mapping[str, Amounts],
     guaranteed: Mapping[str, Amounts],
     shares: Mapping[str, Amounts],
     whole: Amounts,
 ) -> dict[int, Rest]:
     """Returns the rest for siblings, by their priority."""
-    left = rest = whole - total(guaranteed[queue.name] for queue in beside)
-    found: dict[int, Rest] = {}
+    undivided = unguaranteed = whole - total(guaranteed[queue.name] for queue in beside)
+    rests: dict[int, Rest] = {}
     by_priority = sorted(beside, key=lambda queue: -queue.priority)
-    for priority, items in groupby(by_priority, lambda queue: queue.priority):
-        equals = list(items)
-        weights = total(_weight(queue, asked[queue.name], guaranteed[queue.name]) for queue in equals)
-        found[priority] = Rest(rest, left, weights)
-        left -= total(shares[queue.name] - guaranteed[queue.name] for queue in equals)
-    return found
+    for priority, siblings in groupby(by_priority, lambda queue: queue.priority):
+        equals = list(siblings)
+        weights = total(_weight(queue, requested[queue.name], guaranteed[queue.name]) for queue in equals)
+        rests[priority] = Rest(unguaranteed, undivided, weights)
+        undivided -= total(shares[queue.name] - guaranteed[queue.name] for queue in equals)
+    return rests
 
 
-def _weight(queue: Queue, asked: Amounts, guaranteed: Amounts) -> Amounts:
+def _weight(queue: Queue, requested: Amounts, guaranteed: Amounts) -> Amounts:
     """Returns the weights of a queue for resources that it wants beyond its guarantee; 0 for other resources."""
-    wants = smaller(asked, queue.limit)
+    wants = smaller(requested, queue.limit)
     return each(lambda name: queue.weight.of(name) if wants.of(name) > guaranteed.of(name) else 0)

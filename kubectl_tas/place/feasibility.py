@@ -36,8 +36,8 @@ class Existence(Enum):
 
 def exists(room: Room, unit: Unit) -> Existence:
     """Answers whether a placement exists."""
-    found = searched(room, unit)
-    return solved(room, unit) if found is Existence.UNKNOWN else found
+    existence = searched(room, unit)
+    return solved(room, unit) if existence is Existence.UNKNOWN else existence
 
 
 def searched(room: Room, unit: Unit) -> Existence:
@@ -50,8 +50,8 @@ def searched(room: Room, unit: Unit) -> Existence:
 
 def solved(room: Room, unit: Unit) -> Existence:
     """Asks OR-Tools' solver; UNKNOWN if it is not installed or gives up."""
-    found = solver.solve(room, unit)
-    return Existence.UNKNOWN if found is None else Existence.YES if found else Existence.NO
+    existence = solver.solve(room, unit)
+    return Existence.UNKNOWN if existence is None else Existence.YES if existence else Existence.NO
 
 
 def capacities(room: Room, shape: int) -> Mapping[Place, int]:
@@ -61,20 +61,20 @@ def capacities(room: Room, shape: int) -> Mapping[Place, int]:
 
 @lru_cache(maxsize=256)
 def _capacities(leaves: tuple[Leaf, ...], shape: int, asks: tuple[int, ...]) -> Mapping[Place, int]:
-    found: dict[Place, int] = {ALL: 0, _OUTSIDE: 0, (): 0}
+    pods_by_domain: dict[Place, int] = {ALL: 0, _OUTSIDE: 0, (): 0}
     for leaf in leaves:
         takes = sum(multiples(asks, cell.free) * count for cell, count in leaf.cells if cell.admits[shape])
-        for place in _chain(_OUTSIDE if leaf.domain is None else leaf.domain):
-            found[place] = found.get(place, 0) + takes
-    return found
+        for domain in _chain(_OUTSIDE if leaf.domain is None else leaf.domain):
+            pods_by_domain[domain] = pods_by_domain.get(domain, 0) + takes
+    return pods_by_domain
 
 
-def _chain(place: Place) -> Iterator[Place]:
+def _chain(domain: Place) -> Iterator[Place]:
     """Yields a place and all places that contain it."""
-    if isinstance(place, tuple):
-        yield from (place[:depth] for depth in range(len(place), -1, -1))
-    elif place == _OUTSIDE:
-        yield place
+    if isinstance(domain, tuple):
+        yield from (domain[:depth] for depth in range(len(domain), -1, -1))
+    elif domain == _OUTSIDE:
+        yield domain
     yield ALL
 
 
@@ -103,7 +103,7 @@ class _Search:
     def __init__(self, room: Room, shape: int) -> None:
         self._shape = shape
         self._left = dict(capacities(room, shape))
-        self._domains = sorted(place for place in self._left if isinstance(place, tuple))
+        self._domains = sorted(key for key in self._left if isinstance(key, tuple))
         self._below: dict[Domain, list[Domain]] = {}
         for domain in self._domains[1:]:
             self._below.setdefault(domain[:-1], []).append(domain)
@@ -127,44 +127,46 @@ class _Search:
 
     def _choices(self, waiting: _Waiting) -> Iterator[_Waiting | None]:
         """Places the first waiting unit in each possible way, and yields the units that still wait."""
-        (unit, parent), rest = waiting
-        needed, own = self._count(unit.all_pods), self._count(unit.pods)
+        (unit, parent), waiting_after = waiting
+        needed, own_pods = self._count(unit.all_pods), self._count(unit.pods)
         if not needed:
-            yield rest
+            yield waiting_after
             return
-        below = sorted(unit.below, key=lambda item: (self._count(item.all_pods), item.name))
+        below = sorted(unit.below, key=lambda inner_unit: (self._count(inner_unit.all_pods), inner_unit.name))
         tried: set[object] = set()
-        for place in sorted(allowed(unit, parent, self._domains), key=lambda place: (self._left[place], str(place))):
-            alike = self._alike(place)
-            if self._left[place] < needed or alike in tried:
+        for domain in sorted(
+            allowed(unit, parent, self._domains), key=lambda domain: (self._left[domain], str(domain))
+        ):
+            alike = self._alike(domain)
+            if self._left[domain] < needed or alike in tried:
                 continue
             tried.add(alike)
             self._step()
-            chain = list(_chain(place))
-            if any(self._left[item] < own for item in chain):
+            chain = list(_chain(domain))
+            if any(self._left[outer] < own_pods for outer in chain):
                 continue
-            self._take(chain, own)
-            then = rest
-            for item in below:
-                then = ((item, place), then)
+            self._take(chain, own_pods)
+            then = waiting_after
+            for inner_unit in below:
+                then = ((inner_unit, domain), then)
             yield then
-            self._take(chain, -own)
+            self._take(chain, -own_pods)
 
     def _count(self, pods: Sequence[int]) -> int:
         return pods.count(self._shape)
 
     def _take(self, chain: Sequence[Place], pods: int) -> None:
-        for place in chain:
-            self._left[place] -= pods
+        for domain in chain:
+            self._left[domain] -= pods
 
-    def _alike(self, place: Place) -> object:
+    def _alike(self, domain: Place) -> object:
         """Returns a key; sibling domains with equal keys are interchangeable."""
-        if not isinstance(place, tuple):
-            return place
-        return place[:-1], self._content(place)
+        if not isinstance(domain, tuple):
+            return domain
+        return domain[:-1], self._content(domain)
 
     def _content(self, domain: Domain) -> tuple[object, ...]:
-        inner = sorted((self._content(item) for item in self._below.get(domain, ())), key=repr)
+        inner = sorted((self._content(inner_domain) for inner_domain in self._below.get(domain, ())), key=repr)
         return (self._left[domain], *inner)
 
     def _step(self) -> None:
@@ -212,30 +214,32 @@ class Lack:
 
 def lacking(room: Room, unit: Unit) -> tuple[Lack, ...]:
     """Returns the resources that are too scarce for pods that may use some nodes but fit on none."""
-    found: dict[str, Lack] = {}
+    lacks: dict[str, Lack] = {}
     for shape in sorted(set(unit.all_pods)):
         free = [cell.free for leaf in room.leaves for cell, _ in leaf.cells if cell.admits[shape]]
         if free and not capacities(room, shape)[ALL]:
-            for place, (name, asked) in enumerate(zip(room.resources, room.asks[shape], strict=True)):
-                most = max(0, *(amounts[place] for amounts in free))
-                if asked > most:
-                    found.setdefault(name, Lack(name, asked, most))
-    return tuple(found.values())
+            for index, (name, amount) in enumerate(zip(room.resources, room.asks[shape], strict=True)):
+                most = max(0, *(amounts[index] for amounts in free))
+                if amount > most:
+                    lacks.setdefault(name, Lack(name, amount, most))
+    return tuple(lacks.values())
 
 
 def shortage_of(room: Room, unit: Unit, levels: Sequence[Level]) -> Shortage | None:
     """Returns the first unit that fits in no domain even alone, so that no placement exists; None if all units fit."""
     counts = {shape: capacities(room, shape) for shape in set(unit.all_pods)}
-    for item in unit.units:
-        needed = Counter(item.all_pods)
-        places = [()] if item.required is None else _domains(room, item.required + 1)
-        found = [Best(place, sum(min(n, counts[shape][place]) for shape, n in needed.items())) for place in places]
-        if item.required is None and not item.is_constrained:
-            found = [Best((), sum(min(n, counts[shape][ALL]) for shape, n in needed.items()))]
-        best = sorted(found, key=lambda one: (-one.pods, one.domain))
-        if not best or best[0].pods < len(item.all_pods):
-            level = levels[item.required] if item.required is not None else None
-            return Shortage(item.name, level, len(item.all_pods), tuple(best[:_SHOWN]))
+    for inner_unit in unit.units:
+        needed = Counter(inner_unit.all_pods)
+        places = [()] if inner_unit.required is None else _domains(room, inner_unit.required + 1)
+        room_by_domain = [
+            Best(domain, sum(min(n, counts[shape][domain]) for shape, n in needed.items())) for domain in places
+        ]
+        if inner_unit.required is None and not inner_unit.is_constrained:
+            room_by_domain = [Best((), sum(min(n, counts[shape][ALL]) for shape, n in needed.items()))]
+        best = sorted(room_by_domain, key=lambda candidate: (-candidate.pods, candidate.domain))
+        if not best or best[0].pods < len(inner_unit.all_pods):
+            level = levels[inner_unit.required] if inner_unit.required is not None else None
+            return Shortage(inner_unit.name, level, len(inner_unit.all_pods), tuple(best[:_SHOWN]))
     return None
 
 
@@ -245,18 +249,18 @@ def best_by_level(room: Room, unit: Unit, levels: Sequence[Level]) -> tuple[tupl
     counts = {shape: capacities(room, shape) for shape in needed}
 
     def best(places: Sequence[Place]) -> Best:
-        found = [
+        pods_and_domains = [
             (
-                -sum(min(n, counts[shape][place]) for shape, n in needed.items()),
-                place if isinstance(place, tuple) else (),
+                -sum(min(n, counts[shape][domain]) for shape, n in needed.items()),
+                domain if isinstance(domain, tuple) else (),
             )
-            for place in places
+            for domain in places
         ]
-        pods, place = min(found)
-        return Best(place, -pods)
+        pods, domain = min(pods_and_domains)
+        return Best(domain, -pods)
 
     depths = [depth for depth in range(len(levels) - 1, -1, -1) if _domains(room, depth + 1)]
-    whole: list[Place] = [()] if any(item.is_constrained for item in unit.units) else [ALL]
+    whole: list[Place] = [()] if any(inner_unit.is_constrained for inner_unit in unit.units) else [ALL]
     return (*((levels[depth], best(_domains(room, depth + 1))) for depth in depths), (None, best(whole)))
 
 

@@ -27,7 +27,6 @@ from kubectl_tas.gangs.written_gangs import gang_of_pod_group, gangs_of_set, min
 from kubectl_tas.kai import NEWEST_RELEASE, Feature, Release
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.workload_kinds import CronJob, JobSet
 from kubectl_tas.place.node_cells import Wanted, wanted_of
 from kubectl_tas.place.shapes import Shape, shape_of, unpredicted
 from kubectl_tas.report.text import plural
@@ -88,19 +87,19 @@ class Unplaced:
     def of_tasks(self, gang: Gang) -> Needed:
         """Returns the needed pods of another gang with the same tasks of a workflow."""
         shapes = {
-            item.name: shape
-            for part in (self.gang, *self.gang.leaves)
-            for item, shape in zip(part.members, self.needed.get(_name(part), ()), strict=True)
+            member.name: shape
+            for unit in (self.gang, *self.gang.leaves)
+            for member, shape in zip(unit.members, self.needed.get(_name(unit), ()), strict=True)
         }
-        return {_name(part): tuple(shapes[item.name] for item in part.members) for part in (gang, *gang.parts)}
+        return {_name(unit): tuple(shapes[member.name] for member in unit.members) for unit in (gang, *gang.parts)}
 
     def is_called(self, pod_group: str) -> bool:
         """Whether a PodGroup of that name is one of the equal gangs."""
         return self.named.fullmatch(pod_group) is not None
 
 
-def _name(part: Part) -> str | None:
-    return part.name if isinstance(part, SubGroup) else None
+def _name(unit: Part) -> str | None:
+    return unit.name if isinstance(unit, SubGroup) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,22 +117,22 @@ class LeftOut:
         return f"{self.sent.kind} {self.sent.name}: {self.reason}"
 
 
-def unplaced(fleet: Fleet, items: Iterable[Submission]) -> Iterator[Unplaced | LeftOut]:
-    """Yields the gangs of submissions in the order of ``items``, a shared gang once. All backends must have KAI."""
+def unplaced(fleet: Fleet, submissions: Iterable[Submission]) -> Iterator[Unplaced | LeftOut]:
+    """Yields the gangs of submissions in the same order, a shared gang once. All backends must have KAI."""
     shared: set[int] = set()
-    for sent in items:
+    for sent in submissions:
         together = sent.shared_gang if isinstance(sent, FleetWorkload) else None
         if id(together) in shared:
             continue
         if together is not None:
             shared.add(id(together))
         try:
-            found = list(_gangs(fleet, sent))
+            gangs = list(_gangs(fleet, sent))
         except _Unknown as error:
             yield LeftOut(sent, str(error), error.orders)
         else:
             release = sent.pool.backend.release
-            yield from (replace(item, release=release) if release else item for item in found)
+            yield from (replace(gang, release=release) if release else gang for gang in gangs)
 
 
 class _Unknown(Exception):  # noqa: N818 - it ends one answer, and is no failure
@@ -158,40 +157,46 @@ def _gangs(fleet: Fleet, sent: Submission) -> Iterator[Unplaced]:
 def _of_workflow(fleet: Fleet, workflow: FleetWorkflow) -> Iterator[Unplaced]:
     shapes: dict[str, Shape] = {}
     for group, gang in zip(workflow.groups, gangs_of_workflow(fleet, workflow), strict=True):
-        for part in (gang, *gang.leaves):
-            for item in part.members:
-                shapes[item.name] = _shape(item.spec, (), item.annotations)
-        parts = (gang, *gang.leaves)
-        needed = {_name(part): tuple(shapes[item.name] for item in part.members) for part in parts}
+        for unit in (gang, *gang.leaves):
+            for task in unit.members:
+                shapes[task.name] = _shape(task.spec, (), task.annotations)
+        units = (gang, *gang.leaves)
+        needed = {_name(unit): tuple(shapes[task.name] for task in unit.members) for unit in units}
         yield Unplaced(workflow, gang, workflow.pool.levels, needed, _exactly(gang.name), group)
 
 
 def _of_workload(fleet: Fleet, workload: FleetWorkload) -> Iterator[Unplaced]:
     if workload.shared_gang is not None:
-        members = [item for item in fleet.workloads if item.shared_gang is workload.shared_gang]
+        members = [joined for joined in fleet.workloads if joined.shared_gang is workload.shared_gang]
         _check(*members)
         needed: dict[str | None, tuple[Shape, ...]] = {}
-        for item in (one for one in members if one.pods):
-            own = _needed_of(fleet, item, own_gang(item))
-            needed.update({member(item) if name is None else name: shapes for name, shapes in own.items() if shapes})
+        for joined in (joined_workload for joined_workload in members if joined_workload.pods):
+            needed_shapes = _needed_of(fleet, joined, own_gang(joined))
+            needed.update(
+                {member(joined) if name is None else name: shapes for name, shapes in needed_shapes.items() if shapes}
+            )
         gang = shared_gang(members)
         yield _one(fleet, workload, gang, needed, _exactly(gang.name))
         return
-    for item in podgrouper.by_pod_group(workload):
-        _check(item)
-        gang = own_gang(item)
-        of_kai = podgrouper.is_made_by_kai(item)
-        pods = sum(part.replicas for part in item.replicas)
-        copies = workload.copies if podgrouper.is_one_pod_group(item) else pods
-        named = _made(gang.name, _middle(item)) if of_kai else _exactly(gang.name)
-        own = _needed_of(fleet, item, gang)
-        yield _one(fleet, item, gang, own, named, copies, _further(fleet, item, gang, own))
+    for of_pod_group in podgrouper.by_pod_group(workload):
+        _check(of_pod_group)
+        gang = own_gang(of_pod_group)
+        of_kai = podgrouper.is_made_by_kai(of_pod_group)
+        pods = sum(replica_type.replicas for replica_type in of_pod_group.replicas)
+        copies = workload.copies if podgrouper.is_one_pod_group(of_pod_group) else pods
+        named = _made(gang.name, _middle(of_pod_group)) if of_kai else _exactly(gang.name)
+        needed_shapes = _needed_of(fleet, of_pod_group, gang)
+        yield _one(
+            fleet, of_pod_group, gang, needed_shapes, named, copies, _further(fleet, of_pod_group, gang, needed_shapes)
+        )
 
 
 def _check(*workloads: FleetWorkload) -> None:
     """Raises _Unknown if KAI's gang for the workloads cannot be predicted, or if KAI would place nothing."""
-    types = [(workload, item) for workload in workloads for item in workload.replicas]
-    if not all(map(podgrouper.is_predicted, workloads)) or any(item.template is None for _, item in types):
+    types = [(workload, replica_type) for workload in workloads for replica_type in workload.replicas]
+    if not all(map(podgrouper.is_predicted, workloads)) or any(
+        replica_type.template is None for _, replica_type in types
+    ):
         raise _Unknown("its file does not say what its pods are, or which PodGroup they get")
     if not any(workload.pods for workload in workloads):
         raise _Unknown("it has no pods")
@@ -199,37 +204,43 @@ def _check(*workloads: FleetWorkload) -> None:
         raise _Unknown("its SubGroups are too many to be listed")
     if any(map(podgrouper.asks_for_more, workloads)):
         raise _Unknown("KAI does not make the segments that it asks for")
-    for workload, item in types:
-        never = podgrouper.never_runs(workload, item)
+    for workload, replica_type in types:
+        never = podgrouper.never_runs(workload, replica_type)
         if never is not None:
             raise _Unknown(never[0])
-        if podgrouper.is_refused(workload, item):
+        if podgrouper.is_refused(workload, replica_type):
             raise _Unknown("KAI's own webhook refuses its PodGroup")
 
 
 def _middle(workload: FleetWorkload) -> str:
     """Returns the pattern between base name and UID in the name of a PodGroup that KAI makes."""
     if not podgrouper.is_one_pod_group(workload):
-        part = f"(-{re.escape(workload.replicas[0].name)})?" if hasattr(workload.declared.spec, "row") else ""
-        return f"{part}(-[a-z0-9]+){{1,2}}"
-    return "(-[0-9]+)?" if isinstance(workload.declared.spec, CronJob) else ""
+        replica_suffix = f"(-{re.escape(workload.replicas[0].name)})?" if podgrouper.row(workload).names_part else ""
+        return f"{replica_suffix}(-[a-z0-9]+){{1,2}}"
+    return podgrouper.row(workload).name_middle
 
 
 def _shapes(fleet: Fleet, workload: FleetWorkload) -> dict[str, Shape]:
     """Returns the shapes by replica type."""
-    data = demanded(workload.declared.origin, demands(fleet, workload))
-    return {item.name: _shape(item.pod_spec(data), (), item.annotations) for item in workload.replicas}
+    manifest = demanded(workload.declared.origin, demands(fleet, workload))
+    return {
+        replica_type.name: _shape(replica_type.pod_spec(manifest), (), replica_type.annotations)
+        for replica_type in workload.replicas
+    }
 
 
 def _further(fleet: Fleet, workload: FleetWorkload, gang: Gang, needed: Needed) -> Needed:
     """Returns the pods of a workload's own gang beyond the needed ones."""
     if not podgrouper.is_one_pod_group(workload) or workload.pods > MAX_FURTHER:
         return {}
-    found: dict[str | None, list[Shape]] = {}
+    shapes_by_unit: dict[str | None, list[Shape]] = {}
     shapes = _shapes(fleet, workload)
     for batch in batches(workload, gang):
-        found.setdefault(batch.sub_group, []).extend([shapes[batch.template.name]] * batch.pods)
-    return {name: tuple((Counter(own) - Counter(needed.get(name, ()))).elements()) for name, own in found.items()}
+        shapes_by_unit.setdefault(batch.sub_group, []).extend([shapes[batch.template.name]] * batch.pods)
+    return {
+        name: tuple((Counter(unit_shapes) - Counter(needed.get(name, ()))).elements())
+        for name, unit_shapes in shapes_by_unit.items()
+    }
 
 
 def _needed_of(fleet: Fleet, workload: FleetWorkload, gang: Gang) -> Needed:
@@ -239,10 +250,13 @@ def _needed_of(fleet: Fleet, workload: FleetWorkload, gang: Gang) -> Needed:
         one_each = not podgrouper.is_one_pod_group(workload)
         counts = [1] if one_each else podgrouper.minimums(workload)
         pairs = zip(workload.replicas, counts, strict=True)
-        found = tuple(shapes[item.name] for item, count in pairs for _ in range(count))
-        return {None: found or tuple(shapes.values())[:1]}  # KAI counts a minimum of 0 as 1
+        gang_shapes = tuple(shapes[member.name] for member, count in pairs for _ in range(count))
+        return {None: gang_shapes or tuple(shapes.values())[:1]}  # KAI counts a minimum of 0 as 1
     backend = workload.pool.backend
-    return {leaf.name: _least(leaf, backend) * (shapes[of.name],) for leaf, of in _leaves(workload, gang)}
+    return {
+        leaf.name: _least(leaf, backend) * (shapes[replica_type.name],)
+        for leaf, replica_type in _leaves(workload, gang)
+    }
 
 
 def _least(leaf: SubGroup, backend: FleetBackend) -> int:
@@ -255,26 +269,26 @@ def _leaves(workload: FleetWorkload, gang: Gang) -> Iterator[tuple[SubGroup, Rep
     if gang.needed_parts is None:
         yield from pairs
         return
-    spec, tops = workload.declared.spec, dict.fromkeys(leaf.parent or leaf.name for leaf, _ in pairs)
-    in_order = isinstance(spec, JobSet) and spec.is_in_order
-    needed = (list(tops) if in_order else sorted(tops))[: gang.needed_parts]
+    tops = dict.fromkeys(leaf.parent or leaf.name for leaf, _ in pairs)
+    needed = (list(tops) if podgrouper.is_in_order(workload) else sorted(tops))[: gang.needed_parts]
     yield from (pair for pair in pairs if (pair[0].parent or pair[0].name) in needed)
 
 
 def _of_set(fleet: Fleet, submitted: SubmittedSet) -> Iterator[Unplaced]:
     """Yields the gangs of a PodCliqueSet, one of each kind with the number of equal gangs."""
-    item = submitted.set
-    if not item.is_previewed:
+    clique_set = submitted.set
+    if not clique_set.is_previewed:
         raise _Unknown("its gangs are too many to be listed")
-    if item.asks and item.topology is None:
+    if clique_set.asks and clique_set.topology is None:
         raise _Unknown("its topology is not declared")
-    data = demanded(item.declared.origin, demands(fleet, submitted))
+    manifest = demanded(clique_set.declared.origin, demands(fleet, submitted))
     shapes = {
-        clique.name: _shape(data, (*clique.path, "spec", "podSpec"), clique.spec.annotations) for clique in item.cliques
+        clique.name: _shape(manifest, (*clique.path, "spec", "podSpec"), clique.spec.annotations)
+        for clique in clique_set.cliques
     }
-    of_cliques = dict(item.pod_cliques)
+    of_cliques = dict(clique_set.pod_cliques)
     kinds: dict[object, list[Gang]] = {}
-    for gang in gangs_of_set(item):
+    for gang in gangs_of_set(clique_set):
         cliques = tuple(of_cliques[leaf.name].name for leaf in gang.leaves if leaf.name in of_cliques)
         kinds.setdefault((cliques, gang.pods), []).append(gang)
     for gangs in kinds.values():
@@ -284,7 +298,7 @@ def _of_set(fleet: Fleet, submitted: SubmittedSet) -> Iterator[Unplaced]:
             for leaf in gang.leaves
             if leaf.name in of_cliques
         }
-        names = "|".join(re.escape(one.name) for one in gangs)
+        names = "|".join(re.escape(set_gang.name) for set_gang in gangs)
         named = re.compile(f"(pg-({names})-{_UID}|{names})")
         further: Needed = {
             leaf.name: max(0, leaf.pods - (leaf.minimum or 0)) * (shapes[of_cliques[leaf.name].name],)
@@ -298,43 +312,45 @@ def _of_pod_group(fleet: Fleet, submitted: SubmittedPodGroup) -> Iterator[Unplac
     """Yields the gang of a hand-written PodGroup with its declared Pods."""
     group = submitted.group
     gang = gang_of_pod_group(fleet, group)
-    found: dict[str, list[Shape]] = {}
+    shapes_by_unit: dict[str, list[Shape]] = {}
     for pod in group.pods:
-        data = demanded(pod.origin, member_demands(fleet, group, pod.origin))
-        shape = _shape(data, ("spec",), pod.spec.metadata.annotations)
-        found.setdefault(sub_group_of(pod), []).append(shape)
+        manifest = demanded(pod.origin, member_demands(fleet, group, pod.origin))
+        shape = _shape(manifest, ("spec",), pod.spec.metadata.annotations)
+        shapes_by_unit.setdefault(sub_group_of(pod), []).append(shape)
     needed: dict[str | None, tuple[Shape, ...]] = {}
     further: dict[str | None, tuple[Shape, ...]] = {}
     orders: dict[str | None, list[tuple[Shape, ...]]] = {}
     unknown = ""
     for name, least in _waited_for(submitted, gang).items():
-        shapes = found.get(name, [])
+        shapes = shapes_by_unit.get(name, [])
         if len(shapes) < least:
-            there = plural(len(shapes), "Pod")
-            raise _Unknown(f"of {name} it needs {least}, and {there} of it {'is' if len(shapes) == 1 else 'are'} here")
+            declared_pods = plural(len(shapes), "Pod")
+            raise _Unknown(
+                f"of {name} it needs {least}, and {declared_pods} of it {'is' if len(shapes) == 1 else 'are'} here"
+            )
         if least < len(shapes) and len(set(shapes)) > 1:
             orders[name if gang.parts else None] = _orders(shapes, least)
             unknown = f"the Pods of {name} differ, and only the cluster knows which of them come first"
         needed[name if gang.parts else None] = tuple(shapes[:least])
         further[name if gang.parts else None] = tuple(shapes[least:])
     gang = replace(gang, pods=len(group.pods), gpus=submitted.gpus)
-    own, named = partial(_one, fleet, submitted, gang), _exactly(gang.name)
-    one = own(needed, named, further=further)
+    one_gang, named = partial(_one, fleet, submitted, gang), _exactly(gang.name)
+    whole_gang = one_gang(needed, named, further=further)
     if unknown:
         is_known = prod(map(len, orders.values())) <= MAX_ORDERS
         each = (dict(zip(orders, chosen, strict=True)) for chosen in product(*orders.values()))
-        tried = (own({**needed, **first}, named, further=further) for first in each) if is_known else ()
+        tried = (one_gang({**needed, **order}, named, further=further) for order in each) if is_known else ()
         raise _Unknown(unknown, tuple(tried))
-    yield one
+    yield whole_gang
 
 
 def _orders(shapes: Sequence[Shape], count: int) -> list[tuple[Shape, ...]]:
     """Returns the different choices of the first ``count`` pods; at most ``MAX_ORDERS`` + 1 choices."""
-    found: list[tuple[Shape, ...]] = [()]
+    orders: list[tuple[Shape, ...]] = [()]
     for _ in range(count):
-        longer = [(*one, shape) for one in found for shape in dict.fromkeys(shapes) if _has(shapes, one, shape)]
-        found = longer[: MAX_ORDERS + 1]
-    return found
+        longer = [(*order, shape) for order in orders for shape in dict.fromkeys(shapes) if _has(shapes, order, shape)]
+        orders = longer[: MAX_ORDERS + 1]
+    return orders
 
 
 def _has(shapes: Sequence[Shape], taken: Sequence[Shape], shape: Shape) -> bool:
@@ -349,32 +365,32 @@ def _waited_for(submitted: SubmittedPodGroup, gang: Gang) -> dict[str, int]:
     spec = submitted.group.declared.spec.spec
     if not gang.parts:
         return minimums
-    asked: dict[str | None, int | None] = {item.name: item.minSubGroup for item in spec.subGroups}
-    asked[None] = spec.minSubGroup
+    min_sub_groups: dict[str | None, int | None] = {unit.name: unit.minSubGroup for unit in spec.subGroups}
+    min_sub_groups[None] = spec.minSubGroup
 
-    parts: list[Part] = [gang]
-    for above in parts:
-        parts += gang.below(above)  # KAI does not mind whether a child comes before its parent
+    units: list[Part] = [gang]
+    for above in units:
+        units += gang.below(above)  # KAI does not mind whether a child comes before its parent
     needing: dict[str | None, bool] = {}
-    for part in reversed(parts):
-        below = gang.below(part)
-        content = sum(not needing[item.name] for item in below)
-        least = asked[_name(part)]
-        is_leaf = isinstance(part, SubGroup) and not below
-        needing[_name(part)] = (
-            minimums[part.name] > 0 if is_leaf else content < (len(below) if least is None else least)
+    for gang_part in reversed(units):
+        below = gang.below(gang_part)
+        content = sum(not needing[unit.name] for unit in below)
+        least = min_sub_groups[_name(gang_part)]
+        is_leaf = isinstance(gang_part, SubGroup) and not below
+        needing[_name(gang_part)] = (
+            minimums[gang_part.name] > 0 if is_leaf else content < (len(below) if least is None else least)
         )
-    found: dict[str, int] = {}
+    waited: dict[str, int] = {}
     waiting: list[Part] = [gang]
     while waiting:
-        part = waiting.pop()
-        below = gang.below(part)
-        if isinstance(part, SubGroup) and not below:
-            found[part.name] = minimums[part.name]
-        elif needing[_name(part)]:
-            others = sorted((item for item in below if needing[item.name]), key=lambda item: item.name)
-            waiting += others[: asked[_name(part)]]
-    return found
+        gang_part = waiting.pop()
+        below = gang.below(gang_part)
+        if isinstance(gang_part, SubGroup) and not below:
+            waited[gang_part.name] = minimums[gang_part.name]
+        elif needing[_name(gang_part)]:
+            further_parts = sorted((unit for unit in below if needing[unit.name]), key=lambda unit: unit.name)
+            waiting += further_parts[: min_sub_groups[_name(gang_part)]]
+    return waited
 
 
 def _one(
@@ -389,7 +405,7 @@ def _one(
     backend = sent.pool.backend
     if not backend.has(Feature.SUBGROUP_TREE):
         gang, needed, further = replace(gang, parts=()), _together(needed), _together(further)
-    if not backend.has(Feature.TOPOLOGY) and any(part.constraint for part in (gang, *gang.parts)):
+    if not backend.has(Feature.TOPOLOGY) and any(unit.constraint for unit in (gang, *gang.parts)):
         raise _Unknown("the release of KAI knows no topologies")
     if not any(needed.values()):
         raise _Unknown("it starts with no pod at all: KAI takes them one by one")
@@ -405,29 +421,31 @@ def _together(needed: Needed) -> Needed:
 
 def _levels(fleet: Fleet, sent: Submission, gang: Gang) -> tuple[Level, ...]:
     """Returns the levels of the one topology that a gang names; of the pool's topology if the gang names none."""
-    asked = [part.constraint for part in (gang, *gang.parts) if part.constraint is not None]
-    names = {constraint.topology for constraint in asked}
+    constraints = [unit.constraint for unit in (gang, *gang.parts) if unit.constraint is not None]
+    names = {constraint.topology for constraint in constraints}
     if not names:
         return sent.pool.levels
     if len(names) > 1:
         raise _Unknown(f"its parts name {len(names)} topologies")
     (name,) = names
     backend = sent.pool.backend
-    there = (item for item in fleet.topologies if item.backend in (None, backend))
-    found = next((item for item in there if item.name_on(backend) == name), None)
-    if found is None:
+    candidates = (candidate for candidate in fleet.topologies if candidate.backend in (None, backend))
+    topology_of_gang = next((candidate for candidate in candidates if candidate.name_on(backend) == name), None)
+    if topology_of_gang is None:
         raise _Unknown(f"its topology {name} is not declared" if name else "its topology is not known")
-    known = {level.label for level in found.levels}
-    if any(label is not None and label not in known for constraint in asked for label in constraint.labels):
+    known_labels = {level.label for level in topology_of_gang.levels}
+    if any(
+        label is not None and label not in known_labels for constraint in constraints for label in constraint.labels
+    ):
         raise _Unknown(f"it asks for a level that topology {name} does not have")
-    return found.levels
+    return topology_of_gang.levels
 
 
-def _shape(data: Any, path: KeyPath, annotations: Mapping[str, str]) -> Shape:
+def _shape(manifest: Any, path: KeyPath, annotations: Mapping[str, str]) -> Shape:
     for step in path:
-        data = data[step]
+        manifest = manifest[step]
     try:
-        reason, shape = unpredicted(data, annotations), shape_of(data)
+        reason, shape = unpredicted(manifest, annotations), shape_of(manifest)
     except NOT_KUBERNETES as error:
         raise _Unknown("Kubernetes would not take its pods") from error
     if reason:

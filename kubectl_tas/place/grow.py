@@ -86,103 +86,111 @@ def grow(gangs: Sequence[tuple[Unplaced, int]], nodes: tuple[Node, ...]) -> tupl
 
     Gangs that fit now take their room first. Only gangs that use a kind of rack may use new racks of that kind.
     """
-    wanted = [(item, item.wanted) for item, copies in gangs for _ in range(copies)]
-    if not wanted:
+    requests = [(gang, gang.wanted) for gang, copies in gangs for _ in range(copies)]
+    if not requests:
         return (Growth((), (), (), (), 0),)
-    space, there = Space(nodes), _There(nodes, [item for item, _ in wanted])
+    space, existing = Space(nodes), _ExistingRacks(nodes, [gang for gang, _ in requests])
     groups: dict[tuple[tuple[Level, ...], object], list[_Pair]] = {}
     waiting: dict[tuple[tuple[Level, ...], object], list[_Pair]] = {}
-    for pair in wanted:
-        key = pair[0].levels, there.kind_for(pair[0])
+    for pair in requests:
+        key = pair[0].levels, existing.kind_for(pair[0])
         groups.setdefault(key, []).append(pair)
         waits = waiting.setdefault(key, [])
         if not _place(space, *pair):
             waits.append(pair)
-    found = []
-    for key, own in groups.items():
-        growth, space = _grown(own, waiting[key], space, there)
-        found.append(growth)
-    return tuple(found)
+    growths = []
+    for key, kind_gangs in groups.items():
+        growth, space = _grown(kind_gangs, waiting[key], space, existing)
+        growths.append(growth)
+    return tuple(growths)
 
 
-def _grown(gangs: Sequence[_Pair], waiting: Sequence[_Pair], space: Space, there: _There) -> tuple[Growth, Space]:
+def _grown(
+    gangs: Sequence[_Pair], waiting: Sequence[_Pair], space: Space, existing: _ExistingRacks
+) -> tuple[Growth, Space]:
     """Returns the growth for gangs that use one kind of rack, and the room left on the existing nodes."""
-    items = tuple({id(item): item for item, _ in gangs}.values())
-    racks = _Racks(there, items)
-    found = Growth(racks.levels, racks.like, racks.rack, items, len(gangs))
+    distinct_gangs = tuple({id(gang): gang for gang, _ in gangs}.values())
+    racks = _AddedRacks(existing, distinct_gangs)
+    growth = Growth(racks.levels, racks.like, racks.rack, distinct_gangs, len(gangs))
     if not waiting:
-        return found, space
+        return growth, space
     if not racks.rack:
-        never = tuple(Waiting(item, None, lacks=there.lacks(item)) for item, _ in waiting)
-        return replace(found, waiting=never, missing=there.missing(racks.levels)), space
-    left = space.now()
-    grown = Space(left)
+        never = tuple(Waiting(gang, None, lacks=existing.lacks(gang)) for gang, _ in waiting)
+        return replace(growth, waiting=never, missing=existing.missing(racks.levels)), space
+    nodes_left = space.now()
+    grown = Space(nodes_left)
     answers = list(_one_by_one(waiting, grown, racks))
     can_be = [pair for pair, answer in zip(waiting, answers, strict=True) if answer.racks is not None]
     last = max(answer.racks or 0 for answer in answers)
-    fewest = _at_once(can_be, left, racks, last)
-    more, grown = fewest or (last, grown)
-    answers = [replace(item, racks=None if item.racks is None else min(item.racks, more)) for item in answers]
-    found = replace(found, more=more, at_once=fewest is not None, waiting=tuple(answers), added=racks.nodes(0, more))
-    return found, Space([node for node in grown.now() if node.name in space.nodes])
+    fewest = _at_once(can_be, nodes_left, racks, last)
+    racks_added, grown = fewest or (last, grown)
+    answers = [
+        replace(answer, racks=None if answer.racks is None else min(answer.racks, racks_added)) for answer in answers
+    ]
+    growth = replace(
+        growth, more=racks_added, at_once=fewest is not None, waiting=tuple(answers), added=racks.nodes(0, racks_added)
+    )
+    return growth, Space([node for node in grown.now() if node.name in space.nodes])
 
 
 _Pair = tuple[Unplaced, Wanted]
 
 
-def _place(space: Space, item: Unplaced, wanted: Wanted) -> bool:
+def _place(space: Space, gang: Unplaced, request: Wanted) -> bool:
     """Whether KAI places a gang; if so, takes the gang's resources from the space."""
-    bound = kai_allocate.place(space.room_for(wanted, item.labels), wanted.unit)
+    bound = kai_allocate.place(space.room_for(request, gang.labels), request.unit)
     for pod in bound or ():
-        space.take(pod.node, dict(wanted.shapes[pod.shape].asks))
+        space.take(pod.node, dict(request.shapes[pod.shape].asks))
     return bound is not None
 
 
-def _one_by_one(waiting: Sequence[_Pair], space: Space, racks: _Racks) -> Iterator[Waiting]:
+def _one_by_one(waiting: Sequence[_Pair], space: Space, racks: _AddedRacks) -> Iterator[Waiting]:
     """Yields for each gang the number of racks that it needs after the gangs before it."""
     count, helped, never = 0, set[object](), dict[object, Waiting]()
-    for item, wanted in waiting:
-        alike = ranked(wanted.unit), wanted.shapes, item.labels
-        most = racks.enough_for(wanted)
+    for gang, request in waiting:
+        alike = ranked(request.unit), request.shapes, gang.labels
+        most = racks.enough_for(request)
         if alike in never:
-            yield replace(never[alike], item=item)
-        elif _place(space, item, wanted):
-            yield Waiting(item, count)
+            yield replace(never[alike], item=gang)
+        elif _place(space, gang, request):
+            yield Waiting(gang, count)
         else:
-            helps = alike in helped or _fits_with(racks.nodes(count, most), item, wanted, space)
-            further = _added(item, wanted, space, racks.after(count, most if helps else MAX_MORE))
+            helps = alike in helped or _fits_with(racks.nodes(count, most), gang, request, space)
+            further = _added(gang, request, space, racks.after(count, most if helps else MAX_MORE))
             if further is not None:
                 helped.add(alike)
                 count += further
-                yield Waiting(item, count)
+                yield Waiting(gang, count)
             else:
-                room = Space(racks.nodes(count, most)).room_for(wanted, item.labels)
-                short = shortage_of(room, wanted.unit, item.levels)
-                never[alike] = Waiting(item, None, short, racks.there.lacks(item))
+                room = Space(racks.nodes(count, most)).room_for(request, gang.labels)
+                short = shortage_of(room, request.unit, gang.levels)
+                never[alike] = Waiting(gang, None, short, racks.there.lacks(gang))
                 yield never[alike]
 
 
-def _fits_with(nodes: tuple[Node, ...], item: Unplaced, wanted: Wanted, space: Space) -> bool:
+def _fits_with(nodes: tuple[Node, ...], gang: Unplaced, request: Wanted, space: Space) -> bool:
     """Whether KAI would place a gang if these nodes existed too."""
     space.add(nodes)
-    found = kai_allocate.find(space.room_for(wanted, item.labels), wanted.unit)
+    placement = kai_allocate.find(space.room_for(request, gang.labels), request.unit)
     space.remove(nodes)
-    return found is not None
+    return placement is not None
 
 
-def _added(item: Unplaced, wanted: Wanted, space: Space, racks: Iterable[tuple[Node, ...]]) -> int | None:
+def _added(gang: Unplaced, request: Wanted, space: Space, racks: Iterable[tuple[Node, ...]]) -> int | None:
     """Adds racks until KAI places a gang, and returns their number. If all fail, removes them and returns None."""
     added: list[Node] = []
     for count, nodes in enumerate(racks, start=1):
         space.add(nodes)
         added += nodes
-        if _place(space, item, wanted):
+        if _place(space, gang, request):
             return count
     space.remove(added)
     return None
 
 
-def _at_once(waiting: Sequence[_Pair], nodes: Sequence[Node], racks: _Racks, most: int) -> tuple[int, Space] | None:
+def _at_once(
+    waiting: Sequence[_Pair], nodes: Sequence[Node], racks: _AddedRacks, most: int
+) -> tuple[int, Space] | None:
     """Returns the least number of racks that is enough if all exist from the start, and the room left then. Returns
     None if no tried number is enough, though KAI has placed all gangs while ``most`` racks were added.
     """
@@ -190,7 +198,7 @@ def _at_once(waiting: Sequence[_Pair], nodes: Sequence[Node], racks: _Racks, mos
 
     def after(count: int) -> Space | None:
         space = Space((*nodes, *racks.nodes(0, count)))
-        return space if all(_place(space, item, wanted) for item, wanted in waiting) else None
+        return space if all(_place(space, gang, request) for gang, request in waiting) else None
 
     least = racks.at_least(waiting, nodes)
     if most - tries > least:  # more than can be tried one by one: most often a larger number is enough, too
@@ -202,11 +210,11 @@ def _at_once(waiting: Sequence[_Pair], nodes: Sequence[Node], racks: _Racks, mos
     return None
 
 
-class _There:
+class _ExistingRacks:
     """Existing racks by topology, as if they were new."""
 
     def __init__(self, nodes: tuple[Node, ...], gangs: Sequence[Unplaced]) -> None:
-        self.labels = tuple(dict.fromkeys(label for item in gangs for label in item.labels))
+        self.labels = tuple(dict.fromkeys(label for gang in gangs for label in gang.labels))
         """Labels of the levels of all topologies."""
         self._nodes = tuple((old, _new(node)) for old, node in zip(nodes, freed(nodes), strict=True))
         self._racks: dict[tuple[Level, ...], dict[Domain, list[Node]]] = {}
@@ -217,55 +225,59 @@ class _There:
     def racks(self, levels: tuple[Level, ...]) -> Mapping[Domain, Sequence[Node]]:
         """Returns the nodes of each rack of a topology."""
         if levels not in self._racks:
-            found = self._racks[levels] = {}
+            nodes_by_rack = self._racks[levels] = {}
             labels = tuple(level.label for level in levels)
             for old, node in self._nodes:
                 domain = domain_of(old, labels) if levels else (old.name,)
                 if domain is not None:
-                    found.setdefault(domain, []).append(node)
+                    nodes_by_rack.setdefault(domain, []).append(node)
         return self._racks[levels]
 
-    def usable(self, item: Unplaced) -> list[Domain]:
+    def usable(self, gang: Unplaced) -> list[Domain]:
         """Returns the racks that all pods of a gang can use; if there are none, the racks that some pods can use."""
-        found = [self._taking(item.levels, shape) for shape in dict.fromkeys(item.wanted.shapes)]
-        usable = frozenset.intersection(*found) or frozenset.union(*found) if found else frozenset()
-        return [domain for domain in self.racks(item.levels) if domain in usable]
+        racks_by_shape = [self._taking(gang.levels, shape) for shape in dict.fromkeys(gang.wanted.shapes)]
+        usable = (
+            frozenset.intersection(*racks_by_shape) or frozenset.union(*racks_by_shape)
+            if racks_by_shape
+            else frozenset()
+        )
+        return [domain for domain in self.racks(gang.levels) if domain in usable]
 
     def _taking(self, levels: tuple[Level, ...], shape: Shape) -> frozenset[Domain]:
         key = levels, shape
         if key not in self._takers:
             racks = self.racks(levels).items()
             self._takers[key] = frozenset(
-                domain for domain, own in racks if any(_takes((node,), shape) for node in own)
+                domain for domain, rack_nodes in racks if any(_takes((node,), shape) for node in rack_nodes)
             )
         return self._takers[key]
 
-    def like(self, item: Unplaced) -> Domain:
+    def like(self, gang: Unplaced) -> Domain:
         """Returns the first rack of the most common kind that a gang can use; () if it can use none."""
-        key = item.levels, frozenset(item.wanted.shapes)
+        key = gang.levels, frozenset(gang.wanted.shapes)
         if key not in self._likes:
-            usable = self.usable(item)
-            kinds = Counter(self._kind(item.levels, domain) for domain in usable)
+            usable = self.usable(gang)
+            kinds = Counter(self._kind(gang.levels, domain) for domain in usable)
             best = max(kinds.values(), default=0)
-            most = (domain for domain in usable if kinds[self._kind(item.levels, domain)] == best)
+            most = (domain for domain in usable if kinds[self._kind(gang.levels, domain)] == best)
             self._likes[key] = min(most, default=())
         return self._likes[key]
 
-    def kind_for(self, item: Unplaced) -> object:
+    def kind_for(self, gang: Unplaced) -> object:
         """Returns the kind of rack that a gang would get; None if it can use none."""
-        like = self.like(item)
-        return self._kind(item.levels, like) if like else None
+        like = self.like(gang)
+        return self._kind(gang.levels, like) if like else None
 
     def _kind(self, levels: tuple[Level, ...], domain: Domain) -> object:
         """Returns a key that is equal for racks of one kind."""
         key = levels, domain
         if key not in self._kinds:
-            own = {HOSTNAME, *self.labels}
+            own_labels = {HOSTNAME, *self.labels}
             nodes_of = (
                 (
                     sorted(node.allocatable.items()),
                     sorted(map(str, node.taints)),
-                    sorted((name, value) for name, value in node.labels.items() if name not in own),
+                    sorted((name, value) for name, value in node.labels.items() if name not in own_labels),
                 )
                 for node in self.racks(levels)[domain]
             )
@@ -276,29 +288,29 @@ class _There:
     def _space(self) -> Space:
         return Space([node for _, node in self._nodes])
 
-    def lacks(self, item: Unplaced) -> tuple[Lack, ...]:
+    def lacks(self, gang: Unplaced) -> tuple[Lack, ...]:
         """Returns the resources that a pod of a gang asks for and no node has."""
-        return lacking(self._space.room_for(item.wanted, item.labels), item.wanted.unit)
+        return lacking(self._space.room_for(gang.wanted, gang.labels), gang.wanted.unit)
 
     def missing(self, levels: Sequence[Level]) -> Level | None:
         """Returns the coarsest level whose label no node has; None if nodes have all labels."""
-        return next((one for one in levels if not any(one.label in node.labels for node, _ in self._nodes)), None)
+        return next((level for level in levels if not any(level.label in node.labels for node, _ in self._nodes)), None)
 
 
-class _Racks:
+class _AddedRacks:
     """Racks that are added one by one."""
 
-    def __init__(self, there: _There, gangs: Sequence[Unplaced]) -> None:
+    def __init__(self, existing: _ExistingRacks, gangs: Sequence[Unplaced]) -> None:
         """Takes gangs that use one kind of rack."""
-        self.there, self.levels = there, gangs[0].levels
+        self.there, self.levels = existing, gangs[0].levels
         self._labels = gangs[0].labels
-        self._others = tuple(label for label in there.labels if label not in self._labels)
+        self._others = tuple(label for label in existing.labels if label not in self._labels)
         """Labels of other topologies; each new rack is its own domain there."""
-        found = there.racks(self.levels)
-        self._usable = dict.fromkeys(domain for item in gangs for domain in there.usable(item))
-        self.like: Domain = min((like for like in map(there.like, gangs) if like), default=())
-        self.rack = tuple(found.get(self.like, ()))
-        self._places = self._new_places(list(found)) if self.levels else iter(())
+        existing_racks = existing.racks(self.levels)
+        self._usable = dict.fromkeys(domain for gang in gangs for domain in existing.usable(gang))
+        self.like: Domain = min((like for like in map(existing.like, gangs) if like), default=())
+        self.rack = tuple(existing_racks.get(self.like, ()))
+        self._places = self._new_places(list(existing_racks)) if self.levels else iter(())
         self._made: list[tuple[Node, ...]] = []
 
     def nodes(self, first: int, count: int) -> tuple[Node, ...]:
@@ -321,32 +333,35 @@ class _Racks:
     def _new_places(self, domains: list[Domain]) -> Iterator[Domain]:
         """Yields new domains of the finest level, without end."""
         below: dict[Domain, int] = {}
-        for place in sorted({domain[:depth] for domain in domains for depth in range(len(self._labels) + 1)}):
-            below.setdefault(place, 0)
-            if place:
-                below[place[:-1]] += 1
+        for parent_domain in sorted({domain[:depth] for domain in domains for depth in range(len(self._labels) + 1)}):
+            below.setdefault(parent_domain, 0)
+            if parent_domain:
+                below[parent_domain[:-1]] += 1
         width = self._widths(below)
         made: Counter[int] = Counter()
         while True:
             depths = range(len(self._labels) - 1, 0, -1)
             narrow = (
-                place
+                parent_domain
                 for depth in depths
-                for place in sorted(below)
-                if len(place) == depth and below[place] < width[depth]
+                for parent_domain in sorted(below)
+                if len(parent_domain) == depth and below[parent_domain] < width[depth]
             )
-            place = next(narrow, ())
-            while len(place) < len(self._labels):
-                below[place] += 1
-                made[len(place)] += 1
-                place = (*place, f"new-{self.levels[len(place)].key}-{made[len(place)]}")
-                below[place] = 0
-            yield place
+            parent_domain = next(narrow, ())
+            while len(parent_domain) < len(self._labels):
+                below[parent_domain] += 1
+                made[len(parent_domain)] += 1
+                parent_domain = (
+                    *parent_domain,
+                    f"new-{self.levels[len(parent_domain)].key}-{made[len(parent_domain)]}",
+                )
+                below[parent_domain] = 0
+            yield parent_domain
 
     def _widths(self, below: dict[Domain, int]) -> list[int]:
         """Returns the largest number of child domains at each depth."""
         return [
-            max(count for place, count in below.items() if len(place) == depth) for depth in range(len(self._labels))
+            max(count for domain, count in below.items() if len(domain) == depth) for depth in range(len(self._labels))
         ]
 
     @cached_property
@@ -358,24 +373,24 @@ class _Racks:
             counts[domain[:-1]] += 1
         return prod(self._widths(counts)[1:]) if self._labels else 1
 
-    def enough_for(self, wanted: Wanted) -> int:
+    def enough_for(self, request: Wanted) -> int:
         """Returns a number of racks beyond which more cannot help: each SubGroup has its own, in new domains."""
         racks = 0
-        for unit in wanted.unit.units:
+        for unit in request.unit.units:
             for shape, pods in Counter(unit.pods).items():
-                takes = _takes(self.rack, wanted.shapes[shape])
+                takes = _takes(self.rack, request.shapes[shape])
                 racks += ceil(pods / takes) if takes else 0
         return 2 * racks + 2 * self._of_top
 
     def at_least(self, waiting: Sequence[_Pair], nodes: Sequence[Node]) -> int:
         """Returns the number of racks without which the gangs ask for more than all nodes have."""
-        asked: Counter[str] = Counter()
-        for _, wanted in waiting:
-            for shape, pods in Counter(wanted.unit.all_pods).items():
-                for name, amount in wanted.shapes[shape].asks:
-                    asked[name] += pods * amount
+        requested: Counter[str] = Counter()
+        for _, request in waiting:
+            for shape, pods in Counter(request.unit.all_pods).items():
+                for name, amount in request.shapes[shape].asks:
+                    requested[name] += pods * amount
         least = 0
-        for name, amount in asked.items():
+        for name, amount in requested.items():
             free = sum(max(0, node.free.get(name, 0)) for node in nodes)
             of_rack = sum(node.free.get(name, 0) for node in self.rack)
             least = max(least, ceil((amount - free) / of_rack) if of_rack > 0 else 0)
@@ -392,8 +407,8 @@ def _new(node: Node) -> Node:
 
 def _takes(nodes: Sequence[Node], shape: Shape) -> int:
     """Returns how many pods of a shape these nodes have room for."""
-    found = 0
+    pods = 0
     for node in nodes:
         if not shape.rules.refusal(node):
-            found += max(0, min(node.free.get(name, 0) // amount for name, amount in shape.asks if amount))
-    return found
+            pods += max(0, min(node.free.get(name, 0) // amount for name, amount in shape.asks if amount))
+    return pods

@@ -9,7 +9,7 @@ from kubectl_tas.diagnostics import Location
 from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.kindlists import group_of
+from kubectl_tas.model.kindlists import Phase, group_of, phase_of_companion
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend
 from kubectl_tas.resolve.pools import Known
@@ -42,6 +42,11 @@ class FleetCompanion:
     def name(self) -> str:
         """Name of the object."""
         return self.declared.spec.metadata.name
+
+    @property
+    def phase(self) -> Phase:
+        """Place of the object in the order of application."""
+        return phase_of_companion(self.declared.spec.apiVersion, self.kind, self.declared.origin.value(("spec",)))
 
     @property
     def place(self) -> Location:

@@ -33,7 +33,7 @@ from kubectl_tas.words import nothing_called, shortened
 
 if TYPE_CHECKING:
     from kubectl_tas.model.manifest import PodGroup
-    from kubectl_tas.model.workload_kinds import BarePod
+    from kubectl_tas.model.workloads import Workload
 
 T = TypeVar("T")
 
@@ -109,6 +109,27 @@ class Fleet:
     def joined(self) -> frozenset[int]:
         """Identities of the Pods that join a hand-written PodGroup, and so need no pool of their own."""
         return frozenset(id(pod) for group in self.pod_groups for pod in group.pods)
+
+    def pools_of(self, item: FleetCompanion) -> tuple[str, ...]:
+        """Returns the pool that the label of a companion names, else the pools of all work in its file."""
+        named = self.target(item.declared.spec.metadata.labels.get(labels.POOL, ""))
+        return (named[0].name,) if named else self._pools_of_files.get(item.declared.origin.path, ())
+
+    @cached_property
+    def _pools_of_files(self) -> dict[str, tuple[str, ...]]:
+        """The pools of the work in each file, sorted."""
+        pools: dict[str, set[str]] = {}
+        work: list[tuple[Declared[Any], FleetPool | None]] = [(item.declared, item.pool) for item in self.submissions]
+        work += [(group.declared, group.pool) for group in self.pod_groups]
+        for declared, pool in work:
+            if pool is not None:
+                pools.setdefault(declared.origin.path, set()).add(pool.name)
+        return {path: tuple(sorted(names)) for path, names in pools.items()}
+
+    @cached_property
+    def on_platforms(self) -> frozenset[int]:
+        """Identities of the workflow documents whose pool has platforms."""
+        return frozenset(id(item.declared) for item in self.workflows if item.pool.platforms.by_name)
 
     @cached_property
     def cluster_topologies(self) -> dict[str, FleetTopology]:
@@ -338,8 +359,8 @@ def resolve_work(repository: Repository, context: Context) -> Fleet:
 def _members(
     group: Declared[PodGroup],
     groups: Mapping[str, Sequence[Declared[PodGroup]]],
-    members: Mapping[str, Sequence[Declared[BarePod]]],
-) -> list[Declared[BarePod]]:
+    members: Mapping[str, Sequence[Declared[Workload]]],
+) -> list[Declared[Workload]]:
     """Returns the Pods that name a PodGroup. If several PodGroups have the name, only Pods of the same file."""
     name = group.spec.metadata.name
     same = groups[name]

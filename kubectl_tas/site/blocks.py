@@ -209,18 +209,18 @@ def begun(table: Table, most: int, target: str) -> Table:
 
 def divided(page: Page) -> Iterator[Page]:
     """Yields the page, and further pages if its last block, a table, has more than ROWS rows."""
-    *others, table = page.blocks
+    *above_table, table = page.blocks
     assert isinstance(table, Table)
     starts = range(0, max(1, len(table.rows)), ROWS)
     paths = tuple(further(page.path, number) for number in range(1, len(starts) + 1))
     for number, start in enumerate(starts, 1):
         rows, anchors = table.rows[start : start + ROWS], table.anchors[start : start + ROWS]
-        part = replace(table, rows=rows, anchors=anchors)
+        page_table = replace(table, rows=rows, anchors=anchors)
         pager = [Pager(table.title, number, paths)] if len(paths) > 1 else []
-        before = others if number == 1 else []
+        before = above_table if number == 1 else []
         title = page.title if number == 1 else f"{page.title}, page {number}"
         crumbs = page.crumbs if number == 1 else (*page.crumbs, Link(page.title, page.path))
-        yield replace(page, path=paths[number - 1], title=title, crumbs=crumbs, blocks=(*before, part, *pager))
+        yield replace(page, path=paths[number - 1], title=title, crumbs=crumbs, blocks=(*before, page_table, *pager))
 
 
 BOXES = 600

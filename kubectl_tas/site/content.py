@@ -70,29 +70,29 @@ class Content:
     @cached_property
     def accounts(self) -> tuple[Account, ...]:
         """Every pool with its subpools and child pools, by cluster."""
-        found: list[Account] = []
+        all_accounts: list[Account] = []
         for backend in self.fleet.backends:
             queues = None if self.usage is None else self.usage.get(backend.name, {})
-            found += accounts(self.fleet.of_backend(backend.name), queues, archived=True)
-        return tuple(found)
+            all_accounts += accounts(self.fleet.of_backend(backend.name), queues, archived=True)
+        return tuple(all_accounts)
 
     @cached_property
     def below(self) -> dict[str, list[Account]]:
         """The accounts of each pool and of everything below it, without ARCHIVED subpools."""
-        found: dict[str, list[Account]] = defaultdict(list)
+        by_pool: dict[str, list[Account]] = defaultdict(list)
         for row in self.accounts:
             for pool in row.pool.chain if row.state != "ARCHIVED" else ():
-                found[pool.name].append(row)
-        return dict(found)
+                by_pool[pool.name].append(row)
+        return dict(by_pool)
 
     @cached_property
     def pools_by_topology(self) -> dict[str, list[FleetPool]]:
         """The pools that each topology places."""
-        found: dict[str, list[FleetPool]] = defaultdict(list)
+        by_topology: dict[str, list[FleetPool]] = defaultdict(list)
         for pool in self.fleet.pools:
             if pool.topology is not None:
-                found[pool.topology.name].append(pool)
-        return dict(found)
+                by_topology[pool.topology.name].append(pool)
+        return dict(by_topology)
 
     def topology_on(self, backend: FleetBackend, name: str | None) -> FleetTopology | None:
         """Returns the topology whose object has this name on a cluster."""
@@ -101,7 +101,10 @@ class Content:
     @cached_property
     def _topologies(self) -> dict[str, dict[str, FleetTopology]]:
         fleet = self.fleet
-        return {one.name: {item.name_on(one): item for item in fleet.topologies} for one in fleet.backends}
+        return {
+            backend.name: {topology.name_on(backend): topology for topology in fleet.topologies}
+            for backend in fleet.backends
+        }
 
     @cached_property
     def _admission(self) -> Admission:
@@ -110,22 +113,22 @@ class Content:
     @cached_property
     def verdicts(self) -> dict[int, Verdict]:
         """The verdict on each submission, by the identity of the submission."""
-        return {id(item): self._admission.verdict(item) for item in self.places.work}
+        return {id(submission): self._admission.verdict(submission) for submission in self.places.work}
 
-    def verdict(self, item: Submission) -> Verdict:
+    def verdict(self, submission: Submission) -> Verdict:
         """Returns the verdict on one submission."""
-        return self.verdicts[id(item)]
+        return self.verdicts[id(submission)]
 
-    def owner(self, item: Submission) -> str:
+    def owner(self, submission: Submission) -> str:
         """Returns the owner of work: from its own labels, else from its queue or a queue above; else empty."""
-        spec = item.declared.spec
-        written = spec.workflow.labels if item.kind == "Workflow" else spec.metadata.labels
-        return _named(written) or self.owner_of(item.pool, item.subpool)
+        spec = submission.declared.spec
+        own_labels = spec.workflow.labels if submission.kind == "Workflow" else spec.metadata.labels
+        return _named(own_labels) or self.owner_of(submission.pool, submission.subpool)
 
     def owner_of(self, pool: FleetPool, subpool: FleetSubpool | None) -> str:
         """Returns the owner of a pool or of one of its subpools."""
         below = subpool.declared.spec.spec.queue.labels if subpool else pool.declared.spec.spec.sharedQueue.labels
-        above = (one.declared.spec.spec.queue.labels for one in pool.chain)
+        above = (ancestor.declared.spec.spec.queue.labels for ancestor in pool.chain)
         return next(filter(None, map(_named, (below, *above))), "")
 
     @cached_property
@@ -139,69 +142,69 @@ class Content:
         """Answers of ``fit`` for work that does not run, by the identity of the work. Only clusters whose nodes and
         pods are known have answers. Errors other than verdicts prevent all answers.
         """
-        found: dict[int, list[Fit | LeftOut]] = defaultdict(list)
-        if any(item.severity is Severity.ERROR and item.rule not in VERDICTS for item in self.findings):
-            return found
+        answers: dict[int, list[Fit | LeftOut]] = defaultdict(list)
+        if any(finding.severity is Severity.ERROR and finding.rule not in VERDICTS for finding in self.findings):
+            return answers
         for backend in self.fleet.backends:
             nodes = self.nodes.get(backend.name)
             if nodes is None or not nodes.knows_pods or not backend.is_kai:
                 continue
-            own = [item for item in self.places.work if item.pool.backend is backend]
-            for gang in unplaced(self.fleet, own):
+            submissions = [submission for submission in self.places.work if submission.pool.backend is backend]
+            for gang in unplaced(self.fleet, submissions):
                 answer = settled(gang.orders, nodes) or gang if isinstance(gang, LeftOut) else fit(gang, nodes)
                 if isinstance(answer, LeftOut) or answer.outcome is not Placement.RUNS:
-                    found[id(gang.sent)].append(answer)
-        return found
+                    answers[id(gang.sent)].append(answer)
+        return answers
 
-    def picture(self, item: Submission) -> Picture:
+    def picture(self, submission: Submission) -> Picture:
         """Returns the picture of one submission."""
-        return picture(self.fleet, item, self._admission)
+        return picture(self.fleet, submission, self._admission)
 
     @cached_property
     def by_file(self) -> dict[str, list[Diagnostic]]:
         """The findings of each file."""
-        found: dict[str, list[Diagnostic]] = defaultdict(list)
-        for item in self.findings:
-            found[path_of(item)].append(item)
-        return dict(found)
+        findings: dict[str, list[Diagnostic]] = defaultdict(list)
+        for finding in self.findings:
+            findings[path_of(finding)].append(finding)
+        return dict(findings)
 
     @cached_property
     def first_finding(self) -> dict[str, int]:
         """Index of the first finding of each file."""
-        return {path_of(item): index for index, item in reversed(list(enumerate(self.findings)))}
+        return {path_of(finding): index for index, finding in reversed(list(enumerate(self.findings)))}
 
     @cached_property
     def declared_in(self) -> dict[str, list[Link]]:
         """Links to the pages of the things that each file declares."""
-        found: dict[str, list[Link]] = defaultdict(list)
+        links: dict[str, list[Link]] = defaultdict(list)
         for row in self.accounts:
             link = self.places.subpool(row.pool, row.subpool) if row.subpool else self.places.pool(row.pool)
-            found[row.file].append(link)
+            links[row.file].append(link)
         for topology in self.fleet.topologies:
             if topology.pool is None:
-                found[topology.declared.origin.path].append(self.places.topology(topology))
-        for item in self.places.work:
-            found[item.declared.origin.path].append(self.places.submission(item))
-        return dict(found)
+                links[topology.declared.origin.path].append(self.places.topology(topology))
+        for submission in self.places.work:
+            links[submission.declared.origin.path].append(self.places.submission(submission))
+        return dict(links)
 
     @cached_property
     def work_of_pool(self) -> dict[str, list[Submission]]:
         """The work that is sent to each pool, including its subpools."""
-        found: dict[str, list[Submission]] = defaultdict(list)
-        for item in self.places.work:
-            found[item.pool.name].append(item)
-        return dict(found)
+        by_pool: dict[str, list[Submission]] = defaultdict(list)
+        for submission in self.places.work:
+            by_pool[submission.pool.name].append(submission)
+        return dict(by_pool)
 
 
 def _named(labels: Mapping[str, str]) -> str:
     """Returns the owner that the labels name."""
-    own = [key for key in labels if key.rpartition("/")[2] in OWNERS and labels[key]]
-    return labels[min(own, key=lambda key: (OWNERS.index(key.rpartition("/")[2]), key))] if own else ""
+    owner_keys = [key for key in labels if key.rpartition("/")[2] in OWNERS and labels[key]]
+    return labels[min(owner_keys, key=lambda key: (OWNERS.index(key.rpartition("/")[2]), key))] if owner_keys else ""
 
 
-def path_of(item: Diagnostic) -> str:
+def path_of(finding: Diagnostic) -> str:
     """Returns the file of a finding; empty if the finding has none."""
-    return item.location.path if item.location else ""
+    return finding.location.path if finding.location else ""
 
 
 def verdict_badge(outcome: Outcome) -> Badge:

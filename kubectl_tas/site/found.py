@@ -22,33 +22,39 @@ _DECLARED = 10
 
 def pages(content: Content) -> Iterator[Page]:
     """Yields pages of all findings, waived ones last, then the page of their rules."""
-    found = [(item, False) for item in content.findings] + [(item, True) for item in content.waived]
-    starts = range(0, max(1, len(found)), FINDINGS)
+    listed = [(listed_finding, False) for listed_finding in content.findings] + [
+        (listed_finding, True) for listed_finding in content.waived
+    ]
+    starts = range(0, max(1, len(listed)), FINDINGS)
     paths = tuple(blocks.further(places.FINDINGS, number) for number in range(1, len(starts) + 1))
     for number, start in enumerate(starts, 1):
-        part = found[start : start + FINDINGS]
-        before = found[start - 1][0] if start else None
+        on_page = listed[start : start + FINDINGS]
+        before = listed[start - 1][0] if start else None
         counted = (_counted(content), _rules(content)) if number == 1 else ()
         pager = (Pager("Findings", number, paths),) if len(paths) > 1 else ()
         title = "Findings" if number == 1 else f"Findings, page {number}"
         crumbs = () if number == 1 else (Link("Findings", places.FINDINGS),)
-        body = tuple(_by_file(content, part, before))
+        body = tuple(_by_file(content, on_page, before))
         yield Page(paths[number - 1], title, "", "Findings", crumbs, (*counted, *body, *pager))
     yield _rule_page(content)
 
 
 def findings_of(content: Content, path: str) -> blocks.Findings:
     """Returns the findings of a file, for a page about something that the file declares."""
-    found = content.by_file.get(path, ())
-    more = Link(f"All {len(found)} findings", _place_of_file(content, path)) if len(found) > OF_ONE else None
-    items = tuple(finding(item) for item in found[:OF_ONE])
-    return blocks.Findings(f"Findings in {path}", items, none="Nothing was found.", more=more)
+    of_file = content.by_file.get(path, ())
+    all_findings = (
+        Link(f"All {len(of_file)} findings", _place_of_file(content, path)) if len(of_file) > OF_ONE else None
+    )
+    shown = tuple(finding(of_rule) for of_rule in of_file[:OF_ONE])
+    return blocks.Findings(f"Findings in {path}", shown, none="Nothing was found.", more=all_findings)
 
 
 def worst(content: Content, most: int) -> tuple[blocks.Finding, ...]:
     """Returns the most severe findings."""
     order = list(SEVERITIES)
-    return tuple(finding(item) for item in sorted(content.findings, key=lambda x: order.index(x.severity))[:most])
+    return tuple(
+        finding(of_fleet) for of_fleet in sorted(content.findings, key=lambda x: order.index(x.severity))[:most]
+    )
 
 
 def _counted(content: Content) -> Text:
@@ -56,16 +62,18 @@ def _counted(content: Content) -> Text:
     return Text(f"`kubectl tas validate` says: {line}")
 
 
-def _by_file(content: Content, part: Sequence[tuple[Diagnostic, bool]], before: Diagnostic | None) -> Iterator[Block]:
+def _by_file(
+    content: Content, on_page: Sequence[tuple[Diagnostic, bool]], before: Diagnostic | None
+) -> Iterator[Block]:
     groups: dict[tuple[str, bool], list[Diagnostic]] = defaultdict(list)
-    for item, is_waived in part:
-        groups[path_of(item), is_waived].append(item)
-    for (path, is_waived), items in groups.items():
+    for diagnostic, is_waived in on_page:
+        groups[path_of(diagnostic), is_waived].append(diagnostic)
+    for (path, is_waived), group in groups.items():
         title = f"Waived in {path}" if is_waived else path or "The repository"
         is_first = not is_waived and path and (before is None or path_of(before) != path)
-        found = tuple(finding(item, waived=is_waived) for item in items)
-        about = tuple(content.declared_in.get(path, ())[:_DECLARED])
-        yield blocks.Findings(title, found, anchor=places.file_anchor(path) if is_first else "", about=about)
+        shown = tuple(finding(diagnostic, waived=is_waived) for diagnostic in group)
+        declared = tuple(content.declared_in.get(path, ())[:_DECLARED])
+        yield blocks.Findings(title, shown, anchor=places.file_anchor(path) if is_first else "", about=declared)
 
 
 def _place_of_file(content: Content, path: str) -> str:
@@ -74,24 +82,24 @@ def _place_of_file(content: Content, path: str) -> str:
     return f"{blocks.further(places.FINDINGS, number)}#{places.file_anchor(path)}"
 
 
-def finding(item: Diagnostic, *, waived: bool = False) -> blocks.Finding:
+def finding(diagnostic: Diagnostic, *, waived: bool = False) -> blocks.Finding:
     """Returns the block of one finding, with its place and its rule."""
-    notes = [f"{note.message}{f' ({note.location})' if note.location else ''}" for note in item.related]
-    left = len(notes) - text.MAX_RELATED
+    notes = [f"{note.message}{f' ({note.location})' if note.location else ''}" for note in diagnostic.related]
+    notes_hidden = len(notes) - text.MAX_RELATED
     return blocks.Finding(
-        severity_badge(item.severity),
-        str(item.location) if item.location else "",
-        item.message,
-        Link(item.rule.code, places.rule_place(item.rule.code)),
-        tuple(text.snippet(item.location)) if item.location else (),
-        (*notes[: text.MAX_RELATED], *((f"and {left} more",) if left > 0 else ())),
-        item.hint,
+        severity_badge(diagnostic.severity),
+        str(diagnostic.location) if diagnostic.location else "",
+        diagnostic.message,
+        Link(diagnostic.rule.code, places.rule_place(diagnostic.rule.code)),
+        tuple(text.snippet(diagnostic.location)) if diagnostic.location else (),
+        (*notes[: text.MAX_RELATED], *((f"and {notes_hidden} more",) if notes_hidden > 0 else ())),
+        diagnostic.hint,
         waived,
     )
 
 
 def _rules(content: Content) -> Table:
-    counts = Counter(item.rule for item in (*content.findings, *content.waived))
+    counts = Counter(diagnostic.rule for diagnostic in (*content.findings, *content.waived))
     rows = tuple(
         (Link(rule.code, places.rule_place(rule.code)), str(count), rule.summary)
         for rule, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0].code))
@@ -101,11 +109,11 @@ def _rules(content: Content) -> Table:
 
 def _rule_page(content: Content) -> Page:
     of_changes = content.changes.findings if content.changes else ()
-    rules = {item.rule for item in (*content.findings, *content.waived, *of_changes)}
+    rules = {diagnostic.rule for diagnostic in (*content.findings, *content.waived, *of_changes)}
     body = [
-        part
+        block
         for rule in sorted(rules, key=lambda rule: rule.code)
-        for part in (
+        for block in (
             Text(rule.summary, severity_badge(rule.severity), rule.code),
             Text(rule.rationale),
             Text(waiving(rule)),

@@ -56,23 +56,30 @@ def pages(content: Content) -> Iterator[Page]:
 
 def cluster_table(content: Content) -> Table:
     """Returns a row for each cluster, with its totals."""
-    sums = {item.backend: item for item in totals([row for row in content.accounts if row.state != "ARCHIVED"])}
+    sums = {
+        backend_total.backend: backend_total
+        for backend_total in totals([row for row in content.accounts if row.state != "ARCHIVED"])
+    }
     rows = []
     for backend in content.fleet.backends:
-        own = [pool for pool in content.fleet.pools if pool.backend.name == backend.name]
-        found = sums.get(backend.name)
-        amounts = (found.quota, found.used, found.available) if found else (Amounts(),) * 3
-        shown = tuple(amount_text("gpu", part) for part in amounts)
-        rest = (_bar(amounts[0], amounts[1]), *_others(amounts[0], amounts[1]))
-        rows.append((content.places.cluster(backend), _scheduler(backend), str(len(own)), *shown, *rest))
+        pools = [pool for pool in content.fleet.pools if pool.backend.name == backend.name]
+        backend_total = sums.get(backend.name)
+        amounts = (
+            (backend_total.quota, backend_total.used, backend_total.available) if backend_total else (Amounts(),) * 3
+        )
+        shown = tuple(amount_text("gpu", amount) for amount in amounts)
+        use_cells = (_bar(amounts[0], amounts[1]), *_others(amounts[0], amounts[1]))
+        rows.append((content.places.cluster(backend), _scheduler(backend), str(len(pools)), *shown, *use_cells))
     header = ("Cluster", "Scheduler", "Pools", "GPUs guaranteed", "Used", "Available", "Used of the quota", *_OTHERS)
     return Table("Clusters", header, tuple(rows))
 
 
 def account_table(content: Content, backend: FleetBackend | None = None) -> Table:
     """Returns the table of pools and everything below them, of one cluster or of all."""
-    own = (row for row in content.accounts if row.state != "ARCHIVED")
-    rows = tuple(_account(content, row) for row in own if backend is None or row.pool.backend.name == backend.name)
+    live_accounts = (row for row in content.accounts if row.state != "ARCHIVED")
+    rows = tuple(
+        _account(content, row) for row in live_accounts if backend is None or row.pool.backend.name == backend.name
+    )
     owner = ("Owner",) if content.owners else ()
     return Table("Pools", ("Pool", *owner, *_HEADER), rows, none="No pool is declared.")
 
@@ -134,11 +141,11 @@ def _nodes(content: Content, backend: FleetBackend) -> Iterator[tuple[str, str]]
     """Yields the totals of the nodes of a cluster, if its nodes are known."""
     if backend.name not in content.nodes:
         return
-    known = content.nodes[backend.name]
-    size = sum(node.allocatable.get(GPU, 0) for node in known.nodes)
-    free = sum(node.free.get(GPU, 0) for node in known.nodes)
-    yield "Nodes", str(len(known.nodes))
-    yield "GPUs of nodes", f"{size}, {free} of them free" if known.knows_pods else str(size)
+    cluster_nodes = content.nodes[backend.name]
+    size = sum(node.allocatable.get(GPU, 0) for node in cluster_nodes.nodes)
+    free = sum(node.free.get(GPU, 0) for node in cluster_nodes.nodes)
+    yield "Nodes", str(len(cluster_nodes.nodes))
+    yield "GPUs of nodes", f"{size}, {free} of them free" if cluster_nodes.knows_pods else str(size)
 
 
 def _room(content: Content, pool: FleetPool) -> Iterator[Block]:
@@ -146,22 +153,22 @@ def _room(content: Content, pool: FleetPool) -> Iterator[Block]:
     nodes = content.nodes.get(pool.backend.name)
     if nodes is None or not pool.backend.is_kai:
         return
-    there = capacity(pool, nodes)
+    room = capacity(pool, nodes)
     yield Text("As `kubectl tas pool plan` says of the nodes of the cluster.", title="Room")
-    yield Facts(tuple(capacitypages.nodes_facts(there)))
-    if there.levels:
+    yield Facts(tuple(capacitypages.nodes_facts(room)))
+    if room.levels:
         yield Table(
             "Largest gangs",
             tuple(name.capitalize().replace("gpu", "GPU") for name in capacitypages.HEADER),
-            tuple(capacitypages.rows(there)),
+            tuple(capacitypages.rows(room)),
         )
 
 
 def _topologies(content: Content, backend: FleetBackend) -> Table:
     rows = tuple(
-        (content.places.topology(item), " > ".join(level.key for level in item.levels))
-        for item in content.fleet.topologies
-        if item.backend in (None, backend)
+        (content.places.topology(topology), " > ".join(level.key for level in topology.levels))
+        for topology in content.fleet.topologies
+        if topology.backend in (None, backend)
     )
     return blocks.begun(
         Table("Topologies", ("Topology", "Levels, the coarsest first"), rows), _FIRST, places.TOPOLOGIES
@@ -170,7 +177,7 @@ def _topologies(content: Content, backend: FleetBackend) -> Table:
 
 def _pool(content: Content, pool: FleetPool) -> Page:
     link = content.places.pool(pool)
-    above = tuple(content.places.pool(item) for item in reversed(pool.chain[1:]))
+    above = tuple(content.places.pool(ancestor) for ancestor in reversed(pool.chain[1:]))
     crumbs = (Link("Pools", places.POOLS), *above)
     linked: dict[str, Cell] = {
         "Backend": content.places.cluster(pool.backend),
@@ -179,11 +186,11 @@ def _pool(content: Content, pool: FleetPool) -> Page:
     }
     if pool.parent:
         linked["Parent"] = content.places.pool(pool.parent)
-    told = [("Cluster" if name == "Backend" else name, linked.get(name, text)) for name, text in facts(pool, None)]
-    told += [("Owner", owner) for owner in (content.owner_of(pool, None),) if owner]
+    fact_rows = [("Cluster" if name == "Backend" else name, linked.get(name, text)) for name, text in facts(pool, None)]
+    fact_rows += [("Owner", owner) for owner in (content.owner_of(pool, None),) if owner]
     levels = tuple((level.key, level.label) for level in pool.levels)
     body: list[Block] = [
-        Facts(tuple(told[1:])),
+        Facts(tuple(fact_rows[1:])),
         _drawn(content, pool),
         *_room(content, pool),
         *([_subpools(pool)] if pool.subpools else []),
@@ -198,7 +205,7 @@ def _pool(content: Content, pool: FleetPool) -> Page:
 def _drawn(content: Content, pool: FleetPool) -> Drawing:
     """Draws the guarantees and usage of a pool and of everything below it, with their work."""
     rows = content.below[pool.name]
-    work = [item for row in rows if row.subpool is None for item in content.work_of_pool.get(row.name, ())]
+    work = [submission for row in rows if row.subpool is None for submission in content.work_of_pool.get(row.name, ())]
     return drawing("Quota and use", figure(work, (pool, None), rows, content.used_from))
 
 
@@ -206,10 +213,10 @@ def _subpools(pool: FleetPool) -> Table:
     """Returns a row with all facts about each subpool."""
     rows, anchors = [], []
     for subpool in pool.subpools:
-        told = {name: text for name, text in facts(pool, subpool) if name not in ("Name", "State")}
-        quota, queue, file = told.pop("Quota"), told.pop("Queue"), told.pop("File")
-        more = "; ".join(f"{name.lower()}: {text}" for name, text in told.items())
-        rows.append((subpool.name, Badge(subpool.state, _STATES[subpool.state]), quota, queue, more, file))
+        facts_by_name = {name: text for name, text in facts(pool, subpool) if name not in ("Name", "State")}
+        quota, queue, file = facts_by_name.pop("Quota"), facts_by_name.pop("Queue"), facts_by_name.pop("File")
+        other_facts = "; ".join(f"{name.lower()}: {text}" for name, text in facts_by_name.items())
+        rows.append((subpool.name, Badge(subpool.state, _STATES[subpool.state]), quota, queue, other_facts, file))
         anchors.append(places.subpool_anchor(subpool))
     header = ("Subpool", "State", "Quota", "Queue", "Also", "File")
     return Table("Subpools", header, tuple(rows), anchors=tuple(anchors))
@@ -225,12 +232,12 @@ def topology_pages(content: Content) -> Iterator[Page]:
 def _topology_table(content: Content) -> Table:
     rows = tuple(
         (
-            content.places.topology(item),
-            item.declared.spec.kind,
-            " > ".join(level.key for level in item.levels),
-            str(len(content.pools_by_topology.get(item.name, ()))),
+            content.places.topology(topology),
+            topology.declared.spec.kind,
+            " > ".join(level.key for level in topology.levels),
+            str(len(content.pools_by_topology.get(topology.name, ()))),
         )
-        for item in content.fleet.topologies
+        for topology in content.fleet.topologies
     )
     header = ("Topology", "Declared by a", "Levels, the coarsest first", "Pools")
     return Table("Topologies", header, rows, none="No topology is declared.")
@@ -245,8 +252,8 @@ def _topology_page(content: Content, topology: FleetTopology) -> Page:
         *(("Topology object", text) for text in objects(fleet, topology)),
     ]
     levels = tuple((str(number), level.key, level.label) for number, level in enumerate(topology.levels, 1))
-    known = list(sets(fleet, topology)) if topology.pool is None else []
-    cliques = [Table("PodCliqueSets", ("Name", "TopologyLevelsUnavailable"), tuple(known))]
+    clique_sets = list(sets(fleet, topology)) if topology.pool is None else []
+    cliques = [Table("PodCliqueSets", ("Name", "TopologyLevelsUnavailable"), tuple(clique_sets))]
     pools = tuple(
         (
             content.places.pool(pool),
@@ -258,7 +265,7 @@ def _topology_page(content: Content, topology: FleetTopology) -> Page:
     body = (
         Facts(tuple(facts)),
         Table("Levels", ("Number", "Domain" if topology.pool is None else "Key", "Node label"), levels),
-        *(cliques if known else ()),
+        *(cliques if clique_sets else ()),
         findings_of(content, topology.declared.origin.path),
         Table("Pools", ("Pool", "Cluster", "Work"), pools, none="No pool uses it."),
     )

@@ -30,12 +30,14 @@ _POOLS = 50
 def page(content: Content) -> Page:
     """Returns the overview."""
     fleet = content.fleet
-    first = worst(content, _FIRST)
-    more = Link(f"All {len(content.findings)} findings", places.FINDINGS) if len(content.findings) > _FIRST else None
+    worst_findings = worst(content, _FIRST)
+    all_findings = (
+        Link(f"All {len(content.findings)} findings", places.FINDINGS) if len(content.findings) > _FIRST else None
+    )
     body = (
         _tiles(content),
         blocks.begun(waiting(content), _FIRST, places.OPEN_WORK),
-        blocks.Findings("Findings", first, none="Nothing was found.", more=more),
+        blocks.Findings("Findings", worst_findings, none="Nothing was found.", more=all_findings),
         Text(f"Used: {content.used_from}."),
         *((blocks.begun(cluster_table(content), _FIRST, places.CLUSTERS),) if len(fleet.backends) > 1 else ()),
         blocks.begun(account_table(content), _POOLS, places.POOLS),
@@ -45,9 +47,11 @@ def page(content: Content) -> Page:
 
 def _tiles(content: Content) -> Tiles:
     fleet = content.fleet
-    counts = Counter(item.severity for item in content.findings)
+    counts = Counter(finding.severity for finding in content.findings)
     open_work = len(waiting(content).rows)
-    guaranteed = total(item.quota for item in totals([row for row in content.accounts if row.state != "ARCHIVED"]))
+    guaranteed = total(
+        backend_total.quota for backend_total in totals([row for row in content.accounts if row.state != "ARCHIVED"])
+    )
     errors, warnings = counts[Severity.ERROR], counts[Severity.WARNING]
     rows: list[tuple[str, str, str, Tone]] = [
         ("Clusters", places.CLUSTERS, str(len(fleet.backends)), "plain"),
@@ -60,8 +64,8 @@ def _tiles(content: Content) -> Tiles:
         ("Warnings", places.FINDINGS, str(warnings), "fair" if warnings else "good"),
     ]
     if content.since is not None:
-        told = "not compared" if content.changes is None else f"risk: {content.changes.risk[0]}"
-        rows.append((f"Changes since {content.since}", places.CHANGES, told, "plain"))
+        changes_text = "not compared" if content.changes is None else f"risk: {content.changes.risk[0]}"
+        rows.append((f"Changes since {content.since}", places.CHANGES, changes_text, "plain"))
     return Tiles(tuple((Link(name, target), number, tone) for name, target, number, tone in rows))
 
 
@@ -97,21 +101,23 @@ def _cut(content: Content, table: Table) -> Table:
     """Returns the rows of a table that fit on one page, and a row that counts the others."""
     if len(table.rows) <= blocks.ROWS:
         return table
-    left = f"{len(table.rows) - blocks.ROWS} more: kubectl tas diff --base {content.since}"
-    rest: tuple[Cell, ...] = (left, *("" for _ in table.header[1:]))
-    return Table(table.title, table.header, (*table.rows[: blocks.ROWS], rest))
+    hidden_rows = f"{len(table.rows) - blocks.ROWS} more: kubectl tas diff --base {content.since}"
+    last_row: tuple[Cell, ...] = (hidden_rows, *("" for _ in table.header[1:]))
+    return Table(table.title, table.header, (*table.rows[: blocks.ROWS], last_row))
 
 
 def _for_whom(content: Content, impact: Impact) -> Iterator[tuple[Cell, ...]]:
     """Yields for each pool and subpool how its own quota and its work change."""
-    quotas = {item.state.target: item for item in impact.queues if not item.state.is_container}
+    quotas = {
+        queue_change.state.target: queue_change for queue_change in impact.queues if not queue_change.state.is_container
+    }
     work: dict[str, list[WorkChange]] = defaultdict(list)
-    for item in impact.work:
-        for target in dict.fromkeys(state.target for state in (item.before, item.after) if state):
-            work[target].append(item)
+    for work_change in impact.work:
+        for target in dict.fromkeys(state.target for state in (work_change.before, work_change.after) if state):
+            work[target].append(work_change)
     for target in sorted({*quotas, *work}):
-        found = content.fleet.target(target)
-        owner = ("" if found is None else content.owner_of(*found),) if content.owners else ()
+        pool_and_subpool = content.fleet.target(target)
+        owner = ("" if pool_and_subpool is None else content.owner_of(*pool_and_subpool),) if content.owners else ()
         yield (
             _link(content, target),
             *owner,
@@ -126,19 +132,21 @@ def _quota(queue: QueueChange | None) -> str:
 
 def _work(target: str, changes: list[WorkChange]) -> Iterator[str]:
     """Describes work that is new, is gone, or gets another verdict."""
-    told: dict[str, list[str]] = defaultdict(list)
-    for item in changes:
-        was, now = (state if state and state.target == target else None for state in (item.before, item.after))
+    names_by_change: dict[str, list[str]] = defaultdict(list)
+    for change in changes:
+        was, now = (state if state and state.target == target else None for state in (change.before, change.after))
         if now is None:
-            told[f"goes to {item.after.target}" if item.after else "gone"].append(item.name)
+            names_by_change[f"goes to {change.after.target}" if change.after else "gone"].append(change.name)
         elif was is None:
-            told[f"{f'from {item.before.target}' if item.before else 'new'}, {now.verdict.outcome}"].append(item.name)
+            names_by_change[
+                f"{f'from {change.before.target}' if change.before else 'new'}, {now.verdict.outcome}"
+            ].append(change.name)
         elif was.verdict.outcome != now.verdict.outcome:
-            told[f"{was.verdict.outcome} -> {now.verdict.outcome}"].append(item.name)
+            names_by_change[f"{was.verdict.outcome} -> {now.verdict.outcome}"].append(change.name)
         else:
-            told["changed"].append(item.name)
-    for what, names in told.items():
-        yield f"{what}: {shortened(names)}"
+            names_by_change["changed"].append(change.name)
+    for change_text, names in names_by_change.items():
+        yield f"{change_text}: {shortened(names)}"
 
 
 def _rows(content: Content, section: Section) -> Iterator[tuple[Cell, ...]]:
@@ -149,8 +157,8 @@ def _rows(content: Content, section: Section) -> Iterator[tuple[Cell, ...]]:
 
 def _link(content: Content, target: str) -> Cell:
     """Links to the page of a pool or subpool, if it still exists."""
-    found = content.fleet.target(target)
-    if found is None:
+    pool_and_subpool = content.fleet.target(target)
+    if pool_and_subpool is None:
         return target
-    pool, subpool = found
+    pool, subpool = pool_and_subpool
     return content.places.subpool(pool, subpool) if subpool else content.places.pool(pool)

@@ -59,17 +59,17 @@ class Places:
         """Returns a link to the row of a subpool on the page of its pool."""
         return Link(subpool.canonical, f"{self._pools[pool.name]}#{subpool_anchor(subpool)}")
 
-    def target(self, item: Submission) -> Link:
+    def target(self, submission: Submission) -> Link:
         """Returns a link to the pool or subpool that gets the work."""
-        return self.subpool(item.pool, item.subpool) if item.subpool else self.pool(item.pool)
+        return self.subpool(submission.pool, submission.subpool) if submission.subpool else self.pool(submission.pool)
 
     def topology(self, topology: FleetTopology) -> Link:
         """Returns a link to the page of a topology."""
         return Link(topology.name, self._topologies[topology.name])
 
-    def submission(self, item: Submission) -> Link:
+    def submission(self, submission: Submission) -> Link:
         """Returns a link to the page of a submission."""
-        return Link(item.name, self._work[id(item)])
+        return Link(submission.name, self._work[id(submission)])
 
 
 def subpool_anchor(subpool: FleetSubpool) -> str:
@@ -90,18 +90,26 @@ def rule_place(code: str) -> str:
 def places(fleet: Fleet) -> Places:
     """Computes the paths of all pages of a fleet."""
     work = tuple(in_order(fleet.submissions))
-    own = [f"{item.kind}-{names.fold(item.name)}".lower() for item in work]
+    names_with_kind = [f"{submission.kind}-{names.fold(submission.name)}".lower() for submission in work]
     return Places(
         work,
         _files("clusters", [backend.name for backend in fleet.backends]),
         _files("pools", [pool.name for pool in fleet.pools]),
         _files("topologies", [topology.name for topology in fleet.topologies]),
-        dict(zip(map(id, work), _named("work", list(map(_identity, work)), own), strict=True)),
+        dict(zip(map(id, work), _named("work", list(map(_identity, work)), names_with_kind), strict=True)),
     )
 
 
-def _identity(item: Submission) -> str:
-    return "\0".join((item.pool.backend.name, item.namespace, item.kind, item.name, item.declared.origin.path))
+def _identity(submission: Submission) -> str:
+    return "\0".join(
+        (
+            submission.pool.backend.name,
+            submission.namespace,
+            submission.kind,
+            submission.name,
+            submission.declared.origin.path,
+        )
+    )
 
 
 def _files(folder: str, called: Sequence[str]) -> dict[str, str]:
@@ -111,5 +119,5 @@ def _files(folder: str, called: Sequence[str]) -> dict[str, str]:
 def _named(folder: str, identities: Sequence[str], called: Sequence[str]) -> list[str]:
     """Returns a unique path for each identity, derived from its name. No path equals the path of a list page."""
     reserved = [(name, name) for name in _RESERVED]
-    wanted = [(f"\0{identity}", names.as_label(name)) for identity, name in zip(identities, called, strict=True)]
-    return [f"{folder}/{name}.html" for name in names.distinct([*reserved, *wanted])[len(reserved) :]]
+    labels = [(f"\0{identity}", names.as_label(name)) for identity, name in zip(identities, called, strict=True)]
+    return [f"{folder}/{name}.html" for name in names.distinct([*reserved, *labels])[len(reserved) :]]

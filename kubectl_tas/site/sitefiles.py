@@ -71,9 +71,10 @@ def _shown(value: Any) -> Any:
 
 def _index(content: Content) -> str:
     """Renders the search index: the name, kind, further search words and place of each thing."""
-    entries = _entries(content)
+    index_rows = _entries(content)
     return _data(
-        "tasIndex", ([printable(link.text), kind, printable(more), link.target] for link, kind, more in entries)
+        "tasIndex",
+        ([printable(link.text), kind, printable(search_words), link.target] for link, kind, search_words in index_rows),
     )
 
 
@@ -92,10 +93,9 @@ def _entries(content: Content) -> Iterator[tuple[Link, str, str]]:
         yield link, "Subpool" if row.subpool else "Pool", f"{row.pool.backend.name} {row.file}"
     for topology in content.fleet.topologies:
         yield where.topology(topology), "Topology", " ".join(level.key for level in topology.levels)
-    for item in where.work:
-        more = (
-            f"{item.target} {content.verdict(item).outcome} {item.declared.origin.path} {content.owner(item)}".strip()
-        )
-        yield where.submission(item), item.kind, more
-    for code in sorted({item.rule.code for item in content.findings}):
+    for submission in where.work:
+        outcome, path = content.verdict(submission).outcome, submission.declared.origin.path
+        search_words = f"{submission.target} {outcome} {path} {content.owner(submission)}".strip()
+        yield where.submission(submission), submission.kind, search_words
+    for code in sorted({finding.rule.code for finding in content.findings}):
         yield Link(code, places.rule_place(code)), "Rule", ""

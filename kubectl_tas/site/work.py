@@ -29,57 +29,61 @@ def pages(content: Content) -> Iterator[Page]:
     yield from blocks.divided(Page(places.WORK, "Work", "", "Work", (), (*unread, *_filters(content), table)))
     crumbs = (Link("Work", places.WORK),)
     yield from blocks.divided(Page(places.OPEN_WORK, LOOK_AT, "", "Work", crumbs, (waiting(content),)))
-    for item in content.places.work:
-        yield _page(content, item)
+    for submission in content.places.work:
+        yield _page(content, submission)
 
 
-def work_table(content: Content, items: Sequence[Submission]) -> Table:
+def work_table(content: Content, submissions: Sequence[Submission]) -> Table:
     """Returns a row for each submission."""
     several = len(content.fleet.backends) > 1
     rows = tuple(
         (
-            content.places.submission(item),
-            verdict_badge(content.verdict(item).outcome),
-            str(item.gpus),
-            content.places.target(item),
-            *((content.places.cluster(item.pool.backend),) if several else ()),
-            item.priority,
-            item.kind,
-            *((content.owner(item),) if content.owners else ()),
+            content.places.submission(submission),
+            verdict_badge(content.verdict(submission).outcome),
+            str(submission.gpus),
+            content.places.target(submission),
+            *((content.places.cluster(submission.pool.backend),) if several else ()),
+            submission.priority,
+            submission.kind,
+            *((content.owner(submission),) if content.owners else ()),
         )
-        for item in items
+        for submission in submissions
     )
-    more = ("Owner",) if content.owners else ()
-    header = ("Name", "Verdict", "GPUs", "Pool", *(("Cluster",) if several else ()), "Priority", "Kind", *more)
+    owner_column = ("Owner",) if content.owners else ()
+    header = ("Name", "Verdict", "GPUs", "Pool", *(("Cluster",) if several else ()), "Priority", "Kind", *owner_column)
     return Table("Work", header, rows, none="Nothing is sent to a queue.")
 
 
-def _facets(content: Content, item: Submission) -> dict[str, list[str]]:
+def _facets(content: Content, submission: Submission) -> dict[str, list[str]]:
     """Returns the filter values of a submission: its pool and the pools above, its verdict, its kind and its owner."""
-    pools = dict.fromkeys((item.target, *(pool.name for pool in item.pool.chain)))
+    pools = dict.fromkeys((submission.target, *(pool.name for pool in submission.pool.chain)))
     return {
         "pool": list(pools),
-        "verdict": [content.verdict(item).outcome],
-        "kind": [item.kind],
-        "owner": [printable(content.owner(item))],
+        "verdict": [content.verdict(submission).outcome],
+        "kind": [submission.kind],
+        "owner": [printable(content.owner(submission))],
     }
 
 
 def _filters(content: Content) -> tuple[Filters, ...]:
     """Returns the filters that have at least two choices."""
-    known: dict[str, set[str]] = {}
-    for item in content.places.work:
-        for name, values in _facets(content, item).items():
-            known.setdefault(name, set()).update(values)
-    found = ((name.capitalize(), tuple(sorted(values - {""}))) for name, values in known.items() if len(values) > 1)
-    choices = tuple(found)
+    values_by_filter: dict[str, set[str]] = {}
+    for submission in content.places.work:
+        for name, values in _facets(content, submission).items():
+            values_by_filter.setdefault(name, set()).update(values)
+    several = (
+        (name.capitalize(), tuple(sorted(values - {""})))
+        for name, values in values_by_filter.items()
+        if len(values) > 1
+    )
+    choices = tuple(several)
     return (Filters(choices),) if choices else ()
 
 
 def listed(content: Content) -> Iterator[list[object]]:
     """Yields all rows for the filters: the filter values, and each cell as text, link target and tone."""
-    for item, row in zip(content.places.work, work_table(content, content.places.work).rows, strict=True):
-        yield [_facets(content, item), [_told(cell) for cell in row]]
+    for submission, row in zip(content.places.work, work_table(content, content.places.work).rows, strict=True):
+        yield [_facets(content, submission), [_told(cell) for cell in row]]
 
 
 def _told(cell: Cell) -> list[str]:
@@ -90,46 +94,51 @@ def _told(cell: Cell) -> list[str]:
 
 def waiting(content: Content) -> Table:
     """Returns the work that is not simply admitted, the worst verdict first."""
-    found = [item for item in content.places.work if content.verdict(item).outcome in OPEN]
-    found.sort(key=lambda item: OPEN.index(content.verdict(item).outcome))
-    told = [(item, verdict_badge(content.verdict(item).outcome), content.verdict(item).text) for item in found]
-    told += _without_room(content)
+    open_work = [submission for submission in content.places.work if content.verdict(submission).outcome in OPEN]
+    open_work.sort(key=lambda submission: OPEN.index(content.verdict(submission).outcome))
+    open_rows = [
+        (submission, verdict_badge(content.verdict(submission).outcome), content.verdict(submission).text)
+        for submission in open_work
+    ]
+    open_rows += _without_room(content)
     rows = tuple(
-        (content.places.submission(item), badge, why, str(item.gpus), content.places.target(item))
-        for item, badge, why in told
+        (content.places.submission(submission), badge, reason, str(submission.gpus), content.places.target(submission))
+        for submission, badge, reason in open_rows
     )
     return Table(LOOK_AT, ("Name", "Verdict", "Why", "GPUs", "Pool"), rows, none="All work is admitted.")
 
 
 def _without_room(content: Content) -> Iterator[tuple[Submission, Badge, str]]:
     """Yields admitted work that does not run because KAI finds no nodes for it now."""
-    for item in content.places.work:
-        answers = [one for one in content.fits.get(id(item), ()) if not isinstance(one, LeftOut)]
-        bad = next((one for one in answers if one.outcome is not Outcome.FITS), None)
-        if bad is not None and content.verdict(item).outcome not in OPEN:
-            yield item, _FITS[bad.outcome], f"{bad.gang.kind} {bad.gang.name}: {fitpages.why(bad)}"
+    for submission in content.places.work:
+        answers = [answer for answer in content.fits.get(id(submission), ()) if not isinstance(answer, LeftOut)]
+        bad = next((answer for answer in answers if answer.outcome is not Outcome.FITS), None)
+        if bad is not None and content.verdict(submission).outcome not in OPEN:
+            yield submission, _FITS[bad.outcome], f"{bad.gang.kind} {bad.gang.name}: {fitpages.why(bad)}"
 
 
 def _unread(content: Content) -> tuple[Block, ...]:
     """Lists declared work that is sent to no pool of the repository."""
-    known = {id(item.declared) for item in content.places.work}
+    sent_documents = {id(submission.declared) for submission in content.places.work}
     rows = tuple(
-        (name, kind, item.origin.path) for kind, name, item in sent(content.fleet.repository) if id(item) not in known
+        (name, kind, declared.origin.path)
+        for kind, name, declared in sent(content.fleet.repository)
+        if id(declared) not in sent_documents
     )
     if not rows:
         return ()
-    why = Text("What is sent to no pool of the repository is not among the rest; its findings say why.")
-    return why, Table("Sent to no pool", ("Name", "Kind", "File"), rows)
+    explanation = Text("What is sent to no pool of the repository is not among the rest; its findings say why.")
+    return explanation, Table("Sent to no pool", ("Name", "Kind", "File"), rows)
 
 
-def _page(content: Content, item: Submission) -> Page:
-    picture = content.picture(item)
-    link, kind = content.places.submission(item), item.kind
-    crumbs = (Link("Work", places.WORK), content.places.target(item))
-    found = findings_of(content, item.declared.origin.path)
-    told: tuple[Block, ...] = (_facts(content, picture), *_placement(content, item), *_drawings(picture))
-    body = (found, *told) if found.items else (*told, found)
-    return Page(link.target, item.name, kind, "Work", crumbs, (_verdict(picture), *body))
+def _page(content: Content, submission: Submission) -> Page:
+    picture = content.picture(submission)
+    link, kind = content.places.submission(submission), submission.kind
+    crumbs = (Link("Work", places.WORK), content.places.target(submission))
+    findings = findings_of(content, submission.declared.origin.path)
+    details: tuple[Block, ...] = (_facts(content, picture), *_placement(content, submission), *_drawings(picture))
+    body = (findings, *details) if findings.items else (*details, findings)
+    return Page(link.target, submission.name, kind, "Work", crumbs, (_verdict(picture), *body))
 
 
 def _verdict(picture: Picture) -> Block:
@@ -138,20 +147,20 @@ def _verdict(picture: Picture) -> Block:
 
 
 def _facts(content: Content, picture: Picture) -> Facts:
-    item = picture.item
-    preemptible = "preemptible" if item.is_preemptible else "non-preemptible"
-    topology = content.topology_on(item.pool.backend, picture.topology)
+    submission = picture.item
+    preemptible = "preemptible" if submission.is_preemptible else "non-preemptible"
+    topology = content.topology_on(submission.pool.backend, picture.topology)
     placed: Cell = content.places.topology(topology) if topology else picture.topology or "none"
     rows: list[tuple[str, Cell]] = [
-        ("File", item.declared.origin.path),
-        ("Cluster", content.places.cluster(item.pool.backend)),
-        ("Namespace", item.namespace),
-        ("Pool", content.places.target(item)),
-        ("Queue", item.queue),
-        ("Priority", f"{item.priority}, {preemptible}"),
-        ("GPUs", str(item.gpus)),
+        ("File", submission.declared.origin.path),
+        ("Cluster", content.places.cluster(submission.pool.backend)),
+        ("Namespace", submission.namespace),
+        ("Pool", content.places.target(submission)),
+        ("Queue", submission.queue),
+        ("Priority", f"{submission.priority}, {preemptible}"),
+        ("GPUs", str(submission.gpus)),
         ("Topology", placed),
-        *(("Owner", owner) for owner in (content.owner(item),) if owner),
+        *(("Owner", owner) for owner in (content.owner(submission),) if owner),
         *picture.facts,
     ]
     return Facts(tuple(rows))
@@ -166,19 +175,19 @@ _FITS: dict[Outcome, Badge] = {
 """The badge for each outcome of ``fit``."""
 
 
-def _placement(content: Content, item: Submission) -> Iterator[Block]:
+def _placement(content: Content, submission: Submission) -> Iterator[Block]:
     """Yields the answers of ``fit`` about work that does not run."""
-    found = content.fits.get(id(item), ())
-    if found:
+    answers = content.fits.get(id(submission), ())
+    if answers:
         yield Text("As `kubectl tas fit` says of what pods leave free on the nodes of the cluster.", title="Placement")
-    for answer in found:
+    for answer in answers:
         if isinstance(answer, LeftOut):
             yield Text(f"No answer: {answer.reason}.")
             continue
         yield Text(f"{answer.gang.kind} `{answer.gang.name}`", _FITS[answer.outcome])
-        told = fitpages.about(answer, "")[1:]
-        yield Facts(tuple((name.strip(), text) for name, text in told if text != answer.gang.name))
-        drawn = fitfigure.figure(answer, content.nodes[item.pool.backend.name], "")
+        answer_lines = fitpages.about(answer, "")[1:]
+        yield Facts(tuple((name.strip(), text) for name, text in answer_lines if text != answer.gang.name))
+        drawn = fitfigure.figure(answer, content.nodes[submission.pool.backend.name], "")
         yield drawing(f"Nodes for {answer.gang.name}", drawn)
 
 

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import kubectl_tas
+from kubectl_tas import __version__
 from kubectl_tas.load.source import RawFile
 from kubectl_tas.resources import resource_root
 from kubectl_tas.store.cache import AT_ONCE, Store
@@ -97,13 +98,18 @@ def _key(raw: RawFile) -> bytes:
 
 @cache
 def tool_digest() -> bytes:
-    """Returns a digest of this version of the tool and its packages, which also changes during development."""
-    from importlib.metadata import PackageNotFoundError, version  # a small repository keeps nothing, and does not wait
+    """Returns a digest of the versions of the tool, of Python and of the packages, and of the files of the tool.
 
-    found = hashlib.blake2b(repr(sys.version_info[:3]).encode(), digest_size=20)
-    for name in BUILT_ON:
+    RECORD has the digest of each installed file. Sizes and times also change in a checkout, during development.
+    """
+    from importlib.metadata import PackageNotFoundError, distribution  # a small repository keeps nothing
+
+    found = hashlib.blake2b(repr((__version__, sys.version_info[:3])).encode(), digest_size=20)
+    for name in ("kubectl-tas", *BUILT_ON):
         try:
-            found.update(f"{name}={version(name)}\0".encode())
+            package = distribution(name)
+            record = package.read_text("RECORD") if name == "kubectl-tas" else ""
+            found.update(f"{name}={package.version}\0{record}\0".encode())
         except PackageNotFoundError:
             found.update(f"{name}\0".encode())
     folders = {Path(kubectl_tas.__file__).parent, *(resource_root() / name for name in ("schemas", "templates"))}

@@ -111,9 +111,11 @@ def of_kind(kind: str) -> Object:
 
 
 def slips() -> list[tuple[str, str, str, Decides]]:
-    """Kind, path, rule and what is decided: every label of the table at every place, every field in every pod."""
+    """Kind, path, rule and what is decided: every label of the table at every place, every field in every pod. Of what
+    KAI and Grove keep in labels ``test_metadata_places`` knows more places.
+    """
     found = []
-    for door in BACKDOORS:
+    for door in (door for door in BACKDOORS if door.decides is not Decides.STATE):
         rule = "workload-conflict" if door.decides in SAME else "quota-bypass"
         if door.place is Place.LABEL:
             places = [(kind, "metadata") for kind in KINDS]
@@ -159,7 +161,7 @@ def test_another_scheduler_where_there_is_no_kai(repository: Path) -> None:
     [
         (f"{place} {door.key}", "workload-conflict" if door.decides in SAME else "quota-bypass")
         for door in BACKDOORS
-        if door.place is Place.LABEL
+        if door.place is Place.LABEL and door.decides is not Decides.STATE
         for place in ("metadata labels", "spec template cliques 0 labels")
     ]
     + [

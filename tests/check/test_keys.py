@@ -49,9 +49,16 @@ def labelled(keys: tuple[str, ...]) -> str:
     return job(labels="".join(f', {key}: "1"' for key in keys))
 
 
+TIMES = "KAI decides by this time what it evicts"
 ROWS = {
-    "what KAI writes, as an annotation": (job(own="kai.scheduler/numa-placement-observed: x"), []),
-    "what KAI writes, as a label": (job(labels=", kai.scheduler/numa-placement-observed: x"), []),
+    "what KAI writes, as an annotation": (
+        job(own="kai.scheduler/last-start-timestamp: x"),
+        [f"w.yaml:3:69 key-reserved: only KAI may write kai.scheduler/last-start-timestamp: {TIMES} (Remove it.)"],
+    ),
+    "what KAI writes, as a label": (
+        job(labels=", kai.scheduler/last-start-timestamp: x"),
+        [f"w.yaml:3:54 key-reserved: only KAI may write kai.scheduler/last-start-timestamp: {TIMES} (Remove it.)"],
+    ),
     "the queue of Kueue as a label": (
         job(labels=", kueue.x-k8s.io/queue-name: q"),
         [
@@ -239,13 +246,10 @@ ROWS = {
             ),
             (
                 'w.yaml:3:376 key-unknown: nothing reads the key "kai.scheduler/x" (Known: '
-                "kai.scheduler/batch-min-member, kai.scheduler/last-start-timestamp, "
-                "kai.scheduler/numa-placement-observed, kai.scheduler/numa-placement-predicted, "
-                "kai.scheduler/pod-index-label, kai.scheduler/preemption-delay, kai.scheduler/segment-size, "
-                "kai.scheduler/segment-topology-preferred-placement, "
+                "kai.scheduler/batch-min-member, kai.scheduler/pod-index-label, kai.scheduler/preemption-delay, "
+                "kai.scheduler/segment-size, kai.scheduler/segment-topology-preferred-placement, "
                 "kai.scheduler/segment-topology-required-placement, kai.scheduler/skip-podgrouper, "
-                "kai.scheduler/stale-podgroup-timestamp, kai.scheduler/staleness-grace-period, "
-                "kai.scheduler/top-owner-metadata, kai.scheduler/topology, "
+                "kai.scheduler/staleness-grace-period, kai.scheduler/topology, "
                 "kai.scheduler/topology-preferred-placement, kai.scheduler/topology-required-placement.)"
             ),
             'w.yaml:3:398 key-unknown: nothing reads the key "kubectl-tsa/pool" (Did you mean "kubectl-tas/pool"?)',
@@ -254,21 +258,14 @@ ROWS = {
                 '"kubectl-tas/priority"?)'
             ),
             (
-                'w.yaml:3:465 key-unknown: nothing reads the key "gorve.io/x" (Known: grove.io/base-podgang, '
-                "grove.io/disable-managed-resource-protection, grove.io/mnnvl-group, grove.io/pod-template-hash, "
-                "grove.io/podclique, grove.io/podclique-pod-index, grove.io/podcliquescalinggroup, "
-                "grove.io/podcliquescalinggroup-replica-index, grove.io/podcliqueset-replica-index, "
-                "grove.io/podgang, grove.io/reconcile-trigger, grove.io/scheduler-name, "
-                "grove.io/should-not-mirror, grove.io/topology-name.)"
+                'w.yaml:3:465 key-unknown: nothing reads the key "gorve.io/x" (Known: grove.io/auto-mnnvl, '
+                "grove.io/disable-managed-resource-protection, grove.io/mnnvl-group, grove.io/reconcile-trigger.)"
             ),
             (
                 'w.yaml:3:482 key-unknown: nothing reads the key "runnai/queue" (Did you mean runai/queue? '
                 "Remove it: kubectl-tas, KAI or Grove writes it.)"
             ),
-            (
-                'w.yaml:3:501 key-unknown: nothing reads the key "runai/x" (Known: runai/pod-index, '
-                "runai/shared-gpu-configmap.)"
-            ),
+            'w.yaml:3:501 key-unknown: nothing reads the key "runai/x" (Known: runai/pod-index.)',
             'w.yaml:3:526 key-unknown: nothing reads "pod-group-nam" (Did you mean "pod-group-name"?)',
             'w.yaml:3:546 key-unknown: nothing reads "gpu-fractoin" (Did you mean "gpu-fraction"?)',
             'w.yaml:3:565 key-unknown: nothing reads "GPU-memory" (Did you mean "gpu-memory"?)',
@@ -312,8 +309,7 @@ ROWS = {
             ),
             (
                 'w.yaml:3:361 key-unknown: nothing reads the key "kai.scheduler/x" (Known: '
-                "kai.scheduler/accounting, kai.scheduler/node-pool, kai.scheduler/numa-placement-observed, "
-                "kai.scheduler/numa-placement-predicted, kai.scheduler/preemptibility, kai.scheduler/queue, "
+                "kai.scheduler/accounting, kai.scheduler/node-pool, kai.scheduler/preemptibility, kai.scheduler/queue, "
                 "kai.scheduler/subgroup-name, kai.scheduler/task-priority.)"
             ),
             'w.yaml:3:383 key-unknown: nothing reads the key "kubectl-tsa/pool" (Did you mean "kubectl-tas/pool"?)',
@@ -322,21 +318,14 @@ ROWS = {
                 '"kubectl-tas/priority"?)'
             ),
             (
-                'w.yaml:3:450 key-unknown: nothing reads the key "gorve.io/x" (Known: grove.io/base-podgang, '
-                "grove.io/disable-managed-resource-protection, grove.io/mnnvl-group, grove.io/pod-template-hash, "
-                "grove.io/podclique, grove.io/podclique-pod-index, grove.io/podcliquescalinggroup, "
-                "grove.io/podcliquescalinggroup-replica-index, grove.io/podcliqueset-replica-index, "
-                "grove.io/podgang, grove.io/reconcile-trigger, grove.io/scheduler-name, "
-                "grove.io/should-not-mirror, grove.io/topology-name.)"
+                'w.yaml:3:450 key-unknown: nothing reads the key "gorve.io/x" (Known: grove.io/auto-mnnvl, '
+                "grove.io/disable-managed-resource-protection, grove.io/mnnvl-group, grove.io/reconcile-trigger.)"
             ),
             (
                 'w.yaml:3:467 key-unknown: nothing reads the key "runnai/queue" (Did you mean runai/queue? '
                 "Remove it: kubectl-tas, KAI or Grove writes it.)"
             ),
-            (
-                'w.yaml:3:486 key-unknown: nothing reads the key "runai/x" (Known: runai/pod-index, '
-                "runai/queue, runai/shared-gpu-configmap.)"
-            ),
+            'w.yaml:3:486 key-unknown: nothing reads the key "runai/x" (Known: runai/pod-index, runai/queue.)',
             'w.yaml:3:511 key-unknown: nothing reads "pod-group-nam" (Did you mean "pod-group-name"?)',
             'w.yaml:3:531 key-unknown: nothing reads "gpu-fractoin" (Did you mean "gpu-fraction"?)',
             'w.yaml:3:550 key-unknown: nothing reads "GPU-memory" (Did you mean "gpu-memory"?)',
@@ -351,31 +340,18 @@ def test_keys(text: str, expected: list[str]) -> None:
     assert told_of(text) == expected
 
 
-BY_THEMSELVES = (
-    *("grove.io/base-podgang", "grove.io/disable-managed-resource-protection", "grove.io/mnnvl-group"),
-    *("grove.io/pod-template-hash", "grove.io/podclique", "grove.io/podclique-pod-index", "grove.io/podgang"),
-    *("grove.io/podcliquescalinggroup", "grove.io/podcliquescalinggroup-replica-index", "grove.io/reconcile-trigger"),
-    *("grove.io/podcliqueset-replica-index", "grove.io/scheduler-name", "grove.io/should-not-mirror"),
-    *("grove.io/topology-name", "kai.scheduler/numa-placement-observed", "kai.scheduler/numa-placement-predicted"),
-    *("runai/pod-index", "runai/shared-gpu-configmap"),
-)
-"""Keys that KAI and Grove write themselves, as labels or as annotations."""
+BY_PEOPLE = ("grove.io/disable-managed-resource-protection", "grove.io/mnnvl-group", "grove.io/reconcile-trigger")
+"""Keys of Grove that people write, as labels or as annotations."""
 LABELS = ("kai.scheduler/accounting", "kai.scheduler/task-priority")
-ANNOTATIONS = (
-    *("kai.scheduler/last-start-timestamp", "kai.scheduler/stale-podgroup-timestamp"),
-    "kai.scheduler/top-owner-metadata",
-)
 
 
 def test_keys_of_kai_and_grove_are_known_where_they_read_them() -> None:
-    labels = "".join(f", {key}: x" for key in (*BY_THEMSELVES, *LABELS))
-    annotations = ", ".join(f"{key}: x" for key in (*BY_THEMSELVES, *ANNOTATIONS))
-    assert told_of(job(own=annotations, labels=labels)) == []
-    swapped = job(own=", ".join(f"{key}: x" for key in LABELS), labels="".join(f", {key}: x" for key in ANNOTATIONS))
+    labels = "".join(f", {key}: x" for key in (*BY_PEOPLE, *LABELS))
+    assert told_of(job(own=", ".join(f"{key}: x" for key in BY_PEOPLE), labels=labels)) == []
+    swapped = job(own=", ".join(f"{key}: x" for key in LABELS))
     by_whom = "Remove it: kubectl-tas, KAI or Grove writes it."
     assert [line.partition(": ")[2] for line in told_of(swapped)] == [
-        *(f"{key} is read among the annotations, not among the labels ({by_whom})" for key in ANNOTATIONS),
-        *(f"{key} is read among the labels, not among the annotations ({by_whom})" for key in LABELS),
+        f"{key} is read among the labels, not among the annotations ({by_whom})" for key in LABELS
     ]
 
 

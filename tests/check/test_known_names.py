@@ -207,7 +207,7 @@ OF_WORK = (
     ("notebook-name", "notebook", "Notebook"),
     ("ray.io/cluster", "raycluster", "RayCluster"),
     *(
-        ("training.kubeflow.org/job-name", name, "JAXJob or MPIJob or PyTorchJob or TFJob or XGBoostJob")
+        ("training.kubeflow.org/job-name", name, "JAXJob or MPIJob or PaddleJob or PyTorchJob or TFJob or XGBoostJob")
         for name in ("jaxjob", "mpijob", "pytorchjob", "tfjob", "xgboostjob")
     ),
 )

@@ -72,7 +72,9 @@ class TestObjects:
         return list(unappliable_changes(change({**shared, "w.yaml": before}, {**shared, "w.yaml": after})))
 
     @pytest.mark.parametrize(
-        ("gitops", "hint"), [("argocd", "Remove the label once that is done."), ("flux", "")], ids=["Argo CD", "Flux"]
+        ("gitops", "hint"),
+        [("argocd", "Argo CD does so at each change until the label is gone."), ("flux", "")],
+        ids=["Argo CD", "Flux"],
     )
     def test_only_argo_cd_makes_it_anew_in_each_sync(self, gitops: str, hint: str) -> None:
         work = JOB.replace(*REPLACED)
@@ -97,6 +99,22 @@ class TestObjects:
         assert [item.rule.code for item in self.found(marked, marked, "argocd")] == ["replace-left"]
         assert self.found(marked, JOB, "argocd") == []
         assert self.found(JOB, marked, "argocd") == []
+
+    @pytest.mark.parametrize(("gitops", "rule"), [("argocd", "replace-removed"), ("flux", "replace-removed")])
+    def test_a_label_that_goes_with_a_change_still_counts(self, gitops: str, rule: str) -> None:
+        """The object in the cluster has the label until that sync is done."""
+        (only,) = self.found(JOB.replace(*REPLACED), JOB.replace("i:1", "i:2"), gitops)
+        assert (only.rule.code, only.severity.value) == (rule, "warning")
+
+    def test_without_a_tool_nobody_reads_the_label_in_the_cluster(self) -> None:
+        (only,) = self.found(JOB.replace(*REPLACED), JOB.replace("i:1", "i:2"))
+        assert only.rule.code == "change-refused"
+
+    def test_another_tool_does_not_read_the_label_of_before(self) -> None:
+        files = [{**config(f"{{gitops: {tool}}}"), "pools/p.yaml": pool()} for tool in ("none", "argocd")]
+        before, after = JOB.replace(*REPLACED), JOB.replace("i:1", "i:2")
+        (only,) = unappliable_changes(change({**files[0], "w.yaml": before}, {**files[1], "w.yaml": after}))
+        assert only.rule.code == "change-refused"
 
     @pytest.mark.parametrize(("letters", "cut"), [(58, False), (59, True)])
     def test_a_long_value_is_cut(self, letters: int, cut: bool) -> None:

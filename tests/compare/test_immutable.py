@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.compare.immutable import TABLE, Effect, changed_fields
+from kubectl_tas.compare.immutable import TABLE, changed_fields
 from kubectl_tas.compare.object_changes import path_text
+from kubectl_tas.kinds import LISTED
+from kubectl_tas.kinds.page import Effect
 from kubectl_tas.model.kindlists import group_of
 
 CONTAINER = {"name": "main", "image": "main:1"}
@@ -164,7 +166,7 @@ CHANGES: list[tuple[str, tuple[str | int, ...], Any, Effect | None]] = [
     ("suspended Job", (*TEMPLATE_SPEC, "affinity"), {"nodeAffinity": {"a": "b"}}, None),
     ("suspended Job", (*TEMPLATE_SPEC, "affinity"), {"podAffinity": {"a": "b"}}, Effect.REFUSED),
     ("Indexed Job", (*SPEC, "completions"), 3, Effect.REFUSED),
-    ("Pod", (*SPEC, *IMAGE), "main:2", None),
+    ("Pod", (*SPEC, *IMAGE), "main:2", Effect.RESTARTED),
     ("Pod", (*SPEC, "nodeSelector"), {"a": "b"}, Effect.REFUSED),
     ("Pod", (*SPEC, "containers", 0, "env"), [{"name": "A", "value": "b"}], Effect.REFUSED),
     ("Pod", (*SPEC, "tolerations"), [], Effect.REFUSED),
@@ -283,6 +285,7 @@ CHANGES: list[tuple[str, tuple[str | int, ...], Any, Effect | None]] = [
     ("RayCluster", (*SPEC, "workerGroupSpecs", 0, "replicas"), 3, None),
 ]
 WHO = {
+    "Pod": ("the API server", "the kubelet"),
     "Deployment": ("the API server", "the Deployment"),
     "StatefulSet": ("the API server", "the StatefulSet"),
     "ReplicaSet": ("the API server", "the ReplicaSet"),
@@ -411,4 +414,7 @@ def test_operators_scale_without_an_effect(
 
 def test_each_kind_of_the_table_has_an_object() -> None:
     here = {(group_of(item["apiVersion"]), item["kind"]) for item in OBJECTS.values()}
-    assert TABLE.keys() - here == {(group_of(version), kind) for version, kind, *_ in SCALED}
+    pages = {
+        (group, listed.kind) for listed in LISTED if listed.page.changes for group in listed.page.recognition.groups
+    }
+    assert (TABLE.keys() | pages) - here == {(group_of(version), kind) for version, kind, *_ in SCALED}

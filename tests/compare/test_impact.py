@@ -410,6 +410,17 @@ class TestRestarts:
         assert meaning(before, after).restarts == ((Restart(kind, name, name, why),) if why else ())
         assert meaning(before, before).restarts == ()
 
+    @pytest.mark.parametrize(
+        ("gitops", "why"), [("none", ()), ("argocd", ("it changes, and it is replaced",)), ("flux", ())]
+    )
+    def test_a_label_that_goes_or_comes_alone(self, gitops: str, why: tuple[str, ...]) -> None:
+        """Argo CD replaces what differs, by the label in the file or in the cluster."""
+        shared = {**config(f"{{gitops: {gitops}}}"), "pools/team.yaml": pool()}
+        with_label, without = ({**shared, "workflows/w.yaml": work} for work in (MARKED, JOB))
+        for before, after in ((with_label, without), (without, with_label)):
+            assert tuple(item.why for item in meaning(before, after).restarts) == why
+        assert meaning(with_label, with_label).restarts == ()
+
     def test_an_object_in_another_namespace(self) -> None:
         files = [
             {"pools/team.yaml": pool(spec=f"  namespaces: [{name}]\n"), "workflows/w.yaml": JOB} for name in ("a", "b")

@@ -16,6 +16,7 @@ from kubectl_tas import quantities
 from kubectl_tas.compile import cel
 from kubectl_tas.compile.cel import MAX_ENTRIES, amount_variables
 from kubectl_tas.gpus import GPU, cel_variables
+from kubectl_tas.model.backdoors import TIMES
 from kubectl_tas.model.podtemplate import PodTemplate
 from kubectl_tas.quantities import Amounts
 from tests.support.admission import (
@@ -222,6 +223,13 @@ STATUS = (
     "Binding; change the pod itself"
 )
 FIXED = "what a pod asks for in annotations cannot change; create another pod"
+OF_SCHEDULER = (
+    "only KAI's scheduler may write the times by which it evicts; remove them from the PodGroup and from the work that "
+    "it is made of"
+)
+OF_BINDER = "only KAI may write the label runai-gpu-group, by which it knows the pods that share a GPU"
+SCHEDULER = "system:serviceaccount:kai:scheduler"
+STARTED = {"annotations": {TIMES[0]: "2999-01-01T00:00:00Z"}}
 JOINED = {"annotations": {"pod-group-name": "g"}}
 REPLICA_SET = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "1", "controller": True}
 
@@ -362,6 +370,18 @@ BYPASSES: dict[str, tuple[Request, list[Object], list[str]]] = {
     "a PodGroup of another namespace in a queue of the pool": (
         changed(group(A), namespace="elsewhere"), [], [f"queue {A} takes work of namespace ml, not of elsewhere"]
     ),
+    "a PodGroup starts in the future": (changed(group(A), **STARTED), [], [OF_SCHEDULER]),
+    "KAI's podgrouper copies a start in the future": (
+        replace(update(group(A), **STARTED), user="system:serviceaccount:kai-scheduler:pod-grouper"), [], [OF_SCHEDULER]
+    ),
+    "a PodGroup loses the time of its last eviction": (
+        update(changed(group(A), annotations={TIMES[1]: "x"}), annotations={TIMES[1]: ""}), [], [OF_SCHEDULER]
+    ),
+    "a service account of the work calls itself scheduler": (
+        replace(update(group(A), **STARTED), user="system:serviceaccount:ml:scheduler"), [], [OF_SCHEDULER]
+    ),
+    "a user calls himself scheduler": (replace(update(group(A), **STARTED), user="x:scheduler"), [], [OF_SCHEDULER]),
+    "a pod says which GPU it shares": (changed(pod(A, 1), labels={"runai-gpu-group/x": "x"}), [], [OF_BINDER]),
 }  # fmt: skip
 """Ways around the repository, with the PodGroups that are there, and how each is refused."""
 HONEST: dict[str, tuple[Request, list[Object]]] = {
@@ -398,6 +418,16 @@ HONEST: dict[str, tuple[Request, list[Object]]] = {
     "a PodGroup becomes preemptible": (update(group(A, "osmo-high"), spec={"priorityClassName": "osmo-low"}), []),
     "a PodGroup becomes HIGH from NORMAL": (
         update(group(A, "osmo-normal"), spec={"priorityClassName": "osmo-high"}), []
+    ),
+    "KAI's scheduler writes when a gang started": (replace(update(group(A), **STARTED), user=SCHEDULER), []),
+    "KAI's scheduler writes when a gang started that drains": (
+        replace(update(group(f"{TEAM}--b"), **STARTED), user=SCHEDULER), []
+    ),
+    "KAI's podgrouper names the owner of a gang": (
+        update(group(A), annotations={"kai.scheduler/top-owner-metadata": "x"}), []
+    ),
+    "a PodGroup keeps its start": (
+        update(changed(group(A), **STARTED), spec={"queue": f"{TEAM}--shared"}), []
     ),
     "a preemptible PodGroup moves": (update(group(A), spec={"queue": f"{TEAM}--shared"}), []),
     "parts of GPUs within the quota": (

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.test_changes import LEVELS, RESEARCH, TAS, job, nodes, workflow
 from tests.support.cli import pool, subpool, write
 from tests.support.running import Running
+from tests.support.sleeping import LEVELS, RESEARCH, TAS, job, nodes, workflow
 
 pytestmark = pytest.mark.e2e
 Change = Callable[[Running], object]

@@ -218,8 +218,10 @@ class TestWhatIsHarmless:
         "text",
         [
             "* text=auto eol=lf\n",
-            "*.yaml linguist-generated -diff\n",
-            "*.png filter=lfs -text\n",
+            "*.yaml diff=yaml merge merge=text linguist-language=YAML !diff -linguist-generated\n",
+            "*.yaml linguist-generated=false -merge merge=binary\n",
+            "*.png filter=lfs -text -diff\n",
+            "/*.lock linguist-generated\n",
             "# *.yaml ident\n\n",
         ],
     )
@@ -228,7 +230,8 @@ class TestWhatIsHarmless:
         passed(write(team, {f"{folder}.gitattributes": text}))
 
     def test_attributes_of_another_folder(self, team: Path) -> None:
-        passed(write(team, {".gitattributes": "docs/** filter=lfs\n/manifest/* ident\n"}))
+        other = "docs/** filter=lfs\n/manifest/* ident\nworkflows/data/** -diff\n/*.json linguist-generated\n"
+        passed(write(team, {".gitattributes": other, "workflows/data/.gitattributes": "* -diff merge=union\n"}))
 
     @pytest.mark.parametrize(
         "text",
@@ -246,6 +249,91 @@ class TestWhatIsHarmless:
         """``$Id: ...$`` is one thing in the checkout that CI judges, and another in the commit that Flux reads."""
         write(team, {".gitattributes": text})
         refused(team, ".gitattributes", "git checks a manifest out with other bytes")
+
+
+HIDING = ("-diff", "binary", "linguist-generated", "linguist-generated=true", "gitlab-generated", "merge=union")
+HIDING += ("merge=ours", "quiet")
+PLACES = {
+    "manifests": ("*", "*.yaml", "manifests/**", "/manifests/queues/*.yaml", "m*/**", '"manifests/*"'),
+    "files in pools": ("*.yml", "pools/*", "/pools/team.yaml", "**/team.yaml", "p[^x]ols/*"),
+    "files in subpools": ("subpools/**/*.yaml",),
+    "tas.yaml": ("tas.yaml", "/tas.yaml", "t?s.*"),
+    "requirements-tas.txt": ("*.txt", "requirements-*"),
+    "files in .github": (".github/**", ".github/workflows/*.yaml"),
+    ".gitlab-ci.yml": (".gitlab-ci.yml", "/.gitlab*"),
+    "docs/CODEOWNERS": ("CODEOWNERS", "docs/*", "**/CODEOWNERS"),
+    ".gitattributes": (".gitattributes", "/.git*"),
+}
+
+
+class TestWhatReviewersDoNotSee:
+    """A change of what decides for others is shown to those who approve it, and merged with a conflict."""
+
+    @pytest.fixture
+    def team(self, team: Path) -> Path:
+        files = ("requirements-tas.txt", ".github/workflows/ci.yaml", ".gitlab-ci.yml", "docs/CODEOWNERS")
+        write(team, dict.fromkeys(files, "x\n"))
+        commit(team)
+        return team
+
+    def hidden(self, root: Path, path: str, words: str) -> None:
+        result = kubectl_tas("validate", "--strict", "-C", root)
+        assert result.code == 1, result
+        assert "[review-hidden]" in result.out
+        assert f"{path}:" in result.out
+        assert words in result.out
+        assert "[review-hidden]" in diff(root).out
+
+    @pytest.mark.parametrize("attribute", HIDING)
+    @pytest.mark.parametrize("place", PLACES)
+    def test_an_attribute(self, team: Path, place: str, attribute: str) -> None:
+        for pattern in PLACES[place]:
+            write(team, {".gitattributes": f"[attr]quiet -diff\n# words\n{pattern} text {attribute}\n"})
+            there = foreign(team, ConfigSpec())
+            assert [(item.path, item.rule.code) for item in there] == [(".gitattributes", "review-hidden")], pattern
+            assert place in there[0].effect or " and " in there[0].effect, pattern
+            assert str(there[0].place) == f".gitattributes:3:{len(pattern) + 7}"
+
+    @pytest.mark.parametrize("attribute", ["ident", "filter=lfs", "working-tree-encoding=UTF-7"])
+    def test_other_bytes_of_a_file_of_admins(self, team: Path, attribute: str) -> None:
+        write(team, {".gitattributes": f"/pools/* {attribute}\n"})
+        self.hidden(team, ".gitattributes", f"{attribute} counts for files in pools: git checks out other bytes")
+
+    @pytest.mark.parametrize("folder", ["pools", "subpools", ".github", "manifests", "manifests/queues", "pools/a/b"])
+    def test_a_file_in_the_folder(self, team: Path, folder: str) -> None:
+        write(team, {f"{folder}/.gitattributes": "* -diff\n"})
+        self.hidden(team, f"{folder}/.gitattributes", "-diff counts for ")
+
+    def test_a_macro_of_the_top(self, team: Path) -> None:
+        write(team, {".gitattributes": "[attr]quiet -diff\n", "pools/.gitattributes": "* quiet\n"})
+        self.hidden(team, "pools/.gitattributes", "quiet counts for files in pools")
+
+    def test_above_the_repository(self, tmp_path: Path) -> None:
+        root = made(tmp_path / "git/team", top=tmp_path / "git")
+        write(tmp_path / "git", {".gitattributes": "/team/pools/* merge=union\n"})
+        self.hidden(root, "../.gitattributes", "merge=union counts for files in pools: git merges two changes")
+
+    def test_each_line_is_told(self, team: Path) -> None:
+        write(team, {".gitattributes": "pools/* -diff\nmanifests/** linguist-generated\n"})
+        assert kubectl_tas("validate", "-C", team).out.count("[review-hidden]") == 2
+
+    def test_a_link_that_nobody_reads(self, team: Path) -> None:
+        (team / "pools/.gitattributes").symlink_to("../tas.yaml")
+        self.hidden(team, "pools/.gitattributes", "it is no plain file of at most 1 MiB")
+
+    def test_the_config_keeps_it(self, repository: Path) -> None:
+        made(repository, "  outputKeeps: [.gitattributes]\n")
+        write(repository, {".gitattributes": "manifests/** linguist-generated\n"})
+        assert [code for code, _ in answers(repository)] == [0, 0, 0]
+        told = diff(repository)
+        assert ".gitattributes" in told.out
+        assert "\nrisk: high - " in told.out
+
+    def test_the_config_of_the_base_counts(self, team: Path) -> None:
+        write(team, {"tas.yaml": settings("  outputKeeps: [.gitattributes]\n"), ".gitattributes": "pools/* -diff\n"})
+        result = kubectl_tas("validate", "--strict", "-C", team, "--base", "HEAD")
+        assert result.code == 1
+        assert "= help: Remove the attribute. spec.outputKeeps counts as it is at HEAD." in result.out
 
 
 def found(root: Path, output: str = "manifests") -> list[tuple[str, str]]:

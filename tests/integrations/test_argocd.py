@@ -16,6 +16,7 @@ from lupa.lua54 import LuaRuntime
 
 from tests.support.cli import kubectl_tas, write
 from tests.support.golden import EXAMPLES, ROOT
+from tests.support.history import git
 from tests.support.process import call
 from tests.support.pyyaml import safe_load_all
 from tests.support.rendered import KUSTOMIZATION, load, text
@@ -45,8 +46,12 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def applications(file: str, root: Path) -> list[Object]:
-    """The Applications that a file makes of a repository, as the git directory generator does it."""
-    item = load(FOLDER / f"{file}.yaml")
+    """The Applications that a file makes of a repository."""
+    return applications_of(load(FOLDER / f"{file}.yaml"), root)
+
+
+def applications_of(item: Object, root: Path) -> list[Object]:
+    """The Applications of an Application or ApplicationSet, as the git directory generator makes them."""
     if item["kind"] == "Application":
         return [item]
     (generator,) = item["spec"]["generators"]
@@ -117,6 +122,87 @@ class TestApplications:
                 item = load(path)
                 if path.name != KUSTOMIZATION and not item["kind"].startswith("ValidatingAdmissionPolicy"):
                     assert item["kind"] in cluster_wide or item["metadata"].get("namespace"), path
+
+
+class TestInit:
+    """What ``init`` writes for a repository and what is in integrations/ come from one template."""
+
+    @pytest.mark.parametrize("file", ["flat-one-cluster", "flat", "sharded-one-cluster", "sharded"])
+    def test_is_the_file_for_the_layout_and_the_backends(self, file: str, rendered: dict[str, Path]) -> None:
+        root = rendered[file]
+        assert kubectl_tas("init", "--ci", "none", "--gitops", "argocd", root).code == 0
+        written = text(root / "argocd/application.yaml")
+        assert comparable(written) == comparable(text(FOLDER / f"{file}.yaml"))
+        assert comparable(text(root / "argocd/health.yaml")) == comparable(text(FOLDER / "health.yaml"))
+
+    @pytest.mark.parametrize("file", ["flat-one-cluster", "flat", "sharded-one-cluster", "sharded"])
+    def test_every_folder_has_one(self, file: str, rendered: dict[str, Path], tmp_path: Path) -> None:
+        """Also in a folder of a larger repository, and where the output has another name."""
+        root = tmp_path / "platform/gpus"
+        shutil.copytree(rendered[file], root, ignore=shutil.ignore_patterns("manifests", "argocd"))
+        config = load(root / "tas.yaml")
+        config["spec"]["output"] = "out/cluster"
+        (root / "tas.yaml").write_text(yaml.safe_dump(config))
+        git(tmp_path, "init", "--quiet")
+        assert kubectl_tas("init", "--ci", "none", "--gitops", "argocd", root).code == 0
+        assert kubectl_tas("render", "-C", root).code == 0
+        found = applications_of(load(root / "argocd/application.yaml"), tmp_path)
+        folders = [path.parent.relative_to(tmp_path).as_posix() for path in root.rglob(KUSTOMIZATION)]
+        assert sorted(item["spec"]["source"]["path"] for item in found) == sorted(folders)
+        clusters = {item["spec"]["destination"]["name"] for item in found}
+        assert clusters == ({"in-cluster"} if file.endswith("one-cluster") else {"train-eu", "serve-us"})
+
+    @pytest.mark.parametrize("file", ["flat-one-cluster", "flat", "sharded-one-cluster", "sharded"])
+    def test_without_pruning_nothing_is_removed(self, file: str, rendered: dict[str, Path], tmp_path: Path) -> None:
+        root = tmp_path / "repository"
+        shutil.copytree(rendered[file], root, ignore=shutil.ignore_patterns("manifests", "argocd"))
+        assert kubectl_tas("init", "--ci", "none", "--gitops", "argocd", "--no-prune", root).code == 0
+        item = load(root / "argocd/application.yaml")
+        if item["kind"] == "Application":
+            assert "finalizers" not in item["metadata"]
+        else:
+            assert item["spec"]["syncPolicy"] == {"preserveResourcesOnDeletion": True}
+            item = item["spec"]["template"]
+        assert item["spec"]["syncPolicy"]["automated"]["prune"] is False
+        assert item["spec"]["syncPolicy"]["automated"]["selfHeal"] is True
+
+    @pytest.mark.parametrize("gitops", ["argocd", "flux"])
+    def test_a_new_repository_makes_its_namespaces(self, gitops: str, repository: Path) -> None:
+        told = kubectl_tas("init", "--gitops", gitops, cwd=repository).err
+        assert "createNamespaces: true of tas.yaml makes the namespaces" in told
+        assert kubectl_tas("render", "-C", repository).code == 0
+        spaces = {
+            item["metadata"].get("namespace")
+            for item in map(load, (repository / "manifests").rglob("*.yaml"))
+            if "metadata" in item
+        } - {None}
+        made = {path.stem for path in (repository / "manifests/namespaces").iterdir()}
+        assert spaces <= made
+
+    def test_settings_without_namespaces_are_told(self, repository: Path) -> None:
+        write(repository, {"tas.yaml": "apiVersion: tas/v1alpha1\nkind: Config\nspec: {gitops: argocd}\n"})
+        told = kubectl_tas("init", "--gitops", "argocd", cwd=repository).err
+        assert "Create the namespaces of pools first, or write createNamespaces: true in tas.yaml." in told
+        assert "Set spec.gitops" not in told
+
+
+def comparable(written: str) -> list[str]:
+    """The lines of a file without the address, the name and the path that each repository has of its own."""
+    written = re.sub(r"https://git.example.com/(platform/gpus|gpu-pools).git", "URL", written)
+    written = re.sub(r"(name: )gpu(s|-pools)\b", r"\1NAME", written)
+    return re.sub(r"(kubectl apply -f|--patch-file) \S+", r"\1 FILE", written).splitlines()
+
+
+APPLICATIONS = ("flat-one-cluster", "flat", "sharded-one-cluster", "sharded", "plugin/application")
+
+
+@pytest.mark.parametrize("file", APPLICATIONS)
+def test_a_pushed_fix_is_taken_while_argocd_retries(file: str) -> None:
+    spec = load(FOLDER / f"{file}.yaml")["spec"]
+    policy = spec.get("template", {"spec": spec})["spec"]["syncPolicy"]
+    assert policy["retry"]["refresh"] is True
+    assert policy["automated"]["selfHeal"] is True
+    assert policy["syncOptions"] == ["ApplyOutOfSyncOnly=true"]
 
 
 def health(kind: str, item: Object) -> tuple[str, str]:

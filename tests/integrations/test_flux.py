@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ import yaml
 
 from tests.support.cli import kubectl_tas
 from tests.support.golden import EXAMPLES, ROOT
-from tests.support.pyyaml import safe_load
+from tests.support.history import git
+from tests.support.pyyaml import safe_load, safe_load_all
 from tests.support.rendered import KUSTOMIZATION, load, text
 
 FOLDER = ROOT / "integrations/flux"
@@ -124,3 +126,57 @@ def test_pod_group(status: Object, expected: str) -> None:
 def test_every_file_is_one_of_these() -> None:
     names = {path.name for path in FOLDER.rglob("*")}
     assert names == {"source.yaml", "flat.yaml", "platform.yaml", "pool.yaml", "README.md"}
+
+
+def written_by_init(root: Path, *arguments: str) -> dict[str, list[Object]]:
+    """The objects of each file that ``init`` writes, by the cluster of the file."""
+    assert kubectl_tas("init", "--ci", "none", "--gitops", "flux", *arguments, root).code == 0
+    paths = sorted((root / "flux").iterdir())
+    return {path.stem.removeprefix("gpu-pools").removeprefix("-"): list(safe_load_all(text(path))) for path in paths}
+
+
+@pytest.mark.parametrize("layout", ["flat", "sharded"])
+@pytest.mark.parametrize("example", ["quickstart", "company"])
+def test_init_writes_one_for_every_folder(example: str, layout: str, tmp_path: Path) -> None:
+    root = rendered(example, layout, tmp_path / "repository")
+    found = written_by_init(root)
+    assert set(found) == ({"train-eu", "serve-us"} if example == "company" else {""})
+    paths = {item["spec"]["path"] for items in found.values() for item in items if item["kind"] == "Kustomization"}
+    assert paths == folders(root)
+    for cluster, (source, *items) in found.items():
+        assert source["kind"] == "GitRepository"
+        assert source["spec"]["ignore"] == load(FOLDER / "source.yaml")["spec"]["ignore"]
+        for item in items:
+            assert item["spec"]["path"].startswith(f"./manifests/{cluster}".rstrip("/"))
+            assert item["spec"]["sourceRef"]["name"] == source["metadata"]["name"]
+
+
+@pytest.mark.parametrize("layout", ["flat", "sharded"])
+def test_init_and_the_page_have_the_same(layout: str, tmp_path: Path) -> None:
+    root = rendered("quickstart", layout, tmp_path / "repository")
+    (items,) = written_by_init(root).values()
+    expected = [load(FOLDER / "flat.yaml")] if layout == "flat" else written_for(root)
+    assert _named(items[1:]) == _named(expected)
+
+
+def _named(items: list[Object]) -> list[Object]:
+    """Objects by one name, whatever the repository is called."""
+    written = json.dumps(sorted(items, key=lambda item: str(item["spec"]["path"])))
+    return list(json.loads(written.replace("gpu-pools", "gpus")))
+
+
+@pytest.mark.parametrize("layout", ["flat", "sharded"])
+def test_without_pruning_nothing_is_removed(layout: str, tmp_path: Path) -> None:
+    root = rendered("quickstart", layout, tmp_path / "repository")
+    (items,) = written_by_init(root, "--no-prune").values()
+    assert {item["spec"]["prune"] for item in items[1:]} == {False}
+
+
+def test_the_source_of_a_folder_below_the_top(tmp_path: Path) -> None:
+    """Each folder on the way is let in, and no other beside it."""
+    git(tmp_path, "init", "--quiet")
+    root = tmp_path / "teams/gpus"
+    assert kubectl_tas("init", "--ci", "none", "--gitops", "flux", root).code == 0
+    source = next(iter(safe_load_all(text(root / "flux/gpu-pools.yaml"))))
+    lines = ["/*", "!/teams", "/teams/*", "!/teams/gpus", "/teams/gpus/*", "!/teams/gpus/manifests"]
+    assert source["spec"]["ignore"].splitlines() == lines

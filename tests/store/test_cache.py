@@ -11,7 +11,9 @@ import sys
 import time
 from collections.abc import Iterable
 from contextlib import closing
+from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -282,6 +284,35 @@ def test_a_package_that_is_not_installed_is_part_of_the_tool(monkeypatch: pytest
         monkeypatch.setattr(kept, "BUILT_ON", names)
         found.add(kept.tool_digest.__wrapped__())
     assert len(found) == 3
+
+
+class TestTool:
+    """Another tool finds nothing of this one, although its files have the same names, sizes and times."""
+
+    def test_another_version(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        before = kept.tool_digest.__wrapped__()
+        assert kept.tool_digest.__wrapped__() == before
+        monkeypatch.setattr(kept, "__version__", "0.0.0")
+        assert kept.tool_digest.__wrapped__() != before
+
+    @pytest.mark.parametrize("name", ["kubectl-tas", *kept.BUILT_ON])
+    def test_another_version_of_a_package(self, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+        before = kept.tool_digest.__wrapped__()
+        really = metadata.distribution
+        other = SimpleNamespace(version="0.0.0", read_text=lambda _name: None)
+        monkeypatch.setattr(metadata, "distribution", lambda asked: other if asked == name else really(asked))
+        assert kept.tool_digest.__wrapped__() != before
+
+    def test_other_bytes_of_an_installed_file(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """An image or a package manager may give all files the same time."""
+        really, digests = metadata.distribution, set()
+        for digest in "ab":
+            record = f"kubectl_tas/kai.py,sha256={digest},7\n"
+            installed = SimpleNamespace(version="1.0.0", read_text={"RECORD": record}.get)
+            chosen = {"kubectl-tas": installed}
+            monkeypatch.setattr(metadata, "distribution", lambda name, chosen=chosen: chosen.get(name) or really(name))
+            digests.add(kept.tool_digest.__wrapped__())
+        assert len(digests) == 2
 
 
 class TestPlace:

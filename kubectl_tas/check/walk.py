@@ -1,0 +1,107 @@
+"""Walks over a fleet: lists the nodes of each sort, and calls each check with the nodes that it looks at.
+
+No check searches the fleet for its subjects, so a check that looks at workloads sees workloads of every kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.late import dataclass
+from kubectl_tas.model.repository import Declared
+from kubectl_tas.resolve.fleet import Fleet
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.grovekinds import PodCliqueSet
+    from kubectl_tas.model.karta import Karta
+    from kubectl_tas.model.manifest import PodGroup
+    from kubectl_tas.model.osmo_workflow import Workflow
+    from kubectl_tas.model.podtemplate import Companion
+    from kubectl_tas.model.pool_kinds import Pool, Subpool
+    from kubectl_tas.model.topology_kinds import ClusterTopology
+    from kubectl_tas.model.workloads import Workload
+    from kubectl_tas.resolve.clusters import FleetBackend
+    from kubectl_tas.resolve.companions import FleetCompanion
+    from kubectl_tas.resolve.fleet_workload import FleetWorkload
+    from kubectl_tas.resolve.handwritten import FleetPodGroup
+    from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet, SubmittedSet
+    from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission
+    from kubectl_tas.resolve.topologies import FleetTopology
+    from kubectl_tas.resolve.workflows import FleetWorkflow
+
+N = TypeVar("N")
+
+
+@dataclass(frozen=True, slots=True)
+class Node(Generic[N]):
+    """A sort of node in a fleet."""
+
+    name: str
+    """The node in words, for the documentation."""
+    of: Callable[[Fleet], Iterable[N]]
+    """Lists the nodes of this sort, in the order of the fleet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look(Generic[N]):
+    """A check, and the nodes that it looks at."""
+
+    node: Node[N]
+    check: Callable[[N, Fleet], Iterable[Diagnostic]]
+    """Yields the findings about one node. The fleet serves as context."""
+    needs_all: bool = False
+    """Whether the check looks for missing objects, and so needs all documents."""
+
+
+def look_at_fleet(check: Callable[[Fleet], Iterable[Diagnostic]], *, needs_all: bool = False) -> Look[Fleet]:
+    """Returns the row of a check that compares several documents, and so looks at the fleet as a whole."""
+    return Look(FLEET, lambda fleet, _fleet: check(fleet), needs_all=needs_all)
+
+
+def walk(fleet: Fleet, looks: Iterable[Look[Any]]) -> Iterator[Diagnostic]:
+    """Yields the findings of all checks about all nodes of the fleet."""
+    nodes: dict[str, list[Any]] = {}
+    for look in looks:
+        name = look.node.name
+        if name not in nodes:
+            nodes[name] = list(look.node.of(fleet))
+        for node in nodes[name]:
+            yield from look.check(node, fleet)
+
+
+FLEET: Node[Fleet] = Node("repository", lambda fleet: (fleet,))
+BACKEND: Node[FleetBackend] = Node("backend", lambda fleet: fleet.backends)
+POOL: Node[FleetPool] = Node("pool", lambda fleet: fleet.pools)
+SUBPOOL: Node[FleetSubpool] = Node("subpool", lambda fleet: chain(*(pool.subpools for pool in fleet.pools)))
+TOPOLOGY: Node[FleetTopology] = Node("topology", lambda fleet: fleet.topologies)
+WORK: Node[Submission] = Node("work", lambda fleet: fleet.submissions)
+WORKFLOW: Node[FleetWorkflow] = Node("workflow", lambda fleet: fleet.workflows)
+WORKLOAD: Node[FleetWorkload] = Node("workload", lambda fleet: fleet.workloads)
+CLIQUE_SET: Node[FleetPodCliqueSet] = Node("PodCliqueSet", lambda fleet: fleet.pod_clique_sets)
+SUBMITTED_SET: Node[SubmittedSet] = Node("PodCliqueSet of a pool", lambda fleet: fleet.submitted_sets)
+POD_GROUP: Node[FleetPodGroup] = Node("PodGroup", lambda fleet: fleet.pod_groups)
+COMPANION: Node[FleetCompanion] = Node("companion", lambda fleet: fleet.companions)
+POOL_FILE: Node[Declared[Pool]] = Node("file of a pool", lambda fleet: fleet.repository.pools)
+POOL_OR_SUBPOOL_FILE: Node[Declared[Pool] | Declared[Subpool]] = Node(
+    "file of a pool or subpool", lambda fleet: chain(fleet.repository.pools, fleet.repository.subpools)
+)
+SUBPOOL_FILE: Node[Declared[Subpool]] = Node("file of a subpool", lambda fleet: fleet.repository.subpools)
+TOPOLOGY_FILE: Node[Declared[ClusterTopology]] = Node("file of a topology", lambda fleet: fleet.repository.topologies)
+KARTA_FILE: Node[Declared[Karta]] = Node("file of a Karta", lambda fleet: fleet.repository.kartas)
+WORKFLOW_FILE: Node[Declared[Workflow]] = Node("file of a workflow", lambda fleet: fleet.repository.workflows)
+WORKLOAD_FILE: Node[Declared[Workload]] = Node("file of a workload", lambda fleet: fleet.repository.workloads)
+CLIQUE_SET_FILE: Node[Declared[PodCliqueSet]] = Node(
+    "file of a PodCliqueSet", lambda fleet: fleet.repository.pod_clique_sets
+)
+POD_GROUP_FILE: Node[Declared[PodGroup]] = Node("file of a PodGroup", lambda fleet: fleet.repository.pod_groups)
+COMPANION_FILE: Node[Declared[Companion]] = Node("file of a companion", lambda fleet: fleet.repository.companions)
+WORK_FILE: Node[Declared[Workload] | Declared[PodCliqueSet]] = Node(
+    "file of a workload or PodCliqueSet",
+    lambda fleet: chain(fleet.repository.workloads, fleet.repository.pod_clique_sets),
+)
+SENT: Node[FleetWorkflow | FleetWorkload | SubmittedSet] = Node(
+    "workflow, workload or PodCliqueSet", lambda fleet: chain(fleet.workflows, fleet.workloads, fleet.submitted_sets)
+)

@@ -1,0 +1,142 @@
+"""Makes the files by which Argo CD or Flux apply the manifests of a repository: for ``init`` and for integrations/."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+
+from kubectl_tas.late import dataclass
+from kubectl_tas.resources import read_resource, resource_root
+from kubectl_tas.yaml import scalar
+
+_FOLDER = "templates/gitops"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """The manifests for a GitOps tool, and their place in git."""
+
+    name: str
+    """Name of the tool's objects."""
+    url: str
+    """Address of the git repository."""
+    branch: str
+    """The deployed branch."""
+    output: str
+    """The output folder, from the top of the git repository."""
+    is_sharded: bool
+    """Whether each pool has a folder of its own."""
+    pools: Mapping[str, Sequence[str]]
+    """The pools of each backend, by the backend's name. Each backend has a folder if there are several."""
+    prune: bool
+    """Whether the tool removes what no file declares any more."""
+
+    def folder_of(self, backend: str) -> str:
+        """Returns the folder of a backend's manifests."""
+        return f"{self.output}/{backend}" if len(self.pools) > 1 else self.output
+
+
+def files_of(tool: str, delivery: Delivery, prefix: str) -> dict[str, str]:
+    """Returns the files that ``init`` writes for argocd or flux. ``prefix`` is the folder of tas.yaml."""
+    if tool == "argocd":
+        applied, checks = f"{prefix}argocd/application.yaml", f"{prefix}argocd/health.yaml"
+        return {applied: argocd(delivery, applied), checks: argocd_health(checks)}
+    several = len(delivery.pools) > 1
+    names = {f"{prefix}flux/gpu-pools{f'-{backend}' if several else ''}.yaml": backend for backend in delivery.pools}
+    return {name: _flux(delivery, backend, name) for name, backend in names.items()}
+
+
+def argocd(delivery: Delivery, file: str, *, plugin: bool = False) -> str:
+    """Returns an Application, or an ApplicationSet where there are several folders. ``plugin``: Argo CD renders."""
+    output, several = delivery.output, len(delivery.pools) > 1
+    sharded = delivery.is_sharded
+    depth, backend = len(output.split("/")), ""
+    directory = re.sub(r"([*?\[\\])", r"\\\1", output)
+    if several:
+        backend, directory, depth = f"{{{{index .path.segments {depth}}}}}", f"{directory}/*", depth + 1
+    step = f"index .path.segments {depth}"
+    made_name = (
+        f'{backend}-{{{{if eq ({step}) "pools"}}}}pool-{{{{end}}}}{{{{.path.basename}}}}' if sharded else backend
+    )
+    is_set = several or sharded
+    return _template("argocd.yaml.j2").render(
+        **_common(delivery),
+        file=shlex.quote(file),
+        plugin=plugin,
+        several=several,
+        sharded=sharded,
+        set=is_set,
+        directories=[scalar(f"{directory}{name}") for name in (("/platform", "/pools/*") if sharded else ("",))],
+        made_name=made_name.removeprefix("-"),
+        step=f"{{{{{step}}}}}",
+        path="." if plugin else "'{{.path.path}}'" if is_set else scalar(output),
+        cluster=f"'{backend}'" if several else "in-cluster",
+    )
+
+
+def argocd_health(file: str) -> str:
+    """Returns Argo CD's health checks for KAI's kinds and for claims."""
+    return read_resource(f"{_FOLDER}/health.yaml").replace("<< file >>", shlex.quote(file))
+
+
+def flux_source(delivery: Delivery) -> str:
+    """Returns the GitRepository of a repository."""
+    parts = [re.sub(r"([*?\[\\ ])", r"\\\1", part) for part in delivery.output.split("/")]
+    above = ["/".join(("", *parts[:depth])) for depth in range(len(parts))]
+    lines = [line for folder, part in zip(above, parts, strict=True) for line in (f"{folder}/*", f"!{folder}/{part}")]
+    return _template("flux-source.yaml.j2").render(**_common(delivery), ignored=lines)
+
+
+def flux_part(delivery: Delivery, part: str, path: str, *, pool: str = "", note: str = "") -> str:
+    """Returns the Kustomization of a folder. ``part``: flat, platform or pool."""
+    suffix = {"flat": "", "platform": "-platform", "pool": f"-pool-{pool}"}[part]
+    return _template("flux.yaml.j2").render(
+        **_common(delivery), part=part, suffix=suffix, path=scalar(f"./{path}"), note=note
+    )
+
+
+def _flux(delivery: Delivery, backend: str, file: str) -> str:
+    """Returns all objects of Flux in the cluster of a backend."""
+    folder = delivery.folder_of(backend)
+    cluster = f" in the cluster {backend}" if len(delivery.pools) > 1 else ""
+    documents = [f"# Apply it once{cluster}: kubectl apply -f {shlex.quote(file)}\n{flux_source(delivery)}"]
+    if delivery.is_sharded:
+        documents.append(flux_part(delivery, "platform", f"{folder}/platform"))
+        for pool in delivery.pools[backend]:
+            documents.append(flux_part(delivery, "pool", f"{folder}/pools/{pool}", pool=pool))
+    else:
+        documents.append(flux_part(delivery, "flat", folder))
+    return "---\n".join(documents)
+
+
+def _common(delivery: Delivery) -> dict[str, str]:
+    return {
+        "name": delivery.name,
+        "url": scalar(delivery.url),
+        "branch": scalar(delivery.branch, flow=True),
+        "output": delivery.output,
+        "prune": "true" if delivery.prune else "",
+    }
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(resource_root() / _FOLDER, encoding="utf-8"),
+        undefined=StrictUndefined,
+        autoescape=False,
+        block_start_string="<%",
+        block_end_string="%>",
+        variable_start_string="<<",
+        variable_end_string=">>",
+        trim_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def _template(name: str) -> Template:
+    return _environment().get_template(name)
