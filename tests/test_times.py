@@ -232,3 +232,34 @@ def test_schedules() -> None:
 )
 def test_the_time_zone_that_is_meant(zone: str, advice: str) -> None:
     assert times.zone_refused(zone) == ("must be the name of a time zone", advice)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "seconds"),
+    [
+        ("* * * * *", 60),
+        ("*/5 * * * *", 300),
+        ("*/7 * * * *", 240),
+        ("0,50 * * * *", 600),
+        ("30 * * * *", 3600),
+        ("0 3 * * *", 86400),
+        ("0 9-17/4 * * 1-5", 14400),
+        ("5/20 ? * * *", 1200),
+        ("58-59,0 0,23 * * *", 60),
+        ("0,,30 3 * * *", 1800),
+        (", 3 * * *", 86400),
+        ("@hourly", 3600),
+        ("@daily", 86400),
+        ("@every 90s", 90),
+        ("@every 1ms", 1),
+        ("nightly", 60),
+        ("61 * * * *", 60),
+        ("None", 60),
+    ],
+)
+def test_the_shortest_time_between_two_runs(schedule: str, seconds: int) -> None:
+    assert times.shortest_interval(schedule) == seconds
+
+
+def test_every_schedule_has_an_interval() -> None:
+    assert {text for text in (*SCHEDULES, *NO_SCHEDULES) if times.shortest_interval(text) < 1} == set()

@@ -251,13 +251,19 @@ def _grows_by_default(workload: FleetWorkload) -> bool:
 
 def _growing(workload: FleetWorkload) -> Growing:
     """Returns a workload as plain data for the functions of its kind's page."""
-    pods = tuple(
+    growing_pods = tuple(
         GrowingPods(
-            each.name, each.path, each.spec_path, each.annotations_path, each.annotations, each.replicas, each.gpus
+            pods.written or pods.name,
+            pods.path,
+            pods.spec_path,
+            pods.annotations_path,
+            pods.annotations,
+            pods.replicas,
+            pods.gpus,
         )
-        for each in workload.replicas
+        for pods in workload.replicas
     )
-    return Growing(workload.declared.spec.document, pods, workload.copies, workload.gpus)
+    return Growing(workload.declared.spec.document, growing_pods, workload.copies, workload.gpus)
 
 
 def _scaled(workload: FleetWorkload) -> _Scaled:
@@ -271,7 +277,7 @@ def _growth_of(workload: FleetWorkload) -> Iterator[Grown]:
     """Yields the growth of a workload by itself."""
     for pods in workload.replicas:
         if pods.added:
-            start, what = pods.replicas - pods.added, f"the pods of {pods.name}"
+            start, what = pods.replicas - pods.added, f"the pods of {pods.written or pods.name}"
             yield Grown(pods.path, start, pods.replicas, pods.gpus, what, hint="Lower the maximum.", is_counted=True)
     growing = _growing(workload)
     for at, grows in workload.declared.spec.page.growth.rows:

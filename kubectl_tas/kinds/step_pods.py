@@ -23,7 +23,7 @@ from kubectl_tas.model.base import MAX_COUNT, KeyPath
 NO_LIMIT = Decimal("Infinity")
 _TASK = late_pattern(r"(?<![\w.-])[A-Za-z0-9][\w-]*")
 """A task in ``depends``, such as a in ``a.Succeeded``."""
-_PASSES = 20
+_PASSES = 8
 """The number of passes over all templates. Whatever still grows then is a recursion that grows without limit."""
 _LOOPS = ("withItems", "withParam", "withSequence")
 
@@ -71,21 +71,26 @@ class StepPods:
         return self._widest[1]
 
     def _most(self) -> Gpus:
-        order, growing = list(self._order()), set(self._templates)
-        for _ in range(_PASSES):
-            growing = {name for name in order if self._is_new(name)}
-            if not growing:
-                break
+        order = list(self._order())
+        growing = self._settle(order)
         self._peaks |= dict.fromkeys(growing, NO_LIMIT)
-        for _ in range(_PASSES if growing else 0):
-            for name in order:
-                self._is_new(name)
+        if growing:
+            self._settle(order)
         entry = self._spec.get("entrypoint")
         roots = [entry] if isinstance(entry, str) and entry in self._templates else list(self._templates)
         hooks = list(self._hooks(self._spec, self._path))
         started = max((self._peaks[name] for name in roots), default=0) + sum(hook.once for hook in hooks)
         most = max([started, *(self._peaks.get(name, 0) for name in _exits(self._spec))])
         return min(most, _product(_limit(self._spec), self.largest))
+
+    def _settle(self, order: list[str]) -> set[str]:
+        """Computes the peaks of all templates until none changes. Returns those that changed in the last pass."""
+        growing: set[str] = set()
+        for _ in range(_PASSES):
+            growing = {name for name in order if self._is_new(name)}
+            if not growing:
+                break
+        return growing
 
     def _order(self) -> Iterator[str]:
         """Yields the names of all templates, those that a template calls before it, apart from recursion."""
@@ -201,7 +206,7 @@ def _needs(task: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _bounded(most: Gpus, calls: Iterable[_Call], limit: Gpus) -> Gpus:
-    """Returns the GPUs of calls of which a template runs no more than ``limit`` at a time."""
+    """Returns the GPUs of calls if their template runs no more than ``limit`` of them at a time."""
     return min(most, _product(limit, max((call.once for call in calls), default=0)))
 
 

@@ -383,7 +383,7 @@ STATE = {item.key: item for item in BACKDOORS if item.decides is Decides.STATE}
 """The keys that KAI or Grove writes, by name."""
 _DECIDING = frozenset(
     item.key for item in BACKDOORS if item.place is not Place.FIELD and item.decides is not Decides.SYNC
-) - {*FIELDS}
+) - {*FIELDS} | {labels.POD_GROUP, labels.SKIP_PODGROUPER}
 """Labels and annotations that are judged in a mapping of any name."""
 
 
@@ -408,10 +408,44 @@ _METADATA = late_pattern(r"((^|_)l|[a-z0-9]L)abels(From)?$|((^|_)a|[a-z0-9]A)nno
 """The names of labels and annotations that an operator may copy to pods, to their owner, or to other objects."""
 _OF_OTHERS = late_pattern(r"(^s|S)elector$|^matchLabels$")
 """The names of labels of other objects, by which they are chosen."""
+_OF_SELECTORS, _OF_REFERENCES = frozenset({"matchLabels", "matchExpressions"}), frozenset({"name", "key"})
+_OF_VARIABLES = frozenset({"name", "value", "valueFrom"})
+"""Keys of selectors, of references to a Secret, and of variables."""
 _VARIABLES = frozenset((*environment.LISTS, *environment.MAPPINGS))
 """Keys that contain no such parts below them, but names that users choose."""
 _RESOURCES = ("resources", "resourcesPerNode")
-_CONTAINERS = ("containers", "initContainers")
+_CONTAINERS = ("containers", "initContainers", "sidecars")
+_OF_CONTAINERS = frozenset({"env", "envFrom", "volumeMounts", "volumeDevices"})
+"""Fields that containers alone have. Spark's and Kubeflow Trainer's pods have them in the place of a container."""
+_ONE_CONTAINER = frozenset({"image", "command", "args", "resources", *_OF_CONTAINERS})
+"""Fields of which a container has one at least."""
+_NO_CONTAINERS = frozenset({"labels", "annotations", "nodeSelector", "overhead", "resources", "template"})
+"""Fields of pods whose keys users choose, and others with such fields."""
+
+
+def containers_in(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, dict[str, Any]]]:
+    """Yields the containers of a pod, each with its path. ``value`` are the fields of a PodSpec, or those in its place:
+    a container by itself, in a list, or in a set of containers.
+    """
+    if not isinstance(value, dict):
+        return
+    if not _OF_CONTAINERS.isdisjoint(value):
+        yield path, value
+    for key, field in value.items():
+        if isinstance(field, list) and key in _CONTAINERS:
+            for index, item in enumerate(field):
+                yield (*path, key, index), item if isinstance(item, dict) else {}
+        elif isinstance(field, dict) and key == "containerSet":
+            yield from containers_in(field, (*path, key))
+        elif isinstance(field, dict) and key not in _NO_CONTAINERS and not _ONE_CONTAINER.isdisjoint(field):
+            yield (*path, key), field
+
+
+def pods_at(origin: Origin, path: KeyPath) -> Iterator[KeyPath]:
+    """Yields the path of the fields of a pod, and that of the pod template which Spark puts below them."""
+    yield path
+    if isinstance(origin.value((*path, "template", "spec")), dict):
+        yield (*path, "template", "spec")
 
 
 def parts(origin: Origin) -> Iterator[Part]:
@@ -440,19 +474,21 @@ def parts(origin: Origin) -> Iterator[Part]:
             yield "keys", path, {key: item for key, item in value.items() if key in _DECIDING}
         for key, item in value.items():
             below = (*path, key)
-            if "{" in str(key) or "$" in str(key):
+            if _may_be_filled_in(key):
                 yield "key", below, key
             if key in FIELDS and _is_at(FIELDS[key], holder, group):
                 yield "field", below, item
-            what = _metadata_in(str(key)) if isinstance(item, (dict, list)) else None
-            if what is None:
+            if not isinstance(item, (dict, list)):
+                continue
+            what = metadata_in(str(key))
+            if what is None and _has_own_names(item):
                 continue
             if key == "gpu" and isinstance(item, dict) and "quantity" in item:  # of Spark
                 yield "amounts", below, {str(item.get("name")): item["quantity"]}
             if what:
                 yield from _metadata(what, below, item)
-                nested = item.items() if isinstance(item, dict) else enumerate(item)
-                waiting += (((*below, name), part) for name, part in nested if isinstance(part, (dict, list)))
+                if isinstance(item, list) or not _has_own_names(item):
+                    waiting.append((below, item))
             elif key in ("limits", "requests") and above in _RESOURCES and isinstance(item, dict):
                 if not own_words or path[: len(own_words)] != own_words:
                     yield "amounts", below, item
@@ -463,21 +499,39 @@ def parts(origin: Origin) -> Iterator[Part]:
 
 
 @lru_cache(maxsize=1024)
-def _metadata_in(key: str) -> str | None:
+def metadata_in(key: str) -> str | None:
     """Returns what a key of this name holds: labels, annotations, or neither (empty). None: nothing of this object."""
     if key in _VARIABLES or _OF_OTHERS.search(key):
         return None
     return ("annotations" if "nnotation" in key else "labels") if _METADATA.search(key) else ""
 
 
+def _has_own_names(written: Any) -> bool:
+    """Whether a value is labels, a selector or variables, in which users choose the names. A mapping of another shape
+    only has such a name itself, as a service may be called labels.
+    """
+    if isinstance(written, list):
+        return all(not isinstance(item, dict) or _OF_VARIABLES.issuperset(item) for item in written)
+    return all(
+        key in _OF_SELECTORS
+        or (_OF_REFERENCES.issuperset(value) if isinstance(value, dict) else not isinstance(value, list))
+        for key, value in written.items()
+    )
+
+
 def _metadata(what: str, path: KeyPath, written: Any) -> Iterator[Part]:
     """Yields labels or annotations that are written as a mapping, or as a list of names and values."""
     if isinstance(written, dict):
         yield what, path, written
+        yield from (("key", (*path, key), key) for key in written if _may_be_filled_in(key))
         return
     for index, item in enumerate(written):
         if isinstance(item, dict) and isinstance(name := item.get("name", item.get("key")), str):
             yield what, (*path, index), {name: item.get("value", "")}
+
+
+def _may_be_filled_in(key: object) -> bool:
+    return "{" in str(key) or "$" in str(key)
 
 
 def _is_at(field: Backdoor, holder: str | int, group: str) -> bool:

@@ -287,7 +287,7 @@ class PodSet:
     beside: KeyPath = ()
     """Path of a container that the operator adds to the pods. Empty if it adds none with resources of the file."""
     added: int = 0
-    """How many of ``replicas`` only a controller adds, by an autoscaler or at the start."""
+    """Number of ``replicas`` that only a controller adds, by an autoscaler or at the start."""
 
     def with_container(self, path: KeyPath, resources: Resources) -> PodSet:
         """Returns the pods with a container that the operator adds. The file has its ``resources`` below ``path``."""

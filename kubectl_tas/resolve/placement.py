@@ -118,7 +118,7 @@ class ReplicaType:
     beside: KeyPath = ()
     """Path of a container that the operator adds to the pods. Empty if it adds none with resources of the file."""
     added: int = 0
-    """How many of ``replicas`` only a controller adds."""
+    """Number of ``replicas`` that only a controller adds."""
     written: str | None = None
     """The name that the user gave to the type. None if the kind defines the name."""
     job: tuple[KeyPath, Meta] | None = None

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kubectl_tas import quantities
 from kubectl_tas.compile import cel
 from kubectl_tas.compile.cel import MAX_ENTRIES, amount_variables
-from kubectl_tas.gpus import GPU, cel_variables
+from kubectl_tas.gpus import GPU, cel_uncounted, cel_variables, is_uncounted
 from kubectl_tas.model.backdoors import TIMES
 from kubectl_tas.model.podtemplate import PodTemplate
 from kubectl_tas.quantities import Amounts
@@ -32,6 +32,7 @@ from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, case_input
 from tests.support.pyyaml import safe_load_all
 from tests.support.sweeps import examples
+from tests.test_gpus import ACCELERATORS, NO_ACCELERATORS
 
 CASE = GOLDEN / "manifests/guard"
 KINDS = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
@@ -762,6 +763,13 @@ def test_policies_count_as_files_are_counted(
     assert Amounts(found["hundredths"], found["cpu"], found["memory"]) == Amounts(
         int(counted.gpu * 100), counted.cpu, counted.memory
     )
+
+
+@pytest.mark.parametrize("name", [*ACCELERATORS, *(name for name in NO_ACCELERATORS if "/" in name)])
+def test_policies_know_the_accelerators_that_files_have(name: str) -> None:
+    item = {"metadata": {}, "spec": {"containers": [{"name": "c", "resources": {"limits": {name: "1"}}}]}}
+    found = evaluate((*cel_variables(), ("uncounted", cel_uncounted())), item)
+    assert bool(found["uncounted"]) == is_uncounted(name)
 
 
 @pytest.fixture(scope="module")
