@@ -208,7 +208,7 @@ def test_policies_of_several_clusters_are_told_apart(tmp_path: Path) -> None:
     files = {"tas.yaml": backends, **pools}
     root = changed(tmp_path, files, {**files, "tas.yaml": f"{backends}  guard: warn\n"})
     rows = [line.split("  ")[1] for line in diff(root).out.splitlines() if line.startswith("  policy ")]
-    assert len(rows) == len(set(rows)) == 8
+    assert len(rows) == len(set(rows)) == 10
 
 
 def test_a_policy_of_the_guard_that_goes_is_the_highest_risk(tmp_path: Path) -> None:

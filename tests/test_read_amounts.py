@@ -108,7 +108,8 @@ def parts_of(text: str) -> list[tuple[str, KeyPath, object]]:
         ("a: {runtimeClassName: x}", [("runtime", ("a",), {"runtimeClassName": "x"})]),
         ("a: {'{{x}}': b}", [("key", ("a", "{{x}}"), "{{x}}")]),
         (
-            "kind: DynamoGraphDeployment\nspec: {services: {a: {resources: {limits: {gpu: 1}}}}}",
+            "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\n"
+            "spec: {services: {a: {resources: {limits: {gpu: 1}}}}}",
             [],
         ),
         (

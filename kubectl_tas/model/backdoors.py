@@ -408,6 +408,9 @@ _METADATA = late_pattern(r"((^|_)l|[a-z0-9]L)abels(From)?$|((^|_)a|[a-z0-9]A)nno
 """The names of labels and annotations that an operator may copy to pods, to their owner, or to other objects."""
 _OF_OTHERS = late_pattern(r"(^s|S)elector$|^matchLabels$")
 """The names of labels of other objects, by which they are chosen."""
+_OF_SELECTORS, _OF_REFERENCES = frozenset({"matchLabels", "matchExpressions"}), frozenset({"name", "key"})
+_OF_VARIABLES = frozenset({"name", "value", "valueFrom"})
+"""Keys of selectors, of references to a Secret, and of variables."""
 _VARIABLES = frozenset((*environment.LISTS, *environment.MAPPINGS))
 """Keys that contain no such parts below them, but names that users choose."""
 _RESOURCES = ("resources", "resourcesPerNode")
@@ -475,15 +478,17 @@ def parts(origin: Origin) -> Iterator[Part]:
                 yield "key", below, key
             if key in FIELDS and _is_at(FIELDS[key], holder, group):
                 yield "field", below, item
-            what = metadata_in(str(key)) if isinstance(item, (dict, list)) else None
-            if what is None:
+            if not isinstance(item, (dict, list)):
+                continue
+            what = metadata_in(str(key))
+            if what is None and _has_own_names(item):
                 continue
             if key == "gpu" and isinstance(item, dict) and "quantity" in item:  # of Spark
                 yield "amounts", below, {str(item.get("name")): item["quantity"]}
             if what:
                 yield from _metadata(what, below, item)
-                nested = item.items() if isinstance(item, dict) else enumerate(item)
-                waiting += (((*below, name), part) for name, part in nested if isinstance(part, (dict, list)))
+                if isinstance(item, list) or not _has_own_names(item):
+                    waiting.append((below, item))
             elif key in ("limits", "requests") and above in _RESOURCES and isinstance(item, dict):
                 if not own_words or path[: len(own_words)] != own_words:
                     yield "amounts", below, item
@@ -499,6 +504,19 @@ def metadata_in(key: str) -> str | None:
     if key in _VARIABLES or _OF_OTHERS.search(key):
         return None
     return ("annotations" if "nnotation" in key else "labels") if _METADATA.search(key) else ""
+
+
+def _has_own_names(written: Any) -> bool:
+    """Whether a value is labels, a selector or variables, in which users choose the names. A mapping of another shape
+    only has such a name itself, as a service may be called labels.
+    """
+    if isinstance(written, list):
+        return all(not isinstance(item, dict) or _OF_VARIABLES.issuperset(item) for item in written)
+    return all(
+        key in _OF_SELECTORS
+        or (_OF_REFERENCES.issuperset(value) if isinstance(value, dict) else not isinstance(value, list))
+        for key, value in written.items()
+    )
 
 
 def _metadata(what: str, path: KeyPath, written: Any) -> Iterator[Part]:

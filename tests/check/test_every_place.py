@@ -19,7 +19,7 @@ from kubectl_tas.device_runtimes import MOUNTS
 from kubectl_tas.kubernetes import OperatorShapes, Shape, Shapes, definition, operators, releases
 from kubectl_tas.load.document import parse
 from kubectl_tas.model.backdoors import parts
-from kubectl_tas.model.environment import LISTS, MAPPINGS, MOUNT_PATHS
+from kubectl_tas.model.environment import LISTS, MAPPINGS, MOUNT_PATHS, SETTINGS
 from tests.support.workloads import Object
 from tools.packfields import PROJECTS
 
@@ -128,6 +128,32 @@ def test_devices_are_seen_in_a_kind_without_packed_fields(path: Path) -> None:
     value = [{"env": [VARIABLE]}] if path[-1] == "containers" else [VARIABLE]
     for version in ("nvidia.com/v1alpha1", "nvidia.com/v1beta1"):
         assert codes(document(version, "DynamoGraphDeployment", path, value)) == {"gpu-bypass"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a", "labels", "annotations", "podLabels", "selector", "nodeSelector", "matchLabels", "metadata", "limits",
+     *LISTS, *MAPPINGS, *SETTINGS, *MOUNT_PATHS],
+)  # fmt: skip
+def test_the_name_of_a_service_hides_nothing(name: str) -> None:
+    main = {"volumeMounts": [{"mountPath": f"{MOUNTS}/all"}]}
+    service = {"envs": [FILLED_IN], "extraPodSpec": {"nodeName": "x", "mainContainer": main}}
+    item = document("nvidia.com/v1alpha1", "DynamoGraphDeployment", ("spec", "services", name), service)
+    assert codes(item) == {"filled-in", "gpu-bypass", "quota-bypass"}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("nodeSelector", {"nodeName": "x", "NVIDIA_VISIBLE_DEVICES": "all"}),
+        ("selector", {"matchLabels": {"nodeName": "x"}, "matchExpressions": [{"key": "a", "operator": "Exists"}]}),
+        ("env", [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "nodeName", "key": "nodeName"}}}]),
+        ("envVars", {"nodeName": "x"}),
+        ("envSecretKeyRefs", {"nodeName": {"name": "a", "key": "b"}}),
+    ],
+)
+def test_names_that_users_choose_are_no_fields(key: str, value: Any) -> None:
+    assert codes(document("batch/v1", "Job", ("spec", "template", "spec", key), value)) == set()
 
 
 FREE = re.compile(

@@ -358,16 +358,16 @@ def test_parts_of_a_policy_are_named() -> None:
     all_of_pods = ("members", "podgroups", "pods")
     assert parts({**guarded, "pools/team.yaml": pool(guarantee=7)}) == dict.fromkeys(all_of_pods, ("table leaves",))
     assert parts({**guarded, **config("{guard: warn}")}) == dict.fromkeys(
-        (*all_of_pods, "subresources"), ("what is refused", "what follows")
+        (*all_of_pods, "devices", "subresources"), ("what is refused", "what follows")
     )
     assert parts({**guarded, **config(backend)}) == {"pods": ("table guarded", "what is refused")}
     elsewhere = parts({**guarded, "pools/team.yaml": pool(spec="  namespaces: [ml]\n")})
     assert elsewhere == {
         **dict.fromkeys(("pods", "podgroups"), ("whom it concerns", "table guarded", "what is refused")),
-        **dict.fromkeys(("members", "subresources"), ("whom it concerns",)),
+        **dict.fromkeys(("devices", "members", "subresources"), ("whom it concerns",)),
     }
     gone = meaning(guarded, {"pools/team.yaml": pool()}).policies
-    assert [(item.kind, item.what) for item in gone] == [("dropped", ())] * 4
+    assert [(item.kind, item.what) for item in gone] == [("dropped", ())] * 5
 
 
 JOB = """\
