@@ -80,8 +80,8 @@ ANNOTATIONS: tuple[DeviceKey, ...] = (
     ),
     DeviceKey(
         "NRI",
-        r"(cdi-)?devices[.](noderesource[.]dev|nri[.]io)(/.*)?",
-        "containerd/nri-plugins: the device injector",
+        r"((cdi-)?devices|mounts)[.](noderesource[.]dev|nri[.]io)(/.*)?",
+        "containerd/nri: plugins/device-injector/device-injector.go",
         hides="",
     ),
     DeviceKey(

@@ -22,7 +22,6 @@ from kubectl_tas.load import document, loading
 from kubectl_tas.load.kinds import KINDS, WORKFLOW
 from kubectl_tas.load.source import FolderSource, OverlaySource
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.workload_kinds import WORKLOADS
 from kubectl_tas.report import text as report
 from tests.support.cli import write
 from tests.support.golden import EXAMPLES, GOLDEN
@@ -37,9 +36,7 @@ VALUES = (
 """What is put in place of every value, as it is written in YAML."""
 PLACEHOLDER = "@value@"
 SOURCES = {
-    kind.schema: kind
-    for kind in reversed((*KINDS, WORKFLOW))
-    if kind.row is None and kind.name != "Karta" and kind.model not in WORKLOADS
+    kind.schema: kind for kind in reversed((*KINDS, WORKFLOW)) if kind.described is None and kind.name != "Karta"
 }
 """The tool's own kinds; workloads have a test of their own."""
 

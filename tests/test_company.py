@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from kubectl_tas.kinds import LISTED
 from kubectl_tas.model.kindlists import COMPANIONS
-from kubectl_tas.model.workload_kinds import WORKLOADS, kind_of
 from tests.support.cli import kubectl_tas
 from tests.support.golden import EXAMPLES
 from tests.support.pyyaml import safe_load, safe_load_all
@@ -44,10 +44,15 @@ def test_it_is_clean(arguments: tuple[str, ...]) -> None:
     assert (result.code, result.out.splitlines()[-1]) == (0, "1 note in 31 files.")
 
 
+OF_OTHERS = ("ReplicaSet", "ReplicationController", "RayCronJob")
+"""Kinds that other examples show."""
+
+
 def test_everything_is_there() -> None:
     """A kind that is read from now on belongs into the example too; examples/heterogeneous has the ComputeDomain."""
     kinds = {item.get("kind", "Workflow") for item in _written(COMPANY)}
-    of_work = {kind_of(model) for model in WORKLOADS} | {"Workflow", "PodGroup", "PodCliqueSet"}
+    of_work = {listed.kind for listed in LISTED if listed.page.fields and listed.kind not in OF_OTHERS}
+    of_work |= {"Workflow", "PodGroup", "PodCliqueSet"}
     beside = {item.kind for item in COMPANIONS} - {"ComputeDomain"}
     assert kinds == of_work | beside | {"Config", "Pool", "Subpool", "ClusterTopology"}
     pools, subpools = (_named(_written(COMPANY), kind) for kind in ("Pool", "Subpool"))
@@ -98,7 +103,7 @@ def test_every_object_is_rendered_for_its_cluster() -> None:
         for backend, items in found.items()
     }
     assert spaces == {"train-eu": {"foundation", "perception"}, "serve-us": {"assistant", "search"}}
-    kinds = {kind_of(model) for model in WORKLOADS} | {"PodCliqueSet"} | {item.kind for item in COMPANIONS}
+    kinds = {listed.kind for listed in LISTED} | {"PodCliqueSet"} | {item.kind for item in COMPANIONS}
     own = [(item["kind"], item["metadata"]["name"]) for item in _written(COMPANY) if item.get("kind") in kinds]
     assert sorted(own) == sorted(
         key for key in chain(*found.values()) if key[0] in kinds and not key[1].startswith("pretrain-7b-")

@@ -21,8 +21,8 @@ from kubectl_tas.check.run_checks import Judged
 from kubectl_tas.compare.change import Change
 from kubectl_tas.compare.object_changes import object_changes
 from kubectl_tas.gangs.pool_demands import demands
+from kubectl_tas.kinds import pages
 from kubectl_tas.live.owners import stop_path
-from kubectl_tas.model.kindlists import CONTAINER_NAMES
 from kubectl_tas.place.gangs_to_place import Unplaced, unplaced
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
@@ -232,7 +232,7 @@ TRAINING = sorted(kind for kind, example in examples().items() if "runPolicy" in
 """The kinds of Kubeflow's operators, which share the fields of their run policy."""
 
 
-@pytest.mark.parametrize("kind", sorted(CONTAINER_NAMES))
+@pytest.mark.parametrize("kind", sorted(page.recognition.kind for page in pages() if page.pod_rules.container))
 def test_the_operator_looks_for_a_container_of_its_name(kind: str) -> None:
     example = examples()[kind]
     document = copy.deepcopy(example.document)

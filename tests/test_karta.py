@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from kubectl_tas.gangs.podgrouper import is_predicted, row
-from kubectl_tas.model.podkinds import PodKind, PodPart
+from kubectl_tas.kinds.page import Pods
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.fleets import fleet_of, judged_files
 from tests.support.judged import told
@@ -379,21 +379,38 @@ def test_what_it_says_of_pods() -> None:
     roles = component("roles", scale={"replicasPath": ".spec.roles[] | .replicas // 1"}, **ROLES)
     own = karta(*parts, roles, scaleDefinition={"replicasPath": ".spec.copies"})
     pods = (
-        PodPart("spec.worker.template", "spec.n", "spec.copies", "spec.most", least="spec.least", name="worker"),
-        PodPart("spec.head.template", "spec.head.replicas", "spec.copies", is_counted=False, name="head"),
-        PodPart("spec.tail.template", times="spec.copies", name="tail"),
-        PodPart("spec.roles[].template", "spec.roles[].replicas", "spec.copies"),
+        Pods(
+            "spec.worker.template",
+            "spec.n",
+            factor="spec.copies",
+            most="spec.most",
+            least="spec.least",
+            name="worker",
+            is_optional=True,
+        ),
+        Pods(
+            "spec.head.template",
+            "spec.head.replicas",
+            factor="spec.copies",
+            is_counted=False,
+            name="head",
+            is_optional=True,
+        ),
+        Pods("spec.tail.template", factor="spec.copies", name="tail", is_optional=True),
+        Pods("spec.roles[].template", "spec.roles[].replicas", factor="spec.copies", is_optional=True),
     )
     why = "the SubGroups of its Karta are not its pod templates one by one"
-    expected = PodKind(KIND, (f"{GROUP}/v1",), pods, minimum="least", group_name="x", unpredicted=why)
     (declared,) = fleet_of({"pools/z.yaml": yaml.safe_dump(own)}).repository.kartas
-    assert declared.spec.read.row == expected
+    page = declared.spec.read.described
+    assert (page.recognition.kind, page.recognition.versions, page.pods) == (KIND, (f"{GROUP}/v1",), pods)
+    assert (page.gang.by_karta, page.gang.ends_in, page.gang.unpredicted) == (True, "x", why)
     for unread in ({**own, "metadata": {"name": "training"}}, karta(*parts, roles, gang={})):
         (declared,) = fleet_of({"pools/z.yaml": yaml.safe_dump(unread)}).repository.kartas
-        assert (declared.spec.read.row.minimum, declared.spec.read.row.group_name) == (1, "")
+        gang = declared.spec.read.described.gang
+        assert (gang.by_karta, gang.ends_in) == (False, "")
         assert not declared.spec.is_found
     (declared,) = fleet_of({"pools/z.yaml": yaml.safe_dump(karta())}).repository.kartas
-    assert declared.spec.read.row.sub_groups
+    assert declared.spec.read.described.gang.sub_groups
 
 
 @pytest.mark.parametrize(

@@ -10,17 +10,18 @@ import pytest
 import yaml
 
 from kubectl_tas.gangs import podgrouper
-from kubectl_tas.model.kindlists import OWN, WORKLOADS
-from kubectl_tas.model.plain_workload import model_of
-from kubectl_tas.model.podkinds import PLAIN, check_paths
+from kubectl_tas.kinds import BY_NAME, LISTED
+from kubectl_tas.model.kindlists import OWN
+from kubectl_tas.model.podkinds import check_paths
 from kubectl_tas.model.podtemplate import Name
+from kubectl_tas.model.workloads import Workload, read
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.fleets import fleet_of
 from tests.support.judged import told
 from tests.support.pyyaml import safe_load, safe_load_all
 from tests.support.workloads import LEVELS, Object, accepted, template
 
-ROWS = {row.name: row for row in PLAIN}
+ROWS = BY_NAME
 SPARK = {"type": "Python", "sparkVersion": "3.5.3", "mainApplicationFile": "local:///app/a.py"}
 TRAINING = {
     "apiVersion": "ml.example.com/v1",
@@ -35,6 +36,18 @@ def document(name: str, spec: Object, *, version: str = "", **labels: str) -> Ob
     metadata = {"name": "x", "labels": {"kubectl-tas/pool": "team", **labels}}
     spec = accepted(name, spec)
     return {"apiVersion": version or row.versions[0], "kind": row.kind, "metadata": metadata, "spec": spec}
+
+
+def workload_of(own: Object) -> Workload:
+    """The workload of a document without errors."""
+    name = next(
+        name
+        for name, listed in BY_NAME.items()
+        if (listed.kind, own["apiVersion"]) == (own["kind"], own["apiVersion"]) and own["apiVersion"] in listed.versions
+    )
+    found, errors = read(BY_NAME[name].page, own)
+    assert found is not None, errors
+    return found
 
 
 def training(*roles: Object, **labels: str) -> Object:
@@ -136,7 +149,7 @@ def gpus(count: int | str) -> Object:
     ],
 )
 def test_pods(name: str, spec: Object, expected: list[tuple[str, int, int]]) -> None:
-    workload = model_of(ROWS[name]).model_validate(document(name, spec))
+    workload = workload_of(document(name, spec))
     assert [(item.name, item.replicas, item.asks.gpu) for item in workload.pod_sets] == expected
 
 
@@ -237,7 +250,7 @@ def test_what_pods_ask_for_and_where_it_is_written(
     name: str, spec: Object, asks: list[tuple[int, int]], places: list[str] | None
 ) -> None:
     """Containers beside each other ask for their sum, containers before them for the most of one."""
-    workload = model_of(ROWS[name]).model_validate(document(name, spec))
+    workload = workload_of(document(name, spec))
     assert [(item.asks.gpu, item.asks.cpu) for item in workload.pod_sets] == asks
     first = workload.pod_sets[0]
     assert first.template is not None
@@ -258,7 +271,7 @@ def test_what_pods_ask_for_and_where_it_is_written(
 )
 def test_what_a_predictor_serves_asks_for_gpus(framework: str) -> None:
     spec = {"predictor": {framework: gpus(2)}}
-    (pods,) = model_of(ROWS["InferenceService"]).model_validate(document("InferenceService", spec)).pod_sets
+    (pods,) = workload_of(document("InferenceService", spec)).pod_sets
     assert pods.asks.gpu == 2
 
 
@@ -278,7 +291,7 @@ def test_what_a_predictor_serves_asks_for_gpus(framework: str) -> None:
     ],
 )
 def test_the_name_that_somebody_gave_to_pods(name: str, spec: Object, named: tuple[str, str, bool] | None) -> None:
-    (pods,) = model_of(ROWS[name]).model_validate(document(name, spec)).pod_sets
+    (pods,) = workload_of(document(name, spec)).pod_sets
     if named is None:
         assert pods.written is None
     else:
@@ -291,7 +304,7 @@ def test_the_name_that_somebody_gave_to_pods(name: str, spec: Object, named: tup
 @pytest.mark.parametrize(
     ("name", "spec", "absent"),
     [
-        ("ReplicaSet", {}, ["spec.template"]),
+        ("ReplicaSet", {}, []),
         ("ReplicaSet", {"template": template()}, []),
         ("PaddleJob", {}, ["spec.paddleReplicaSpecs"]),
         (
@@ -307,7 +320,7 @@ def test_the_name_that_somebody_gave_to_pods(name: str, spec: Object, named: tup
     ],
 )
 def test_where_pods_are_missing(name: str, spec: Object, absent: list[str]) -> None:
-    workload = model_of(ROWS[name]).model_validate(document(name, spec))
+    workload = workload_of(document(name, spec))
     assert [".".join(map(str, path)) for path in workload.absent] == absent
 
 
@@ -330,11 +343,8 @@ def test_memory_of_spark(memory: str | None, overhead: str | None, expected: int
     """As Spark's BasicExecutorFeatureStep computes it: mebibytes where there is no unit, a tenth or 384m beside it."""
     own = {"memory": memory, "memoryOverhead": overhead, "cores": 2}
     driver = {key: value for key, value in own.items() if value is not None}
-    (found, _) = (
-        model_of(ROWS["SparkApplication"])
-        .model_validate(document("SparkApplication", {"driver": driver, "executor": {"coreRequest": "500m"}}))
-        .pod_sets
-    )
+    spec = {"driver": driver, "executor": {"coreRequest": "500m"}}
+    (found, _) = workload_of(document("SparkApplication", spec)).pod_sets
     assert (found.asks.memory, found.asks.cpu) == (expected, 2000)
 
 
@@ -741,7 +751,9 @@ class TestDeclared:
         found = findings(repository, kinds=[{**TRAINING, **kind}])
         assert said in found["kind-elsewhere"]
 
-    @pytest.mark.parametrize("kind", [*WORKLOADS, *(own for own, _, _ in OWN), "Workflow", "Service"])
+    @pytest.mark.parametrize(
+        "kind", [*dict.fromkeys(listed.kind for listed in LISTED), *(own for own, _, _ in OWN), "Workflow", "Service"]
+    )
     def test_kinds_that_others_have_the_name_of(self, repository: Path, kind: str) -> None:
         """A platform's own Job, PyTorchJob or Pod is none of those that have a model."""
         sent = {**training({"name": "a", "replicas": 2, "template": template(1)}), "kind": kind}

@@ -14,8 +14,8 @@ from jsonschema import Draft202012Validator
 from ruamel.yaml import YAML
 
 from kubectl_tas.compile import compile_fleet
+from kubectl_tas.kinds import LISTED
 from kubectl_tas.model.artifact import PassThrough
-from kubectl_tas.model.podkinds import PLAIN
 from tests.support.cli import kubectl_tas
 from tests.support.crds import CORE, server
 from tests.support.golden import ROOT, assert_files, at, case_input, cases
@@ -139,7 +139,7 @@ def _present(value: Any) -> Any:
     return [_present(part) for part in value] if isinstance(value, list) else value
 
 
-CALLED_ALIKE = ("v1", *(version for row in PLAIN if row.called for version in row.versions))
+CALLED_ALIKE = ("v1", *(version for listed in LISTED if listed.name != listed.kind for version in listed.versions))
 """The apiVersions of kinds that have the name of another one."""
 
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.model.podtemplate import Division, PodSet
-from kubectl_tas.model.workload_kinds import WORKLOADS, kind_of
+from kubectl_tas.kinds import BY_NAME
+from kubectl_tas.kinds.page import Division
+from kubectl_tas.model.podtemplate import PodSet
+from kubectl_tas.model.workloads import read
 from tests.support.pyyaml import safe_load
 
-MODELS = {kind_of(model): model for model in WORKLOADS}
 ONE = "{spec: {containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]}}"
 """A template of a pod with one GPU."""
 INDEXED = "batch.kubernetes.io/job-completion-index"
@@ -20,10 +21,11 @@ WORKER = "leaderworkerset.sigs.k8s.io/worker-index"
 
 def workload(kind: str, spec: str, **metadata: Any) -> Any:
     """A workload of a kind, with its first apiVersion."""
-    model = MODELS[kind]
-    versions = model.model_fields["apiVersion"].annotation.__args__  # type: ignore[union-attr]
-    about = {"apiVersion": versions[0], "kind": kind, "metadata": {"name": "x", **metadata}}
-    return model.model_validate({**about, "spec": safe_load(spec.replace("ONE", ONE))})
+    listed = BY_NAME[kind]
+    about = {"apiVersion": listed.versions[0], "kind": kind, "metadata": {"name": "x", **metadata}}
+    found, errors = read(listed.page, {**about, "spec": safe_load(spec.replace("ONE", ONE))})
+    assert errors == []
+    return found
 
 
 def dotted(path: tuple[str | int, ...]) -> str:
@@ -209,11 +211,13 @@ def test_names_that_a_webhook_adds() -> None:
 def test_what_starts_together_and_in_which_order() -> None:
     policy = "runPolicy: {schedulingPolicy: {minAvailable: 2}}"
     asked = workload("MPIJob", f"{{{policy}, mpiReplicaSpecs: {{Launcher: {{}}, Worker: {{replicas: 2}}}}}}")
-    assert asked.minimum == (2, ("spec", "runPolicy", "schedulingPolicy", "minAvailable"))
-    assert asked.replica_types == {"Launcher": 1, "Worker": 2}
-    assert workload("MPIJob", "{mpiReplicaSpecs: {Launcher: {}}}").minimum == (None, None)
-    assert workload("JobSet", "{startupPolicy: {startupPolicyOrder: InOrder}}").is_in_order
-    assert not workload("JobSet", "{}").is_in_order
+    path = ("spec", "runPolicy", "schedulingPolicy", "minAvailable")
+    assert asked.page.gang.minimum_path(asked.document) == path
+    plain = workload("MPIJob", "{mpiReplicaSpecs: {Launcher: {}}}")
+    assert plain.page.gang.minimum_path(plain.document) is None
+    for spec, is_in_order in (("{startupPolicy: {startupPolicyOrder: InOrder}}", True), ("{}", False)):
+        found = workload("JobSet", spec)
+        assert found.page.gang.in_order(found.document) is is_in_order
     assert workload("LeaderWorkerSet", "{startupPolicy: LeaderReady, leaderWorkerTemplate: {}}").leader_first
     assert not workload("LeaderWorkerSet", "{leaderWorkerTemplate: {}}").leader_first
     assert not workload("Deployment", "{}").leader_first
@@ -228,9 +232,9 @@ def test_how_a_leader_worker_set_is_divided() -> None:
         None, path
     )
     plain = workload("LeaderWorkerSet", "{leaderWorkerTemplate: {}}")
-    assert (plain.own_division, plain.copies, plain.root_annotations) == (None, 1, ("kai.scheduler/segment-size",))
+    assert (plain.own_division, plain.copies, plain.page.gang.reads_size) == (None, 1, True)
     other = workload("Deployment", "{}")
-    assert (other.own_division, other.copies, other.root_annotations) == (None, 1, ())
+    assert (other.own_division, other.copies, other.page.gang.reads_size) == (None, 1, False)
 
 
 def test_a_stopped_notebook_has_no_pod() -> None:

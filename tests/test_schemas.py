@@ -23,12 +23,12 @@ from kubectl_tas.load.kinds import KINDS, WORKFLOW, Kind
 from kubectl_tas.load.osmofiles import template_root
 from kubectl_tas.load.schema import validate, validator
 from kubectl_tas.model.osmo_workflow import Workflow
-from kubectl_tas.model.workload_kinds import WORKLOADS
 from tests.support.cli import kubectl_tas
 from tests.support.golden import GOLDEN, ROOT
 from tests.support.rendered import load
 from tests.support.sweeps import examples
-from tools.schemas import MODELS, PLAIN, READ, schema_texts
+from tools.schemas import MODELS, READ, WORKLOADS, schema_texts
+from tools.workload_models import workload_model
 
 DOCUMENTS: dict[str, Any] = {
     model.__name__: load(GOLDEN / f"documents/{model.__name__.lower()}.yaml") for model in MODELS
@@ -37,8 +37,15 @@ DOCUMENTS: dict[str, Any] = {
 TEXTS = {path.name: path.read_text() for path in sorted((ROOT / "schemas").glob("*.json"))}
 """What is committed, which takes seconds less to read than to make."""
 SCHEMAS = {model.__name__: json.loads(TEXTS[f"{model.__name__.lower()}.json"]) for model in MODELS}
+
+
+def model_of(kind: Kind) -> type[BaseModel]:
+    """The model of a kind, for a workload that of its schema."""
+    return kind.model if kind.page is None else workload_model(kind.page)
+
+
 BY_NAME: dict[str, type[BaseModel]] = {model.__name__: model for model in MODELS}
-OPEN = (*(model.__name__ for model in (*WORKLOADS, *PLAIN)), "Companion")
+OPEN = (*(model.__name__ for model in WORKLOADS), "Companion")
 """Kinds of which a part is read."""
 NAMED_FREELY = ("Values", "Instance")
 """Parts whose fields each template names."""
@@ -51,7 +58,7 @@ PARTLY = {
     },
 }
 """Kinds of which a part is read, with those parts whose fields are all known."""
-KIND_OF = {kind.model.__name__: kind for kind in reversed((*KINDS, WORKFLOW, kinds.VALUES))}
+KIND_OF = {model_of(kind).__name__: kind for kind in reversed((*KINDS, WORKFLOW, kinds.VALUES))}
 VALUES = st.sampled_from(
     [
         *(None, True, False, 0, 1, -1, -2, 16, 10**12, 0.5, -0.5, 4.0),
@@ -293,7 +300,7 @@ def combined(draft: Any = Draft7Validator) -> Any:
 
 class TestCombined:
     def test_it_has_every_kind_that_is_read(self) -> None:
-        assert set(READ) == {kind.model for kind in KINDS}
+        assert set(READ) == {model_of(kind) for kind in KINDS}
 
     @pytest.mark.parametrize("draft", [Draft7Validator, Draft202012Validator])
     def test_it_is_valid_in_both_drafts(self, draft: Any) -> None:

@@ -10,6 +10,7 @@ import click
 import pytest
 
 from kubectl_tas.cli.main import COMMANDS, cli, load
+from kubectl_tas.kinds import LISTED
 from kubectl_tas.late import late_pattern
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.process import call
@@ -29,11 +30,20 @@ sys.exit(code)
 """
 
 
+_POD = "template: {spec: {restartPolicy: Never, containers: [{name: main, image: busybox}]}}"
+_ABOUT = "metadata: {name: x, labels: {kubectl-tas/pool: team}}"
+JOB = f"{{apiVersion: batch/v1, kind: Job, {_ABOUT}, spec: {{{_POD}}}}}\n"
+RAY_JOB = f"""\
+apiVersion: ray.io/v1
+kind: RayJob
+{_ABOUT}
+spec: {{entrypoint: run, rayClusterSpec: {{headGroupSpec: {{{_POD}}}}}}}
+"""
 OTHER_KINDS = {
     f"kubectl_tas.model.{name}"
     for name in (
-        *("artifact", "function", "grovekinds", "manifest", "operatorkinds", "pod", "policies"),
-        *("podtemplate", "workload_kinds"),
+        *("artifact", "function", "grovekinds", "manifest", "pod", "policies", "podforms"),
+        *("podtemplate", "workloads"),
     )
 }
 """Models that a repository of pools and workflows has no use for."""
@@ -115,6 +125,14 @@ def test_a_repository_waits_for_the_models_of_its_own_kinds(repository: Path) ->
     assert not modules("-C", repository, "validate") & OTHER_KINDS
     written = {f"kubectl_tas.model.{name}" for name in ("artifact", "manifest", "pod", "policies")}
     assert modules("-C", repository, "render") & OTHER_KINDS == written
+
+
+def test_a_repository_imports_the_pages_of_its_own_kinds(repository: Path) -> None:
+    files = {"pools/team.yaml": pool("team"), "workflows/a.yaml": JOB, "workflows/b.yaml": RAY_JOB}
+    write(repository, files)
+    pages = {f"kubectl_tas.kinds.{listed.module}" for listed in LISTED}
+    own = {f"kubectl_tas.kinds.{name}" for name in ("job", "raycluster", "rayjob")}
+    assert modules("-C", repository, "validate") & pages == own
 
 
 def test_what_is_only_shown_is_not_compiled(clean: Path) -> None:

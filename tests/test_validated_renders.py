@@ -14,8 +14,8 @@ from kubectl_tas.cli.session import check_source
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.emit import manifest_text
 from kubectl_tas.emit.file_plan import layout
+from kubectl_tas.kinds import LISTED
 from kubectl_tas.load.source import FolderSource, OverlaySource
-from kubectl_tas.model.workload_kinds import WORKLOADS
 from kubectl_tas.report import text as report
 from tests.support.cli import pool
 from tests.support.documents import documents, repositories
@@ -47,7 +47,11 @@ def test_what_schemas_accept(repository: Path) -> None:
     assert len(rendered) >= 60
 
 
-KINDS = (*(model.__name__.lower() for model in WORKLOADS), "podcliqueset", "operatorconfiguration")
+KINDS = (
+    *((listed.page.recognition.schema or listed.kind).lower() for listed in LISTED),
+    "podcliqueset",
+    "operatorconfiguration",
+)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -14,9 +14,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubectl_tas.gangs import podgrouper
-from kubectl_tas.model.podkinds import PLAIN
-from kubectl_tas.model.workload_kinds import WORKLOADS
+from kubectl_tas.kinds import BY_NAME, LISTED
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import EXAMPLES, GOLDEN, ROOT, case_input
 from tests.support.pyyaml import safe_load, safe_load_all
@@ -342,7 +340,7 @@ VALUES = st.sampled_from(
 )
 
 
-@pytest.mark.parametrize("name", [model.__name__.lower() for model in WORKLOADS])
+@pytest.mark.parametrize("name", [(listed.page.recognition.schema or listed.kind).lower() for listed in LISTED])
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_any_value_anywhere(repository: Path, name: str, data: st.DataObject) -> None:
@@ -403,4 +401,4 @@ def test_lines_come_in_one_order(repository: Path, style: str) -> None:
 def test_the_docs_say_what_kai_makes_of_each_kind() -> None:
     rows = DOCS.read_text().partition(MADE)[2].partition("\n\n")[0].splitlines()[1:]
     told = [kind for row in rows for kind in row.split("|")[1].strip().split(", ")]
-    assert sorted(told) == sorted([*podgrouper.TABLE, *(item.name for item in PLAIN), "PodCliqueSet"])
+    assert sorted(told) == sorted([*BY_NAME, "PodCliqueSet"])

@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from kubectl_tas.cli.options import FOLDER, MANIFEST, Word
-from kubectl_tas.model.podkinds import PLAIN
-from kubectl_tas.model.workload_kinds import WORKLOADS, kind_of
+from kubectl_tas.kinds import BY_NAME
 from tools.declared import declared_rules
 from tools.schemas import schema_texts
 
@@ -21,7 +20,7 @@ def text(contexts: Iterable[click.Context]) -> str:
         "commands": {_path(context): _command(context) for context in contexts},
         "rules": {code: rule.summary for code, rule in declared_rules().items()},
         "schemas": sorted(name.removesuffix(".json") for name in schema_texts()),
-        "submissions": ["Workflow", "PodCliqueSet", "PodGroup", *map(kind_of, WORKLOADS), *(row.name for row in PLAIN)],
+        "submissions": ["Workflow", "PodCliqueSet", "PodGroup", *BY_NAME],
     }
     return json.dumps(table, indent=1, ensure_ascii=False) + "\n"
 

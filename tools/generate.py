@@ -197,7 +197,7 @@ def _reading(item: Backdoor) -> tuple[Place, Decides, str, str]:
 def _backdoor_row(items: Sequence[Backdoor]) -> str:
     """Returns the row of keys that are read alike; the row of a single key also has its effect."""
     place, decides, kinds, project = _reading(items[0])
-    names = ((item, f"{item.parent}.{item.key}" if item.parent else item.key) for item in items)
+    names = ((item, f"{item.parent}.{item.key}" if " " not in (item.parent or " ") else item.key) for item in items)
     keys = ", ".join(f"**`{name}`**" if item.on_pods else f"`{name}`" for item, name in names)
     effect = items[0].effect if len(items) == 1 else ""
     reader = ": ".join(filter(None, (project, effect)))

@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from kubectl_tas.kinds import pages
 from kubectl_tas.kubernetes import Shapes, numbers, read_packed, releases
-from kubectl_tas.model.kindlists import KUBEFLOW, WORKLOADS
 from tools.goldens import ROOT
 
 PACKED = ROOT / "kubectl_tas" / "packed"
@@ -50,7 +50,9 @@ class Project(NamedTuple):
     """Possible paths of a kind's file, with ``{}`` for the name of the kind. The first existing path counts."""
 
 
-_TRAINING_KINDS = " ".join(kind for kind in (*WORKLOADS, "PaddleJob") if kind in KUBEFLOW)
+_TRAINING_KINDS = " ".join(
+    page.recognition.kind for page in pages() if "training-operator" in page.recognition.operator.split()
+)
 _CHARTS = "deployments/helm/"
 _COMPUTE_DOMAIN = "/crds/resource.nvidia.com_{}s.yaml"
 _CHARTS_OF_DRA = ("dra-driver-nvidia-gpu", "nvidia-dra-driver-gpu", "k8s-dra-driver-gpu", "k8s-dra-driver")

@@ -53,6 +53,7 @@ SUBJECTS = {
         "check.pod_templates",
         "check.conflicts",
         "check.combinations",
+        "check.operator_refusals",
         "check.gitops",
         "check.keys",
         "check.replicas",

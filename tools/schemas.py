@@ -16,19 +16,20 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaV
 
 from kubectl_tas.check.keys import KEYS, Reader
 from kubectl_tas.emit.create_only import WRITTEN
+from kubectl_tas.kinds import LISTED, pages
 from kubectl_tas.late import imported
-from kubectl_tas.model import artifact, kindlists, plain_workload, podkinds
+from kubectl_tas.model import artifact, kindlists
 from kubectl_tas.model.config import Values
 from kubectl_tas.model.function import Function
 from kubectl_tas.model.grovekinds import PodCliqueSet
 from kubectl_tas.model.osmo_workflow import Workflow
-from kubectl_tas.model.plain_workload import model_of
 from kubectl_tas.model.podtemplate import Companion
-from kubectl_tas.model.workload_kinds import WORKLOADS
+from tools import workload_models
+from tools.workload_models import workload_model
 
 _OWN = {place: imported(f"kubectl_tas.model.{place}") for _, _, place in kindlists.OWN}
-PLAIN = tuple(map(model_of, podkinds.PLAIN))
-READ: tuple[type[BaseModel], ...] = (*sorted(_OWN.values(), key=attrgetter("__name__")), *WORKLOADS, *PLAIN)
+WORKLOADS = tuple(map(workload_model, pages()))
+READ: tuple[type[BaseModel], ...] = (*sorted(_OWN.values(), key=attrgetter("__name__")), *WORKLOADS)
 """Models of documents that people write and that their kind identifies."""
 _EMITTED = (model for model in get_args(artifact.Manifest) if model is not artifact.PassThrough)
 _MODELS = (*READ, Companion, Function, Values, Workflow, *_EMITTED)
@@ -116,8 +117,11 @@ def _fixed_words(schema: dict[str, Any]) -> dict[str, str]:
     return {field: " or ".join(words) for field in fields if (words := _choices(schema, field)) != ["None"]}
 
 
+_SHARED_NAMES = {listed.kind for listed in LISTED if listed.name == listed.kind}
 _CALLED_ALIKE = {
-    row.kind: list(row.versions) for row in podkinds.PLAIN if row.called and row.kind in kindlists.WORKLOADS
+    listed.kind: list(listed.versions)
+    for listed in LISTED
+    if listed.name != listed.kind and listed.kind in _SHARED_NAMES
 }
 """Kinds that share their name with another kind, with their apiVersions."""
 
@@ -185,7 +189,7 @@ def json_schema(model: type[BaseModel], mode: JsonSchemaMode = "validation") -> 
             written = (known.alias if known else None) or field
             if written in part.get("properties", {}):
                 part["properties"][written]["description"] = text
-        if model in (*WORKLOADS, *PLAIN, PodCliqueSet):
+        if model in (*WORKLOADS, PodCliqueSet):
             _name_keys(part, _reader(model, name))
     draft = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$comment": WRITTEN}
     return {**draft, "title": model.__name__, **schema}
@@ -234,7 +238,7 @@ def _field_docs(model: type[BaseModel]) -> dict[str, str]:
     return {
         field: text
         for base in reversed(model.__mro__)
-        if issubclass(base, BaseModel) and base.__module__.startswith("kubectl_tas.")
+        if issubclass(base, BaseModel) and base.__module__.startswith(("kubectl_tas.", workload_models.__name__))
         for field, text in _own_field_docs(base).items()
     }
 
@@ -249,8 +253,8 @@ def _classes(module: str) -> dict[str, ast.ClassDef]:
 @cache
 def _own_field_docs(model: type[BaseModel]) -> dict[str, str]:
     """Returns the docstrings under the fields of the class alone. It is cached, since reading sources is slow."""
-    if model.__module__ == plain_workload.__name__ and model is not plain_workload.PlainWorkload:
-        return {}  # made of a row, with its descriptions
+    if model.__module__ == workload_models.__name__:
+        return {}  # made of a page, with its descriptions
     body = _classes(model.__module__)[model.__name__].body
     return {
         field.target.id: inspect.cleandoc(str(text.value.value))

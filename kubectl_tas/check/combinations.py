@@ -9,15 +9,12 @@ from typing import Any
 
 from kubectl_tas import quantities
 from kubectl_tas.check import containers, jobs
-from kubectl_tas.check.conflicts import Check, Fields, Found, all_of, listed, mappings, named, one_of
+from kubectl_tas.check.conflicts import Check, Fields, Found, all_of, one_of
 from kubectl_tas.check.node_labels import node_label
 from kubectl_tas.check.resource_requests import RESOURCE_NAME
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
-from kubectl_tas.load.document import parse
-from kubectl_tas.load.schema import written
-from kubectl_tas.load.syntax import YAML_SYNTAX
+from kubectl_tas.kinds.section import listed, mappings, written
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.kindlists import CONTAINER_NAMES, LEADERS
 from kubectl_tas.words import did_you_mean, shortened
 
 RESOURCE_AMOUNT = Rule(
@@ -57,16 +54,6 @@ POD_PRIORITY = Rule(
     "fills in the class of the pool's priority.",
     protects=Waiving.ANYBODY,
 )
-OPERATOR_REFUSES = Rule(
-    "operator-refuses",
-    Severity.ERROR,
-    "An operator refuses a workload, or never makes its pods.",
-    "The object exists and nothing runs, or the operator's webhook refuses it. Examples: more minReplicas than "
-    "maxReplicas; a Kubeflow job with two masters, or without a container of the name that its operator expects; a "
-    "RayJob without an entrypoint; a suspended or retried RayJob with clusterSelector; a JobSet without jobs. If "
-    "another release of the operator accepts it, waive the rule.",
-    protects=Waiving.ANYBODY,
-)
 _SOURCES = ("configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef")
 _PROJECTED = ("clusterTrustBundle", "configMap", "downwardAPI", "podCertificate", "secret", "serviceAccountToken")
 _OF_PODS = ("cpu", "memory")
@@ -78,11 +65,8 @@ _CLAIMS: tuple[KeyPath, ...] = (
     ("spec", "leaderWorkerTemplate", "volumeClaimTemplates"),
 )
 """Paths of volume claim templates. Each template is also a volume of every pod."""
-_RAY_CLUSTER = "ray.io/cluster"
-"""The label by which KubeRay finds the cluster of a RayJob."""
 _POLICIES: KeyPath = ("spec", "volumeClaimPolicies")
 """Path of a JobSet's lists of volume claim templates."""
-_UNUSED = "the GPUs of the others are counted, and nothing uses them"
 
 
 def _variable(of: Fields) -> Found:
@@ -282,151 +266,8 @@ def _volume(of: Fields) -> Found:
         yield of.wrong("has no type of volume", hint)
 
 
-def _span(of: Fields) -> Found:
-    """Checks minReplicas and maxReplicas, fields of both Kubeflow's training operator and KubeRay."""
-    most = of.get("maxReplicas")
-    if of.exceeds("minReplicas", "maxReplicas") and most >= 0:  # a negative number is invalid by itself
-        message = f"{of.at('minReplicas')} is {of.get('minReplicas')}, more than maxReplicas, {most}"
-        yield _operator(of, message, f"Write {most} or less, or raise maxReplicas.", "minReplicas")
-
-
-def _ray_group(of: Fields) -> Found:
-    """Checks replica counts: KubeRay refuses minReplicas above maxReplicas, and makes at most maxReplicas pods (1.7:
-    ray-operator/controllers/ray/utils, validation.go and ``GetWorkerGroupDesiredReplicas``).
-    """
-    yield from _span(of)
-    if of.exceeds("replicas", "maxReplicas") and not of.exceeds("minReplicas", "maxReplicas"):
-        most = of.get("maxReplicas")
-        message = f"{of.at('replicas')} is {of.get('replicas')}, and KubeRay makes no more than maxReplicas, {most}"
-        hint = f"Write {most} replicas, or raise maxReplicas: {_UNUSED}."
-        yield _operator(of, message, hint, "replicas")
-
-
-def _replica_types(kind: str) -> Check:
-    """Returns a check of the pods of a Kubeflow kind. Follows the training operator 1.9 (pkg/webhooks, and
-    mpi_validation.go for MPIJobs) and the MPI operator 0.8 (pkg/apis/kubeflow/validation).
-    """
-
-    def check(of: Fields) -> Found:
-        name, leader = CONTAINER_NAMES.get(kind), LEADERS.get(kind)
-        for replica_type in of.value:
-            part = of.below(replica_type)
-            replicas = part.get("replicas")
-            if replica_type == leader and type(replicas) is int and replicas != 1:
-                hint = "Write 1; the other pods belong to Worker."
-                yield _operator(part, f"a {kind} has one {leader}, not {replicas}", hint, "replicas")
-            pods = part.below("template", "spec")
-            names = named(mappings(pods.get("containers")))
-            if name and names and name not in names:
-                message = f"a {kind} needs a container that is called {name} in each pod, not only {', '.join(names)}"
-                hint = f"Call the one that trains {name}: its operator gives that one the addresses of the others."
-                yield _operator(pods, message, hint, "containers", 0, "name")
-
-    return check
-
-
-def _elastic(of: Fields) -> Found:
-    """Checks an elastic PyTorchJob. torchrun admits at most maxReplicas pods; the operator uses minReplicas if
-    maxReplicas is absent (1.9: pkg/webhooks/pytorch, pkg/apis/kubeflow.org/v1/pytorch_defaults.go).
-    """
-    policy, types = of.below("elasticPolicy"), of.get("pytorchReplicaSpecs")
-    if not isinstance(of.get("elasticPolicy"), dict):
-        return
-    if types.get("Worker") is None:
-        message = f"{policy.at()} needs replicas of the type Worker, and there are none"
-        place = of.origin.locate(policy.path, key=True)
-        yield Diagnostic(OPERATOR_REFUSES, message, place, hint="Add Worker, or remove elasticPolicy.")
-    if policy.get("nProcPerNode") is not None and of.get("nprocPerNode") is not None:
-        message = f"{policy.at('nProcPerNode')} cannot go together with {of.at()}.nprocPerNode"
-        yield _operator(policy, message, "Remove it.", "nProcPerNode")
-    end = "minReplicas" if policy.get("maxReplicas") is None else "maxReplicas"
-    most, workers = policy.get(end), of.below("pytorchReplicaSpecs", "Worker").get("replicas")
-    if type(most) is int and type(workers) is int and workers > most:
-        hint = f"Write maxReplicas: {workers}; {_UNUSED}."
-        yield _operator(policy, f"{policy.at()} lets {most} of {workers} workers train", hint, end)
-
-
-def _job_set(of: Fields) -> Found:
-    """Checks references to replicated jobs of a JobSet, as its webhook does (0.12: pkg/webhooks/jobset_webhook.go)."""
-    if not of.get("replicatedJobs"):
-        message = f"{of.at()} has no replicatedJobs: this JobSet makes no pods"
-        place = of.origin.locate(of.path, key=True)
-        yield Diagnostic(OPERATOR_REFUSES, message, place, hint="Add replicatedJobs.")
-    known: list[str] = []
-    for job in of.each("replicatedJobs"):
-        for other in job.each("dependsOn"):
-            yield from _refused(
-                other, other.get("name"), known, f"replicated job before {_name(job.value)} called", "name"
-            )
-        known.append(_name(job.value))
-    for part in (of.below("successPolicy"), *of.below("failurePolicy").each("rules")):
-        for index, name in enumerate(listed(part.get("targetReplicatedJobs"))):
-            yield from _refused(part, name, known, "replicated job", "targetReplicatedJobs", index)
-    leader = of.below("coordinator")
-    yield from _refused(leader, leader.get("replicatedJob"), known, "replicated job", "replicatedJob")
-
-
-def _refused(of: Fields, name: object, known: Sequence[str], what: str, *steps: str | int) -> Found:
-    if isinstance(name, str) and name not in known:
-        yield _operator(of, f'this JobSet has no {what} "{name}"', _meant(name, known), *steps)
-
-
 def _meant(name: str, known: Sequence[str]) -> str:
     return did_you_mean(name, known, f"Name {shortened(known)}." if known else "Remove it.")
-
-
-def _ray_job(of: Fields) -> Found:
-    """Checks that a RayJob has an entrypoint if KubeRay submits it. KubeRay does not in interactive mode, or if the
-    submitter pod has its own command (1.7: ray-operator/controllers/ray/common/job.go and ``getSubmitterTemplate``).
-    """
-    yield from _as_yaml(of, "runtimeEnvYAML")
-    mode = of.get("submissionMode") or "K8sJobMode"
-    if of.get("clusterSelector"):
-        yield from _ray_selector(of)
-    elif of.get("rayClusterSpec") is None and not of.is_slip(("clusterSelector", "rayClusterSpec")):
-        yield of.missing("rayClusterSpec")
-    own = (*of.path, "submitterPodTemplate", "spec", "containers", 0, "command")
-    if mode == "InteractiveMode" or (mode == "K8sJobMode" and of.origin.value(own)):
-        return
-    if not str(of.get("entrypoint") or "").strip():
-        message = f"{of.at()} has no entrypoint: KubeRay has nothing to submit"
-        hint = "Add entrypoint, the command of the job; or write submissionMode: InteractiveMode to submit it yourself."
-        yield Diagnostic(OPERATOR_REFUSES, message, of.origin.locate(of.path, key=True), hint=hint)
-
-
-def _ray_selector(of: Fields) -> Found:
-    """Checks a RayJob that selects an existing cluster (``ValidateRayJobSpec`` of KubeRay 1.5 to 1.7)."""
-    if of.get("rayClusterSpec") is not None:
-        what = "has clusterSelector and rayClusterSpec: KubeRay makes no cluster of the latter"
-        yield of.wrong(what, "Keep one of them.", "clusterSelector")
-    if not of.below("clusterSelector").get(_RAY_CLUSTER):
-        message = f"{of.at('clusterSelector')} has no {_RAY_CLUSTER}, the only label that KubeRay reads"
-        hint = f"Write {_RAY_CLUSTER}: NAME, with the name of a RayCluster of the same namespace."
-        yield _operator(of, message, hint, "clusterSelector")
-    for name in ("backoffLimit", "submissionMode", "suspend"):
-        if of.get(name) and (name != "submissionMode" or of.get(name) == "SidecarMode"):
-            message = f"KubeRay refuses {of.at(name)} in a RayJob with clusterSelector"
-            yield _operator(of, message, f"Remove {name}.", name)
-
-
-def _as_yaml(of: Fields, field: str) -> Found:
-    """Checks a text that must be a YAML mapping; else KubeRay refuses the object or never submits it (1.7:
-    ``UnmarshalRuntimeEnvYAML`` of dashboardclient, and rayservice_controller.go).
-    """
-    if not isinstance(of.get(field), str):
-        return
-    documents, found = parse(of.origin.path, of.get(field))
-    if found and found[0].rule is YAML_SYNTAX:
-        place, why = found[0].location, found[0].message.partition("\n")[0]
-        line = f", line {place.line} of the text" if place and place.line else ""  # none of a character unknown to YAML
-        message = f"{of.at(field)} is no YAML, so KubeRay refuses it{line}: {why}"
-        yield _operator(of, message, found[0].hint if line else "Remove it.", field)
-    elif documents and not isinstance(documents[0].data, dict):
-        yield _operator(of, f"{of.at(field)} must be a mapping in YAML", "Write it as 'key: value' lines.", field)
-
-
-def _operator(of: Fields, message: str, hint: str, *steps: str | int) -> Diagnostic:
-    return Diagnostic(OPERATOR_REFUSES, message, of.origin.locate((*of.path, *steps)), hint=hint)
 
 
 COMBINATIONS: Mapping[str, Check] = {
@@ -434,12 +275,10 @@ COMBINATIONS: Mapping[str, Check] = {
     "DeploymentSpec": jobs.deployment,
     "DeploymentStrategy": jobs.rolling,
     "DownwardAPIVolumeFile": all_of(containers.file_source, one_of("nothing to write", "fieldRef", "resourceFieldRef")),
-    "PyTorchJob.spec.elasticPolicy": _span,
     "EnvFromSource": one_of("nothing to take variables from", "configMapRef", "secretRef"),
     "EnvVar": _variable,
     "EnvVarSource": all_of(containers.variable_source, one_of("nothing to take a value from", *_SOURCES)),
     "ExecAction": containers.command,
-    "JobSet.spec": _job_set,
     "JobSpec": jobs.job,
     "LabelSelectorRequirement": _requirement,
     "LifecycleHandler": one_of("nothing to do", "exec", "httpGet", "sleep", "tcpSocket"),
@@ -451,9 +290,6 @@ COMBINATIONS: Mapping[str, Check] = {
     "PodResourceClaim": one_of("no claim", "resourceClaimName", "resourceClaimTemplateName"),
     "PodSpec": _pod,
     "Probe": all_of(containers.probe, one_of("nothing to probe with", "exec", "grpc", "httpGet", "tcpSocket")),
-    "PyTorchJob.spec": _elastic,
-    "RayJob.spec": _ray_job,
-    "RayService.spec": lambda of: _as_yaml(of, "serveConfigV2"),
     "ResourceRequirements": _resources,
     "RollingUpdateDeployment": jobs.rolling_pods,
     "RollingUpdateStatefulSetStrategy": jobs.rolling_members,
@@ -466,12 +302,5 @@ COMBINATIONS: Mapping[str, Check] = {
     "Volume": _volume,
     "VolumeMount": containers.mount,
     "VolumeProjection": one_of("nothing to project", *_PROJECTED),
-    "RayCluster.spec.workerGroupSpecs": _ray_group,
-    "JAXJob.spec.jaxReplicaSpecs": _replica_types("JAXJob"),
-    "MPIJob.spec.mpiReplicaSpecs": _replica_types("MPIJob"),
-    "PaddleJob.spec.paddleReplicaSpecs": _replica_types("PaddleJob"),
-    "PyTorchJob.spec.pytorchReplicaSpecs": _replica_types("PyTorchJob"),
-    "TFJob.spec.tfReplicaSpecs": _replica_types("TFJob"),
-    "XGBoostJob.spec.xgbReplicaSpecs": _replica_types("XGBoostJob"),
 }
 """The check for each type of mapping."""

@@ -12,13 +12,14 @@ from kubectl_tas.check.unique import NAME_DUPLICATE
 from kubectl_tas.check.workload_labels import check_demands, own_labels
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.pool_demands import companion_demands
+from kubectl_tas.kinds import page_of
 from kubectl_tas.late import late_pattern
 from kubectl_tas.load.kinds import KIND_ELSEWHERE, KINDS
 from kubectl_tas.load.schema import invalid_value
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import Config
-from kubectl_tas.model.kindlists import KUBEFLOW, CompanionKind, belongs_elsewhere, group_of, is_harmless, makes_pods
+from kubectl_tas.model.kindlists import CompanionKind, belongs_elsewhere, group_of, is_harmless, makes_pods
 from kubectl_tas.model.podkinds import DeclaredKind
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
@@ -67,17 +68,6 @@ _BUILT_IN = {("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt"), (
 """Objects that Kubernetes makes in every namespace, and the Service of its own API."""
 _NOT_DECLARED = ("ResourceClaim", "ResourceClaimTemplate", "Secret")
 """Kinds that work may name, but that no file may declare."""
-_TYPED = tuple(f"{{}}-{kind}-{EACH}" for kind in ("chief", "evaluator", "master", "ps", "worker"))
-_SERVICES: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("JobSet", "LeaderWorkerSet", "MPIJob", "Notebook", "TrainJob"), ("{}",)),
-    **dict.fromkeys(KUBEFLOW - {"MPIJob"}, _TYPED),
-    **dict.fromkeys(("RayCluster", "RayService"), ("{}-head-svc", "{}-serve-svc")),
-    "PodCliqueSet": (f"{{}}-{EACH}",),
-}
-"""Names of the Services that operators make, with {} for the name of the work. Sources: GenerateHeadServiceName of
-KubeRay 1.7 (ray-operator/controllers/ray/utils/util.go), GenerateHeadlessServiceName of Grove 0.1.0-alpha.11
-(operator/api/common/namegen.go), GenGeneralName of Kubeflow's training operator 1.9 (pkg/common/util/util.go).
-"""
 _NUMBER = late_pattern(r"[0-9]+$")
 _Named = tuple[Mentions, Use]
 _Known = dict[tuple[str, Space], dict[str, Sequence[str] | None]]
@@ -169,7 +159,8 @@ def _known(fleet: Fleet) -> _Known:
     for item in (item for part in fleet.mentions for item in part.held):
         known.setdefault((item.kind, item.space), {})[item.name] = item.parts
     for work in fleet.submissions:
-        for name in _SERVICES.get(work.kind, ()):
+        page = page_of(work.kind)
+        for name in page.makes.services if page is not None else ():
             there = known.setdefault(("Service", (work.pool.backend.name, work.namespace)), {})
             there.setdefault(name.format(work.name), None)
     return known

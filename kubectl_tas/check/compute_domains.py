@@ -20,7 +20,6 @@ from kubectl_tas.kai import Feature
 from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.kindlists import KUBEFLOW
 from kubectl_tas.node_places import GPU_CLIQUE, HOSTNAME, place_of
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.companions import CLAIM_TEMPLATE_NAME, FleetCompanion
@@ -103,7 +102,7 @@ def check_compute_domains(fleet: Fleet) -> Iterator[Diagnostic]:
         for key, user in found:
             users.setdefault(key, []).append(user)
         yield from _unused_claims(user for _, user in found)
-        if isinstance(work, FleetWorkload) and work.kind in KUBEFLOW and found:
+        if isinstance(work, FleetWorkload) and work.declared.spec.page.pod_rules.by_type and found:
             yield from _without(work, [user for _, user in found])
         yield from _spread(fleet, work, [user for _, user in found])
     of_pools = {use.name for use in fleet.mentions[0].uses if use.kind == CLAIM_TEMPLATE}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Self
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
-from kubectl_tas.load.schema import invalid_value, missing_field, written
+from kubectl_tas.kinds.section import Section, value_at, written
+from kubectl_tas.load.schema import invalid_value, missing_field
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
-from kubectl_tas.words import closest
 
 FIELDS_CONFLICT = Rule(
     "fields-conflict",
@@ -24,45 +24,22 @@ Found = Iterator[Diagnostic]
 NOT_EMPTY = "must not be empty"
 
 
-class Fields:
-    """A mapping in a document, with its path. The mapping is empty if the document has another value at that path."""
+class Fields(Section):
+    """A mapping in a document with places. ``value`` is what the document has at ``path``."""
 
-    __slots__ = ("get", "origin", "path", "value")
+    __slots__ = ("origin",)
 
     def __init__(self, origin: Origin, path: KeyPath, value: object) -> None:
-        self.origin, self.path = origin, path
-        self.value: dict[str, Any] = value if isinstance(value, dict) else {}
-        self.get: Callable[..., Any] = self.value.get
+        self.document, self.origin, self.path = origin.data, origin, path
+        self.value = value if isinstance(value, dict) else {}
 
     def has(self, name: str) -> bool:
         """Whether a field is present and not empty."""
         return self.value.get(name) not in (None, "", [])
 
-    def below(self, *names: str) -> Fields:
+    def below(self, *names: str | int) -> Self:
         """Returns the mapping in a field, or in a field further below."""
-        found: Any = self.value
-        for name in names:
-            found = found.get(name) if isinstance(found, dict) else None
-        return Fields(self.origin, (*self.path, *names), found)
-
-    def each(self, *names: str) -> Iterator[Fields]:
-        """Yields the items of the lists in some fields, each as a mapping."""
-        for name in names:
-            for index, item in enumerate(listed(self.value.get(name))):
-                yield Fields(self.origin, (*self.path, name, index), item)
-
-    def at(self, *steps: str | int) -> str:
-        """Returns, in words, the path of a value below the mapping."""
-        return written((*self.path, *steps))
-
-    def exceeds(self, first: str, second: str) -> bool:
-        """Whether one field is a larger number than another."""
-        one, other = self.value.get(first), self.value.get(second)
-        return type(one) is int and type(other) is int and one > other
-
-    def is_slip(self, names: Iterable[str]) -> bool:
-        """Whether a key of the mapping misspells one of ``names``. Another rule reports the unknown field."""
-        return any(key not in names and closest(key, names, folds=True) for key in self.value)
+        return type(self)(self.origin, (*self.path, *names), value_at(self.value, *names))
 
     def conflict(self, message: str, hint: str, *field: str | int) -> Diagnostic:
         """Returns a finding at the key of a field, or of the whole mapping."""
@@ -118,16 +95,6 @@ def all_of(*checks: Check) -> Check:
             yield from one(of)
 
     return check
-
-
-def listed(value: object) -> list[Any]:
-    """Returns a value that is a list; an empty list for any other value."""
-    return value if isinstance(value, list) else []
-
-
-def mappings(value: object) -> list[dict[str, Any]]:
-    """Returns the items of a list, each as a mapping; empty if the value is not a list."""
-    return [item if isinstance(item, dict) else {} for item in listed(value)]
 
 
 def named(items: Iterable[Mapping[str, Any]]) -> list[str]:

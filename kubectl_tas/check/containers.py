@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterable
 
 from kubectl_tas import quantities, spellings
-from kubectl_tas.check.conflicts import NOT_EMPTY, Fields, Found, listed, mappings, named
+from kubectl_tas.check.conflicts import NOT_EMPTY, Fields, Found, named
+from kubectl_tas.kinds.section import listed, mappings
 from kubectl_tas.late import late_pattern
 from kubectl_tas.words import did_you_mean
 

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 from kubectl_tas import kubernetes, spellings
 from kubectl_tas.check import combinations, objectfields
 from kubectl_tas.check.conflicts import Fields
+from kubectl_tas.check.operator_refusals import refused
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.kinds.section import written
 from kubectl_tas.kubernetes import Bound, OperatorShapes, Shape, Shapes
 from kubectl_tas.load.schema import (
     UNKNOWN_FIELD,
     invalid_value,
     missing_field,
     unknown_field,
-    written,
     wrong_type,
 )
 from kubectl_tas.model.base import KeyPath
@@ -28,7 +29,7 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import did_you_mean
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.workload_kinds import AnyWorkload
+    from kubectl_tas.model.workloads import Workload
 
 KUBERNETES_VERSION = Rule(
     "kubernetes-version",
@@ -67,7 +68,7 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
         release = kubernetes.nearest(releases.get(id(declared)))
         operator = kubernetes.operator_of(api_version, kind)
         shape = shape_of(api_version, kind, release, named)
-        if operator is None and hasattr(declared.spec, "row") and shape.fields is None:
+        if operator is None and shape.fields is None:
             yield from _of_templates(declared, _shapes(release))
         if operator is not None:
             of_operator = _operator_shapes(operator, named.get(operator), release)
@@ -75,6 +76,7 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
                 message = f"{operator} {named[operator]} has no {kind} of {api_version}"
                 yield Diagnostic(OPERATOR_FIELD, message, declared.at("kind"), hint=hint)
         yield from _below(declared.origin, (), declared.origin.data, shape)
+        yield from refused(declared)
     clusters = {id(item.declared): item.backend.spec.kubernetes for item in fleet.companions}
     for companion in fleet.repository.companions:
         origin, shapes = companion.origin, _shapes(kubernetes.nearest(clusters.get(id(companion))))
@@ -99,7 +101,7 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
             yield from _below(item.origin, path, item.origin.value(path), shape)
 
 
-def _of_templates(declared: Declared[AnyWorkload], shapes: Shapes) -> Iterator[Diagnostic]:
+def _of_templates(declared: Declared[Workload], shapes: Shapes) -> Iterator[Diagnostic]:
     """Checks a kind without a known CRD: only its metadata and its pod templates, by Kubernetes' own types."""
     parts: list[tuple[KeyPath, str]] = [(("metadata",), "meta.v1.ObjectMeta")]
     pods = [item for item in declared.spec.pod_sets if item.is_pod_spec]

@@ -17,14 +17,14 @@ FILLED_IN = Rule(
     Severity.ERROR,
     "An expression stands in a name, a path or a key that decides what a pod may use.",
     "Operators fill in expressions after validate has judged the file: Argo everywhere in a template, keys too; KServe "
-    "in a container; Tekton in mount paths. So the name of a variable can become NVIDIA_VISIBLE_DEVICES, and a mount "
-    "path can become a device. Write the text itself. Expressions may stand in images, commands, arguments and the "
-    "values of variables.",
+    "in a container; Tekton in mount paths and prefixes. So the name of a variable can become NVIDIA_VISIBLE_DEVICES, "
+    "and a mount path can become a device. Write the text itself. Expressions may stand in images, commands, arguments "
+    "and the values of variables.",
     protects=Waiving.CONFIG,
 )
 _EXPRESSION = late_pattern(r"\{\{|\$[({]")
 """Beginnings of expressions. Argo Workflows 3.7: util/template/replace.go; KServe 0.16: ``ReplacePlaceholders`` of
-pkg/controller/v1beta1/inferenceservice/utils/utils.go; Tekton 1.0: pkg/container/container_replacements.go.
+pkg/controller/v1beta1/inferenceservice/utils/utils.go; Tekton 1.15: pkg/container/container_replacements.go.
 """
 
 
@@ -33,18 +33,21 @@ def expressions_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:
     check.fields refuses them.
     """
     what, path, written = part
-    found: list[tuple[str, KeyPath, object]] = []
+    texts: list[tuple[str, KeyPath, object]] = []
     if what == "key":
-        found.append(("the key", path, written))
+        texts.append(("the key", path, written))
     elif what == "mount":
-        found += (("the mount path", (*path, *below), target) for below, target in environment.mounts(written))
+        texts += (("the mount path", (*path, *below), target) for below, target in environment.mounts(written))
     elif what == "container":
         for variable in environment.variables(written):
             field = "name" if variable.path[-1] in ("value", "valueFrom") else variable.path[-1]
-            found.append(("the name of a variable", (*path, *variable.path[:-1], field), variable.name))
+            texts.append(("the name of a variable", (*path, *variable.path[:-1], field), variable.name))
         for source in Fields(origin, path, written).each("envFrom"):
-            found.append(("the prefix of variables", (*source.path, "prefix"), source.get("prefix")))
-    for called, place, text in found:
+            texts.append(("the prefix of variables", (*source.path, "prefix"), source.get("prefix")))
+            config_map = source.below("configMapRef")
+            if "$(" in str(config_map.get("name")):  # of Tekton; check.fields refuses others
+                texts.append(("the name of a ConfigMap", (*config_map.path, "name"), config_map.get("name")))
+    for called, place, text in texts:
         if isinstance(text, str) and _EXPRESSION.search(text):
             message = f'{called}, "{text}", has an expression, which is filled in after validate has judged it'
             yield Diagnostic(FILLED_IN, message, origin.locate(place, key=what == "key"), hint="Write the text itself.")

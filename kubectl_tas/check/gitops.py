@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from kubectl_tas.check.keys import KUEUE
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
-from kubectl_tas.load.schema import written
+from kubectl_tas.kinds import page_of_document
+from kubectl_tas.kinds.section import key_path, written
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.kindlists import KUBEFLOW, Phase
+from kubectl_tas.model.kindlists import Phase
 from kubectl_tas.model.labels import POOL
 from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.resolve.companions import FleetCompanion
@@ -19,7 +20,7 @@ from kubectl_tas.words import MAX_LISTED, shortened
 
 if TYPE_CHECKING:
     from kubectl_tas.model.grovekinds import PodCliqueSet
-    from kubectl_tas.model.workload_kinds import AnyWorkload
+    from kubectl_tas.model.workloads import Workload
 
 OBJECT_EXPORTED = Rule(
     "object-exported",
@@ -60,18 +61,6 @@ SUSPENDED = Rule(
     "Only a change of the file starts it: a GitOps tool reverts changes in the cluster. Remove the field, or remove "
     "the file. If the work should wait, waive the rule.",
 )
-_SUSPENDING: tuple[KeyPath, ...] = (
-    ("spec", "suspend"),
-    ("spec", "paused"),
-    ("spec", "runPolicy", "suspend"),
-    ("spec", "jobTemplate", "spec", "suspend"),
-    ("spec", "rayClusterSpec", "suspend"),
-    ("spec", "rayClusterConfig", "suspend"),
-)
-"""Fields by which kinds suspend work. Sources: Kubernetes 1.35, ``Suspend`` of pkg/apis/batch/types.go and
-``syncDeployment`` of pkg/controller/deployment (a paused Deployment makes no new ReplicaSet); JobSet 0.12 and Trainer
-2.3, ``suspend``; training operator 1.9 and MPI operator 0.8, ``RunPolicy``; KubeRay 1.7, ``Suspend``.
-"""
 FINISHED_RECREATED = Rule(
     "finished-recreated",
     Severity.WARNING,
@@ -95,10 +84,10 @@ _TTL = "ttlSecondsAfterFinished"
 _TOOLS = {"argocd": "Argo CD", "flux": "Flux"}
 
 
-def check_exported(declared: Declared[AnyWorkload] | Declared[PodCliqueSet], _fleet: Fleet) -> Iterator[Diagnostic]:
+def check_exported(declared: Declared[Workload] | Declared[PodCliqueSet], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks a workload or a PodCliqueSet. One finding names all fields to delete."""
     kind, origin = declared.spec.kind, declared.origin
-    refused = [*_there(origin, _REFUSED), *(_of_job(origin) if kind == "Job" else ())]
+    refused = [*_there(origin, _REFUSED), *(_of_job(origin) if _makes_selector(origin) else ())]
     written_by_server = [*refused, *_there(origin, _WRITTEN)]
     if written_by_server:
         rule = OBJECT_EXPORTED if refused else SERVER_FIELDS
@@ -118,6 +107,11 @@ def _there(origin: Origin, paths: tuple[KeyPath, ...]) -> Iterator[KeyPath]:
     return (path for path in paths if origin.value(path) not in (None, "", {}, []))
 
 
+def _makes_selector(origin: Origin) -> bool:
+    page = page_of_document(origin.data)
+    return page is not None and page.pod_rules.makes_selector
+
+
 def _of_job(origin: Origin) -> Iterator[KeyPath]:
     """Yields the fields that tie a Job to one object in a cluster (Kubernetes 1.35: ``ValidateGeneratedSelector`` of
     pkg/apis/batch/validation, ``generateSelector`` of pkg/registry/batch/job).
@@ -134,10 +128,11 @@ def _of_job(origin: Origin) -> Iterator[KeyPath]:
             yield path
 
 
-def check_suspended(declared: Declared[AnyWorkload], _fleet: Fleet) -> Iterator[Diagnostic]:
+def check_suspended(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks a workload. Skips workloads that Kueue starts: another rule reports them."""
     origin, spec = declared.origin, declared.spec
-    path = next((path for path in _SUSPENDING if origin.value(path) is True), None)
+    suspending = map(key_path, spec.page.stop.suspended_by)
+    path = next((path for path in suspending if origin.value(path) is True), None)
     if path is not None and KUEUE not in spec.metadata.labels:
         what = "paused" if path[-1] == "paused" else "suspended"
         message = f"{spec.kind} {spec.metadata.name} is {what}: no new pod of it starts until you change this file"
@@ -150,7 +145,8 @@ def check_suspended(declared: Declared[AnyWorkload], _fleet: Fleet) -> Iterator[
 def check_finished(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks a workload of a repository that a GitOps tool applies."""
     tool = _TOOLS.get(fleet.config.gitops)
-    for path in _deleting(workload.declared.spec, workload) if tool else ():
+    spec = workload.declared.spec
+    for path in spec.page.stop.deletes_itself(spec.document) if tool else ():
         again = "in the next sync, with self-heal at once" if tool == "Argo CD" else "when it reconciles next"
         field = path[-1] if path[-1] == _TTL else "the policy DeleteSelf"
         lasts = f"{field} deletes finished work that the repository still has"
@@ -177,36 +173,3 @@ def check_platform(companion: FleetCompanion, fleet: Fleet) -> Iterator[Diagnost
     message = f"{applied}; {tool} may apply no pool before it is healthy"
     hint = f"Add the label {POOL}: {' or '.join((work_pools or tuple(near))[:MAX_LISTED]) or 'POOL'}."
     yield Diagnostic(PLATFORM_WAITS, message, companion.place, hint=hint)
-
-
-def _deleting(spec: AnyWorkload, workload: FleetWorkload) -> Iterator[KeyPath]:
-    """Yields the fields that make a controller delete the object itself.
-
-    Kubernetes deletes a Job (pkg/controller/ttlafterfinished, 1.35), and JobSet's controller a JobSet
-    (pkg/controllers/ttl_after_finished.go, 0.12). The training operator deletes Kubeflow's kinds (CleanupJob of
-    pkg/controller.v1/common/job.go, 1.9). The MPI operator only passes the time to the launcher's Job (newLauncherJob
-    of pkg/controller/mpi_job_controller.go, 0.8). KubeRay deletes the cluster, and the RayJob only if a policy is
-    DeleteSelf (executeDeletionPolicy of rayjob_controller.go, 1.7).
-    """
-    origin = workload.declared.origin
-    match spec.apiVersion, spec.kind:
-        case _, "Job" | "JobSet":
-            path: KeyPath = ("spec", _TTL)
-        case "kubeflow.org/v1", kind if kind in KUBEFLOW:
-            path = ("spec", "runPolicy", _TTL)
-        case _, "RayJob":
-            yield from _deleting_themselves(origin.value(("spec", "deletionStrategy")), ("spec", "deletionStrategy"))
-            return
-        case _:
-            return
-    if origin.value(path) is not None:
-        yield path
-
-
-def _deleting_themselves(value: object, path: KeyPath) -> Iterator[KeyPath]:
-    """Yields the policies of a RayJob's deletion strategy that are DeleteSelf, at any depth."""
-    if value == "DeleteSelf":
-        yield path
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in items:
-        yield from _deleting_themselves(item, (*path, key))

@@ -12,8 +12,8 @@ from kubectl_tas.check.versions import unsupported
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.grove import DEFAULT_TOPOLOGY, Release
 from kubectl_tas.kai import Feature
+from kubectl_tas.kinds.section import written
 from kubectl_tas.kubernetes import OperatorShapes, Shape
-from kubectl_tas.load.schema import written
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.model.topology_kinds import DOMAINS, ClusterTopology

@@ -1,5 +1,5 @@
-"""Finds work that may grow beyond the counted GPUs: by itself, as the table of check/growth_of_kinds.py says for each
-kind, or by an autoscaler in the repository.
+"""Finds work that may grow beyond the counted GPUs: by itself, as the page of its kind says, or by an autoscaler in the
+repository.
 """
 
 from __future__ import annotations
@@ -7,16 +7,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
-from kubectl_tas.check.conflicts import Fields, listed
-from kubectl_tas.check.growth_of_kinds import GROWS_BY_DEFAULT, Growth, growth_of, number_at, replicas_of
+from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gpus import Gpus
+from kubectl_tas.kinds import DEFAULT_SCALED
+from kubectl_tas.kinds.page import Growing, GrowingPods, Grown, is_count
+from kubectl_tas.kinds.section import Section, listed, path_steps, values_at
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
-from kubectl_tas.resolve.mentions import DEFAULT_SCALED, SCALED, Space
+from kubectl_tas.resolve.mentions import SCALED, Space
 from kubectl_tas.resolve.podcliqueset import FleetClique, SubmittedSet
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.words import Misspellings, did_you_mean, question, shortened
@@ -56,7 +58,7 @@ def check_growth(fleet: Fleet) -> Iterator[Diagnostic]:
         if isinstance(item, SubmittedSet):
             yield from _judged(item, _of_set(item), held)
         elif isinstance(item, FleetWorkload):
-            yield from _judged(item, growth_of(item), held)
+            yield from _judged(item, _growth_of(item), held)
     for companion, target, scaled in _scalers(fleet):
         if scaled is not None:
             yield from _autoscaled(companion, target, scaled)
@@ -65,7 +67,7 @@ def check_growth(fleet: Fleet) -> Iterator[Diagnostic]:
 
 def waits_for_sums(fleet: Fleet) -> bool:
     """Whether any workload may grow by a default. That check needs the sum of all work in the queue."""
-    return any(item.kind in GROWS_BY_DEFAULT and item.gpus for item in fleet.workloads)
+    return any(_grows_by_default(item) and item.gpus for item in fleet.workloads)
 
 
 def check_scale_targets(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -119,7 +121,7 @@ def _scalers(fleet: Fleet) -> Iterator[tuple[FleetCompanion, tuple[str, str], _S
         where = companion.backend.name, companion.namespace
         workload = workloads.get((*where, *named))
         made = (_of_grove(sent, *named) for sent in sets.get(where, ()))
-        scaled = _Scaled(workload, *replicas_of(workload)) if workload is not None else next(filter(None, made), None)
+        scaled = _scaled(workload) if workload is not None else next(filter(None, made), None)
         yield companion, named, scaled
 
 
@@ -210,7 +212,7 @@ def _most(companion: FleetCompanion) -> tuple[str, int | None]:
 def _held(fleet: Fleet) -> dict[tuple[str, str, bool], Gpus]:
     """Returns the GPUs that work asks for, by cluster, queue, and whether the work is preemptible."""
     held: dict[tuple[str, str, bool], Gpus] = {}
-    for item in fleet.submissions if any(item.kind in GROWS_BY_DEFAULT for item in fleet.workloads) else ():
+    for item in fleet.submissions if any(map(_grows_by_default, fleet.workloads)) else ():
         key = item.pool.backend.name, item.queue, item.is_preemptible
         held[key] = held.get(key, 0) + item.gpus
     return held
@@ -225,7 +227,7 @@ def _is_short(item: Submission, more: Gpus, held: Mapping[tuple[str, str, bool],
 
 
 def _judged(
-    item: Submission, parts: Iterator[Growth], held: Mapping[tuple[str, str, bool], Gpus]
+    item: Submission, parts: Iterator[Grown], held: Mapping[tuple[str, str, bool], Gpus]
 ) -> Iterator[Diagnostic]:
     room = (item.maximum if item.is_preemptible else item.quota).gpu
     for part in parts:
@@ -243,14 +245,61 @@ def _judged(
         yield Diagnostic(GROWTH_UNCOUNTED, message, item.declared.at(*part.path), hint=part.hint)
 
 
-def _of_set(sent: SubmittedSet) -> Iterator[Growth]:
+def _grows_by_default(workload: FleetWorkload) -> bool:
+    return workload.declared.spec.page.growth.by_default
+
+
+def _growing(workload: FleetWorkload) -> Growing:
+    """Returns a workload as plain data for the functions of its kind's page."""
+    pods = tuple(
+        GrowingPods(
+            name=each.name,
+            written=each.written or each.name,
+            path=each.path,
+            spec_path=each.spec_path,
+            annotations_path=each.annotations_path,
+            annotations=each.annotations,
+            replicas=each.replicas,
+            gpus=each.gpus,
+        )
+        for each in workload.replicas
+    )
+    return Growing(workload.declared.spec.document, pods, workload.copies, workload.gpus)
+
+
+def _scaled(workload: FleetWorkload) -> _Scaled:
+    """Returns the replicas of a workload, which are groups if the kind has copies of all pods."""
+    if workload.declared.spec.page.start.copies:
+        return _Scaled(workload, workload.copies, sum(pods.replicas * pods.gpus for pods in workload.replicas))
+    return _Scaled(workload, *_growing(workload).replicas)
+
+
+def _growth_of(workload: FleetWorkload) -> Iterator[Grown]:
+    """Yields the growth of a workload by itself."""
+    for pods in workload.replicas:
+        if pods.added:
+            start, what = pods.replicas - pods.added, f"the pods of {pods.written or pods.name}"
+            yield Grown(pods.path, start, pods.replicas, pods.gpus, what, hint="Lower the maximum.", is_counted=True)
+    growing = _growing(workload)
+    for at, grows in workload.declared.spec.page.growth.rows:
+        for path, _ in values_at(growing.document, path_steps(at)):
+            yield from grows(growing, Section(growing.document, path))
+
+
+def _number(sent: Submission, path: KeyPath) -> int | None:
+    """Returns the number at a path; None if it is absent or not a count that a cluster could reach."""
+    value = sent.declared.origin.value(path)
+    return value if is_count(value) else None
+
+
+def _of_set(sent: SubmittedSet) -> Iterator[Grown]:
     """Yields the growth of a set's parts in all replicas (Grove: operator/api/core/v1alpha1/podclique.go)."""
     times = sent.set.replicas
     for clique in sent.set.cliques:
         path: KeyPath = (*clique.path, "spec", "autoScalingConfig", "maxReplicas")
         gpus = times * clique.gpus
-        yield Growth(path, clique.spec.spec.replicas, number_at(sent, path) or 0, gpus, f"the clique {clique.name}")
+        yield Grown(path, clique.spec.spec.replicas, _number(sent, path) or 0, gpus, f"the clique {clique.name}")
     for group in sent.set.groups:
         path = (*group.path, "scaleConfig", "maxReplicas")
         gpus = times * sum(clique.spec.spec.replicas * clique.gpus for clique in group.cliques)
-        yield Growth(path, group.spec.replicas, number_at(sent, path) or 0, gpus, f"the scaling group {group.name}")
+        yield Grown(path, group.spec.replicas, _number(sent, path) or 0, gpus, f"the scaling group {group.name}")

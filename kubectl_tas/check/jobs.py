@@ -6,7 +6,10 @@ from __future__ import annotations
 
 import re
 
-from kubectl_tas.check.conflicts import NOT_EMPTY, Fields, Found, mappings, named
+from kubectl_tas.check.conflicts import NOT_EMPTY, Fields, Found, named
+from kubectl_tas.kinds import page_of_document
+from kubectl_tas.kinds.page import ANY_PODS
+from kubectl_tas.kinds.section import mappings
 from kubectl_tas.load.schema import invalid_value
 from kubectl_tas.words import did_you_mean
 
@@ -19,14 +22,14 @@ def job(of: Fields) -> Found:
     completions and parallelism has one of each (``SetDefaults_Job`` of pkg/apis/batch/v1/defaults.go); a CronJob gets
     no defaults.
     """
-    kind, completions, parallelism = of.origin.value(("kind",)), of.get("completions"), of.get("parallelism")
-    is_set = kind == "JobSet"
-    mode = of.get("completionMode") or ("Indexed" if is_set else "NonIndexed")
+    page, completions, parallelism = page_of_document(of.origin.data), of.get("completions"), of.get("parallelism")
+    rules, kind = page.pod_rules if page is not None else ANY_PODS, of.origin.value(("kind",))
+    mode = of.get("completionMode") or ("Indexed" if rules.indexed_jobs else "NonIndexed")
     if mode == "Indexed":
-        if completions is None and parallelism is None and kind != "CronJob":
+        if completions is None and parallelism is None and rules.fills_completions:
             completions = 1
         if completions is None:
-            why = ", as jobs of a JobSet are" if is_set and not of.get("completionMode") else ""
+            why = f", as jobs of a {kind} are" if rules.indexed_jobs and not of.get("completionMode") else ""
             place = [name for name in ("completionMode", "parallelism") if name in of.value]
             hint = f"Write completions: {parallelism or 1}, as many as there are indices."
             yield of.wrong(f"has no completions, which an Indexed job needs{why}", hint, *place[:1])
@@ -36,8 +39,8 @@ def job(of: Fields) -> Found:
                 hint = "Write completionMode: Indexed, or remove it."
                 yield of.refuse(name, "is for jobs with completionMode Indexed", hint)
     selector, is_own = of.get("selector"), of.get("manualSelector") is True
-    if is_own and kind == "CronJob":
-        what = "is refused in a CronJob, whose jobs have selectors of their own"
+    if is_own and not rules.own_selector:
+        what = f"is refused in a {kind}, whose jobs have selectors of their own"
         yield of.refuse("manualSelector", what, "Remove it, and the selector.")
     elif selector and not is_own and "controller-uid" not in str(selector):
         yield of.refuse("selector", "is made by Kubernetes itself: another one is refused", "Remove it.")

@@ -5,12 +5,12 @@ misspelled or misplaced, and keys that bypass the pool.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from enum import Flag, auto
 
 from kubectl_tas import gpus
 from kubectl_tas.check.filled_in import expressions_of
-from kubectl_tas.check.resource_requests import resources_of
+from kubectl_tas.check.resource_requests import copied_notes, resources_of
 from kubectl_tas.check.secrets import secrets_of
 from kubectl_tas.check.visibledevices import config_maps, devices_of
 from kubectl_tas.check.workload_labels import conflict, labels_below
@@ -30,7 +30,7 @@ from kubectl_tas.model.backdoors import (
     setter_of,
     state_of,
 )
-from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.base import OWN_METADATA, KeyPath
 from kubectl_tas.model.kindlists import is_harmless
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve.fleet import Fleet
@@ -297,6 +297,8 @@ def reserved_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:
 def backdoors_of(origin: Origin, part: Part, values: Mapping[Decides, tuple[str, str]]) -> Iterator[Diagnostic]:
     """Reports keys and fields that differ from the pool's values in ``values``, or that are never allowed."""
     what, path, written = part
+    if what == "field" and path == (*OWN_METADATA, "ownerReferences"):
+        return  # check.gitops refuses it
     if what == "field":
         yield from _opened(origin, FIELDS[str(path[-1])], path, written, values)
         return
@@ -308,6 +310,19 @@ def backdoors_of(origin: Origin, part: Part, values: Mapping[Decides, tuple[str,
         elif _EXPRESSION.search(str(key)):
             message = f'the key "{key}" is an expression: it may become one that decides the queue or the priority'
             yield Diagnostic(QUOTA_BYPASS, message, origin.locate((*path, key), key=True), hint="Write the key itself.")
+
+
+def queue_of_project(
+    origin: Origin, part: Part, queues: Collection[str], values: Mapping[Decides, tuple[str, str]]
+) -> Iterator[Diagnostic]:
+    """Reports a label ``project`` that names another queue: it counts for pods without a queue, such as those of a
+    runtime. Follows calculateQueueName of KAI 0.17 (default_grouper.go).
+    """
+    what, path, written = part
+    queue = written.get(labels.PROJECT) if what == "labels" else None
+    value, why = values.get(Decides.QUEUE, ("", ""))
+    if value and isinstance(queue, str) and queue in queues and queue != value:
+        yield conflict(origin, (*path, labels.PROJECT), value, why, queue)
 
 
 def _opened(
@@ -348,7 +363,8 @@ def check_documents(fleet: Fleet) -> Iterator[Diagnostic]:
         if not is_harmless(companion.spec.apiVersion, companion.spec.kind):
             for part in parts(companion.origin):
                 yield from reserved_of(companion.origin, part)
-    sent = {id(item.declared.origin): agreed(fleet, item) for item in (*fleet.workloads, *fleet.submitted_sets)}
+    submissions = {id(item.declared.origin): item for item in (*fleet.workloads, *fleet.submitted_sets)}
+    sent = {key: agreed(fleet, item) for key, item in submissions.items()}
     for group in fleet.pod_groups:
         sent |= {id(pod.origin): agreed_with(group) for pod in group.pods}
         if group.pool is not None:
@@ -357,6 +373,7 @@ def check_documents(fleet: Fleet) -> Iterator[Diagnostic]:
     origins += [item.origin for item in repository.pod_clique_sets]
     origins += [item.origin for item in repository.pod_groups]
     maps = config_maps(fleet)
+    queues = frozenset(queue for backend in fleet.backends for queue in fleet.leaf_queues(backend))
     for origin in origins:
         values = sent.get(id(origin), {})
         namespace = values.get(Decides.NAMESPACE, ("", ""))[0]
@@ -365,7 +382,9 @@ def check_documents(fleet: Fleet) -> Iterator[Diagnostic]:
             yield from labels_below(origin, part)
             yield from reserved_of(origin, part)
             yield from backdoors_of(origin, part, values)
+            yield from queue_of_project(origin, part, queues, values)
             yield from resources_of(origin, part)
+            yield from copied_notes(part, submissions.get(id(origin)))
             yield from devices_of(origin, part, maps, namespace)
             yield from secrets_of(origin, part)
             yield from expressions_of(origin, part)

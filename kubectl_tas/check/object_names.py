@@ -17,7 +17,7 @@ from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.workload_kinds import AnyWorkload
+    from kubectl_tas.model.workloads import Workload
 
 NAME_INVALID = Rule(
     "name-invalid",
@@ -76,7 +76,7 @@ def check_topology_name(topology: Declared[ClusterTopology], fleet: Fleet) -> It
         yield from _subdomain("topologyReference", binding.topologyReference, place)
 
 
-def check_workload_name(workload: Declared[AnyWorkload], _fleet: Fleet) -> Iterator[Diagnostic]:
+def check_workload_name(workload: Declared[Workload], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the name of a workload."""
     kind, name, place = workload.spec.kind, workload.spec.metadata.name, workload.at("metadata", "name")
     if len(name) > names.MAX_NAME:

@@ -10,7 +10,6 @@ from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.pool_demands import agreed
 from kubectl_tas.model import labels
 from kubectl_tas.model.backdoors import Decides
-from kubectl_tas.model.base import KeyPath
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import FleetPodGroup
@@ -121,33 +120,16 @@ def _owned(workload: FleetWorkload) -> Iterator[Diagnostic]:
         place = workload.declared.origin.locate(("metadata", "labels", _label(workload)), key=True)
         yield Diagnostic(PODGROUP_OWNED, message, place, hint="Remove the label.")
         return
-    for path, why, instead in _waits(workload):
-        message = f"the gang of {workload.kind} {workload.name} can never start: {why}"
-        written = workload.declared.origin.value(path) is not None
-        place = workload.declared.at(*(path if written else ("kind",)))
-        way = f"Set {path[-1]}: {instead}" if instead else f"Remove {path[-1]}"
-        yield Diagnostic(PODGROUP_OWNED, message, place, hint=f"{way}, or remove the label {_label(workload)}.")
-
-
-def _waits(workload: FleetWorkload) -> Iterator[tuple[KeyPath, str, str]]:
-    """Finds pods that a controller makes only when other pods run, so that a gang of all pods never starts. Yields the
-    field that causes the delay, the reason, and the value that makes all pods at once; empty if the field must go.
-    """
-    spec = workload.declared.spec
     several = sum(item.replicas > 0 for item in workload.replicas) > 1
-    if spec.kind == "StatefulSet" and spec.spec.podManagementPolicy == "OrderedReady" and spec.spec.replicas > 1:
-        why = "podManagementPolicy: OrderedReady makes each pod only when the one before it is ready"
-        yield ("spec", "podManagementPolicy"), why, "Parallel"
-    if spec.kind == "MPIJob" and spec.spec.launcherCreationPolicy == "WaitForWorkersReady" and several:
-        yield ("spec", "launcherCreationPolicy"), "the launcher is made only when all workers are ready", "AtStartup"
-    if spec.kind == "JobSet" and several:
-        if spec.spec.startupPolicy.startupPolicyOrder == "InOrder":
-            why = "each replicated job is made only when the one before it is ready"
-            yield ("spec", "startupPolicy", "startupPolicyOrder"), why, "AnyOrder"
-        for index, job in enumerate(spec.spec.replicatedJobs):
-            if job.dependsOn:
-                why = f"{job.name} is made only when {job.dependsOn[0].name} is ready or complete"
-                yield ("spec", "replicatedJobs", index, "dependsOn"), why, ""
+    spec = workload.declared.spec
+    for wait in spec.page.start.waits(spec.document):
+        if wait.of_several and not several:
+            continue
+        message = f"the gang of {workload.kind} {workload.name} can never start: {wait.why}"
+        written = workload.declared.origin.value(wait.path) is not None
+        place = workload.declared.at(*(wait.path if written else ("kind",)))
+        way = f"Set {wait.path[-1]}: {wait.instead}" if wait.instead else f"Remove {wait.path[-1]}"
+        yield Diagnostic(PODGROUP_OWNED, message, place, hint=f"{way}, or remove the label {_label(workload)}.")
 
 
 def _mismatch(first: FleetWorkload, workload: FleetWorkload) -> Iterator[Diagnostic]:

@@ -210,6 +210,9 @@ def _unread(workload: FleetWorkload) -> Iterator[Diagnostic]:
         for placement in (workload.placement, *(item.placement for item in workload.replicas)):
             yield from _nowhere(workload, placement, why, _instead(workload, None))
         return
+    if not podgrouper.row(workload).placed_at:
+        why, hint = f"KAI reads no placement of a {workload.kind} itself", "Ask for it on the templates of its pods."
+        yield from _nowhere(workload, workload.placement, why, hint)
     are_read = places_parts(workload) or is_placed_as_a_whole(workload)
     for item in workload.outside if are_read else workload.templates:
         why = f"KAI reads no placement of {item.name} in a {workload.kind}"
@@ -236,7 +239,7 @@ def _instead(workload: FleetWorkload, item: ReplicaType | None) -> str:
         ways.append(f"update KAI to {kai.first_with(own.placed_parts)}")
     if item is not None:
         ways.append(f"place the whole {workload.kind} by the annotations of its own metadata")
-    if item is not None and item.name == podgrouper.WORKER and podgrouper.makes_segments(workload, item):
+    if item is not None and item.name == own.empty_part and podgrouper.makes_segments(workload, item):
         ways.append(f'make its pods one segment ({labels.SEGMENT_SIZE}: "{item.replicas}") and place that')
     if not own.not_owned and backend.has(Feature.SKIP_PODGROUPER):
         ways.append(f"add the label {labels.OWNED}: owned")

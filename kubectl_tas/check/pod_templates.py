@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from kubectl_tas import spellings
-from kubectl_tas.check.conflicts import Fields, listed, mappings
+from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.kinds.section import key_path, listed, mappings
 from kubectl_tas.load.schema import INVALID_VALUE, MISSING_FIELD, invalid_value, missing_field
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared, Origin
@@ -19,8 +20,7 @@ from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.plain_workload import PlainWorkload
-    from kubectl_tas.model.workload_kinds import AnyWorkload
+    from kubectl_tas.model.workloads import Workload
 
 ITEM_DUPLICATE = Rule(
     "item-duplicate",
@@ -65,8 +65,7 @@ def check_pods(fleet: Fleet) -> Iterator[Diagnostic]:
         for path, spec_path in dict.fromkeys((item.path, item.spec_path) for item in pod_sets):
             yield from _absent(declared.origin, path)
             yield from check_spec(declared.origin, spec_path)
-        row = getattr(declared.spec, "row", None)
-        if row is not None and row.is_declared:
+        if declared.spec.page.is_declared:
             yield from _not_found(declared)
         yield from _restart_policies(declared)
         yield from _name_length(declared)
@@ -85,9 +84,9 @@ def check_pods(fleet: Fleet) -> Iterator[Diagnostic]:
                 yield from _duplicates(workflow.origin, "mount path", found)
 
 
-def _not_found(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
+def _not_found(declared: Declared[Workload]) -> Iterator[Diagnostic]:
     """Reports the paths where a declared kind should have pods but has none."""
-    for path in dict.fromkeys(cast("PlainWorkload", declared.spec).absent):
+    for path in dict.fromkeys(declared.spec.absent):
         hint = "spec.kinds of the Config, or its Karta, says that its pods stand there; correct one of the two."
         yield replace(missing_field(declared.origin, path[:-1], str(path[-1]), {}), hint=hint)
 
@@ -153,15 +152,11 @@ def _duplicates(origin: Origin, what: str, found: Iterable[tuple[str, KeyPath]])
             yield Diagnostic(ITEM_DUPLICATE, message, origin.locate(path), related, hint="Rename or remove one.")
 
 
-def _restart_policies(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
+def _restart_policies(declared: Declared[Workload]) -> Iterator[Diagnostic]:
     workload = declared.spec
-    if workload.kind in ("Job", "CronJob", "JobSet"):
-        allowed = ["Never", "OnFailure"]
-    elif workload.kind in ("Deployment", "StatefulSet", "LeaderWorkerSet", "Notebook"):
-        allowed = ["Always"]
-    else:
+    allowed, demanded = workload.page.pod_rules.restart, workload.page.pod_rules.states_restart
+    if not allowed:
         return
-    demanded = workload.kind in ("Job", "CronJob")
     for path in dict.fromkeys(item.path for item in workload.pod_sets):
         where = (*path, "spec", "restartPolicy")
         written = declared.origin.value(where)
@@ -173,32 +168,26 @@ def _restart_policies(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
             yield Diagnostic(RESTART_POLICY, message, declared.origin.locate(where, key=written is None), hint=hint)
 
 
-def _name_length(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
-    """Checks the length of names that become labels or host names. Pods of an Indexed Job append an index."""
-    workload, most, why = declared.spec, 0, ""
-    if workload.kind == "CronJob":
-        most, why = names.MAX_LABEL - 11, "the time of a run is added to it"
-    elif workload.kind == "Job":
-        most, why = names.MAX_LABEL, "its pods bear it as a label"
-        if workload.spec.completionMode == "Indexed":
-            last = str(max(0, (workload.spec.completions or 1) - 1))
-            most, why = most - len(last) - 1, f"its last pod is called -{last} behind it"
-    elif workload.kind in ("StatefulSet", "Notebook"):
-        most, why = names.MAX_LABEL, "its pods bear it as a label"
-    name = workload.metadata.name
-    if most and most < len(name) <= names.MAX_NAME:
+def _name_length(declared: Declared[Workload]) -> Iterator[Diagnostic]:
+    """Checks the length of names that become labels or host names."""
+    workload, naming = declared.spec, declared.spec.page.naming
+    added, name = naming.added(workload.document), workload.metadata.name
+    most = naming.longest - len(added)
+    if naming.longest and most < len(name) <= names.MAX_NAME:
+        why = naming.why_added.format(added) if added else naming.why
         message = f"the name of a {workload.kind} may have {most} characters here, not {len(name)}: {why}"
         hint = f"Cut {len(name) - most} from it."
         yield Diagnostic(INVALID_VALUE, message, declared.at("metadata", "name"), hint=hint)
 
 
-def _selector(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
-    path: KeyPath = ("spec", "selector")
-    selector = declared.origin.value(path)
+def _selector(declared: Declared[Workload]) -> Iterator[Diagnostic]:
     workload = declared.spec
-    if not (workload.kind == "Deployment" or workload.kind == "StatefulSet") or not isinstance(selector, dict):
+    path = key_path(workload.page.pod_rules.selector)
+    selector = declared.origin.value(path) if path else None
+    template = workload.pod_sets[0].template if workload.pod_sets else None
+    if not isinstance(selector, dict) or template is None:
         return
-    kind, carried = workload.kind, workload.spec.template.metadata.labels
+    kind, carried = workload.kind, template.metadata.labels
     wanted = selector.get("matchLabels") or {}
     expressions = [part for part in listed(selector.get("matchExpressions")) if isinstance(part, dict)]
     if not wanted and not selector.get("matchExpressions"):

@@ -9,14 +9,13 @@ from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.workload_gang import reads_wait, waits
 from kubectl_tas.kai import Feature
+from kubectl_tas.kinds.section import Section, key_path
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.fleet_workload import OWNED, FleetWorkload
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import FleetPodGroup
-from kubectl_tas.resolve.placement import ROOT, whole_number
-from kubectl_tas.words import within
+from kubectl_tas.resolve.placement import ROOT
 
 REPLICAS_REFUSED = Rule(
     "replicas-refused",
@@ -54,16 +53,15 @@ def check_replicas(fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks every workload, and every hand-written PodGroup."""
     for workload in fleet.workloads:
         if podgrouper.is_made_by_kai(workload):
-            yield from _kubeflow(workload)
-            yield from _ray(workload)
-            yield from _job_set(workload)
+            yield from _refused(workload)
             yield from _ignored(workload)
         for name in (labels.PREEMPTION_DELAY, labels.STALENESS_GRACE):
             for path, text in waits(workload, name):
                 if podgrouper.is_made_by_kai(workload) and not reads_wait(workload, path):
                     message = f"KAI does not read {name} here: it has no effect"
                     place = workload.declared.origin.locate(path, key=True)
-                    hint = f"Move it to {'.'.join(str(step) for step in podgrouper.row(workload).placed_at)}."
+                    place_ = ".".join(map(str, podgrouper.row(workload).placed_at)) or "the pod templates"
+                    hint = f"Move it to {place_}."
                     yield Diagnostic(ANNOTATION_IGNORED, message, place, hint=hint)
                 if not _is_wait(text, is_delay=name == labels.PREEMPTION_DELAY):
                     yield _no_duration(name, text, workload, path)
@@ -73,71 +71,14 @@ def check_replicas(fleet: Fleet) -> Iterator[Diagnostic]:
                 yield _no_duration(name, text, item, ("spec", name))
 
 
-def _kubeflow(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    spec = workload.declared.spec
-    if not podgrouper.is_kubeflow(spec) or spec.min_available is not None:
-        return
-    hint = "Or set the number of needed pods with runPolicy.schedulingPolicy.minAvailable."
-    where: KeyPath = ("spec", spec.replica_specs)
-    types = spec.replica_types
-    for name in podgrouper.row(workload).replica_types:
-        if name not in types:
-            message = f"KAI makes no PodGroup of {workload.kind} {workload.name} without {name}: its pods stay Pending"
-            place = workload.declared.origin.locate(where, key=True)
-            yield Diagnostic(REPLICAS_REFUSED, message, place, hint=f"Add {name}. {hint}")
-    for name, replicas in types.items():
-        if replicas == 0:
-            message = f"KAI makes no PodGroup of {workload.kind} {workload.name} with 0 {name} pods: all stay Pending"
-            place = workload.declared.at(*where, name, "replicas")
-            yield Diagnostic(REPLICAS_REFUSED, message, place, hint=f"Raise it, or remove {name}. {hint}")
-
-
-def _ray(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    spec = workload.declared.spec
-    if spec.kind == "RayJob" and spec.spec.clusterSelector and spec.spec.submitterPodTemplate and _submits(workload):
-        message = "with the submitter pod, KAI waits for all pods of the Ray cluster, which are in another PodGroup"
-        place = workload.declared.origin.locate(("spec", "submitterPodTemplate"), key=True)
-        hint = f"Remove it: the default scheduler runs KubeRay's own pod. Or add the label {labels.OWNED}: {OWNED}."
-        yield Diagnostic(REPLICAS_REFUSED, message, place, hint=hint)
-    if not podgrouper.is_ray(spec):
-        return
-    for index, group in enumerate(spec.cluster.workerGroupSpecs):
-        path: KeyPath = (*spec.cluster_path, "workerGroupSpecs", index)
-        if not group.suspend and group.replicas is not None and group.replicas < group.minReplicas:
-            message = f"KAI refuses {group.groupName}: it has fewer replicas ({group.replicas}) than minReplicas"
-            hint = f"Write {group.minReplicas} replicas, as many as KubeRay makes, or lower minReplicas."
-            yield Diagnostic(REPLICAS_REFUSED, message, workload.declared.at(*path, "replicas"), hint=hint)
-        is_part = group.pods > 0 and workload.pool.backend.has(Feature.STRICT_MIN_MEMBER)
-        if is_part and (not names.is_label(group.groupName) or len(group.groupName) > names.MAX_LABEL):
-            message = f'the group "{group.groupName}" becomes a SubGroup, which cannot have this name'
-            hint = "Use at most 63 lower-case letters, digits and '-'."
-            yield Diagnostic(REPLICAS_REFUSED, message, workload.declared.at(*path, "groupName"), hint=hint)
-
-
-def _submits(workload: FleetWorkload) -> bool:
-    """Whether KubeRay makes a pod that submits the job."""
-    return workload.declared.origin.value(("spec", "submissionMode")) in (None, "", "K8sJobMode")
-
-
-def _job_set(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """Finds jobs of a JobSet that run fewer pods at a time than KAI waits for."""
-    spec = workload.declared.spec
-    if spec.kind != "JobSet" or not podgrouper.makes_jobs(workload):
-        return
-    least = podgrouper.job_minimums(workload)
-    for index, (job, needed) in enumerate(zip(spec.spec.replicatedJobs, least, strict=True)):
-        path: KeyPath = ("spec", "replicatedJobs", index, "template")
-        annotation: KeyPath = (*path, "metadata", "annotations", labels.BATCH_MIN_MEMBER)
-        asked = job.template.metadata.annotations.get(labels.BATCH_MIN_MEMBER)
-        if asked is not None and whole_number(asked) is None:
-            message = f'{labels.BATCH_MIN_MEMBER} must be a number from 1 to {job.template.spec.at_once}, not "{asked}"'
-            hint = within(None, job.template.spec.at_once)
-            yield Diagnostic(REPLICAS_REFUSED, message, workload.declared.at(*annotation), hint=hint)
-        elif needed > job.template.spec.at_once:
-            message = f"KAI waits for {needed} pods of each job of {job.name}, which has {job.template.spec.at_once}"
-            written = annotation if asked else (*path, "spec", "parallelism")
-            hint = f"Write {job.template.spec.at_once}."
-            yield Diagnostic(REPLICAS_REFUSED, message, workload.declared.at(*written), hint=hint)
+def _refused(workload: FleetWorkload) -> Iterator[Diagnostic]:
+    """Reports what KAI's podgrouper refuses of the kind."""
+    spec, refusals = workload.declared.spec, workload.declared.spec.page.refusals
+    if refusals.kai is not None:
+        section = Section(spec.document, key_path(refusals.kai_at))
+        for refused in refusals.kai(podgrouper.gathered(workload), section):
+            place = workload.declared.origin.locate(refused.path, key=refused.is_key)
+            yield Diagnostic(REPLICAS_REFUSED, refused.message, place, hint=refused.hint)
 
 
 def _ignored(workload: FleetWorkload) -> Iterator[Diagnostic]:
@@ -155,7 +96,7 @@ def _ignored(workload: FleetWorkload) -> Iterator[Diagnostic]:
 
 
 def _instead(workload: FleetWorkload) -> str:
-    if workload.kind in ("Job", "JobSet"):
+    if podgrouper.row(workload).reads_batch_minimum:
         if not workload.pool.backend.has(Feature.JOB_GANGS):
             return f"Update KAI to {kai.first_with(Feature.JOB_GANGS)}, or remove it."
         return f"Move it to metadata.annotations of the {workload.kind}."

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from kubectl_tas import gpus, quantities
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.kinds.section import written as dotted
 from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.load.kinds import without_nulls
-from kubectl_tas.load.schema import written as dotted
 from kubectl_tas.model.backdoors import Part
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import group_of
@@ -66,10 +66,10 @@ GPUS_UNKNOWN = Rule(
     "How much gpu-memory takes depends on the node. What a resource claim takes is in another object. KAI charges no "
     "queue for accelerators other than nvidia.com/gpu, amd.com/gpu and MIG devices. A device plugin can serve GPUs "
     "under any name, so this finding names each resource with a domain that is not known as, for example, a network "
-    "card. GPUs, claims and annotations for GPUs outside of the pod templates of an operator's kind are not counted. For a "
-    "DeviceClass, KAI 0.17 charges pods that ask for the extendedResourceName nvidia.com/gpu, and no other "
-    "name. kubectl-tas checks quotas without these GPUs. If the quota must hold, ask for whole GPUs or a gpu-fraction. "
-    "If no plugin serves accelerators under such names, say so in spec.rules of the Config: gpus-unknown: off.",
+    "card. GPUs, claims and annotations for GPUs outside of the pod templates of an operator's kind are not counted. "
+    "For a DeviceClass, KAI 0.17 charges pods that ask for the extendedResourceName nvidia.com/gpu, and no other name. "
+    "kubectl-tas checks quotas without these GPUs. If the quota must hold, ask for whole GPUs or a gpu-fraction. If no "
+    "plugin serves accelerators under such names, say so in spec.rules of the Config: gpus-unknown: off.",
     protects=Waiving.CONFIG,
 )
 GPU_ANNOTATION = Rule(
@@ -307,7 +307,10 @@ def pods_of(item: object) -> Iterator[Pod]:
     """Yields pod templates of a workload or PodCliqueSet, or the Pods of a hand-written PodGroup; else nothing."""
     if isinstance(item, FleetPodGroup):
         for member in item.pods:
-            yield Pod(member.origin, member.spec.spec, ("spec",), member.spec.metadata.annotations, ROOT)
+            for pods in member.spec.pod_sets:
+                if pods.template is not None:
+                    spec = pods.template.spec
+                    yield Pod(member.origin, spec, pods.spec_path, member.spec.metadata.annotations, ROOT)
     elif isinstance(item, FleetWorkload):
         for part in item.templates:
             if part.template is not None:
@@ -331,9 +334,7 @@ def _unread(item: Submission, pods: Sequence[Pod]) -> Iterator[Diagnostic]:
     if not isinstance(item, FleetWorkload | SubmittedSet):
         return
     origin = item.declared.origin
-    jobs = item.templates if isinstance(item, FleetWorkload) else ()
-    above = [ROOT, *(part.job_annotations[0] for part in jobs if part.job_annotations)]
-    for path in dict.fromkeys(above):
+    for path in dict.fromkeys(_above(item)):
         written = origin.value(path)
         if not isinstance(written, dict) or any(pod.notes == path for pod in pods):
             continue
@@ -343,6 +344,36 @@ def _unread(item: Submission, pods: Sequence[Pod]) -> Iterator[Diagnostic]:
                 hint = f"Move it to {templates}." if pods else "Write it in the pod template of its runtime."
                 message = f"KAI reads {name} only on pods: here it asks for no GPU"
                 yield Diagnostic(GPU_ANNOTATION, message, origin.locate((*path, name), key=True), hint=hint)
+
+
+def copied_notes(part: Part, item: object) -> Iterator[Diagnostic]:
+    """Reports annotations that ask for GPUs in a place from which an operator may copy them to pods, and that no count
+    includes. ``item`` is the work of the document, or None.
+    """
+    what, path, written = part
+    asked = [name for name in written if _asks_for_gpus(name)] if what == "annotations" else []
+    if not asked or not isinstance(item, FleetWorkload | SubmittedSet):
+        return
+    pods = tuple(pods_of(item))
+    if path in (*_above(item), *(pod.notes for pod in pods)):
+        return
+    hint = f"Move it to {' or '.join('.'.join(map(str, pod.notes)) for pod in pods)}." if pods else "Remove it."
+    for name in asked:
+        message = f"an operator may copy {name} from here to pods, and its GPUs are not counted"
+        place = item.declared.origin.locate((*path, name), key=True)
+        yield Diagnostic(GPUS_UNKNOWN, message, place, hint=hint)
+
+
+def _asks_for_gpus(annotation: object) -> bool:
+    return annotation in gpus.ANNOTATIONS or (
+        isinstance(annotation, str) and re.match(gpus.MIG, annotation) is not None
+    )
+
+
+def _above(item: FleetWorkload | SubmittedSet) -> list[KeyPath]:
+    """Returns the paths of annotations above the pod templates, which ``_unread`` checks."""
+    jobs = item.templates if isinstance(item, FleetWorkload) else ()
+    return [ROOT, *(part.job_annotations[0] for part in jobs if part.job_annotations)]
 
 
 def _unknown_number(pod: Pod, channels: Collection[str] = ()) -> Iterator[Diagnostic]:

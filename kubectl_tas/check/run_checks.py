@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kubectl_tas.check import check_fleet
-from kubectl_tas.check.conflicts import mappings
 from kubectl_tas.check.deduplicate import without_consequences
 from kubectl_tas.check.secrets import SECRET_IN_CLEAR
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving, in_order
+from kubectl_tas.kinds.section import mappings
 from kubectl_tas.late import dataclass
 from kubectl_tas.load.kinds import UNKNOWN_KIND, not_read
 from kubectl_tas.load.loading import load_repository

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
-from kubectl_tas.check.conflicts import listed
 from kubectl_tas.credentials import is_marked, kind_of, shape_of
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.kinds.section import listed
 from kubectl_tas.model import environment
 from kubectl_tas.model.backdoors import Part
 from kubectl_tas.model.base import KeyPath

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kubectl_tas import kai
+from kubectl_tas import kai, kinds
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.podgrouper import makes_segments, never_runs, row
@@ -14,7 +14,6 @@ from kubectl_tas.gangs.workload_gang import part_placement, whole_placement
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import QUALIFIED_NAME
-from kubectl_tas.model.kindlists import SEGMENTED
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import MAX_SEGMENTS, FleetWorkload
 from kubectl_tas.resolve.placement import Ignored, Placement, ReplicaType, segment_sizes
@@ -105,7 +104,7 @@ SEGMENT_PREVIEW = Rule(
 def check_segment_sizes(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks every replica type whose template configures segments, and kinds that divide their pods themselves."""
     for item in workload.templates:
-        if item.template is not None and (item.is_divided or workload.declared.spec.divided is None):
+        if item.template is not None and (item.is_divided or not workload.declared.spec.page.gang.divided):
             is_read = item.segments is not None or item.ignored is None
             sizes = [*_own_division(workload, item), *(_sizes(workload, item) if is_read else ())]
             yield from _index_label(workload, item)
@@ -223,7 +222,8 @@ def check_segments(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diagnosti
 def _on_root(workload: FleetWorkload) -> Iterator[Diagnostic]:
     """Reports segment annotations on a workload. KAI reads most of them only on pod templates."""
     for name in labels.SEGMENT_ANNOTATIONS:
-        if name not in workload.declared.spec.root_annotations and name in workload.declared.spec.metadata.annotations:
+        is_read = name == labels.SEGMENT_SIZE and podgrouper.row(workload).reads_size
+        if not is_read and name in workload.declared.spec.metadata.annotations:
             message = f"{name} is ignored on the workload: segments belong to the pods of one template"
             place = workload.declared.origin.locate(("metadata", "annotations", name), key=True)
             yield Diagnostic(SEGMENT_IGNORED, message, place, hint=podgrouper.row(workload).segment_template)
@@ -338,8 +338,8 @@ def _unsupported(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnos
     if podgrouper.makes_segments(workload, item) or workload.is_owned or release is None:
         return
     if release.has(Feature.SEGMENTS):
-        kinds = " and ".join(SEGMENTED)
-        message = f"KAI {release.version} makes segments of {kinds} only; this {workload.kind} is placed without"
+        divided = " and ".join(kinds.divided_kinds())
+        message = f"KAI {release.version} makes segments of {divided} only; this {workload.kind} is placed without"
     else:
         first = kai.first_with(Feature.SEGMENTS)
         message = f"KAI {release.version} makes no segments; the first release that does is {first}"

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
-from kubectl_tas.check.conflicts import listed
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.kinds import LISTED, page_of
+from kubectl_tas.kinds.section import listed
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.kindlists import KUBEFLOW
 from kubectl_tas.node_places import fulfils
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
@@ -52,19 +52,8 @@ _BY_CONTROLLERS = frozenset(
     }
 )
 """Labels, and domains of labels, that Kubernetes, operators or kubectl-tas add to pods. Templates lack these labels."""
-_NAMES: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("batch.kubernetes.io/job-name", "job-name"), ("Job",)),
-    "jobset.sigs.k8s.io/jobset-name": ("JobSet", "TrainJob"),
-    "leaderworkerset.sigs.k8s.io/name": ("LeaderWorkerSet",),
-    "notebook-name": ("Notebook",),
-    "ray.io/cluster": ("RayCluster",),
-    "training.kubeflow.org/job-name": tuple(sorted(KUBEFLOW)),
-}
-"""Labels whose value is the name of work, with the kinds of that work."""
 _WITHOUT = ("NotIn", "DoesNotExist")
 """Operators of conditions that pods without any label fulfil."""
-_PLAIN = ("CronJob", "Deployment", "Job", "Pod", "StatefulSet")
-"""Kinds whose containers have only the ports in their templates."""
 _SELECTORS = {
     "PodDisruptionBudget": "selector",
     "NetworkPolicy": "podSelector",
@@ -132,13 +121,21 @@ def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
 def _of_work(called: Mapping[tuple[Space, str], set[str]], locate: Finder, item: Selection) -> Diagnostic | None:
     """Returns a finding if a label misspells the name of work. Other unknown names may belong to work elsewhere."""
     for key, value in _demands(item.selector)[0].items():
-        kinds = _NAMES.get(key, ())
-        known = {name for kind in kinds for name in called.get((item.space, kind), ())}
+        known = {
+            name for kind in _named_by(key, {kind for _, kind in called}) for name in called.get((item.space, kind), ())
+        }
         meant = misspelled(str(value), sorted(known)) if str(value) not in known else None
         if meant is not None:
-            message = f'this {item.by} selects no pods: namespace {item.space[1]} has no {" or ".join(kinds)} "{value}"'
+            kinds = " or ".join(_named_by(key, sorted(listed.name for listed in LISTED)))
+            message = f'this {item.by} selects no pods: namespace {item.space[1]} has no {kinds} "{value}"'
             return Diagnostic(SELECTS_TOO_FEW, message, locate((*_labels(item), key)), hint=question(str(value), meant))
     return None
+
+
+def _named_by(key: str, kinds: Iterable[str]) -> list[str]:
+    """Returns those of ``kinds`` whose pods have the name of their work in the label ``key``."""
+    pages = ((kind, page_of(kind)) for kind in kinds)
+    return [kind for kind, page in pages if page is not None and key in page.makes.name_labels]
 
 
 def _labels(item: Selection) -> KeyPath:
@@ -202,7 +199,7 @@ def _nothing(
 def _ports(locate: Finder, item: Selection, found: Sequence[Pods]) -> Iterator[Diagnostic]:
     """Reports named ports of a Service that none of the selected pods has."""
     known = sorted({port for pods in found for port in pods.ports})
-    is_known = all(pods.kind in _PLAIN for pods in found)
+    is_known = all(_has_known_ports(pods.kind) for pods in found)
     for index, port in item.ports:
         hint = did_you_mean(port, known)
         if port not in known and (hint or is_known):
@@ -211,6 +208,11 @@ def _ports(locate: Finder, item: Selection, found: Sequence[Pods]) -> Iterator[D
             hint = hint or (f"Their ports are {', '.join(known)}." if known else "")
             hint = hint or "Write its number, or give a port of a container this name."
             yield Diagnostic(REFERENCE_UNKNOWN, message, place, hint=hint)
+
+
+def _has_known_ports(kind: str) -> bool:
+    page = page_of(kind)
+    return page is not None and page.pod_rules.ports_known
 
 
 def _is_own(selector: Mapping[str, Any]) -> bool:

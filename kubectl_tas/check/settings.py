@@ -252,14 +252,14 @@ def check_kartas(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _of_karta(fleet: Fleet, declared: Declared[Karta]) -> Iterator[Diagnostic]:
-    from kubectl_tas.model.karta import PLUGINS, WITHOUT_PLUGIN, KartaKind
+    from kubectl_tas.model.karta import PLUGINS, KartaKind
 
     karta, kind = declared.spec, declared.spec.root.kind
     place = declared.at(*_ROOT)
     own = next((item for item in KINDS if (item.api_version, item.name) == (kind.apiVersion, kind.kind)), None)
     has_plugin = (kind.group, kind.kind) in PLUGINS
     elsewhere = belongs_elsewhere(kind.apiVersion, kind.kind)
-    if has_plugin or (own is not None and (own.row is None or own.row.name not in WITHOUT_PLUGIN)):
+    if has_plugin or (own is not None and (own.page is None or own.page.gang.has_plugin)):
         message = f"KAI has a plugin of its own for {kind.kind} and does not read this Karta"
         yield Diagnostic(KARTA_UNREAD, message, place, hint="Remove the Karta.")
     elif own is not None:

@@ -11,7 +11,6 @@ from kubectl_tas.gangs.podgrouper import pod_group_name
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.kindlists import REPLICA_TYPE
 from kubectl_tas.model.osmo_workflow import Workflow
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
@@ -20,7 +19,7 @@ from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.workload_kinds import AnyWorkload
+    from kubectl_tas.model.workloads import Workload
 
 NAME_DUPLICATE = Rule(
     "name-duplicate",
@@ -122,8 +121,8 @@ def check_folded_names(declared: Declared[Workflow], _fleet: Fleet) -> Iterator[
         before = seen.setdefault((what, names.fold(name)), named)
         if before is not named:
             is_key = what == "resource"
-            both = (_Named(name, declared, path, is_key=is_key) for _, name, path in (before, named))
-            yield _two_names(what, *both)
+            first, second = (_Named(name, declared, path, is_key=is_key) for _, name, path in (before, named))
+            yield _two_names(what, first, second)
     spelled: dict[tuple[str, str], _Named] = {}
     for _, resource, path in declared.spec.all_resources:
         for index, requirement in enumerate(resource.topology):
@@ -133,7 +132,7 @@ def check_folded_names(declared: Declared[Workflow], _fleet: Fleet) -> Iterator[
                 yield _two_names("topology group", first, item)
 
 
-def check_part_names(declared: Declared[AnyWorkload], _fleet: Fleet) -> Iterator[Diagnostic]:
+def check_part_names(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds repeated replica types, replicated jobs and worker groups."""
     seen: dict[str, _Named] = {}
     for name in (item.written for item in declared.spec.pod_sets):
@@ -141,14 +140,13 @@ def check_part_names(declared: Declared[AnyWorkload], _fleet: Fleet) -> Iterator
             item = _Named(name.text, declared, name.path, is_key=name.is_key)
             first = seen.setdefault(name.compared, item)
             if first is not item:
-                yield _two_names(name.what, first, item)
+                yield _two_names(name.what, first, item, "case does not count")
 
 
-def _two_names(what: str, first: _Named, item: _Named) -> Diagnostic:
+def _two_names(what: str, first: _Named, item: _Named, folded: str = "case does not count, '_' is '-'") -> Diagnostic:
     if first.name == item.name:
         message = f'the {what} "{item.name}" is already defined at line {first.place.line}'
     else:
-        folded = "case does not count" if what == REPLICA_TYPE else "case does not count, '_' is '-'"
         message = f'the {what} names "{first.name}" and "{item.name}" are one name: {folded}'
     hint = "Spell both alike, or rename one." if what == "topology group" else "Rename one of them."
     return Diagnostic(NAME_FOLDED, message, item.place, (Related("the other one", first.place),), hint=hint)

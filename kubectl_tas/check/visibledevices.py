@@ -137,10 +137,8 @@ def _of_runtime(pod: Fields) -> Iterator[Diagnostic]:
     """Finds containers without GPUs in pods of NVIDIA's runtime. In a pod without a list of containers, its operator
     adds the container, and everything counts as one.
     """
-    name, notes = pod.get("runtimeClassName"), pod.origin.value((*pod.path[:-1], "metadata", "annotations"))
-    if not isinstance(name, str) or not is_nvidia(name) or asks_devices(pod.below("resources").value):
-        return
-    if isinstance(notes, dict) and not notes.keys().isdisjoint(gpus.ANNOTATIONS):
+    name = pod.get("runtimeClassName")
+    if not isinstance(name, str) or not is_nvidia(name) or asks_devices(pod.below("resources").value) or _shares(pod):
         return
     whole = Fields(pod.origin, pod.path[:-1], pod.origin.value(pod.path[:-1])) if pod.path[-1:] == _OVERRIDES else pod
     for container in [*pod.each("containers", "initContainers")] or [whole]:
@@ -151,15 +149,29 @@ def _of_runtime(pod: Fields) -> Iterator[Diagnostic]:
             yield Diagnostic(GPU_VISIBLE, message, pod.origin.locate((*pod.path, "runtimeClassName")), hint=_VOID)
 
 
+def _shares(pod: Fields) -> bool:
+    """Whether annotations of a pod, of its template or of its owner ask for a part of a GPU."""
+    above = (pod.origin.value(pod.path[:length]) for length in range(len(pod.path) + 1))
+    holders = (Fields(pod.origin, (), value) for value in above)
+    places = (("annotations",), ("metadata", "annotations"))
+    return any(holder.below(*place).has(key) for holder in holders for place in places for key in gpus.ANNOTATIONS)
+
+
 def asks_devices(written: object) -> bool:
     """Whether a container, or anything in it, asks for a device or for a claim of one."""
     for mapping in _mappings(written):
-        amounts = [name for part in ("limits", "requests") for name in _keys(mapping.get(part))]
-        if any(name == "gpu" or gpus.is_counted(name) or gpus.is_uncounted(name) for name in amounts):
-            return True
-        if mapping.get("claims") or "quantity" in mapping:  # the latter of a SparkApplication
+        for part in ("limits", "requests"):
+            amounts = mapping[part] if isinstance(mapping.get(part), dict) else {}
+            if any(amount not in (0, "0") and _is_device(str(name)) for name, amount in amounts.items()):
+                return True
+        if mapping.get("claims") or mapping.get("quantity"):  # the latter of a SparkApplication
             return True
     return False
+
+
+def _is_device(resource: str) -> bool:
+    """Whether a resource is a device. Dynamo calls GPUs gpu."""
+    return resource == "gpu" or gpus.is_counted(resource) or gpus.is_uncounted(resource)
 
 
 def _hides(written: object) -> bool:
@@ -177,10 +189,6 @@ def _mappings(written: object) -> Iterator[dict[str, Any]]:
         if isinstance(value, dict):
             yield value
         waiting += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-
-
-def _keys(written: object) -> list[str]:
-    return [*map(str, written)] if isinstance(written, dict) else []
 
 
 def seen(key: DeviceKey, name: str, value: object, place: Location, related: tuple[Related, ...] = ()) -> Diagnostic:

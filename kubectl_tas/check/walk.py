@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kubectl_tas.model.podtemplate import Companion
     from kubectl_tas.model.pool_kinds import Pool, Subpool
     from kubectl_tas.model.topology_kinds import ClusterTopology
-    from kubectl_tas.model.workload_kinds import AnyWorkload
+    from kubectl_tas.model.workloads import Workload
     from kubectl_tas.resolve.clusters import FleetBackend
     from kubectl_tas.resolve.companions import FleetCompanion
     from kubectl_tas.resolve.fleet_workload import FleetWorkload
@@ -92,13 +92,13 @@ SUBPOOL_FILE: Node[Declared[Subpool]] = Node("file of a subpool", lambda fleet: 
 TOPOLOGY_FILE: Node[Declared[ClusterTopology]] = Node("file of a topology", lambda fleet: fleet.repository.topologies)
 KARTA_FILE: Node[Declared[Karta]] = Node("file of a Karta", lambda fleet: fleet.repository.kartas)
 WORKFLOW_FILE: Node[Declared[Workflow]] = Node("file of a workflow", lambda fleet: fleet.repository.workflows)
-WORKLOAD_FILE: Node[Declared[AnyWorkload]] = Node("file of a workload", lambda fleet: fleet.repository.workloads)
+WORKLOAD_FILE: Node[Declared[Workload]] = Node("file of a workload", lambda fleet: fleet.repository.workloads)
 CLIQUE_SET_FILE: Node[Declared[PodCliqueSet]] = Node(
     "file of a PodCliqueSet", lambda fleet: fleet.repository.pod_clique_sets
 )
 POD_GROUP_FILE: Node[Declared[PodGroup]] = Node("file of a PodGroup", lambda fleet: fleet.repository.pod_groups)
 COMPANION_FILE: Node[Declared[Companion]] = Node("file of a companion", lambda fleet: fleet.repository.companions)
-WORK_FILE: Node[Declared[AnyWorkload] | Declared[PodCliqueSet]] = Node(
+WORK_FILE: Node[Declared[Workload] | Declared[PodCliqueSet]] = Node(
     "file of a workload or PodCliqueSet",
     lambda fleet: chain(fleet.repository.workloads, fleet.repository.pod_clique_sets),
 )

@@ -9,9 +9,10 @@ from kubectl_tas.check.resource_requests import pods_of
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.pool_demands import Demand, Mode, demands
+from kubectl_tas.kinds import page_of_document
 from kubectl_tas.model import labels
 from kubectl_tas.model.backdoors import Part
-from kubectl_tas.model.base import MAX_COUNT, OWN_METADATA, KeyPath
+from kubectl_tas.model.base import MAX_COUNT, OWN_METADATA, KeyPath, whole_number
 from kubectl_tas.model.osmo_workflow import PRIORITIES
 from kubectl_tas.model.platform import Nodes
 from kubectl_tas.model.repository import Declared, Origin
@@ -19,14 +20,14 @@ from kubectl_tas.node_places import admits, choices, instead, values_at
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import OWNED, FleetWorkload
-from kubectl_tas.resolve.placement import ROOT, whole_number
+from kubectl_tas.resolve.placement import ROOT
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.words import did_you_mean, shortened, within, write_instead
 
 if TYPE_CHECKING:
     from kubectl_tas.model.grovekinds import PodCliqueSet
     from kubectl_tas.model.podtemplate import Companion, Meta
-    from kubectl_tas.model.workload_kinds import AnyWorkload
+    from kubectl_tas.model.workloads import Workload
 
 WORKLOAD_POOL = Rule(
     "workload-pool",
@@ -90,7 +91,7 @@ NODES_LEFT = Rule(
     "values. Remove the key, or send the work to the pool with the nodes that it asks for.",
     protects=Waiving.CONFIG,
 )
-_Sent: TypeAlias = "Declared[AnyWorkload] | Declared[PodCliqueSet]"
+_Sent: TypeAlias = "Declared[Workload] | Declared[PodCliqueSet]"
 _Labelled: TypeAlias = "_Sent | Declared[Companion]"
 _READ = (labels.POOL, labels.PRIORITY, labels.OWNED, labels.GANG, labels.REPLACE)
 _READ_OF_SETS = (labels.POOL, labels.PRIORITY)
@@ -122,15 +123,14 @@ def check_workloads(fleet: Fleet) -> Iterator[Diagnostic]:
             )
             message = f"a {workload.kind} has no pod template: its runtime must set schedulerName: {name}{nodes}{label}"
             yield Diagnostic(WORKLOAD_SCHEDULER, message, workload.declared.at("kind"))
-        elif workload.kind == "SeldonDeployment" and not workload.replicas:
-            message = "this SeldonDeployment has no pod template, so the default scheduler of the cluster runs its pods"
-            hint = "Add componentSpecs to each predictor, with a container for each server of its graph."
+        elif workload.declared.spec.page.pod_rules.none[0] and not workload.replicas:
+            message, hint = workload.declared.spec.page.pod_rules.none
             yield Diagnostic(WORKLOAD_SCHEDULER, message, workload.declared.at("kind"), hint=hint)
 
 
 def _pool(declared: _Sent) -> Iterator[Diagnostic]:
     metadata = declared.spec.metadata
-    if declared.spec.kind == "Pod" and labels.POD_GROUP in metadata.annotations and not _says_pool(metadata):
+    if _names_its_own(declared) and labels.POD_GROUP in metadata.annotations and not _says_pool(metadata):
         message = (
             f'the PodGroup "{metadata.annotations[labels.POD_GROUP]}" is not declared here, nor a pool of this Pod'
         )
@@ -141,6 +141,12 @@ def _pool(declared: _Sent) -> Iterator[Diagnostic]:
         hint = "Add the label kubectl-tas/pool with the name of a pool, or pool--subpool."
         place = declared.origin.locate(("metadata", "labels", labels.POOL), key=True)
         yield Diagnostic(WORKLOAD_POOL, message, place, hint=hint)
+
+
+def _names_its_own(declared: _Sent) -> bool:
+    """Whether KAI leaves an object alone that names its PodGroup."""
+    page = page_of_document(declared.origin.data)
+    return page is not None and page.gang.names_its_own
 
 
 def _says_pool(metadata: Meta) -> bool:
@@ -242,7 +248,7 @@ def _minimum(workload: FleetWorkload) -> Iterator[Diagnostic]:
     if pods > MAX_COUNT:
         message = f"this {workload.kind} needs {pods} pods before it starts; a PodGroup counts at most {MAX_COUNT}"
         yield Diagnostic(WORKLOAD_MINIMUM, message, workload.declared.at("kind"), hint="Ask for fewer pods.")
-    if getattr(workload.declared.spec, "row", None) is not None and not workload.is_owned:
+    if podgrouper.row(workload).by_karta and not workload.is_owned:
         yield from _minimum_of_parts(workload)
     if path is None:
         return

@@ -24,7 +24,7 @@ from kubectl_tas.words import did_you_mean, write_instead
 
 if TYPE_CHECKING:
     from kubectl_tas.model.manifest import SubGroup, TopologyConstraint
-    from kubectl_tas.model.workload_kinds import BarePod
+    from kubectl_tas.model.workloads import Workload
 
 SUBGROUP_NAME = Rule(
     "subgroup-name",
@@ -324,7 +324,7 @@ def _short(item: FleetPodGroup, name: str, there: int, least: int) -> Diagnostic
     return Diagnostic(PODGROUP_SHORT, message, place, hint="Declare the others too, or lower minMember.")
 
 
-def _no_leaf(item: FleetPodGroup, pod: Declared[BarePod], minimums: Mapping[str, int]) -> Diagnostic:
+def _no_leaf(item: FleetPodGroup, pod: Declared[Workload], minimums: Mapping[str, int]) -> Diagnostic:
     written = pod.spec.metadata.labels.get(labels.SUBGROUP)
     leaves = [name for name in minimums if name != DEFAULT]
     hint = (
@@ -345,7 +345,7 @@ def _no_leaf(item: FleetPodGroup, pod: Declared[BarePod], minimums: Mapping[str,
     return Diagnostic(PODGROUP_MEMBER, message, place, hint=did_you_mean(written, leaves, hint))
 
 
-def _pool(fleet: Fleet, item: FleetPodGroup, pod: Declared[BarePod]) -> Iterator[Diagnostic]:
+def _pool(fleet: Fleet, item: FleetPodGroup, pod: Declared[Workload]) -> Iterator[Diagnostic]:
     """Checks that a Pod names the same pool as the queue of its PodGroup."""
     written = pod.spec.metadata.labels.get(labels.POOL)
     target = fleet.leaf_queues(item.backend).get(item.declared.spec.spec.queue, "another repository's")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from kubectl_tas.compare.change import Change
 from kubectl_tas.compare.grove_changes import is_recreated
-from kubectl_tas.compare.immutable import Effect
 from kubectl_tas.compare.object_changes import CHANGE_REFUSED, moved, object_changes, path_text
 from kubectl_tas.compare.pool_changes import renamed
 from kubectl_tas.diagnostics import Diagnostic, Severity
@@ -17,6 +16,7 @@ from kubectl_tas.emit.foreign import FileBeside
 from kubectl_tas.gangs.admission import Admission, Verdict
 from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
+from kubectl_tas.kinds.page import Effect
 from kubectl_tas.late import dataclass
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.config import ConfigSpec

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.compare.change import Change
-from kubectl_tas.compare.immutable import Changed, Effect, changed_fields
+from kubectl_tas.compare.immutable import Changed, changed_fields
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.apply_demands import demanded
 from kubectl_tas.gangs.pool_demands import Demand, companion_demands, demands, is_replaced, member_demands
+from kubectl_tas.kinds.page import Effect
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import group_of, written
@@ -22,7 +23,7 @@ from kubectl_tas.resolve.pools import Submission
 
 if TYPE_CHECKING:
     from kubectl_tas.model.podtemplate import Companion
-    from kubectl_tas.model.workload_kinds import AnyWorkload, BarePod
+    from kubectl_tas.model.workloads import Workload
 
 
 CHANGE_REFUSED = Rule(
@@ -140,7 +141,7 @@ def written_objects(fleet: Fleet) -> Iterator[Written]:
 
 
 def _written(
-    declared: Declared[AnyWorkload] | Declared[BarePod] | Declared[Companion],
+    declared: Declared[Workload] | Declared[Workload] | Declared[Companion],
     where: Place,
     wanted: tuple[Demand, ...],
     place: Location,

@@ -7,9 +7,9 @@ from shlex import quote
 from typing import Any
 
 from kubectl_tas.compare.change import Change
-from kubectl_tas.compare.immutable import Effect
 from kubectl_tas.compare.object_changes import TOOLS, object_changes
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
+from kubectl_tas.kinds.page import Effect
 from kubectl_tas.model.pool_kinds import Subpool
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names

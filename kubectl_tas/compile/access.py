@@ -9,11 +9,12 @@ from typing import Literal
 
 from kubectl_tas.compile.cel import any_label_changed, holds, label, listed, looked_up, tables, text, value
 from kubectl_tas.compile.metadata import folder, metadata
+from kubectl_tas.kinds import pages
 from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Artifact
-from kubectl_tas.model.kindlists import GROVE, POD_GROUPS, WORKLOADS, Phase, group_of
-from kubectl_tas.model.podkinds import DeclaredKind, rows
+from kubectl_tas.model.kindlists import GROVE, POD_GROUPS, Phase, group_of
+from kubectl_tas.model.podkinds import DeclaredKind, every_page
 from kubectl_tas.model.policies import (
     ClusterRole,
     ClusterRoleBinding,
@@ -79,7 +80,6 @@ _PODS = (
 """Resources of the core group that are pods or make pods. A status may change labels; the guard covers pods' status."""
 _OF_PODS = ("events", "pods/log")
 """Read-only resources about pods."""
-_WORKLOADS = tuple((kind, group_of(version)) for kind, (_, versions) in WORKLOADS.items() for version in versions)
 _SETS = (("PodCliqueSet", group_of(GROVE)), ("PodGroup", group_of(POD_GROUPS)))
 """Known kinds, each with its group."""
 _GANGS = "scheduler.grove.io"
@@ -168,11 +168,11 @@ def _given(name: str, access: Allowed, above: Allowed, item: FleetPool | FleetSu
 def _rules(kinds: Sequence[DeclaredKind], backend: FleetBackend, role: _RoleName) -> Iterator[PolicyRule]:
     """Yields rules for the known kinds by group; never for Secrets or for objects that decide about others' work."""
     resources: dict[str, set[str]] = {"": {*_WITH_WORK}}
-    for kind, group in (*_WORKLOADS, *(_SETS if backend.is_kai else ())):
+    for kind, group in _SETS if backend.is_kai else ():
         resources.setdefault(group, set()).add(f"{kind.lower()}s")
-    for row in rows(kinds):
-        for version in row.versions:
-            resources.setdefault(group_of(version), set()).add(row.resource)
+    for page in every_page(kinds):
+        for group in page.recognition.groups:
+            resources.setdefault(group, set()).add(page.recognition.resource)
     verbs = _WRITE if role == "submit" else _READ
     for group in sorted(resources):
         yield PolicyRule(apiGroups=(group,), resources=tuple(sorted(resources[group])), verbs=verbs)
@@ -224,14 +224,22 @@ def access_policy(fleet: Fleet, backend: FleetBackend, namespaces: tuple[str, ..
                 messageExpression=text(f"a queue is named {_MOST_NAMED} times or more"),
                 reason="Forbidden",
             ),
-            Validation(
-                expression=f"object.kind != 'TrainJob' || ({label('object', labels.QUEUE)}) != '' || {may_change}",
-                messageExpression="'a TrainJob must name its queue in its own labels: its pods have the labels of its "
-                "runtime, which may be of another group'",
-                reason="Forbidden",
+            *(
+                Validation(
+                    expression=f"object.kind != '{kind}' || ({label('object', labels.QUEUE)}) != '' || {may_change}",
+                    messageExpression=f"'a {kind} must name its queue in its own labels: its pods have the labels of "
+                    "its runtime, which may be of another group'",
+                    reason="Forbidden",
+                )
+                for kind in _without_templates()
             ),
         ),
     )
+
+
+def _without_templates() -> Iterator[str]:
+    """Yields the kinds whose pod templates are in another object."""
+    return (page.recognition.kind for page in pages() if page.gang.templates_elsewhere)
 
 
 def _submitters(fleet: Fleet, backend: FleetBackend) -> dict[str, tuple[str, ...]]:
@@ -256,8 +264,8 @@ def _all_work(kinds: Sequence[DeclaredKind], namespaces: tuple[str, ...]) -> Mat
             scope="Namespaced",
         )
 
-    groups = {_GANGS, *(group for _, group in (*_WORKLOADS, *_SETS))}
-    groups |= {group_of(version) for row in rows(kinds) for version in row.versions}
+    groups = {_GANGS, *(group for _, group in _SETS)}
+    groups |= {group for page in every_page(kinds) for group in page.recognition.groups}
     of_operators = tuple(sorted(groups - {""}))
     within = LabelRequirement(key="kubernetes.io/metadata.name", values=namespaces)
     return MatchConstraints(

@@ -12,9 +12,9 @@ from kubectl_tas.edit import pool_edits
 from kubectl_tas.edit.apply import applied, new_errors
 from kubectl_tas.edit.subpool_edits import Edit, SetValues
 from kubectl_tas.editor.project import Judgement, judged
+from kubectl_tas.kinds.section import written
 from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document
-from kubectl_tas.load.schema import written
 from kubectl_tas.load.source import decode
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath

@@ -9,6 +9,7 @@ from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.workload_gang import placed, sub_group, whole_placement
 from kubectl_tas.grove import TEMPLATE
 from kubectl_tas.kai import Feature
+from kubectl_tas.kinds.section import key_path
 from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.backdoors import Decides
@@ -172,9 +173,9 @@ class _Demands:
         row = podgrouper.row(workload)
         yield self._namespace()
         yield from self._queue(("metadata", "labels"))
-        kind = getattr(workload.declared.spec, "row", None)
-        if kind is not None and kind.queue_annotation and self._backend.is_kai:
-            yield Demand(("metadata", "annotations", kind.queue_annotation), *self._agreed[Decides.QUEUE])
+        annotation = workload.declared.spec.page.marks.queue
+        if annotation and self._backend.is_kai:
+            yield Demand(("metadata", "annotations", annotation), *self._agreed[Decides.QUEUE])
         # Of a TrainJob KAI sees no pod template: without the label it takes it for `train`, which can be preempted.
         if row.templates_elsewhere and self._backend.is_kai:
             yield self._priority(("metadata", "labels", labels.PRIORITY_CLASS))
@@ -223,11 +224,10 @@ class _Demands:
             yield Demand((*metadata, "annotations", labels.SKIP_PODGROUPER), "true", why)
         elif item in workload.outside and self._backend.has(Feature.REPLICA_SUBGROUPS):
             why = "where KAI runs the pod that submits a job"  # without a SubGroup it is never placed
-            yield Demand((*metadata, "labels", labels.SUBGROUP), podgrouper.RAY_HEAD, why)
+            yield Demand((*metadata, "labels", labels.SUBGROUP), podgrouper.row(workload).late_sub_group, why)
         yield self._priority((*spec, "priorityClassName"))
         yield from self._scheduler(spec)
-        row = getattr(workload.declared.spec, "row", None)
-        above = tuple(row.above.split(".")) if row is not None and row.above else ()
+        above = key_path(workload.declared.spec.page.pod_rules.defaults_at)
         yield from _nodes(workload.pool, self._origin, spec, above)
 
     def _namespace(self) -> Demand:

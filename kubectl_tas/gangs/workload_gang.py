@@ -33,6 +33,8 @@ def whole_placement(workload: FleetWorkload) -> tuple[Placement | None, tuple[Le
 
     If all pods have one template and nothing is placed apart, the template's placement holds for the whole gang.
     """
+    if not podgrouper.row(workload).placed_at and not workload.is_owned:
+        return None, ()
     if is_placed_as_a_whole(workload):
         only = next((item for item in workload.replicas if item.replicas), workload.replicas[0])
         return combined(workload.placement, only.placement)
@@ -71,7 +73,8 @@ def placed(workload: FleetWorkload) -> dict[KeyPath, Placement | None]:
         if item.placement is not None and item.placement.asked:
             found[item.job_annotations[0] if item.job_annotations else item.annotations_path] = item.placement
     whole, _ = whole_placement(workload)
-    found[podgrouper.row(workload).placed_at] = whole if whole is not None and whole.asked else None
+    if at := podgrouper.row(workload).placed_at:
+        found[at] = whole if whole is not None and whole.asked else None
     return found
 
 

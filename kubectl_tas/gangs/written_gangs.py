@@ -25,7 +25,7 @@ from kubectl_tas.resolve.topologies import level_called
 if TYPE_CHECKING:
     from kubectl_tas.model.grovekinds import PackConstraint
     from kubectl_tas.model.manifest import TopologyConstraint
-    from kubectl_tas.model.workload_kinds import BarePod
+    from kubectl_tas.model.workloads import Workload
 
 
 DEFAULT = "default"
@@ -79,7 +79,7 @@ def least_of(item: FleetPodGroup) -> Amounts:
     return total(map(most, asked))
 
 
-def sub_group_of(pod: Declared[BarePod]) -> str:
+def sub_group_of(pod: Declared[Workload]) -> str:
     """Returns the SubGroup of a Pod (KAI 0.9 to 0.17, AddTaskInfo of pkg/scheduler/api/podgroup_info/job_info.go)."""
     return pod.spec.metadata.labels.get(labels.SUBGROUP) or DEFAULT
 

@@ -10,52 +10,29 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field
 from typing import Any
 
+from kubectl_tas.kinds import SET, page_of
 from kubectl_tas.late import dataclass
 from kubectl_tas.live.kubectl import text_of
-from kubectl_tas.model.kindlists import KUBEFLOW, WORKLOADS, group_of
-from kubectl_tas.model.podkinds import DeclaredKind, rows
-
-_OF_DEPLOYMENTS = ("Deployment", "ReplicaSet")
-_MADE: dict[str, tuple[str, ...]] = {
-    "CronJob": ("Job",),
-    "CronWorkflow": ("Workflow",),
-    "Deployment": ("ReplicaSet",),
-    "InferenceService": _OF_DEPLOYMENTS,
-    "JobSet": ("Job",),
-    "LeaderWorkerSet": ("StatefulSet",),
-    "MPIJob": ("Job",),
-    "Notebook": ("StatefulSet",),
-    "PodCliqueSet": ("PodCliqueScalingGroup", "PodClique"),
-    "RayJob": ("RayCluster", "Job"),
-    "RayService": ("RayCluster",),
-    "SeldonDeployment": _OF_DEPLOYMENTS,
-    "TrainJob": ("JobSet", "Job"),
-}
-_GROUPS = {kind: versions[0].rpartition("/")[0] for kind, (_, versions) in WORKLOADS.items()} | {
-    "ReplicaSet": "apps",
-    "Workflow": "argoproj.io",
-    "PodCliqueSet": "grove.io",
-    "PodCliqueScalingGroup": "grove.io",
-    "PodClique": "grove.io",
-}
-_REPLICATED = frozenset({"Deployment", "StatefulSet", "LeaderWorkerSet", "PodCliqueSet"})
+from kubectl_tas.model.podkinds import DeclaredKind
 
 
 def resources(kind: str, declared: Iterable[DeclaredKind] = ()) -> dict[str, str]:
     """Returns the kinds to read for work of a kind, besides PodGroups and pods, with kubectl's names of them."""
-    own = next((row for row in rows(declared) if row.name == kind), None)
-    if own is None and (kind not in _GROUPS or kind in ("Pod", "Workflow")):
+    page = page_of(kind) or next(
+        (item.described for item in declared if item.described.recognition.unique_name == kind), None
+    )
+    if page is None or page.gang.names_its_own:
         return {}
-    found = {} if own is None else {own.kind: f"{own.resource}.{group_of(own.versions[0])}".rstrip(".")}
-    names = (*(() if own else (kind,)), *_MADE.get(kind, ()))
-    return found | {name: f"{name.lower()}s.{_GROUPS[name]}" for name in names}
+    recognition = page.recognition
+    found = {recognition.kind: f"{recognition.resource}.{recognition.versions[0].rpartition('/')[0]}".rstrip(".")}
+    return found | {made.kind: f"{made.kind.lower()}s.{made.group}" for made in page.makes.objects}
 
 
 def stop_path(kind: str) -> tuple[str, ...]:
     """Returns the path that tells an object of a kind to make no pods: ``suspend``, or ``replicas``."""
-    if kind in _REPLICATED or kind in ("ReplicaSet", "ReplicationController", "PodClique"):
-        return "spec", "replicas"
-    return ("spec", "runPolicy", "suspend") if kind in KUBEFLOW else ("spec", "suspend")
+    page = page_of(kind)
+    of_sets = {made.kind: made.switch for made in SET.page.makes.objects} if page is None else {}
+    return page.stop.switch if page is not None else of_sets.get(kind, ("spec", "suspend"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Container, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
+from kubectl_tas import kinds
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
 from kubectl_tas.folders import MAX_DEPTH, misspelled
 from kubectl_tas.late import late_pattern
@@ -15,8 +16,6 @@ from kubectl_tas.load.loading import CONFIG_MISPLACED
 from kubectl_tas.load.source import CONFIG_FILE, SUFFIXES
 from kubectl_tas.model.config import DEFAULT_SOURCES
 from kubectl_tas.model.config import VALUES_FOLDER as VALUES
-from kubectl_tas.model.kindlists import WORKLOADS
-from kubectl_tas.model.podkinds import PLAIN
 from kubectl_tas.model.repository import Repository
 
 FILE_UNREAD = Rule(
@@ -55,7 +54,7 @@ _POOL = late_pattern(rb"""^[ \t]+["']?pool["']?[ \t]*:""", re.MULTILINE)
 _LABEL = late_pattern(rb"""kubectl-tas/pool["']?[ \t]*:""")
 _WORKLOAD = late_pattern(
     rb"""^["']?kind["']?[ \t]*:[ \t]*["']?(%s)\b"""
-    % "|".join(dict.fromkeys((*WORKLOADS, *(row.kind for row in PLAIN), "PodCliqueSet"))).encode(),
+    % "|".join(dict.fromkeys((*(listed.kind for listed in kinds.LISTED), "PodCliqueSet"))).encode(),
     re.MULTILINE,
 )
 _SAYS = late_pattern(rb"%s|%s" % (_OURS.pattern, _WORKLOAD.pattern), re.MULTILINE)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from kubectl_tas import kinds
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Suggestion
+from kubectl_tas.kinds import Listed
 from kubectl_tas.late import dataclass, imported
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.osmofiles import sections
@@ -15,18 +17,17 @@ from kubectl_tas.model.kindlists import (
     COMPANIONS,
     OWN,
     POD_GROUPS,
-    WORKLOADS,
     belongs_elsewhere,
     group_of,
     is_harmless,
     makes_pods,
 )
-from kubectl_tas.model.podkinds import PLAIN, PodKind
 from kubectl_tas.words import closest, did_you_mean
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from kubectl_tas.kinds.page import WorkloadKind
     from kubectl_tas.model.config import ConfigSpec
 
 UNKNOWN_KIND = Rule(
@@ -59,21 +60,30 @@ class Kind:
     """The place of the model, ``module:class`` below ``model``. The tool imports only models of kinds in use."""
     normalize: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     """Converts other accepted spellings to the spelling of the model."""
-    row: PodKind | None = None
-    """The fields that hold the pods of a workload without a model of its own."""
+    described: Listed | WorkloadKind | None = None
+    """The page of a kind of workload, or where it is."""
+
+    @property
+    def page(self) -> WorkloadKind | None:
+        """The page of a kind of workload."""
+        return self.described.page if isinstance(self.described, Listed) else self.described
+
+    @property
+    def unique_name(self) -> str:
+        """The kind, with its group if another kind has the same name."""
+        return self.described.name if isinstance(self.described, Listed) else self.name
 
     @property
     def schema(self) -> str:
         """The name of the JSON Schema file, without suffix; empty for a kind that the Config declares."""
-        if self.row is not None and self.row not in PLAIN:
-            return ""
+        if self.page is not None:
+            recognition = self.page.recognition
+            return "" if self.page.is_declared else (recognition.schema or recognition.kind).lower()
         return self.place.rpartition(":")[2].lower()
 
     @property
     def model(self) -> type[BaseModel]:
         """The model of the kind."""
-        if self.row is not None:
-            return imported("kubectl_tas.model.plain_workload:model_of")(self.row)  # type: ignore[no-any-return]
         found: type[BaseModel] = imported(f"kubectl_tas.model.{self.place}")
         return found
 
@@ -108,14 +118,6 @@ def without_nulls(data: Any, texts: Sequence[str] = ()) -> Any:
     return [without_nulls(item, texts) for item in data] if isinstance(data, list) else data
 
 
-def _of_rows(found: Iterable[PodKind]) -> tuple[Kind, ...]:
-    return tuple(
-        Kind(row.kind, version, f"plain_workload:{row.model_name}", _workload, row)
-        for row in found
-        for version in row.versions
-    )
-
-
 WORKFLOW = Kind("Workflow", "", "osmo_workflow:Workflow")
 FUNCTION = Kind("Function", API_VERSION, "function:Function")
 """The configuration in a ResourceList; no file holds this kind."""
@@ -126,8 +128,7 @@ KINDS: tuple[Kind, ...] = (
         Kind(kind, version, place, {API_VERSION: None, POD_GROUPS: _pod_group}.get(version, without_nulls))
         for kind, version, place in OWN
     ),
-    *(Kind(kind, version, place, _workload) for kind, (place, versions) in WORKLOADS.items() for version in versions),
-    *_of_rows(PLAIN),
+    *(Kind(kind, version, "", _workload, listed) for (version, kind), listed in kinds.BY_API.items()),
 )
 _BUILT = "Keep the {} elsewhere, and put here what `{}` makes of it."
 _MOVE = "move it out of the folders that are read."
@@ -200,10 +201,12 @@ def recognise(document: Document, config: ConfigSpec | None = None) -> Kind | Di
     if "workflow" in data:
         return WORKFLOW
     api_version, kind = data.get("apiVersion"), data.get("kind")
-    declared = _of_rows(item.row for item in config.kinds) if config is not None and config.kinds else ()
-    for candidate in (*KINDS, *declared) if declared else KINDS:
+    for candidate in KINDS:
         if (candidate.api_version, candidate.name) == (api_version, kind):
             return candidate
+    for declared in config.kinds if config is not None else ():
+        if (declared.apiVersion, declared.kind) == (api_version, kind):
+            return Kind(declared.kind, declared.apiVersion, "", _workload, declared.described)
     related = [candidate.name for candidate in KINDS if candidate.api_version == api_version]
     if not isinstance(kind, str):
         message = "this document has neither a kind nor a workflow"
@@ -222,7 +225,7 @@ def recognise(document: Document, config: ConfigSpec | None = None) -> Kind | Di
         if (item.apiVersion, item.kind) == (api_version, kind):
             return Kind(kind, item.apiVersion, COMPANION, _workload)
     group = group_of(api_version) if isinstance(api_version, str) else ""
-    own = [item for item in KINDS if item.row is None or not item.row.called or group_of(item.api_version) == group]
+    own = [item for item in KINDS if item.unique_name == item.name or group_of(item.api_version) == group]
     same = [candidate for candidate in own if candidate.name == kind] or _other_versions(api_version, kind)
     advice = _ADVICE.get((group, kind), "")
     if same and not advice:

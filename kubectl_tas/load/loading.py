@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
+from kubectl_tas import kinds
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.folders import is_hidden, misspelled
 from kubectl_tas.jinja.bounds import TEMPLATE_UNSUPPORTED
@@ -21,12 +22,12 @@ from kubectl_tas.load.rights import ADMIN_SOURCE_UNREAD, holds_nothing
 from kubectl_tas.load.schema import INVALID_VALUE, items_of, validate
 from kubectl_tas.load.source import CONFIG_FILE, MemorySource, RawFile, Source, decode
 from kubectl_tas.model.config import DEFAULTS, VALUES_FOLDER, Config, ConfigSpec, Setting
-from kubectl_tas.model.kindlists import WORKLOADS
 from kubectl_tas.model.osmo_workflow import File, Workflow
 from kubectl_tas.model.repository import Declared, LocalFile, Repository, Waiver, local_path
 
 if TYPE_CHECKING:
     from kubectl_tas.load.templates import Templates
+    from kubectl_tas.model.workloads import Workload
 
 
 CONFIG_MISPLACED = Rule(
@@ -89,7 +90,8 @@ def load_work(raw: RawFile, config: ConfigSpec) -> Loaded | None:
     return loader.finish()
 
 
-_PLAIN = "workloads without a model of their own"
+_WORK = "workloads"
+_ORDER = {name: index for index, name in enumerate(kinds.BY_NAME)}
 
 
 def _has_values(raw: RawFile) -> bool:
@@ -173,7 +175,7 @@ class _Loader:
             operators=tuple(found["OperatorConfiguration"]),
             companions=tuple(found["Companion"]),
             kartas=tuple(found["Karta"]),
-            workloads=tuple(item for kind in (*WORKLOADS, _PLAIN) for item in found[kind]),
+            workloads=tuple(sorted(found[_WORK], key=lambda item: _ORDER.get(item.spec.kind, len(_ORDER)))),
             local_files=local_files,
             waivers=tuple(self.waivers),
             files=tuple(self.files),
@@ -241,7 +243,7 @@ class _Loader:
             self.refused_config = document
         return None
 
-    def _declare(self, kind: Kind, model: BaseModel, document: Document) -> None:
+    def _declare(self, kind: Kind, model: BaseModel | Workload, document: Document) -> None:
         declared = Declared(model, document)
         if isinstance(model, Config) and (document.path != CONFIG_FILE or self.found["Config"]):
             first = self.found["Config"][0].at("kind") if self.found["Config"] else None
@@ -253,10 +255,10 @@ class _Loader:
             return self._refuse(Diagnostic(CONFIG_MISPLACED, message, place, related, hint=hint))
         if isinstance(model, Config):
             self._config = model.spec
-        if kind.name == "Karta" and kind.row is None:
+        if kind.name == "Karta" and kind.described is None:
             with_kartas = imported("kubectl_tas.model.karta:with_kartas")
             self._config = with_kartas(self._config or DEFAULTS, [model])
-        name = "Companion" if kind.place == COMPANION else kind.name if kind.row is None else _PLAIN
+        name = "Companion" if kind.place == COMPANION else kind.name if kind.described is None else _WORK
         self.found[name].append(declared)
         return None
 

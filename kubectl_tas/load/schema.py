@@ -11,12 +11,14 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
 from kubectl_tas import times
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Suggestion
+from kubectl_tas.kinds.section import written
+from kubectl_tas.late import imported
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.kinds import Kind
 from kubectl_tas.load.reader import MAX_DIGITS
@@ -27,6 +29,9 @@ from kubectl_tas.quantities import SUFFIXES
 from kubectl_tas.resources import read_resource
 from kubectl_tas.words import did_you_mean
 from kubectl_tas.yaml import LargeNumber, flow
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.workloads import Workload
 
 UNKNOWN_FIELD = Rule(
     "unknown-field",
@@ -96,18 +101,21 @@ _OF_MODELS = {
 """The JSON Schema type for each of pydantic's type errors; used for kinds without a schema."""
 
 
-def validate(kind: Kind, document: Document) -> tuple[BaseModel | None, list[Diagnostic]]:
+def validate(kind: Kind, document: Document) -> tuple[BaseModel | Workload | None, list[Diagnostic]]:
     """Returns the model of a document, or None and at least one diagnostic."""
     data = kind.normalize(document.data) if kind.normalize else document.data
-    refused: list[Any] = []
-    model: BaseModel | None = None
-    try:
-        model = kind.model.model_validate(data)
-        if kind.normalize or not document.has_null:
-            return model, []
-    except ValidationError as error:
-        errors = error.errors(include_url=False)
-        refused = [_from_model(item, document) for item in errors if not _lacks_refused(item, errors)]
+    errors: Sequence[Any] = []
+    model: BaseModel | Workload | None = None
+    if kind.page is not None:
+        model, errors = imported("kubectl_tas.model.workloads:read")(kind.page, data)
+    else:
+        try:
+            model = kind.model.model_validate(data)
+        except ValidationError as error:
+            errors = error.errors(include_url=False)
+    if model is not None and (kind.normalize or not document.has_null):
+        return model, []
+    refused = [_from_model(item, document) for item in errors if not _lacks_refused(item, errors)]
     found = (
         [d for problem in validator(kind.schema).iter_errors(data) for d in _explain(problem, document)]
         if kind.schema
@@ -390,14 +398,6 @@ def _shown(value: Any, written: str | None) -> str:
     text = written if written is not None and not isinstance(value, str) else str(value)
     text = text if len(text) <= 60 else text[:57] + "..."
     return f'"{text}"' if isinstance(value, str) else text
-
-
-def written(path: KeyPath) -> str:
-    """Returns a key path in common notation: spec.topology_keys[0].label."""
-    text = ""
-    for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
-    return text
 
 
 _LIST_FIELDS = ("apiVersion", "kind", "metadata", "items")

@@ -21,7 +21,6 @@ from kubectl_tas.load.osmofiles import template_root
 from kubectl_tas.load.schema import items_of
 from kubectl_tas.load.source import decode
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.kindlists import WORKLOADS
 from kubectl_tas.model.labels import OWN_PREFIX
 
 BOM = "\ufeff"
@@ -164,7 +163,7 @@ def sent_elsewhere(
             if kind is WORKFLOW and isinstance(data.get("workflow"), dict):
                 if is_meant("Workflow", str(data["workflow"].get("name"))):
                     text = set_value(text, item.index, (*item.within, "workflow", key), str(value), after="name")
-            elif isinstance(kind, Kind) and (kind.row is not None or kind.name in (*WORKLOADS, "PodCliqueSet")):
+            elif isinstance(kind, Kind) and (kind.described is not None or kind.name == "PodCliqueSet"):
                 named = data.get("metadata")
                 if is_meant(str(data.get("kind")), str(named.get("name") if isinstance(named, dict) else None)):
                     label: KeyPath = (*item.within, "metadata", "labels", f"{OWN_PREFIX}{key}")

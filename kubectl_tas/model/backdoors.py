@@ -9,6 +9,8 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
+from kubectl_tas.kinds import page_of_document
+from kubectl_tas.kinds.section import key_path
 from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.model import environment, labels
 from kubectl_tas.model.base import KeyPath
@@ -117,6 +119,13 @@ _WRITTEN: tuple[tuple[str, Place, str, str, tuple[str, ...]], ...] = (
             "kai.scheduler/numa-placement-predicted",
         ),
     ),
+    (  # pkg/podgrouper/podgrouper/plugins/spark/spark.go
+        "Spark 3.5",
+        Place.LABEL,
+        _ON_PODS,
+        "KAI puts a pod without an owner into the PodGroup of this name",
+        ("spark-app-selector",),
+    ),
     (
         _GROVE,
         Place.LABEL,
@@ -166,15 +175,15 @@ sync-options.md, compare-options.md) and Flux (kustomize-controller: internal/co
 """
 
 _SPARK = (
-    r"spark\.(kubernetes\.((driver|executor)\.)?(scheduler\.name|podTemplate|pod\.featureSteps|namespace$"
+    r"spark\.(kubernetes\.((driver|executor)\.)?(scheduler\.name|podTemplate|pod\.featureSteps|namespace(=|$)"
     r"|(label|annotation)\.(kai\.scheduler/|kubectl-tas/|grove\.io/|run\.?ai|ray\.io/priority|priorityClassName"
     r"|pod-group-name|received-resource-type|gpu-|nvidia\.com/mig-))"
     r"|(driver|executor)\.resource\.|executor\.instances|dynamicAllocation\.)"
 )
 """Pattern of settings by which Spark makes other pods than those of the file."""
 _DEVFILE = ("workspace.devfile.io", "DevWorkspace: spec.template", "DevWorkspace 2.3")
-_TEKTON = ("tekton.dev", "PipelineRun, TaskRun", "Tekton 1.0")
-_SCHEDULED = ("kubeflow.org", "ScheduledWorkflow: spec.workflow", "Kubeflow Pipelines 2.5")
+_TEKTON = ("tekton.dev", "PipelineRun, TaskRun", "Tekton 1.15")  # pkg/apis/pipeline/v1
+_SCHEDULED = ("kubeflow.org", "ScheduledWorkflow: spec", "Kubeflow Pipelines 2.5")
 _ELSEWHERE = "its containers are in an object that validate cannot see"
 _OTHERS = (
     (
@@ -199,10 +208,8 @@ _OTHERS = (
     *((key, "", *_TEKTON, _ELSEWHERE) for key in ("pipelineRef", "taskRef")),
     ("ref", "steps", *_TEKTON, _ELSEWHERE),
     ("pipelineSpec", "tasks", *_TEKTON, "it makes a run whose pods validate cannot see"),
-    *(
-        (key, "workflow", *_SCHEDULED, _ELSEWHERE)
-        for key in ("spec", "pipelineId", "pipelineVersionId", "pipelineName")
-    ),
+    ("spec", "workflow", *_SCHEDULED, "it makes a workflow that validate cannot see"),
+    *((key, "spec", *_SCHEDULED, _ELSEWHERE) for key in ("pipelineId", "pipelineVersionId", "pipelineName")),
 )
 """Fields that take a manifest, a reference to one or a plugin: key, parents, group, kinds, reader, effect."""
 
@@ -283,6 +290,15 @@ BACKDOORS: tuple[Backdoor, ...] = (
         Decides.QUEUE,
         "DynamoGraphDeployment: the object",
         "Dynamo 1.2",  # deploy/operator/internal/consts/consts.go
+    ),
+    Backdoor(
+        "ownerReferences",
+        Place.FIELD,
+        Decides.UNSEEN,
+        "templates of pods",
+        _KAI,  # pkg/podgrouper/podgrouper/podgrouper.go (getResourceOwners)
+        effect="KAI takes queue, priority and gang from the object that it names",
+        parent="metadata",
     ),
     Backdoor("podPriorityClassName", Place.FIELD, Decides.PRIORITY, _ARGO_KINDS, _ARGO),
     *(
@@ -394,8 +410,6 @@ _OF_OTHERS = late_pattern(r"(^s|S)elector$|^matchLabels$")
 """The names of labels of other objects, by which they are chosen."""
 _VARIABLES = frozenset((*environment.LISTS, *environment.MAPPINGS))
 """Keys that contain no such parts below them, but names that users choose."""
-_OWN_WORDS = ("spec", "services")
-"""Path at which Dynamo uses its own names for amounts of resources."""
 _RESOURCES = ("resources", "resourcesPerNode")
 _CONTAINERS = ("containers", "initContainers")
 
@@ -405,6 +419,8 @@ def parts(origin: Origin) -> Iterator[Part]:
     places, so these count at any depth.
     """
     group = str(origin.data.get("apiVersion", "")).rpartition("/")[0]
+    page = page_of_document(origin.data) if isinstance(origin.data, dict) else None
+    own_words = key_path(page.pod_rules.own_amounts) if page is not None else ()
     waiting: list[tuple[KeyPath, Any]] = [((), origin.data)]
     while waiting:
         path, value = waiting.pop()
@@ -413,7 +429,8 @@ def parts(origin: Origin) -> Iterator[Part]:
             continue
         above = path[-1] if path else ""
         holder = next((step for step in reversed(path) if type(step) is not int), "")
-        if (type(above) is int and path[-2] in _CONTAINERS) or not environment.VARIABLES.isdisjoint(value):
+        in_list = type(above) is int and path[-2] in _CONTAINERS
+        if in_list or not environment.VARIABLES.isdisjoint(value) or environment.ENDING in "\n".join(value):
             yield "container", path, value
         if not environment.MOUNTS.isdisjoint(value):
             yield "mount", path, value
@@ -437,7 +454,7 @@ def parts(origin: Origin) -> Iterator[Part]:
                 nested = item.items() if isinstance(item, dict) else enumerate(item)
                 waiting += (((*below, name), part) for name, part in nested if isinstance(part, (dict, list)))
             elif key in ("limits", "requests") and above in _RESOURCES and isinstance(item, dict):
-                if path[:2] != _OWN_WORDS or origin.data.get("kind") != "DynamoGraphDeployment":
+                if not own_words or path[: len(own_words)] != own_words:
                     yield "amounts", below, item
                 elif isinstance(item.get("custom"), dict):
                     yield "amounts", (*below, "custom"), item["custom"]

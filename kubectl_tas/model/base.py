@@ -49,6 +49,12 @@ Positive = Annotated[int, Field(ge=1, le=MAX_COUNT)]
 """A whole number from 1."""
 
 
+def whole_number(text: str) -> int | None:
+    """Returns the positive number in an annotation, up to the largest count in Kubernetes. None if invalid."""
+    number = int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(MAX_COUNT)) else 0
+    return number if 0 < number <= MAX_COUNT else None
+
+
 def digits_up_to(most: int) -> str:
     """Returns a pattern for whole numbers up to ``most`` that are written as text."""
     text = str(most)

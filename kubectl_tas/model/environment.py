@@ -37,6 +37,8 @@ _SECRET = re.compile(rf"{_PODS}secretKeyRef[.](.+)")
 _MOUNT = re.compile(rf"{_PODS}(?:secrets[.].+|volumes[.].+[.]mount[.]path)")
 _ANNOTATION = re.compile(rf"{_PODS}annotation[.](.+)")
 _OPTION = re.compile(r"-D(spark[.][^=\s]+)=(\S*)")
+ENDING = "VISIBLE_DEVICES"
+"""End of the variables by which container runtimes give devices. As a key, such a name can only be a variable."""
 VARIABLES = frozenset({*LISTS, *MAPPINGS, *SETTINGS, "envFrom"})
 MOUNTS = frozenset({*MOUNT_PATHS, *SETTINGS})
 
@@ -65,6 +67,7 @@ def variables(holder: Mapping[str, Any]) -> Iterator[Variable]:
         for name, value in holder[key].items() if isinstance(holder.get(key), dict) else ():
             is_elsewhere = isinstance(value, dict)
             yield Variable((key, name), str(name), None, is_elsewhere) if is_elsewhere else _set((key, name), value)
+    yield from (_set((name,), value) for name, value in holder.items() if ENDING in name)
     for setting in settings(holder):
         if found := _VARIABLE.fullmatch(setting.name):
             yield setting._replace(name=found[1])

@@ -23,7 +23,7 @@ from kubectl_tas.model.base import (
     Text,
     nothing,
 )
-from kubectl_tas.model.podtemplate import Open, PodSpec, Workload
+from kubectl_tas.model.podtemplate import Open, PodSpec, RootMeta
 from kubectl_tas.model.topology_kinds import Domain, DomainLevel
 
 
@@ -139,11 +139,13 @@ def _depth(path: KeyPath) -> int:
     return 1 if "podCliqueScalingGroups" in path else 2 if "cliques" in path else 0
 
 
-class PodCliqueSet(Workload):
+class PodCliqueSet(Open):
     """Grove's PodCliqueSet: pods with several roles that together form one service."""
 
     apiVersion: Literal["grove.io/v1alpha1"]
     kind: Literal["PodCliqueSet"]
+    metadata: RootMeta
+    """Name, pool (label kubectl-tas/pool), priority (label kubectl-tas/priority) and placement of the workload."""
     spec: SetSpec
     """Settings of the set."""
 

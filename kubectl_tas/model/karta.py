@@ -10,10 +10,14 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from kubectl_tas import kinds
+from kubectl_tas.kai import Feature
+from kubectl_tas.kinds import page
+from kubectl_tas.kinds.grouping import Grouping, first_pod
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import AnyText, KeyPath, LabelKey, LabelValue, Many, Model, Text, nothing
-from kubectl_tas.model.kindlists import OWN, WORKLOADS
-from kubectl_tas.model.podkinds import KINDS, DeclaredKind, PodKind, PodPart
+from kubectl_tas.model.kindlists import OWN
+from kubectl_tas.model.podkinds import DeclaredKind, recognition
 from kubectl_tas.model.podtemplate import Open
 
 if TYPE_CHECKING:
@@ -34,17 +38,6 @@ PLUGINS = frozenset(
     }
 )
 """Kinds that the tool does not read but KAI 0.17 has a plugin for (hub.go), by group and name."""
-WITHOUT_PLUGIN = frozenset(
-    {
-        "CronWorkflow",
-        "InferenceService",
-        "Job.batch.volcano.sh",
-        "PaddleJob",
-        "ReplicationController",
-        "SparkApplication",
-    }
-)
-"""Kinds that the tool reads but KAI has no plugin for. KAI would group their pods by a Karta."""
 
 _PLAIN = re.compile(r"\.([A-Za-z_][\w-]*(?:\[\]|\.[A-Za-z_][\w-]*)*)")
 _NUMBER = re.compile(rf"{_PLAIN.pattern}(?:( // 1)?| \| {_PLAIN.pattern} // 1)|1")
@@ -257,7 +250,7 @@ class Karta(Open):
 
     @cached_property
     def read(self) -> _Read:
-        """The row and the faults of the Karta."""
+        """The page and the faults of the Karta."""
         return _Read(self)
 
 
@@ -270,7 +263,7 @@ class _Part:
 
 
 class _Read:
-    """Converts a Karta to a ``row``, and lists the ``faults`` that make the conversion impossible."""
+    """Converts a Karta to the page of its kind, and lists the ``faults`` that make the conversion impossible."""
 
     def __init__(self, karta: Karta) -> None:
         structure = karta.spec.structureDefinition
@@ -293,15 +286,14 @@ class _Read:
             unpredicted = self._unpredicted(found)
         groups = karta.gang.podGroup.subGroups if is_grouped and karta.gang.podGroup else ()
         kind = karta.root.kind
-        self.row = PodKind(
-            kind.kind,
-            (kind.apiVersion,),
-            tuple(found),
-            minimum="least" if is_grouped else 1,
-            group_name=karta.gang.podGroup.name if is_grouped and karta.gang.podGroup else "",
-            sub_groups=bool(groups) and not unpredicted,
+        gang = Grouping(
+            first_pod,
+            sub_groups=Feature.KARTA if groups and not unpredicted else None,
+            ends_in=karta.gang.podGroup.name if is_grouped and karta.gang.podGroup else "",
             unpredicted=unpredicted,
+            by_karta=is_grouped,
         )
+        self.described = page.declared(recognition(kind.kind, kind.apiVersion), tuple(found), gang)
 
     @property
     def _names(self) -> str:
@@ -328,7 +320,7 @@ class _Read:
             what = "the root has pods and components: KAI counts those of the components alone"
             yield (*self._parts[0].path, "specDefinition"), what, "Make its pods a component of their own."
 
-    def _pods(self, item: _Part) -> PodPart:
+    def _pods(self, item: _Part) -> page.Pods:
         """Converts the pods of a component."""
         component, at = item.component, (*item.path, "specDefinition")
         assert component.specDefinition is not None
@@ -350,14 +342,15 @@ class _Read:
         if root[1]:
             what = "kubectl-tas does not read a minimum of the root: KAI multiplies those of the components by it"
             self._fault((*self._parts[0].path, "scaleDefinition", "minReplicasPath"), what, _ELSE)
-        return PodPart(
+        return page.Pods(
             template[1] if template else "",
             count=own[0],
-            times=root[0],
+            factor=root[0],
             most=own[2],
             least=own[1],
             is_counted=own[3] or not self._is_scaled,
             name="" if "[]" in (written or "") else component.name,
+            is_optional=True,
         )
 
     @property
@@ -407,7 +400,7 @@ class _Read:
         children = [part.component for part in self._parts if self._owner.get(part.component.name) == name]
         return [self._known[name].component, *children]
 
-    def _unpredicted(self, pods: list[PodPart]) -> str:
+    def _unpredicted(self, pods: list[page.Pods]) -> str:
         """Returns the reason why the tool cannot predict the PodGroup from the file."""
         gang = self._karta.gang.podGroup
         if gang is None:
@@ -427,17 +420,15 @@ class KartaKind(DeclaredKind):
     """The Karta."""
 
     @property
-    def row(self) -> PodKind:
-        """The row that describes the kind."""
-        return self.karta.read.row
+    def described(self) -> page.WorkloadKind:
+        """The page of the kind."""
+        return self.karta.read.described
 
 
 def with_kartas(config: ConfigSpec, found: Iterable[Karta]) -> ConfigSpec:
     """Returns the settings with the kinds that Kartas declare after the Config's own kinds."""
-    known = {(version, kind) for kind, (_, versions) in WORKLOADS.items() for version in versions}
-    known |= (
-        KINDS | {(version, kind) for kind, version, _ in OWN} | {(item.apiVersion, item.kind) for item in config.kinds}
-    )
+    known = {*kinds.BY_API, *((version, kind) for kind, version, _ in OWN)}
+    known |= {(item.apiVersion, item.kind) for item in config.kinds}
     more = []
     for karta in found:
         own = karta.root.kind

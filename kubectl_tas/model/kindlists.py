@@ -1,5 +1,5 @@
-"""Lists the names of kinds: workloads, companions, and kinds that do not belong in a repository. Code that needs only
-names imports no model. ``Phase`` is the order in which objects are applied and pruned.
+"""Lists the names of kinds that are no workloads: companions, and kinds that do not belong in a repository. Code that
+needs only names imports no model. ``Phase`` is the order in which objects are applied and pruned.
 """
 
 from __future__ import annotations
@@ -22,48 +22,7 @@ OWN: tuple[tuple[str, str, str], ...] = (
     ("PodCliqueSet", GROVE, "grovekinds:PodCliqueSet"),
     ("OperatorConfiguration", "operator.config.grove.io/v1alpha1", "grovekinds:OperatorConfiguration"),
 )
-"""The kinds that are no workloads, each with its apiVersion and its model as ``module:class``."""
-_BATCH, _APPS, _RAY, _KUBEFLOW = ("batch/v1",), ("apps/v1",), ("ray.io/v1",), ("kubeflow.org/v1",)
-
-WORKLOADS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "Job": ("workload_kinds:Job", _BATCH),
-    "CronJob": ("workload_kinds:CronJob", _BATCH),
-    "Pod": ("workload_kinds:BarePod", ("v1",)),
-    "Deployment": ("workload_kinds:Deployment", _APPS),
-    "StatefulSet": ("workload_kinds:StatefulSet", _APPS),
-    "Notebook": ("workload_kinds:Notebook", ("kubeflow.org/v1", "kubeflow.org/v1beta1")),
-    "JobSet": ("workload_kinds:JobSet", ("jobset.x-k8s.io/v1alpha2",)),
-    "RayJob": ("operatorkinds:RayJob", _RAY),
-    "RayCluster": ("operatorkinds:RayCluster", _RAY),
-    "RayService": ("operatorkinds:RayService", _RAY),
-    "TrainJob": ("workload_kinds:TrainJob", ("trainer.kubeflow.org/v1alpha1",)),
-    "PyTorchJob": ("operatorkinds:PyTorchJob", _KUBEFLOW),
-    "TFJob": ("operatorkinds:TFJob", _KUBEFLOW),
-    "XGBoostJob": ("operatorkinds:XGBoostJob", _KUBEFLOW),
-    "JAXJob": ("operatorkinds:JAXJob", _KUBEFLOW),
-    "MPIJob": ("operatorkinds:MPIJob", ("kubeflow.org/v2beta1", "kubeflow.org/v1")),
-    "LeaderWorkerSet": ("workload_kinds:LeaderWorkerSet", ("leaderworkerset.x-k8s.io/v1",)),
-}
-"""The model of each kind and its apiVersions, in the order in which messages list the kinds."""
-SEGMENTED = ("PyTorchJob", "LeaderWorkerSet")
-"""The kinds that KAI's podgrouper divides into segments. Their models name the pod set in ``divided``."""
-REPLICA_TYPE = "replica type"
-"""Kubeflow's word for identical pods."""
-
-KUBEFLOW = frozenset({"PaddleJob", *(kind for kind, (_, versions) in WORKLOADS.items() if versions[-1:] == _KUBEFLOW)})
-"""The kinds of Kubeflow's training operator."""
-RAY = frozenset(kind for kind, (_, versions) in WORKLOADS.items() if versions == _RAY)
-"""The kinds of KubeRay."""
-LEADERS = {"MPIJob": "Launcher", "PyTorchJob": "Master", "XGBoostJob": "Master"}
-"""The replica type of a kind of Kubeflow that must have exactly one pod."""
-CONTAINER_NAMES = {
-    "PyTorchJob": "pytorch",
-    "TFJob": "tensorflow",
-    "XGBoostJob": "xgboost",
-    "JAXJob": "jax",
-    "PaddleJob": "paddle",
-}
-"""The container name that Kubeflow's training operator looks for in each pod of a kind."""
+"""Kinds that are no workloads, each with its apiVersion and its model as ``module:class``."""
 
 
 class CompanionKind(Model):

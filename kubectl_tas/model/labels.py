@@ -66,6 +66,8 @@ def setter(key: str) -> str | None:
 
 PRIORITY_CLASS = "priorityClassName"
 """A label that KAI reads before the field of the same name."""
+PROJECT = "project"
+"""A label from which KAI takes the queue of a pod if neither the pod nor its owner has a label for the queue."""
 DYNAMO_QUEUE = "nvidia.com/kai-scheduler-queue"
 """The annotation of a DynamoGraphDeployment from which its operator takes the queue of all pods."""
 RAY_PRIORITY_CLASS = "ray.io/priority-class-name"

@@ -7,8 +7,20 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from kubectl_tas import quantities
 from kubectl_tas.gpus import GPU
-from kubectl_tas.model.base import AnnotationKey, AnyText, Count, KeyPath, LabelKey, LabelValue, Many, Text, nothing
+from kubectl_tas.model.base import (
+    AnnotationKey,
+    AnyText,
+    Count,
+    KeyPath,
+    LabelKey,
+    LabelValue,
+    Many,
+    Positive,
+    Text,
+    nothing,
+)
 from kubectl_tas.model.podtemplate import (
     HOLDERS,
     Amounts,
@@ -39,6 +51,38 @@ class Form(Open):
     def template(self) -> PodTemplate | None:
         """The fields as a pod template. None if no pod results from them."""
         raise NotImplementedError
+
+
+class OwnTemplate(Open):
+    """Template for a pod that has the labels and annotations of its object."""
+
+    spec: PodSpec = PodSpec.model_construct()
+    """Settings of the pod."""
+
+    @property
+    def template(self) -> PodTemplate:
+        """The pod template, without labels and annotations."""
+        return PodTemplate(spec=self.spec)
+
+
+class Trainer(Form):
+    """Trainer settings of a TrainJob, whose pod template is in its runtime."""
+
+    metadata_at: ClassVar[KeyPath] = ("metadata",)
+    holders = ("",)
+    numNodes: Positive | None = None
+    """Number of pods. The default comes from the runtime."""
+    resourcesPerNode: Resources = Resources.model_construct()
+    """Resource requests and limits of each pod."""
+
+    @property
+    def template(self) -> None:
+        """No template: the runtime has it."""
+
+    @property
+    def asks(self) -> quantities.Amounts:
+        """The request of one pod."""
+        return self.resourcesPerNode.amounts
 
 
 class Labelled(Form):

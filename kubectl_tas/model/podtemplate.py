@@ -6,10 +6,9 @@ workload may have. All fields stay in the document, and `render` writes them unc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import ConfigDict, Field, StringConstraints
 
@@ -228,15 +227,6 @@ class PodTemplate(Open):
         return self.spec.asks_with(self.metadata.annotations)
 
 
-class ReplicatedSpec(Open):
-    """Several pods from one template."""
-
-    replicas: Count = 1
-    """Number of pods."""
-    template: PodTemplate = PodTemplate.model_construct()
-    """Template for the pods."""
-
-
 @dataclass(frozen=True, slots=True)
 class Name:
     """A name that a user gives to a part of a workload."""
@@ -305,69 +295,3 @@ class PodSet:
         spec = self.template.spec
         more = spec.model_copy(update={"containers": (*spec.containers, Container(resources=resources))})
         return replace(self, asks=more.asks_with(self.template.metadata.annotations), beside=path)
-
-
-@dataclass(frozen=True, slots=True)
-class Division:
-    """The division of a workload's pods into parts by the kind itself."""
-
-    size: int | None
-    """Pods in a part, as written. None if the workload defines a division without a size."""
-    path: KeyPath
-    """Path of the size."""
-    leader_excluded: bool = False
-    """Whether the leader belongs to no part."""
-
-
-class Workload(Open):
-    """The base class of all workloads."""
-
-    metadata: RootMeta
-    """Name, pool (label kubectl-tas/pool), priority (label kubectl-tas/priority) and placement of the workload."""
-
-    @cached_property
-    def pod_sets(self) -> tuple[PodSet, ...]:
-        """The pod sets of the workload, in the order of the file."""
-        return tuple(self._pod_sets())
-
-    def _pod_sets(self) -> Iterable[PodSet]:
-        """Yields the pod sets one by one."""
-        raise NotImplementedError
-
-    @property
-    def copies(self) -> int:
-        """The number of copies of the pod sets. Each copy is a gang of its own."""
-        return 1
-
-    divided: ClassVar[str | None] = None  # the pod set that KAI's podgrouper makes segments of, where it makes any
-
-    @property
-    def implied_counts(self) -> Iterator[tuple[KeyPath, int]]:
-        """Counts that the kind's controller uses instead of absent or different values in the object."""
-        yield from ()
-
-    @property
-    def implied_names(self) -> Iterator[tuple[KeyPath, str]]:
-        """Names that the kind's webhook adds when an object is created, but not when it is changed."""
-        yield from ()
-
-    @property
-    def own_division(self) -> Division | None:
-        """The kind's own division of its pods. None if the kind does not divide them."""
-        return None
-
-    @property
-    def root_annotations(self) -> tuple[str, ...]:
-        """The annotations about segments that KAI reads on the workload itself."""
-        return ()
-
-    @property
-    def leader_first(self) -> bool:
-        """Whether other pods start only after the leader is ready."""
-        return False
-
-
-def pod_set(name: str, replicas: int, path: KeyPath, template: PodTemplate) -> PodSet:
-    """Returns a pod set without special properties for the template at ``path``."""
-    metadata, spec = (*path, "metadata"), (*path, "spec")
-    return PodSet(name, replicas, path, template, template.asks, replicas, metadata_path=metadata, spec_path=spec)

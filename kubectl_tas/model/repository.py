@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kubectl_tas.model.karta import Karta
     from kubectl_tas.model.manifest import PodGroup
     from kubectl_tas.model.podtemplate import Companion
-    from kubectl_tas.model.workload_kinds import AnyWorkload
+    from kubectl_tas.model.workloads import Workload
 
 M = TypeVar("M")
 
@@ -134,7 +134,7 @@ class Repository:
     """Configurations of Grove's operator. The tool uses the first one."""
     kartas: tuple[Declared[Karta], ...] = ()
     """Definitions of kinds that make pods. The tool uses the first one of each kind."""
-    workloads: tuple[Declared[AnyWorkload], ...] = ()
+    workloads: tuple[Declared[Workload], ...] = ()
     """The workloads, by kind."""
     companions: tuple[Declared[Companion], ...] = ()
     """Objects that belong to workloads and make no pods."""

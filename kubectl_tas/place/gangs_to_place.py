@@ -27,7 +27,6 @@ from kubectl_tas.gangs.written_gangs import gang_of_pod_group, gangs_of_set, min
 from kubectl_tas.kai import NEWEST_RELEASE, Feature, Release
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.workload_kinds import CronJob, JobSet
 from kubectl_tas.place.node_cells import Wanted, wanted_of
 from kubectl_tas.place.shapes import Shape, shape_of, unpredicted
 from kubectl_tas.report.text import plural
@@ -216,9 +215,9 @@ def _check(*workloads: FleetWorkload) -> None:
 def _middle(workload: FleetWorkload) -> str:
     """Returns the pattern between base name and UID in the name of a PodGroup that KAI makes."""
     if not podgrouper.is_one_pod_group(workload):
-        replica_suffix = f"(-{re.escape(workload.replicas[0].name)})?" if hasattr(workload.declared.spec, "row") else ""
+        replica_suffix = f"(-{re.escape(workload.replicas[0].name)})?" if podgrouper.row(workload).names_part else ""
         return f"{replica_suffix}(-[a-z0-9]+){{1,2}}"
-    return "(-[0-9]+)?" if isinstance(workload.declared.spec, CronJob) else ""
+    return podgrouper.row(workload).name_middle
 
 
 def _shapes(fleet: Fleet, workload: FleetWorkload) -> dict[str, Shape]:
@@ -270,9 +269,8 @@ def _leaves(workload: FleetWorkload, gang: Gang) -> Iterator[tuple[SubGroup, Rep
     if gang.needed_parts is None:
         yield from pairs
         return
-    spec, tops = workload.declared.spec, dict.fromkeys(leaf.parent or leaf.name for leaf, _ in pairs)
-    in_order = isinstance(spec, JobSet) and spec.is_in_order
-    needed = (list(tops) if in_order else sorted(tops))[: gang.needed_parts]
+    tops = dict.fromkeys(leaf.parent or leaf.name for leaf, _ in pairs)
+    needed = (list(tops) if podgrouper.is_in_order(workload) else sorted(tops))[: gang.needed_parts]
     yield from (pair for pair in pairs if (pair[0].parent or pair[0].name) in needed)
 
 

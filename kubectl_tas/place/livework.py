@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from kubectl_tas.diagnostics import Location
+from kubectl_tas.kinds import page_of
 from kubectl_tas.late import dataclass
 from kubectl_tas.live.cluster_state import TOPOLOGIES
 from kubectl_tas.live.live_cluster import QueueUsage, state_of
@@ -224,14 +225,12 @@ class LiveWork:
             return True
         if self._is_of_workflow(pod.workflow):
             return pod.group not in self.of_other_versions
-        if sent.kind in ("PodCliqueSet", "DynamoGraphDeployment"):  # Dynamo names its set like the graph
+        page = page_of(sent.kind)
+        if page is not None and page.makes.is_set:
             return pod.set_name == sent.name
-        if sent.kind == "SparkApplication":  # Spark's driver makes the executors
-            return ("Pod", f"{sent.name}-driver") in pod.owners
-        of_deployment = re.compile(re.escape(sent.name) + "-[a-z0-9]+")
-        return sent.kind == "Deployment" and any(
-            kind == "ReplicaSet" and of_deployment.fullmatch(name) for kind, name in pod.owners
-        )
+        owner, pattern = page.makes.pods_of if page is not None else ("", "")
+        of_work = re.compile(pattern.format(re.escape(sent.name)))
+        return any(kind == owner and of_work.fullmatch(name) for kind, name in pod.owners)
 
     def _said(self) -> Iterator[Saying]:
         namespace = self.sent.namespace

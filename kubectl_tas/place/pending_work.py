@@ -11,6 +11,7 @@ from functools import cached_property
 
 from kubectl_tas.diagnostics import Location, TasError
 from kubectl_tas.gangs.admission import Verdict, answers
+from kubectl_tas.kinds import page_of
 from kubectl_tas.late import dataclass
 from kubectl_tas.live.kubectl import complete_kinds
 from kubectl_tas.live.live_cluster import POD_GROUPS, QueueUsage
@@ -329,8 +330,10 @@ class _Question:
                 yield Cause(About.NOT_READY, text, hint=HINTS[About.NOT_READY])
         if own is not None and not (self.gangs or self.lone or is_explained or "Pod" in self.gaps):
             text, hint = f"{own.kind} {own.name} is in the cluster, and has no pods", _NO_PODS
-            if own.kind == "CronJob" and len(self.work.controllers) == 1:
-                text, hint = f"CronJob {own.name} has made no Job yet", "Wait for the time that its schedule names."
+            page = page_of(own.kind)
+            if page is not None and page.makes.is_scheduled and len(self.work.controllers) == 1:
+                text = f"{own.kind} {own.name} has made no {page.makes.objects[0].kind} yet"
+                hint = "Wait for the time that its schedule names."
             yield Cause(About.NOT_READY, text, hint=hint, place=sent.declared.at("metadata", "name"))
 
     @property

@@ -33,7 +33,7 @@ from kubectl_tas.words import nothing_called, shortened
 
 if TYPE_CHECKING:
     from kubectl_tas.model.manifest import PodGroup
-    from kubectl_tas.model.workload_kinds import BarePod
+    from kubectl_tas.model.workloads import Workload
 
 T = TypeVar("T")
 
@@ -359,8 +359,8 @@ def resolve_work(repository: Repository, context: Context) -> Fleet:
 def _members(
     group: Declared[PodGroup],
     groups: Mapping[str, Sequence[Declared[PodGroup]]],
-    members: Mapping[str, Sequence[Declared[BarePod]]],
-) -> list[Declared[BarePod]]:
+    members: Mapping[str, Sequence[Declared[Workload]]],
+) -> list[Declared[Workload]]:
     """Returns the Pods that name a PodGroup. If several PodGroups have the name, only Pods of the same file."""
     name = group.spec.metadata.name
     same = groups[name]

@@ -17,7 +17,7 @@ from kubectl_tas.resolve.placement import OF_PODS, ROOT, AnnotationReader, Level
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, LabelledSubmission
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.workload_kinds import AnyWorkload
+    from kubectl_tas.model.workloads import Workload
 
 OWNED = "owned"
 """The only value of the label kubectl-tas/podgroup."""
@@ -40,7 +40,7 @@ class SharedGang:
 class FleetWorkload(LabelledSubmission):
     """A workload with its queue."""
 
-    declared: Declared[AnyWorkload]
+    declared: Declared[Workload]
     name: str
     pool: FleetPool
     subpool: FleetSubpool | None
@@ -123,7 +123,7 @@ class FleetWorkload(LabelledSubmission):
         return self.is_segmented or (self.is_owned and len(self.replicas) > 1)
 
 
-def resolve_workload(declared: Declared[AnyWorkload], known: Known) -> FleetWorkload | None:
+def resolve_workload(declared: Declared[Workload], known: Known) -> FleetWorkload | None:
     """Returns the resolved workload. None if its pool is absent, unknown or not resolved."""
     path = ("metadata", "labels", labels.POOL)
     wanted = declared.spec.metadata.labels.get(labels.POOL)
@@ -151,7 +151,7 @@ def resolve_workload(declared: Declared[AnyWorkload], known: Known) -> FleetWork
     )
 
 
-def replica_types(workload: AnyWorkload) -> tuple[tuple[ReplicaType, ...], tuple[ReplicaType, ...]]:
+def replica_types(workload: Workload) -> tuple[tuple[ReplicaType, ...], tuple[ReplicaType, ...]]:
     """Returns the replica types in the gang of a workload, and those outside, in the order of the file.
 
     Pods that start late are in the gang only if the tool writes the PodGroup. KAI's podgrouper would make a second gang
@@ -178,7 +178,7 @@ def replica_types(workload: AnyWorkload) -> tuple[tuple[ReplicaType, ...], tuple
                 holders=item.holders,
                 beside=item.beside,
                 added=item.added,
-                is_divided=item.name == workload.divided,
+                is_divided=item.name == workload.page.gang.divided,
                 written=item.written.text if item.written else None,
                 job=item.job,
                 jobs=item.jobs,
@@ -216,6 +216,6 @@ def _sub_groups(workloads: Iterable[FleetWorkload]) -> dict[tuple[str, str], str
     return dict(zip(keys, names.distinct(wanted), strict=True))
 
 
-def is_owned(workload: AnyWorkload) -> bool:
+def is_owned(workload: Workload) -> bool:
     """Whether the labels of a workload request that the tool writes its PodGroup."""
     return labels.GANG in workload.metadata.labels or workload.metadata.labels.get(labels.OWNED) == OWNED

@@ -22,7 +22,7 @@ from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission
 
 if TYPE_CHECKING:
     from kubectl_tas.model.manifest import PodGroup, SubGroup, TopologyConstraint
-    from kubectl_tas.model.workload_kinds import AnyWorkload, BarePod
+    from kubectl_tas.model.workloads import Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class FleetPodGroup:
     """The pool of the queue. None if no document declares the queue."""
     subpool: FleetSubpool | None = None
     """The subpool of the queue. None for the pool's shared queue or an unknown queue."""
-    pods: tuple[Declared[BarePod], ...] = ()
+    pods: tuple[Declared[Workload], ...] = ()
     """The declared Pods that join the PodGroup."""
 
     @property
@@ -119,7 +119,7 @@ def submitted_pod_groups(groups: Sequence[FleetPodGroup], config: ConfigSpec) ->
     )
 
 
-def joins(workload: AnyWorkload, groups: Container[str]) -> bool:
+def joins(workload: Workload, groups: Container[str]) -> bool:
     """Whether a workload is a Pod that joins one of the named ``groups``, and that the tool does not group itself.
 
     KAI's podgrouper ignores a Pod that has no owner and names its PodGroup (0.5 to 0.17, pod_controller.go,
@@ -131,7 +131,7 @@ def joins(workload: AnyWorkload, groups: Container[str]) -> bool:
 
 
 def resolve_pod_group(
-    declared: Declared[PodGroup], pods: Sequence[Declared[BarePod]], known: Known
+    declared: Declared[PodGroup], pods: Sequence[Declared[Workload]], known: Known
 ) -> FleetPodGroup | None:
     """Finds the cluster of a hand-written PodGroup by its queue, else by its namespace. None if unknown. ``pods`` are
     the Pods that name the PodGroup.

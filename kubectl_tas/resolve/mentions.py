@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from kubectl_tas.kinds import DEFAULT_SCALED
+from kubectl_tas.kinds.section import key_path
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
@@ -26,8 +28,6 @@ Source = tuple[int, str]
 """The number and the kind of a document."""
 SCALED: KeyPath = ("spec", "scaleTargetRef", "name")
 """Path of the name of the scaled object in autoscalers."""
-DEFAULT_SCALED = "Deployment"
-"""The kind of a scaled object if the autoscaler names none: KEDA's default."""
 EACH = "#"
 """Stands for any number in a name: the claims of a StatefulSet's pods have numbers."""
 _VOLUMES = {
@@ -213,12 +213,12 @@ class Reader:
             if part.template.metadata.labels:
                 count = item.copies * part.replicas
                 self._carrying(kind, item.name, space, count, part.template.metadata.labels, origin.value(part.path))
-        if kind == "StatefulSet":
-            path: KeyPath = ("spec", "serviceName")
+        makes = item.declared.spec.page.makes
+        if path := key_path(makes.service):
             self._use(source, path, "Service", space, origin.value(path))
-            for _, claim in _items(origin.value(("spec", "volumeClaimTemplates"))):
-                name = f"{_mapping(claim.get('metadata')).get('name')}-{item.name}-{EACH}"
-                self._held.append(Held("PersistentVolumeClaim", space, name))
+        for _, claim in _items(origin.value(key_path(makes.claims)) if makes.claims else ()):
+            name = f"{_mapping(claim.get('metadata')).get('name')}-{item.name}-{EACH}"
+            self._held.append(Held("PersistentVolumeClaim", space, name))
 
     def group(self, item: FleetPodGroup) -> None:
         """Reads the Pods that join a hand-written PodGroup."""

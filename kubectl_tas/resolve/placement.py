@@ -11,7 +11,7 @@ from kubectl_tas.gpus import Gpus
 from kubectl_tas.kai import Feature
 from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
-from kubectl_tas.model.base import MAX_COUNT, OWN_METADATA, KeyPath
+from kubectl_tas.model.base import OWN_METADATA, KeyPath, whole_number
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.quantities import Amounts
 from kubectl_tas.resolve.clusters import Dangling
@@ -20,7 +20,7 @@ from kubectl_tas.resolve.topologies import FleetTopology, Level
 
 if TYPE_CHECKING:
     from kubectl_tas.model.podtemplate import Meta, PodTemplate
-    from kubectl_tas.model.workload_kinds import AnyWorkload
+    from kubectl_tas.model.workloads import Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,12 +214,6 @@ def _says(placement: Placement, asked: LevelAnnotation | None, other: LevelAnnot
     return levels.index(asked.level) >= levels.index(other.level)
 
 
-def whole_number(text: str) -> int | None:
-    """Returns the positive number in an annotation, up to the largest count in Kubernetes. None if invalid."""
-    number = int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(MAX_COUNT)) else 0
-    return number if 0 < number <= MAX_COUNT else None
-
-
 ROOT: KeyPath = ("metadata", "annotations")
 """Path of the annotations of a workload."""
 OF_PODS = (labels.PLACEMENT_REQUIRED, labels.PLACEMENT_PREFERRED)
@@ -232,7 +226,7 @@ OF_SEGMENTS = (labels.SEGMENT_REQUIRED, labels.SEGMENT_PREFERRED)
 class AnnotationReader:
     """Reads the annotations of one workload and of its templates."""
 
-    declared: Declared[AnyWorkload]
+    declared: Declared[Workload]
     pool: FleetPool
     known: Known
     is_owned: bool
@@ -354,7 +348,7 @@ class AnnotationReader:
         """Returns the segments of a replica type, or the reason why the request for segments is ignored."""
         spec, backend = self.declared.spec, self.pool.backend
         size = next((size for size in segment_sizes(spec, item) if size.pods), None)
-        if spec.divided is not None and not item.is_divided and backend.is_kai:
+        if spec.page.gang.divided and not item.is_divided and backend.is_kai:
             is_asked = any(name in annotations for name in labels.SEGMENT_ANNOTATIONS)
             return None, Ignored.NOT_DIVIDED if is_asked else None
         if size is None or size.pods is None:
@@ -395,13 +389,13 @@ class SegmentSize:
         return whole_number(self.written)
 
 
-def segment_sizes(workload: AnyWorkload, item: ReplicaType) -> tuple[SegmentSize, ...]:
+def segment_sizes(workload: Workload, item: ReplicaType) -> tuple[SegmentSize, ...]:
     """Returns the sizes in the file for one replica type. KAI uses the first one."""
     found, own = list[SegmentSize](), workload.own_division
     if item.is_divided and own is not None and own.size is not None:
         found.append(SegmentSize(str(own.size), own.path))
     places = [(item.annotations, item.annotations_path)]
-    if item.is_divided and labels.SEGMENT_SIZE in workload.root_annotations:
+    if item.is_divided and workload.page.gang.reads_size and labels.SEGMENT_SIZE in workload.metadata.annotations:
         places.insert(0, (workload.metadata.annotations, ROOT))
     for written, where in places:
         if labels.SEGMENT_SIZE in written:

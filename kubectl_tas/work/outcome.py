@@ -23,6 +23,7 @@ from kubectl_tas.diagnostics import TasError, has_errors
 from kubectl_tas.gangs.admission import Admission
 from kubectl_tas.gangs.podgrouper import pod_group_name
 from kubectl_tas.gangs.summary import sent
+from kubectl_tas.kinds import DEFAULT_SCALED
 from kubectl_tas.late import dataclass
 from kubectl_tas.load.loading import Loaded, load_work
 from kubectl_tas.load.source import RawFile
@@ -31,12 +32,12 @@ from kubectl_tas.model.repository import Repository
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Context, Fleet, resolve_work
-from kubectl_tas.resolve.mentions import CLAIM_TEMPLATE, DEFAULT_SCALED, SCALED
+from kubectl_tas.resolve.mentions import CLAIM_TEMPLATE, SCALED
 from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.work.plain import Plain, from_diagnostic, from_location, from_sent, from_waiver
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.workload_kinds import AnyWorkload
+    from kubectl_tas.model.workloads import Workload
 
 
 _SHARED = ("pools", "subpools", "topologies", "pod_templates", "resource_validations", "operators", "kartas")
@@ -180,7 +181,7 @@ def _is_alone(fleet: Fleet) -> bool:
     return is_known and not any(check_platforms(fleet))
 
 
-def _annotates(workload: AnyWorkload, key: str) -> bool:
+def _annotates(workload: Workload, key: str) -> bool:
     """Whether a workload or any of its pods has the annotation ``key``, which names something of another file."""
     templates = (item.template for item in workload.pod_sets)
     every = (workload.metadata.annotations, *(item.metadata.annotations for item in templates if item is not None))

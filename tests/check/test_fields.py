@@ -12,16 +12,16 @@ import pytest
 from kubectl_tas import kubernetes
 from kubectl_tas.check import objectfields
 from kubectl_tas.check.fields import COMBINATIONS
+from kubectl_tas.kinds import LISTED
+from kubectl_tas.kinds.page import UNPACKED
 from kubectl_tas.kubernetes import OperatorShapes, Shapes
-from kubectl_tas.model.kindlists import WORKLOADS as KNOWN
-from kubectl_tas.model.workload_kinds import WORKLOADS
 from tests.slips.repository import FILES
 from tests.support.cli import kubectl_tas, write
 from tests.support.golden import GOLDEN
 from tests.support.rendered import load
 from tests.support.workloads import Object, accepted, deployment, named, problems, pytorch_job
 
-KINDS = [model.__name__ for model in WORKLOADS]
+KINDS = [listed.page.recognition.schema or listed.kind for listed in LISTED]
 
 
 def document(kind: str) -> Object:
@@ -277,7 +277,9 @@ def test_sets_of_grove_have_the_roles_that_its_crd_demands(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("release", kubernetes.releases())
 def test_every_release_has_the_pods_of_all_kinds(release: int) -> None:
-    for kind, (_, versions) in KNOWN.items():
+    for kind, versions in (
+        (listed.kind, listed.versions) for listed in LISTED if listed.page.recognition.operator != UNPACKED
+    ):
         for version in versions:
             operator = kubernetes.operator_of(version, kind)
             shapes = OperatorShapes(operator, None, release) if operator else Shapes(release)

@@ -11,10 +11,9 @@ import pytest
 import yaml
 
 from kubectl_tas import kubernetes
+from kubectl_tas.kinds import LISTED
 from kubectl_tas.kubernetes import OperatorShapes, Shape, Shapes
 from kubectl_tas.model.backdoors import LABELS, STATE
-from kubectl_tas.model.kindlists import WORKLOADS
-from kubectl_tas.model.podkinds import PLAIN
 from tests.check.test_pool_platforms import lab
 from tests.support.cli import pool
 from tests.support.golden import GOLDEN
@@ -27,7 +26,10 @@ METADATA = re.compile(r"(labels|annotations)(From)?$", re.IGNORECASE)
 QUEUE = "osmo-pool-default-team--shared"
 OTHER = {door.key: "zz-other" for door in LABELS.values()} | dict.fromkeys(STATE, "2999")
 """All labels that decide, and what KAI and Grove keep in labels and annotations."""
-MODELS = [*WORKLOADS, *(row.model_name for row in PLAIN), "PodCliqueSet"]
+MODELS = [
+    *(listed.kind if listed.kind == listed.name else listed.page.recognition.schema for listed in LISTED),
+    "PodCliqueSet",
+]
 DYNAMO = (
     "metadata.annotations",
     "metadata.labels",

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from kubectl_tas.compare.immutable import Effect
+from kubectl_tas.kinds.page import Effect
 from kubectl_tas.model.kindlists import group_of
 from kubectl_tas.yaml import block
 from tests.compare.test_immutable import CHANGES, OBJECTS, changed

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
-from kubectl_tas.gangs.podgrouper import TABLE, minimums
+from kubectl_tas.gangs.podgrouper import minimums
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.kinds import Kind, recognise
 from kubectl_tas.load.schema import validate
-from kubectl_tas.model import kindlists
 from kubectl_tas.model.config import ConfigSpec
-from kubectl_tas.model.operatorkinds import KubeflowJob, RayWorkload
 from kubectl_tas.model.podtemplate import PodTemplate
 from kubectl_tas.model.repository import Declared, Repository
-from kubectl_tas.model.workload_kinds import WORKLOADS, kind_of
 from kubectl_tas.resolve.clusters import resolve_backend
 from kubectl_tas.resolve.fleet_workload import FleetWorkload, resolve_workload
 from kubectl_tas.resolve.pools import Known, resolve_pools
@@ -112,21 +109,3 @@ def test_an_owned_deployment_is_one_gang() -> None:
 def test_an_indexed_job_has_an_index_for_each_completion() -> None:
     (only,) = read("examples/workloads/workflows/sample-job.yaml").replicas
     assert (only.replicas, only.indices) == (3, 5)
-
-
-def test_every_kind_has_a_row() -> None:
-    assert set(TABLE) == {kind_of(model) for model in WORKLOADS}
-
-
-def test_the_kinds_by_name_are_those_of_the_models() -> None:
-    models = {
-        kind_of(model): (
-            f"{model.__module__.removeprefix('kubectl_tas.model.')}:{model.__name__}",
-            get_args(model.model_fields["apiVersion"].annotation),
-        )
-        for model in WORKLOADS
-    }
-    assert list(kindlists.WORKLOADS.items()) == list(models.items())
-    assert tuple(kind_of(model) for model in WORKLOADS if model.divided) == kindlists.SEGMENTED
-    assert {kind_of(model) for model in WORKLOADS if issubclass(model, KubeflowJob)} == kindlists.KUBEFLOW & set(TABLE)
-    assert {kind_of(model) for model in WORKLOADS if issubclass(model, RayWorkload)} == kindlists.RAY

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_tas.kinds import pages
 from kubectl_tas.model.grovekinds import PodCliqueSet
 from kubectl_tas.model.manifest import PodGroup
 from kubectl_tas.model.osmo_workflow import Workflow
-from kubectl_tas.model.workload_kinds import WORKLOADS
 from tests.support.cli import pool, write
 from tests.support.forked import Forks, Measured, forks
 from tests.support.grove import operator, topology
@@ -88,6 +88,8 @@ SUBMITTED = {
     "RayJob": f"{root('RayJob', 'tune')}spec: {{entrypoint: python train.py, rayClusterSpec: {{{RAY}}}}}\n",
     "RayCluster": f"{root('RayCluster', 'tune')}spec: {{{RAY}}}\n",
     "RayService": f"{root('RayService', 'tune')}spec: {{rayClusterConfig: {{{RAY}}}}}\n",
+    "RayCronJob": f"{root('RayCronJob', 'tune')}spec: {{schedule: '0 0 * * *', jobTemplate: "
+    f"{{entrypoint: python train.py, rayClusterSpec: {{{RAY}}}}}}}\n",
     "TrainJob": f"{root('TrainJob', 'tune')}spec: {{runtimeRef: {{name: r}}, trainer: {{numNodes: {MOST}, "
     f"numProcPerNode: {MOST}, resourcesPerNode: {{limits: {{nvidia.com/gpu: {MOST}}}}}}}}}\n",
     "LeaderWorkerSet": leader_worker(MOST, SEGMENTS).replace("spec:\n", f"spec:\n  replicas: {MOST}\n", 1),
@@ -131,7 +133,11 @@ SUBMITTED = {
 
 
 def test_every_kind_is_tried() -> None:
-    kinds = {model.__name__ for model in (*WORKLOADS, Workflow, PodGroup, PodCliqueSet)}
+    kinds = {page.recognition.schema or page.recognition.kind for page in pages() if page.fields} - {
+        "ReplicaSet",
+        "ReplicationController",
+    }
+    kinds |= {model.__name__ for model in (Workflow, PodGroup, PodCliqueSet)}
     assert kinds <= set(SUBMITTED), "add the kind with its largest numbers"
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_tas.kinds import BY_NAME
 from kubectl_tas.load.outline import Declared, backends, outline, refs
-from kubectl_tas.model.workload_kinds import WORKLOADS, kind_of
 from tests.support.cli import pool, subpool, write
 from tests.support.golden import EXAMPLES
 from tests.support.history import commit, git
 
-SUBMISSIONS = ["Workflow", "PodCliqueSet", "PodGroup", *map(kind_of, WORKLOADS)]
+SUBMISSIONS = ["Workflow", "PodCliqueSet", "PodGroup", *BY_NAME]
 
 
 def names(root: Path) -> list[tuple[str, str]]:

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
+from kubectl_tas.kinds import LISTED, page_of
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.kindlists import CONTAINER_NAMES, WORKLOADS
-from kubectl_tas.model.podkinds import PLAIN
 from tests.support.cli import pool
 from tests.support.fleets import fleet_of
 from tests.support.pyyaml import dumped, safe_load
@@ -135,10 +134,8 @@ def examples() -> dict[str, Example]:
 
 
 def _examples() -> Iterator[Example]:
-    for kind, (place, _) in WORKLOADS.items():
-        yield _example(kind, place.rpartition(":")[2].lower())
-    for row in PLAIN:
-        yield _example(row.name, row.model_name.lower())
+    for listed in LISTED:
+        yield _example(listed.name, (listed.page.recognition.schema or listed.kind).lower())
     yield _with_pods(_declared())
     yield _with_pods(_karta())
     yield _clique_set()
@@ -188,10 +185,10 @@ def _standard(spec: KeyPath, metadata: KeyPath) -> Pods:
 
 
 def _pod_spec(kind: str) -> Object:
-    name = CONTAINER_NAMES.get(kind)
+    page = page_of(kind)
     found: Object = copy.deepcopy(SPEC)
-    if name is not None:
-        found["containers"][0]["name"] = name
+    if page is not None and page.pod_rules.container:
+        found["containers"][0]["name"] = page.pod_rules.container
     if kind in ("Job", "CronJob", "JobSet"):
         found["restartPolicy"] = "Never"
     return found
@@ -245,6 +242,10 @@ def _ray_job(spec: Object) -> None:
     del spec["clusterSelector"]
 
 
+def _ray_cron_job(spec: Object) -> None:
+    spec["schedule"] = "@daily"
+
+
 def _mpi_job(spec: Object) -> None:
     spec["launcherCreationPolicy"] = "AtStartup"
 
@@ -262,6 +263,7 @@ _COMPLETED: dict[str, Callable[[Object], None]] = {
     "ReplicationController": _controller,
     "LeaderWorkerSet": _leader_worker_set,
     "RayJob": _ray_job,
+    "RayCronJob": _ray_cron_job,
     "MPIJob": _mpi_job,
     "SeldonDeployment": _seldon,
 }
@@ -299,7 +301,7 @@ def _argo(path: KeyPath) -> Callable[[], tuple[Object, tuple[Pods, ...]]]:
     return lambda: ({"schedule": "@daily", "workflowSpec": spec} if is_cron else spec, tuple(found))
 
 
-def _spark() -> tuple[Object, tuple[Pods, ...]]:
+def _spark(*above: str) -> tuple[Object, tuple[Pods, ...]]:
     """A driver and executors, each with fields of its own and with a pod template."""
     own = {key: CONTAINER[key] for key in ("image", "env", "envFrom", "ports", "volumeMounts")}
     template = {"metadata": METADATA, "spec": {"volumes": VOLUMES, "containers": [CONTAINER]}}
@@ -316,10 +318,16 @@ def _spark() -> tuple[Object, tuple[Pods, ...]]:
     }
     found = []
     for part in ("driver", "executor"):
-        path = ("spec", part)
-        found.append(Pods(f"spec.{part}", path, path, path, is_pod_spec=False))
+        path = ("spec", *above, part)
+        found.append(Pods(".".join(path), path, path, path, is_pod_spec=False))
         found.append(_standard((*path, "template", "spec"), (*path, "template", "metadata")))
     return spec, tuple(found)
+
+
+def _scheduled_spark() -> tuple[Object, tuple[Pods, ...]]:
+    """An application that runs by a schedule."""
+    spec, pods = _spark("template")
+    return {"schedule": "@daily", "concurrencyPolicy": "Forbid", "template": spec}, pods
 
 
 def _inference_service() -> tuple[Object, tuple[Pods, ...]]:
@@ -378,6 +386,7 @@ _IN_OWN_WORDS: dict[str, Callable[[], tuple[Object, tuple[Pods, ...]]]] = {
     "Workflow.argoproj.io": _argo(("spec",)),
     "CronWorkflow": _argo(("spec", "workflowSpec")),
     "SparkApplication": _spark,
+    "ScheduledSparkApplication": _scheduled_spark,
     "InferenceService": _inference_service,
     "DynamoGraphDeployment": _dynamo,
     "TrainJob": _train_job,

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from kubectl_tas.model.kindlists import CONTAINER_NAMES
+from kubectl_tas.kinds import page_of
 from tests.support.cli import kubectl_tas, pool, write
 
 Object = dict[str, Any]
@@ -65,8 +65,9 @@ def accepted(kind: str, spec: Object) -> Object:
     if kind == "Job":
         pods = {**pods, "spec": {"restartPolicy": "Never", **pods.get("spec", {})}}
         return {**spec, "template": pods}
-    if kind in CONTAINER_NAMES:
-        return dict(_called(CONTAINER_NAMES[kind], spec))
+    page = page_of(kind)
+    if page is not None and page.pod_rules.container:
+        return dict(_called(page.pod_rules.container, spec))
     if kind in ("Deployment", "StatefulSet"):
         metadata = pods.get("metadata", {})
         labels = {"app": "a", **metadata.get("labels", {})}

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.check.step_pods import NO_LIMIT, StepPods
 from kubectl_tas.gpus import Gpus
+from kubectl_tas.kinds.step_pods import NO_LIMIT, StepPods
 from kubectl_tas.model.base import KeyPath
 
 Spec = dict[str, Any]

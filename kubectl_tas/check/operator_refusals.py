@@ -1,0 +1,68 @@
+"""Reports what the API server or an operator refuses of a kind, by the page of the kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kubectl_tas.check.conflicts import FIELDS_CONFLICT
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.kinds.section import Refused, Section, key_path, path_steps, value_at, values_at, written
+from kubectl_tas.load.document import parse
+from kubectl_tas.load.schema import INVALID_VALUE, MISSING_FIELD, invalid_value, missing_field
+from kubectl_tas.load.syntax import YAML_SYNTAX
+from kubectl_tas.model.repository import Declared, Origin
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.workloads import Workload
+
+OPERATOR_REFUSES = Rule(
+    "operator-refuses",
+    Severity.ERROR,
+    "An operator refuses a workload, or never makes its pods.",
+    "The object exists and nothing runs, or the operator's webhook refuses it. Examples: more minReplicas than "
+    "maxReplicas; a Kubeflow job with two masters, or without a container of the name that its operator expects; a "
+    "RayJob without an entrypoint; a suspended or retried RayJob with clusterSelector; a JobSet without jobs. If "
+    "another release of the operator accepts it, waive the rule.",
+    protects=Waiving.ANYBODY,
+)
+
+
+def refused(declared: Declared[Workload]) -> Iterator[Diagnostic]:
+    """Yields what the page of a workload's kind finds wrong in its document."""
+    document, refusals = declared.origin.data, declared.spec.page.refusals
+    for at, check in refusals.operator:
+        for path, value in values_at(document, path_steps(at)):
+            if isinstance(value, dict):
+                yield from (_finding(declared.origin, found) for found in check(Section(document, path)))
+    for text in refusals.yaml:
+        yield from _as_yaml(declared.origin, text)
+
+
+def _finding(origin: Origin, found: Refused) -> Diagnostic:
+    if found.rule == MISSING_FIELD.code:
+        return missing_field(origin, found.path[:-1], str(found.path[-1]), {})
+    if found.rule == INVALID_VALUE.code:
+        return invalid_value(origin, found.path, found.message, origin.value(found.path), found.hint)
+    rule = FIELDS_CONFLICT if found.rule == FIELDS_CONFLICT.code else OPERATOR_REFUSES
+    return Diagnostic(rule, found.message, origin.locate(found.path, key=found.is_key), hint=found.hint)
+
+
+def _as_yaml(origin: Origin, field: str) -> Iterator[Diagnostic]:
+    """Checks a text that must be a YAML mapping; else KubeRay refuses the object or never submits it (1.7:
+    ``UnmarshalRuntimeEnvYAML`` of dashboardclient, and rayservice_controller.go).
+    """
+    path = key_path(field)
+    text = value_at(origin.data, *path)
+    if not isinstance(text, str):
+        return
+    documents, findings = parse(origin.path, text)
+    if findings and findings[0].rule is YAML_SYNTAX:
+        place, why = findings[0].location, findings[0].message.partition("\n")[0]
+        line = f", line {place.line} of the text" if place and place.line else ""  # none of a character unknown to YAML
+        message = f"{written(path)} is no YAML, so KubeRay refuses it{line}: {why}"
+        hint = findings[0].hint if line else "Remove it."
+        yield Diagnostic(OPERATOR_REFUSES, message, origin.locate(path), hint=hint)
+    elif documents and not isinstance(documents[0].data, dict):
+        message = f"{written(path)} must be a mapping in YAML"
+        yield Diagnostic(OPERATOR_REFUSES, message, origin.locate(path), hint="Write it as 'key: value' lines.")

@@ -1,0 +1,48 @@
+"""Describes a Pod without an owner. Sources: Kubernetes 1.35, ValidatePodUpdate of pkg/apis/core/validation; KAI's
+podjob.go, and isOrphanPodWithPodGroup of pod_controller.go (0.5 to 0.17).
+"""
+
+from __future__ import annotations
+
+from kubectl_tas.kinds import page
+from kubectl_tas.kinds.grouping import Grouping, every_pod
+from kubectl_tas.kinds.section import Document, value_at
+
+
+def _loses_tolerations(before: Document, after: Document) -> bool:
+    """Whether a toleration is removed or changed. New ones are allowed."""
+    old, new = (value_at(data, "spec", "tolerations") or [] for data in (before, after))
+    return any(toleration not in new for toleration in old)
+
+
+PAGE = page.WorkloadKind(
+    recognition=page.Recognition("Pod", ("v1",), operator="", schema="BarePod"),
+    naming=page.UNBOUNDED,
+    fields=(page.Field("spec", "Settings of the Pod.", is_required=True),),
+    pods=(page.Pods("", name="pod", metadata="metadata"),),
+    pod_rules=page.PodRules(restart=(), ports_known=True),
+    gang=Grouping(every_pod, names_its_own=True, segment_template="Remove it: a Pod is not divided."),
+    start=page.ALL_AT_ONCE,
+    filled_in=page.FilledIn(),
+    stop=page.Stop(switch=("spec", "suspend"), suspended_by=(), deletes_itself=page.never_deleted),
+    changes=(
+        page.Fixed(
+            page.Effect.REFUSED,
+            page.paths("spec"),
+            page.SERVER,
+            but=page.paths(
+                *("containers.*.image", "initContainers.*.image", "activeDeadlineSeconds", "schedulingGates"),
+                "tolerations",
+                below="spec",
+            ),
+            filled={("spec", "restartPolicy"): "Always"},
+        ),
+        page.Fixed(page.Effect.REFUSED, page.paths("spec.tolerations"), page.SERVER, only=_loses_tolerations),
+        # the kubelet starts a container of another image anew (containerChanged of pkg/kubelet/kuberuntime)
+        page.Fixed(page.Effect.RESTARTED, page.paths("spec.containers.*.image"), "the kubelet"),
+    ),
+    growth=page.Growth(),
+    makes=page.Makes(),
+    marks=page.Marks(),
+    refusals=page.Refusals(),
+)

@@ -1,0 +1,17 @@
+"""Describes Argo's CronWorkflow, which embeds a Workflow. Source: Argo Workflows 3.7."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kubectl_tas.kinds import argo_workflow, cronjob, page
+
+_WORKFLOW = page.embedded(argo_workflow.PAGE, "spec.workflowSpec")
+PAGE = replace(
+    _WORKFLOW,
+    recognition=page.Recognition("CronWorkflow", ("argoproj.io/v1alpha1",), "argo-workflows"),
+    gang=replace(_WORKFLOW.gang, has_plugin=False),
+    growth=page.Growth((("spec", cronjob.overlapping_runs), *_WORKFLOW.growth.rows)),
+    changes=(),  # the next run has all changes
+    makes=page.Makes((page.Made("Workflow", "argoproj.io"),), is_scheduled=True),
+)

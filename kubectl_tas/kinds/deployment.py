@@ -1,0 +1,39 @@
+"""Describes the Deployment of Kubernetes. Sources: Kubernetes 1.35, pkg/apis/apps and pkg/controller/deployment; KAI's
+deployment_grouper.go.
+"""
+
+from __future__ import annotations
+
+from kubectl_tas.kinds import page
+from kubectl_tas.kinds.grouping import Grouping, every_pod
+from kubectl_tas.kinds.replicated import FIELDS, PODS
+
+PAGE = page.WorkloadKind(
+    recognition=page.Recognition("Deployment", ("apps/v1",), operator=""),
+    naming=page.UNBOUNDED,
+    fields=FIELDS,
+    pods=PODS,
+    pod_rules=page.PodRules(restart=("Always",), selector="spec.selector", ports_known=True),
+    gang=Grouping(
+        every_pod,
+        starts_one_by_one=True,
+        one_pod_group=False,
+        names_part=False,
+        segment_template="Move it to the pod template.",
+    ),
+    start=page.ALL_AT_ONCE,
+    filled_in=page.FilledIn(),
+    stop=page.Stop(
+        switch=("spec", "replicas"),
+        suspended_by=("spec.paused",),  # syncDeployment: a paused one makes no new ReplicaSet
+        deletes_itself=page.never_deleted,
+    ),
+    changes=(  # ValidateDeploymentUpdate of pkg/apis/apps/validation
+        page.Fixed(page.Effect.REFUSED, page.paths("spec.selector"), page.SERVER),
+        page.Fixed(page.Effect.RESTARTED, page.TEMPLATE, "the Deployment"),
+    ),
+    growth=page.surge("strategy", "rollingUpdate", page.QUARTER),
+    makes=page.Makes((page.Made("ReplicaSet", "apps", ("spec", "replicas")),), pods_of=("ReplicaSet", "{}-[a-z0-9]+")),
+    marks=page.Marks(),
+    refusals=page.Refusals(),
+)

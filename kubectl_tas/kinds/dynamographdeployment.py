@@ -1,0 +1,110 @@
+"""Describes Dynamo's DynamoGraphDeployment. Source: Dynamo 1.2, ``v1alpha1`` and ``v1beta1``, and
+deploy/operator/internal/consts/consts.go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kubectl_tas.gpus import Gpus
+from kubectl_tas.kinds import page
+from kubectl_tas.kinds.grouping import Grouping, first_pod
+from kubectl_tas.kinds.section import Section, value_at
+from kubectl_tas.model import labels
+
+_COMPONENTS, _SERVICES = "spec.components[]", "spec.services.*"
+_MAX_SURGE = "nvidia.com/deployment-rolling-update-max-surge"
+_BY_ADAPTER, _NO_ADAPTER = " by the scaling adapter", "Remove it, and write as many replicas as are needed."
+
+
+def _graph(growing: page.Growing, spec: Section) -> Iterator[page.Grown]:
+    """Yields the growth of a graph (deploy/operator/api/v1alpha1 and v1beta1). Releases that made an autoscaler of
+    ``autoscaling`` are older.
+    """
+    named: dict[object, Gpus] = {}
+    for pods in growing.pods:
+        where = pods.path[:3]  # the podTemplate of v1beta1 is one below its component
+        fields = Section(growing.document, where)
+        named[fields.get("name")] = named.get(fields.get("name"), 0) + pods.replicas * pods.gpus
+        yield from _component(pods, fields)
+        if "planner" in (fields.get("type"), fields.get("componentType")):
+            hint = "Remove it, or scale the components by hand."
+            largest, count = max(other.gpus for other in growing.pods), sum(other.replicas for other in growing.pods)
+            yield page.Grown(where, count, None, largest, "the pods", " by the planner", hint)
+    for group in spec.below("experimental").each("componentGroups"):
+        what, count = f"the replicas of {group.get('name')}", group.get("replicas")
+        gpus = sum(named.get(component.get("name"), 0) for component in group.each("components"))
+        if type(count) is int:
+            yield page.Grown((*group.path, "replicas"), 1, count, gpus, what, hint="Write 1.")
+        if group.get("scalingAdapter") is not None:
+            yield page.Grown((*group.path, "scalingAdapter"), 1, None, gpus, what, _BY_ADAPTER, _NO_ADAPTER)
+
+
+def _component(pods: page.GrowingPods, fields: Section) -> Iterator[page.Grown]:
+    """Yields the growth of a component, whose replicas may have several pods each."""
+    nodes = fields.below("multinode").get("nodeCount", 2) if isinstance(fields.get("multinode"), dict) else 1
+    nodes = nodes if type(nodes) is int and nodes > 0 else 1
+    start, gpus, what = pods.replicas // nodes, nodes * pods.gpus, f"the replicas of {pods.written}"
+    autoscaling, most = fields.below("autoscaling"), fields.below("autoscaling").get("maxReplicas")
+    if autoscaling.get("enabled") is True and type(most) is int:
+        yield page.Grown((*autoscaling.path, "maxReplicas"), start, most, gpus, what)
+    adapter = fields.get("scalingAdapter")
+    if isinstance(adapter, dict) and adapter.get("enabled", True):
+        yield page.Grown((*fields.path, "scalingAdapter"), start, None, gpus, what, _BY_ADAPTER, _NO_ADAPTER)
+    for snapshot in (fields.below("checkpoint"), fields.below("experimental", "checkpoint")):
+        is_made = snapshot.get("enabled") is True and not snapshot.get("checkpointRef")
+        if is_made and snapshot.get("startupPolicy") != "WaitForCheckpoint":
+            when, hint = " while a checkpoint is made", "Write checkpointRef, or leave room for it in the quota."
+            count, one_more = pods.replicas, pods.replicas + 1
+            what_pods = f"the pods of {pods.written}"
+            yield page.Grown(snapshot.path, count, one_more, pods.gpus, what_pods, when, hint)
+    for place in (pods.annotations_path, (*fields.path, "annotations"), ("spec", "annotations")):
+        surge = value_at(fields.document, *place, _MAX_SURGE)
+        if isinstance(surge, str):
+            more = page.added(int(surge) if re.fullmatch("[0-9]{1,9}", surge) else surge, start)
+            hint = 'Write "0", and "1" in the annotation for max-unavailable.'
+            yield page.Grown((*place, _MAX_SURGE), start, start + more, gpus, what, page.DURING_UPDATE, hint)
+            break
+
+
+PAGE = page.WorkloadKind(
+    recognition=page.Recognition(
+        "DynamoGraphDeployment", ("nvidia.com/v1beta1", "nvidia.com/v1alpha1"), operator=page.UNPACKED
+    ),
+    naming=page.UNBOUNDED,
+    fields=(),
+    pods=(
+        page.Pods(
+            f"{_COMPONENTS}.podTemplate", f"{_COMPONENTS}.replicas", factor=f"{_COMPONENTS}.multinode.nodeCount=2"
+        ),
+        page.Pods(
+            _SERVICES,
+            f"{_SERVICES}.replicas",
+            factor=f"{_SERVICES}.multinode.nodeCount=2",
+            is_optional=True,
+            form="podforms:DynamoService",
+        ),
+    ),
+    pod_rules=page.PodRules(restart=(), own_amounts="spec.services"),
+    gang=Grouping(
+        first_pod,
+        unpredicted="Dynamo's operator makes a PodCliqueSet, or a Deployment of each component, and KAI goes by that",
+        not_owned="Grove makes its gangs",
+    ),
+    start=page.ALL_AT_ONCE,
+    filled_in=page.FilledIn(),
+    stop=page.Stop(switch=("spec", "suspend"), suspended_by=(), deletes_itself=page.never_deleted),
+    changes=(
+        page.Fixed(
+            page.Effect.RESTARTED,
+            page.paths("spec"),
+            "Dynamo's operator",
+            but=page.paths("spec.services.*.replicas", "spec.components.*.replicas"),
+        ),
+    ),
+    growth=page.Growth((("spec", _graph),)),
+    makes=page.Makes(is_set=True),  # Dynamo names its PodCliqueSet like the graph
+    marks=page.Marks(queue=labels.DYNAMO_QUEUE),
+    refusals=page.Refusals(),
+)

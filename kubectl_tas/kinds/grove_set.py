@@ -1,0 +1,31 @@
+"""Describes Grove's PodCliqueSet. Grove makes its gangs: resolve/podcliqueset.py and gangs/written_gangs.py have them.
+Sources: Grove 0.1.0-alpha.11, operator/api/core/v1alpha1 and operator/api/common/namegen.go.
+"""
+
+from __future__ import annotations
+
+from kubectl_tas.kinds import page
+from kubectl_tas.kinds.grouping import Grouping, every_pod
+
+_CLIQUES = "spec.template.cliques[]"
+_REPLICAS = ("spec", "replicas")
+PAGE = page.WorkloadKind(
+    recognition=page.Recognition("PodCliqueSet", ("grove.io/v1alpha1",), "grove"),
+    naming=page.UNBOUNDED,
+    fields=(),  # model/grovekinds.py
+    pods=(page.Pods(f"{_CLIQUES}.spec.podSpec", f"{_CLIQUES}.spec.replicas", factor="spec.replicas"),),
+    pod_rules=page.ANY_PODS,
+    gang=Grouping(every_pod, not_owned="Grove makes its gangs"),
+    start=page.ALL_AT_ONCE,
+    filled_in=page.FilledIn(),
+    stop=page.Stop(switch=_REPLICAS, suspended_by=(), deletes_itself=page.never_deleted),
+    changes=(),  # compare/grove_changes.py
+    growth=page.Growth(),  # autoScalingConfig of cliques and scaling groups: check/growth.py
+    makes=page.Makes(
+        (page.Made("PodCliqueScalingGroup", "grove.io"), page.Made("PodClique", "grove.io", _REPLICAS)),
+        services=("{}-#",),
+        is_set=True,
+    ),
+    marks=page.Marks(),
+    refusals=page.Refusals(),  # check/grove_api.py
+)

@@ -1,0 +1,101 @@
+"""Describes the Job of Kubernetes. Sources: Kubernetes 1.35, pkg/apis/batch; KAI's job_grouper.go."""
+
+from __future__ import annotations
+
+from kubectl_tas.kai import Feature
+from kubectl_tas.kinds import page
+from kubectl_tas.kinds.grouping import Gathered, Grouping, batch_minimum, batch_path
+from kubectl_tas.kinds.section import Document, value_at
+from kubectl_tas.model import labels
+
+_IS_SUSPENDED = page.suspended("spec.suspend")
+
+
+def _batch(gathered: Gathered) -> list[int]:
+    """Returns 1, since pods start one by one, or the annotation batch-min-member."""
+    least = batch_minimum(gathered.document.get("metadata")) or 1
+    return [min(least, count) for count in gathered.counts]
+
+
+def _last_index(document: Document) -> str:
+    """Returns what the last pod of an Indexed Job appends to the name."""
+    spec = value_at(document, "spec") or {}
+    last = max(0, (spec.get("completions") or 1) - 1)
+    return f"-{last}" if spec.get("completionMode") == "Indexed" else ""
+
+
+def _is_completed_in_tandem(_before: Document, after: Document) -> bool:
+    """Whether an Indexed Job has as many completions as parallelism. Both may then change together."""
+    spec = value_at(after, "spec") or {}
+    return bool(spec.get("completionMode") == "Indexed" and spec.get("completions") == spec.get("parallelism"))
+
+
+PAGE = page.WorkloadKind(
+    recognition=page.Recognition("Job", ("batch/v1",), operator=""),
+    naming=page.Naming(
+        longest=63,
+        why="its pods bear it as a label",
+        why_added="its last pod is called {} behind it",
+        added=_last_index,
+    ),
+    fields=(
+        page.Field("spec", "Settings of the Job.", is_required=True),
+        page.Field("spec.parallelism", "Pods that run at the same time.", "count"),
+        page.Field("spec.completions", "Pods that must succeed. For an Indexed Job, the number of indices.", "count"),
+        page.Field("spec.completionMode", "Indexed: each pod has an index.", "any text"),
+    ),
+    pods=(
+        page.Pods(
+            "spec.template",
+            "spec.parallelism",
+            at_most="spec.completions",
+            name="worker",
+            completions="spec.completions",
+            indexed=("spec.completionMode", "Indexed"),
+            index_label=labels.JOB_INDEX,
+        ),
+    ),
+    pod_rules=page.PodRules(restart=("Never", "OnFailure"), states_restart=True, ports_known=True, makes_selector=True),
+    gang=Grouping(
+        _batch,
+        batch_path,
+        one_pod_group=Feature.JOB_GANGS,
+        names_part=False,
+        no_index="the pods of a Job bear an index only with completionMode: Indexed",
+        segment_template="Move it to the pod template.",
+    ),
+    start=page.ALL_AT_ONCE,
+    filled_in=page.FilledIn(),
+    stop=page.Stop(
+        switch=("spec", "suspend"),
+        suspended_by=("spec.suspend",),
+        deletes_itself=page.lifetime("spec.ttlSecondsAfterFinished"),  # pkg/controller/ttlafterfinished
+    ),
+    changes=(  # ValidateJobSpecUpdate of pkg/apis/batch/validation/validation.go
+        page.Fixed(
+            page.Effect.REFUSED,
+            page.paths(
+                *("selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy"),
+                "successPolicy",
+                below="spec",
+            ),
+            page.SERVER,
+            filled={("spec", "completionMode"): "NonIndexed"},
+        ),
+        page.Fixed(
+            page.Effect.REFUSED, page.paths("spec.completions"), page.SERVER, only=page.unless(_is_completed_in_tandem)
+        ),
+        page.Fixed(page.Effect.REFUSED, page.TEMPLATE, page.SERVER, only=page.unless(_IS_SUSPENDED)),
+        page.Fixed(
+            page.Effect.REFUSED,
+            page.TEMPLATE,
+            page.SERVER,
+            but=page.paths(*page.SCHEDULING, "spec.affinity.nodeAffinity", below="spec.template"),
+            only=_IS_SUSPENDED,
+        ),
+    ),
+    growth=page.Growth(),
+    makes=page.Makes(name_labels=("batch.kubernetes.io/job-name", "job-name")),
+    marks=page.Marks(),
+    refusals=page.Refusals(),
+)

@@ -1,0 +1,219 @@
+"""Describes the JobSet, whose replicated jobs embed Jobs. Sources: JobSet 0.12, pkg/webhooks/jobset_webhook.go and
+pkg/controllers; KAI's jobset_grouper.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from kubectl_tas.kai import Feature
+from kubectl_tas.kinds import job, page
+from kubectl_tas.kinds.grouping import Gathered, Grouping, batch_minimum, batch_path, first_pods
+from kubectl_tas.kinds.section import Document, Refused, Section, value_at
+from kubectl_tas.model import labels
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.words import did_you_mean, shortened, within
+
+_JOBS = "spec.replicatedJobs[]"
+_JOB = page.embedded(job.PAGE, f"{_JOBS}.template.spec")
+_WEBHOOK = "JobSet's webhook"
+
+
+def is_in_order(document: Document) -> bool:
+    """Whether the controller creates each replicated job only once the previous one is ready."""
+    return bool(value_at(document, "spec", "startupPolicy", "startupPolicyOrder") == "InOrder")
+
+
+def job_minimums(gathered: Gathered) -> list[int]:
+    """Returns the needed pods of each job, by replicated job (from 0.16)."""
+    found = []
+    for replicated in value_at(gathered.document, "spec", "replicatedJobs") or ():
+        wanted = value_at(replicated, "template", "spec", "parallelism")
+        found.append(batch_minimum(value_at(replicated, "template", "metadata")) or (1 if wanted is None else wanted))
+    return found
+
+
+def _needed_jobs(gathered: Gathered) -> int:
+    """Returns how many replicated jobs the set needs; KAI does not wait for jobs that are made in order."""
+    count, least = len(gathered.pods), batch_minimum(gathered.document.get("metadata"))
+    return min(count, least or (1 if is_in_order(gathered.document) else count))
+
+
+def _minimums(gathered: Gathered) -> list[int]:
+    """Returns the needed pods: all of each job from 0.16, one in 0.15, all before that, one before 0.13."""
+    pods = gathered.pods
+    if gathered.is_owned:
+        return gathered.counts
+    if gathered.has(Feature.JOBSET_SUBGROUPS):
+        needed = _needed_jobs(gathered)
+        all_pods = [part.jobs * least for part, least in zip(pods, job_minimums(gathered), strict=True)]
+        return [least if index < needed else 0 for index, least in enumerate(all_pods)]
+    asked = batch_minimum(gathered.document.get("metadata"))
+    waits_for_all = gathered.has(Feature.REPLICA_SUBGROUPS) and not gathered.has(Feature.STRICT_MIN_MEMBER)
+    number = asked if asked and gathered.has(Feature.JOB_GANGS) else sum(gathered.counts) if waits_for_all else 1
+    if is_in_order(gathered.document):  # a PodGroup for each: what is needed at once is the largest
+        largest = [min(number, count) for count in gathered.counts]
+        return [least if index == largest.index(max(largest)) else 0 for index, least in enumerate(largest)]
+    return first_pods(gathered, number)
+
+
+def _waits(document: Document) -> Iterator[page.Wait]:
+    if is_in_order(document):
+        why = "each replicated job is made only when the one before it is ready"
+        yield page.Wait(("spec", "startupPolicy", "startupPolicyOrder"), why, "AnyOrder")
+    for replicated in Section(document, ("spec",)).each("replicatedJobs"):
+        for other in (replicated.get("dependsOn") or ())[:1]:
+            why = f"{replicated.get('name')} is made only when {other['name']} is ready or complete"
+            yield page.Wait((*replicated.path, "dependsOn"), why, "")
+
+
+def _rule_names(spec: Section) -> Iterator[tuple[KeyPath, str]]:
+    """Yields the names of failure rules. The webhook adds them only on CREATE (0.10 to 0.12), but the CRD requires
+    them.
+    """
+    for index, rule in enumerate(spec.below("failurePolicy").each("rules")):
+        if not rule.get("name"):
+            yield (*rule.path, "name"), f"failurePolicyRule{index}"
+
+
+def _references(spec: Section) -> Iterator[Refused]:
+    """Checks references to replicated jobs, as the webhook does."""
+    if not spec.get("replicatedJobs"):
+        message = f"{spec.at()} has no replicatedJobs: this JobSet makes no pods"
+        yield Refused(spec.path, message, "Add replicatedJobs.", is_key=True)
+    known: list[str] = []
+    for replicated in spec.each("replicatedJobs"):
+        name = str(replicated.get("name") or "")
+        for other in replicated.each("dependsOn"):
+            yield from _unknown(other, other.get("name"), known, f"replicated job before {name} called", "name")
+        known.append(name)
+    for part in (spec.below("successPolicy"), *spec.below("failurePolicy").each("rules")):
+        targets = part.get("targetReplicatedJobs")
+        for index, target in enumerate(targets if isinstance(targets, list) else ()):
+            yield from _unknown(part, target, known, "replicated job", "targetReplicatedJobs", index)
+    leader = spec.below("coordinator")
+    yield from _unknown(leader, leader.get("replicatedJob"), known, "replicated job", "replicatedJob")
+
+
+def _unknown(of: Section, name: Any, known: Sequence[str], what: str, *steps: str | int) -> Iterator[Refused]:
+    if isinstance(name, str) and name not in known:
+        hint = did_you_mean(name, known, f"Name {shortened(known)}." if known else "Remove it.")
+        yield of.refused(f'this JobSet has no {what} "{name}"', hint, *steps)
+
+
+def _too_few(gathered: Gathered, spec: Section) -> Iterator[Refused]:
+    """Yields jobs that run fewer pods at a time than KAI waits for."""
+    if not gathered.makes_jobs:
+        return
+    for replicated, needed in zip(spec.each("replicatedJobs"), job_minimums(gathered), strict=True):
+        job_spec = replicated.below("template", "spec")
+        most = min(job_spec.count("parallelism", 1), job_spec.count("completions", 2**31))
+        annotation = ("template", "metadata", "annotations", labels.BATCH_MIN_MEMBER)
+        asked = value_at(replicated.value, *annotation)
+        if asked is not None and batch_minimum(value_at(replicated.value, "template", "metadata")) is None:
+            message = f'{labels.BATCH_MIN_MEMBER} must be a number from 1 to {most}, not "{asked}"'
+            yield Refused((*replicated.path, *annotation), message, within(None, most), rule="replicas-refused")
+        elif needed > most:
+            message = f"KAI waits for {needed} pods of each job of {replicated.get('name')}, which has {most}"
+            path = annotation if asked else ("template", "spec", "parallelism")
+            yield Refused((*replicated.path, *path), message, f"Write {most}.", rule="replicas-refused")
+
+
+PAGE = page.WorkloadKind(
+    recognition=page.Recognition("JobSet", ("jobset.x-k8s.io/v1alpha2",), operator="jobset"),
+    naming=page.UNBOUNDED,
+    fields=(
+        *_JOB.fields,
+        page.Field("spec", "Settings of the JobSet.", is_required=True),
+        page.Field("spec.failurePolicy", "The effect of failed Jobs on the JobSet."),
+        page.Field("spec.failurePolicy.rules[]", "Rules. The first matching rule applies."),
+        page.Field(
+            "spec.failurePolicy.rules[].name",
+            "Name of the rule. The default is failurePolicyRuleN for the N-th rule, from 0.",
+            "rule name",
+        ),
+        page.Field("spec.startupPolicy", "The start order of the Jobs."),
+        page.Field(
+            "spec.startupPolicy.startupPolicyOrder",
+            "AnyOrder: all Jobs at once. InOrder: a replicated job starts once the previous one is ready.",
+            "AnyOrder|InOrder",
+        ),
+        page.Field(_JOBS, "The Jobs."),
+        page.Field(f"{_JOBS}.name", "Name of the replicated job, unique within the JobSet.", "text", is_required=True),
+        page.Field(f"{_JOBS}.replicas", "Number of Jobs.", "count"),
+        page.Field(f"{_JOBS}.template", "Template for the Jobs.", is_required=True),
+        page.Field(f"{_JOBS}.template.metadata", "Labels and annotations of the Jobs.", "metadata"),
+        page.Field(f"{_JOBS}.template.spec", "Settings of the Jobs."),
+        page.Field(
+            f"{_JOBS}.dependsOn[]",
+            "Replicated jobs that must be ready or complete before the controller creates these Jobs.",
+        ),
+        page.Field(f"{_JOBS}.dependsOn[].name", "Name of another replicated job.", "text", is_required=True),
+    ),
+    pods=tuple(
+        replace(
+            pods,
+            factor=f"{_JOBS}.replicas",
+            name="",
+            word="replicated job",
+            sub_group=lambda _: "",
+            index_label="",
+            completions="",
+            job=f"{_JOBS}.template",
+            jobs=f"{_JOBS}.replicas",
+        )
+        for pods in _JOB.pods
+    ),
+    pod_rules=page.PodRules(restart=("Never", "OnFailure"), indexed_jobs=True),
+    gang=Grouping(
+        _minimums,
+        batch_path,
+        minimum_since=Feature.JOB_GANGS,
+        placed_parts=Feature.JOBSET_SUBGROUPS,
+        part_name=lambda pods: pods.written or pods.name,
+        sub_groups_of_jobs=Feature.JOBSET_SUBGROUPS,
+        job_minimums=job_minimums,
+        needed_jobs=_needed_jobs,
+        in_order=is_in_order,
+        segment_template="Move it to the pod template.",
+    ),
+    start=page.Start(waits=_waits),
+    filled_in=page.FilledIn(names=_rule_names),
+    stop=page.Stop(
+        switch=("spec", "suspend"),
+        suspended_by=("spec.suspend",),
+        deletes_itself=page.lifetime("spec.ttlSecondsAfterFinished"),  # pkg/controllers/ttl_after_finished.go
+    ),
+    changes=(  # ValidateUpdate of jobset_webhook.go
+        page.Fixed(
+            page.Effect.REFUSED, page.paths("spec.replicatedJobs"), _WEBHOOK, only=page.unless(page.either_suspended)
+        ),
+        page.Fixed(
+            page.Effect.REFUSED,
+            page.paths("spec.replicatedJobs"),
+            _WEBHOOK,
+            but=page.paths(*page.SCHEDULING, below="spec.replicatedJobs.*.template.spec.template"),
+            only=page.either_suspended,
+        ),
+        page.Fixed(
+            page.Effect.REFUSED,
+            page.paths(
+                *("network", "successPolicy", "failurePolicy", "startupPolicy", "managedBy", "volumeClaimPolicies"),
+                below="spec",
+            ),
+            "a rule of its CRD",
+            filled={
+                ("spec", "network", "enableDNSHostnames"): True,
+                ("spec", "network", "publishNotReadyAddresses"): True,
+                ("spec", "successPolicy", "operator"): "All",
+                ("spec", "startupPolicy", "startupPolicyOrder"): "AnyOrder",
+            },
+        ),
+    ),
+    growth=page.Growth(),
+    makes=page.Makes((page.Made("Job", "batch"),), services=("{}",), name_labels=("jobset.sigs.k8s.io/jobset-name",)),
+    marks=page.Marks(),
+    refusals=page.Refusals(operator=(("spec", _references),), kai=_too_few),
+)

@@ -1,0 +1,119 @@
+"""Describes the LeaderWorkerSet: groups of one leader and its workers. Sources: LWS 0.10, leaderworkerset_webhook.go;
+KAI's lws_grouper.go (0.13 to 0.17.0).
+"""
+
+from __future__ import annotations
+
+from kubectl_tas.kai import Feature
+from kubectl_tas.kinds import page
+from kubectl_tas.kinds.grouping import CutWorkers, Grouping, every_pod
+from kubectl_tas.kinds.section import Document, value_at
+from kubectl_tas.model import labels
+
+_AT = "spec.leaderWorkerTemplate"
+_SIZE = ("spec", "leaderWorkerTemplate", "subGroupPolicy", "subGroupSize")
+
+
+def _never_runs(cut: CutWorkers) -> tuple[str, str] | None:
+    """Says why a group with such segments never runs, and what to do instead."""
+    whole = "place the LeaderWorkerSet itself"
+    if cut.leader_first:
+        why = "until its leader runs KAI counts one pod in a group, and refuses segments that are larger"
+        return why, f"Leave out startupPolicy: LeaderReady, or remove the segments and {whole}."
+    if cut.size == 1:
+        return "KAI refuses segments of 1 pod", f"Use a size from 2, or remove the segments and {whole}."
+    if cut.size == cut.workers:
+        why = f"with one segment for all {cut.size} workers, KAI waits for a pod that never comes"
+        larger = "" if cut.leader_excluded else f", or {cut.size + 1} for the leader and its workers together"
+        return why, f"Use a smaller size{larger}, or remove the segments and {whole}."
+    if cut.leader_excluded and cut.workers % cut.size:
+        why = f"without the leader, segments of {cut.size} do not divide {cut.workers} workers"
+        return why, "Use a divisor."
+    return None
+
+
+def _is_leader_first(document: Document) -> bool:
+    return bool(value_at(document, "spec", "startupPolicy") == "LeaderReady")
+
+
+def _division(document: Document) -> page.Division | None:
+    """Returns the division by subGroupPolicy."""
+    policy = value_at(document, *_SIZE[:-1])
+    if not isinstance(policy, dict):
+        return None
+    excluded = policy.get("subGroupPolicyType") == "LeaderExcluded"
+    return page.Division(policy.get("subGroupSize"), _SIZE, leader_excluded=excluded)
+
+
+PAGE = page.WorkloadKind(
+    recognition=page.Recognition("LeaderWorkerSet", ("leaderworkerset.x-k8s.io/v1",), operator="lws"),
+    naming=page.UNBOUNDED,
+    fields=(
+        page.Field("spec", "Settings of the groups.", is_required=True),
+        page.Field("spec.replicas", "Number of groups.", "count"),
+        page.Field(_AT, "Template for a group.", is_required=True),
+        page.Field(f"{_AT}.size", "Pods of the group, including the leader.", "positive"),
+        page.Field(
+            f"{_AT}.leaderTemplate",
+            "Template for the leader. The default is the workers' template.",
+            "pod template",
+        ),
+        page.Field(f"{_AT}.workerTemplate", "Template for the workers.", "pod template"),
+        page.Field(f"{_AT}.subGroupPolicy", "The division of the group into parts."),
+        page.Field(f"{_AT}.subGroupPolicy.subGroupSize", "Pods in a part.", "number"),
+        page.Field(
+            f"{_AT}.subGroupPolicy.subGroupPolicyType",
+            "LeaderWorker: the leader is in the first part. LeaderExcluded: the leader is in no part.",
+            "LeaderWorker|LeaderExcluded",
+        ),
+        page.Field(
+            "spec.startupPolicy",
+            "LeaderCreated: the workers start with the leader. LeaderReady: the workers start once the leader is "
+            "ready.",
+            "LeaderCreated|LeaderReady",
+        ),
+    ),
+    pods=(
+        page.Pods(
+            f"{_AT}.leaderTemplate",
+            instead=f"{_AT}.workerTemplate",
+            name="leader",
+            is_leader=True,
+            index_label=labels.LEADER_WORKER_INDEX,
+        ),
+        page.Pods(
+            f"{_AT}.workerTemplate",
+            f"{_AT}.size",
+            minus=1,
+            name="workers",
+            index_label=labels.LEADER_WORKER_INDEX,
+        ),
+    ),
+    pod_rules=page.PodRules(restart=("Always",)),
+    gang=Grouping(
+        every_pod,
+        sub_groups=Feature.REPLICA_SUBGROUPS,
+        never_runs=_never_runs,
+        divided="workers",
+        one_each="group",
+        leads_segments=True,
+        reads_size=True,
+        not_owned="each of its groups is a gang of its own",
+        segment_template="Move it to workerTemplate.",
+    ),
+    start=page.Start(waits=page.no_waits, leader_first=_is_leader_first, division=_division, copies="spec.replicas"),
+    filled_in=page.FilledIn(),
+    stop=page.Stop(switch=("spec", "replicas"), suspended_by=(), deletes_itself=page.never_deleted),
+    changes=(
+        page.Fixed(page.Effect.REFUSED, (_SIZE,), "LWS's webhook"),
+        page.Fixed(page.Effect.RESTARTED, page.paths(_AT), "the LeaderWorkerSet", but=(_SIZE,)),
+    ),
+    growth=page.surge("rolloutStrategy", "rollingUpdateConfiguration", 0, of_copies=True),  # from 0.7
+    makes=page.Makes(
+        (page.Made("StatefulSet", "apps", ("spec", "replicas")),),
+        services=("{}",),
+        name_labels=("leaderworkerset.sigs.k8s.io/name",),
+    ),
+    marks=page.Marks(),
+    refusals=page.Refusals(),
+)

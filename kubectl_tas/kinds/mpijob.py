@@ -1,0 +1,46 @@
+"""Describes Kubeflow's MPIJob, of the training operator (v1) or of the MPI operator (v2beta1). Sources: MPI operator
+0.8, mpi_job_controller.go; KAI's mpi_grouper.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kubectl_tas.kinds import kubeflow, page
+from kubectl_tas.kinds.section import Document, value_at
+
+_JOB = kubeflow.job(
+    "MPIJob", "mpiReplicaSpecs", "Launcher and Worker.", leader="Launcher", needed=("Launcher", "Worker")
+)
+_POLICY = ("spec", "launcherCreationPolicy")
+
+
+def _late_part(document: Document) -> str:
+    return "launcher" if value_at(document, *_POLICY) == "WaitForWorkersReady" else ""
+
+
+def _waits(document: Document) -> Iterator[page.Wait]:
+    if _late_part(document):
+        yield page.Wait(_POLICY, "the launcher is made only when all workers are ready", "AtStartup")
+
+
+PAGE = replace(
+    _JOB,
+    recognition=page.Recognition(
+        "MPIJob", ("kubeflow.org/v2beta1", "kubeflow.org/v1"), operator="mpi-operator training-operator"
+    ),
+    fields=(
+        *_JOB.fields,
+        page.Field("spec", "Settings of the job.", is_required=True),
+        page.Field(
+            "spec.launcherCreationPolicy",
+            "The time at which the controller creates the launcher: at once, or when all workers are ready. v2beta1 "
+            "only.",
+            "AtStartup|WaitForWorkersReady",
+        ),
+    ),
+    gang=replace(_JOB.gang, late_part=_late_part),
+    start=page.Start(waits=_waits),
+    makes=page.Makes((page.Made("Job", "batch"),), services=("{}",), name_labels=("training.kubeflow.org/job-name",)),
+)

@@ -1,0 +1,34 @@
+"""Describes Kubeflow's Notebook. Sources: notebook_controller.go of Kubeflow 1.9; KAI's notebook_grouper.go."""
+
+from __future__ import annotations
+
+from kubectl_tas.kinds import page
+from kubectl_tas.kinds.grouping import Grouping, every_pod
+from kubectl_tas.model import labels
+
+PAGE = page.WorkloadKind(
+    recognition=page.Recognition("Notebook", ("kubeflow.org/v1", "kubeflow.org/v1beta1"), operator="notebooks"),
+    naming=page.Naming(longest=63, why="its pods bear it as a label"),
+    fields=(page.Field("spec", "Settings of the Notebook.", is_required=True),),
+    pods=(
+        page.Pods(
+            "spec.template",
+            name="pod",
+            metadata="metadata",
+            stopped_by=labels.NOTEBOOK_STOPPED,
+            form="podforms:OwnTemplate",
+        ),
+    ),
+    pod_rules=page.PodRules(restart=("Always",)),
+    gang=Grouping(every_pod, segment_template="Remove it: a Notebook is one pod."),
+    start=page.ALL_AT_ONCE,
+    filled_in=page.FilledIn(),
+    stop=page.Stop(switch=("spec", "suspend"), suspended_by=(), deletes_itself=page.never_deleted),
+    changes=(page.Fixed(page.Effect.RESTARTED, page.TEMPLATE, "the Notebook"),),
+    growth=page.Growth(),
+    makes=page.Makes(
+        (page.Made("StatefulSet", "apps", ("spec", "replicas")),), services=("{}",), name_labels=("notebook-name",)
+    ),
+    marks=page.Marks(),
+    refusals=page.Refusals(),
+)

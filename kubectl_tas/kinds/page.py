@@ -1,0 +1,625 @@
+"""Describes a kind of workload: all that the tool knows about it, as typed data and functions over plain documents."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from enum import Enum, auto
+from typing import Any, TypeGuard
+
+from kubectl_tas import times
+from kubectl_tas.gpus import Gpus
+from kubectl_tas.kinds.grouping import Gathered, Grouping
+from kubectl_tas.kinds.section import Document, Refused, Section, key_path, value_at, written
+from kubectl_tas.late import dataclass
+from kubectl_tas.model.base import MAX_COUNT, KeyPath
+
+SPEC = "spec"
+UNPACKED = "unpacked"
+
+
+@dataclass(frozen=True, slots=True)
+class Recognition:
+    """How the tool recognises a kind, and what the kind is called."""
+
+    kind: str
+    versions: tuple[str, ...]
+    """The apiVersions, first the one that messages suggest."""
+    operator: str
+    """The operators whose packed fields have the kind, separated by blanks. Empty: Kubernetes. ``UNPACKED``: none."""
+    name: str = ""
+    """The kind with its group, as kubectl writes it, if another kind has the same name."""
+    schema: str = ""
+    """Name of the JSON Schema and, in lower case, of the example in golden/documents, if not the kind."""
+    plural: str = ""
+    """Name of the kind in URLs, if not the lower-case kind with an s."""
+
+    @property
+    def resource(self) -> str:
+        """Name of the kind in URLs."""
+        return self.plural or f"{self.kind.lower()}s"
+
+    @property
+    def unique_name(self) -> str:
+        """Unique name of the kind among all kinds that the tool reads."""
+        return self.name or self.kind
+
+    @property
+    def groups(self) -> frozenset[str]:
+        """The API groups of the kind."""
+        return frozenset(version.rpartition("/")[0] for version in self.versions)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field that the tool reads. Files are refused if its value has another type."""
+
+    path: str
+    """Path of the field. ``[]`` is each item of a list, ``.*`` each value of a mapping."""
+    about: str
+    type: str = "mapping"
+    """The type, as a key of ``TYPES`` in model/workloads.py, or words between bars."""
+    is_required: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Naming:
+    """Which names objects of a kind may have, beyond those of all objects."""
+
+    longest: int
+    """The most characters. 0 if the kind sets no bound of its own."""
+    why: str
+    """The reason for the bound."""
+    why_added: str = ""
+    """The reason if something is added to the name, with ``{}`` for that."""
+    added: Callable[[Document], str] = lambda _: ""
+    """What is added to the name in the longest name that must fit."""
+
+
+UNBOUNDED = Naming(longest=0, why="")
+"""No bound besides that of all objects."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pods:
+    """Identical pods of a kind. Each item of a list, and each key of a mapping, on the path has pods of its own."""
+
+    path: str
+    """Path of the pod template or of the fields in its place, as in ``PodPath``. Empty: the object itself is a Pod."""
+    count: str = ""
+    """Paths of the number of pods, separated by blanks: the first that the object has counts, else 1. ``=2`` behind any
+    path of a number is its default in an object that has the mapping above the number.
+    """
+    default: str = ""
+    """Path of the least number, 0 if absent. It counts if the object omits ``count``, or has fewer there."""
+    at_most: str = ""
+    """Path of a number that bounds the number of pods."""
+    factor: str = ""
+    """Path of a factor for the number of pods, such as the nodes of each replica."""
+    minus: int = 0
+    """What the number counts besides these pods."""
+    most: str = ""
+    """Paths of numbers, separated by blanks. A controller may add pods up to the largest one."""
+    at_least: int = 0
+    """The controller's minimum for the number of pods."""
+    least: str = ""
+    """Path of the number of pods that must start together, if ``minimum`` of the kind is ``least``."""
+    is_counted: bool = True
+    """Whether KAI assumes 1 pod if the object omits the number."""
+    paused: str = ""
+    """Path of the field that takes all these pods away while it is true."""
+    unless: str = ""
+    """Path of a field that replaces these pods by others."""
+    within: str = ""
+    """Path of the mapping without which the object has no such pods."""
+    stopped_by: str = ""
+    """The annotation of the object that takes all these pods away."""
+    name: str = ""
+    """Name of the pods. Empty: the list item or the key that contains them has it."""
+    name_field: str = "name"
+    """The field of a list item that has the name."""
+    word: str = "part"
+    """The word of the kind for such pods, such as replica type."""
+    case_counts: bool = True
+    """Whether the controller takes two names apart that differ only in case."""
+    sub_group: Callable[[str], str] | None = None
+    """Makes the name of the SubGroup of the written name. None: it is the name itself."""
+    index_label: str = ""
+    """The label with the index of a pod."""
+    completions: str = ""
+    """Path of the number of pods with an index, if it may differ from the number of pods."""
+    indexed: tuple[str, str] = ("", "")
+    """Path of a field and its value with which pods have an index. Empty: always."""
+    beside: str = ""
+    """Path of a container that the operator adds to the pods, with its ``resources``."""
+    beside_where: str = ""
+    """Path of the field that asks for this container."""
+    instead: str = ""
+    """Path of the template that counts if the object has none at ``path``."""
+    is_optional: bool = False
+    """Whether there are no such pods if the object has nothing at ``path``."""
+    is_late: bool = False
+    """Whether these pods start only once the others run, so that no gang can wait for them."""
+    is_leader: bool = False
+    """Whether the pod leads the others. KAI never divides it into segments."""
+    metadata: str | None = None
+    """Path of the labels and annotations of the pods, if not below the template; ``metadata`` is that of the object."""
+    job: str = ""
+    """Path of the template of the jobs that own these pods. Empty without such jobs."""
+    jobs: str = ""
+    """Path of the number of jobs that own these pods."""
+    form: str = "podtemplate:PodTemplate"
+    """The model that reads the value at ``path``, as ``module:class``."""
+
+    @property
+    def numbers(self) -> Iterator[str]:
+        """Yields the paths of all numbers."""
+        paths = (*self.count.split(), self.default, self.at_most, self.factor, *self.most.split(), self.least)
+        yield from (path.partition("=")[0] for path in (*paths, self.completions, self.jobs) if path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodRules:
+    """What the kind demands of its pods."""
+
+    restart: tuple[str, ...]
+    """The restart policies that pods may have. Empty: any."""
+    states_restart: bool = False
+    """Whether pods must state their restart policy."""
+    selector: str = ""
+    """Path of the selector that must match the labels of the pods."""
+    container: str = ""
+    """Name of the container that the operator looks for."""
+    by_type: bool = False
+    """Whether pods have roles, each with a template of its own, and the template of one may lack what others have."""
+    ports_known: bool = False
+    """Whether containers have only the ports in their templates."""
+    defaults_at: str = ""
+    """Path of fields of a PodSpec that are defaults for all pods of the object."""
+    indexed_jobs: bool = False
+    """Whether the operator makes jobs Indexed that do not say it."""
+    fills_completions: bool = True
+    """Whether the API server fills in ``completions`` of an Indexed job."""
+    own_selector: bool = True
+    """Whether a job may have a selector of its own."""
+    makes_selector: bool = False
+    """Whether the API server makes the selector of an object, with labels that belong to it alone."""
+    own_amounts: str = ""
+    """Path below which resources have names of the kind itself."""
+    none: tuple[str, str] = ("", "")
+    """What happens, and what to do, if the object has no pod template, although it may be without."""
+
+
+ANY_PODS = PodRules(restart=())
+"""The operator takes any pods."""
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """The division of a workload's pods into parts by the kind itself."""
+
+    size: int | None
+    """Pods in a part, as written. None if the workload defines a division without a size."""
+    path: KeyPath
+    """Path of the size."""
+    leader_excluded: bool = False
+    """Whether the leader belongs to no part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Pods that a controller makes only when other pods run, so that a gang of all pods never starts."""
+
+    path: KeyPath
+    """The field that causes the delay."""
+    why: str
+    instead: str
+    """The value that makes all pods at once; empty if the field must go."""
+    of_several: bool = True
+    """Whether the delay needs more than one kind of pods."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """How pods of an object start one after another."""
+
+    waits: Callable[[Document], Iterator[Wait]]
+    leader_first: Callable[[Document], bool] = lambda _: False
+    """Whether other pods start only after the leader is ready."""
+    division: Callable[[Document], Division | None] = lambda _: None
+    """The kind's own division of its pods."""
+    copies: str = ""
+    """Path of the number of copies of all pods. Each copy is a gang of its own."""
+
+
+def no_waits(_document: Document) -> Iterator[Wait]:
+    """Yields nothing: the controller makes all pods at once."""
+    yield from ()
+
+
+ALL_AT_ONCE = Start(waits=no_waits)
+
+Values = Callable[[Section], Iterator[tuple[KeyPath, Any]]]
+
+
+def no_values(_spec: Section) -> Iterator[tuple[KeyPath, Any]]:
+    """Yields nothing."""
+    yield from ()
+
+
+@dataclass(frozen=True, slots=True)
+class FilledIn:
+    """What a controller uses instead of absent or different values. `render` writes it."""
+
+    counts: Values = no_values
+    """Counts, by path, that KAI looks for in the object itself."""
+    names: Values = no_values
+    """Names that the kind's webhook adds when an object is created, but not when it is changed."""
+    at: str = SPEC
+    """Path of the section that the functions read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """How an object is told to make no pods, and what deletes it."""
+
+    switch: tuple[str, ...]
+    """Path in a live object: ``suspend``, or ``replicas``."""
+    suspended_by: tuple[str, ...]
+    """Paths of fields that keep new pods from starting while they are true."""
+    deletes_itself: Callable[[Document], Iterator[KeyPath]]
+    """Yields the fields that make a controller delete the object itself when it has ended."""
+
+
+def never_deleted(_document: Document) -> Iterator[KeyPath]:
+    """Yields nothing: no controller deletes an object of the kind."""
+    yield from ()
+
+
+def lifetime(*paths: str, version: str = "") -> Callable[[Document], Iterator[KeyPath]]:
+    """Returns a function that yields those of ``paths`` that an object of the apiVersion has."""
+
+    def of(document: Document) -> Iterator[KeyPath]:
+        for path in map(key_path, paths):
+            if value_at(document, *path) is not None and version in ("", document.get("apiVersion")):
+                yield path
+
+    return of
+
+
+class Effect(Enum):
+    """Effect of a changed field."""
+
+    REFUSED = auto()
+    """The API server or a webhook refuses the change."""
+    KEPT = auto()
+    """The change is applied, but running pods stay unchanged."""
+    RESTARTED = auto()
+    """Running pods are replaced."""
+
+
+Holds = Callable[[Document, Document], bool]
+"""A condition on an object before and after the change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """Fields of a kind that share an effect. In paths, ``*`` stands for any key or item."""
+
+    effect: Effect
+    paths: tuple[KeyPath, ...]
+    by: str
+    """The component that refuses the change, or leaves running pods unchanged."""
+    but: tuple[KeyPath, ...] = ()
+    """Paths below ``paths`` that may change."""
+    only: Holds | None = None
+    """Condition for the row; None: always."""
+    filled: Mapping[KeyPath, Any] | None = None
+    """Defaults of omitted fields."""
+
+
+SERVER = "the API server"
+TEMPLATE: tuple[KeyPath, ...] = (("spec", "template"),)
+SCHEDULING = (
+    *("metadata.labels", "metadata.annotations"),
+    *("spec.nodeSelector", "spec.tolerations", "spec.schedulingGates"),
+)
+"""Fields of a pod template that may change in a suspended job."""
+
+
+def paths(*fields: str, below: str = "") -> tuple[KeyPath, ...]:
+    """Returns key paths from texts with dots between the steps."""
+    return tuple(key_path(f"{below}.{field}".strip(".")) for field in fields)
+
+
+def unless(condition: Holds) -> Holds:
+    """Returns the opposite of a condition."""
+    return lambda before, after: not condition(before, after)
+
+
+def suspended(path: str) -> Holds:
+    """Returns a condition: a field suspends the object before the change."""
+    return lambda before, _after: bool(value_at(before, *key_path(path)))
+
+
+def becomes(value: str, path: str) -> Holds:
+    """Returns a condition: a field has ``value`` after the change."""
+    return lambda _before, after: bool(value_at(after, *key_path(path)) == value)
+
+
+def either_suspended(before: Document, after: Document) -> bool:
+    """Whether the object is suspended before or after the change."""
+    return bool(value_at(before, "spec", "suspend") or value_at(after, "spec", "suspend"))
+
+
+@dataclass(frozen=True, slots=True)
+class GrowingPods:
+    """Identical pods of a workload that may grow."""
+
+    name: str
+    """Name of the replica type, such as worker."""
+    written: str
+    """The name that the user gave to the type, or else ``name``."""
+    path: KeyPath
+    """Path of the pod template, or of the fields in its place."""
+    spec_path: KeyPath
+    annotations_path: KeyPath
+    annotations: Mapping[str, str]
+    replicas: int
+    gpus: Gpus
+    """GPUs of one pod."""
+
+
+@dataclass(frozen=True, slots=True)
+class Growing:
+    """A workload that may grow, with the pods of its gang."""
+
+    document: Document
+    pods: tuple[GrowingPods, ...]
+    copies: int
+    gpus: Gpus
+    """GPUs of all pods."""
+
+    def gpus_at(self, template: KeyPath) -> Gpus:
+        """Returns the GPUs of one pod of a template."""
+        return next((pods.gpus for pods in self.pods if pods.path == template), 0)
+
+    @property
+    def replicas(self) -> tuple[int, Gpus]:
+        """The replicas and the GPUs of one: workers if pods have roles, else pods. Of a kind with several pod
+        templates, a replica has a pod of each.
+        """
+        each = [pods for pods in self.pods if pods.name == "worker"] or self.pods
+        return min((pods.replicas for pods in each), default=0), sum(pods.gpus for pods in each)
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """Parts of a workload whose number may grow."""
+
+    path: KeyPath
+    """Path of the field with the maximum number."""
+    start: Gpus
+    """Number of parts that is counted."""
+    most: Gpus | None
+    """Maximum number of parts; None: no limit."""
+    gpus: Gpus
+    """GPUs of one part."""
+    what: str
+    when: str = ""
+    """Words that say when the number grows; empty: at any time."""
+    hint: str = "Lower it, or write as many replicas."
+    is_default: bool = False
+    """Whether the growth comes from a default. Reported only if the quota has no room for it."""
+    is_counted: bool = False
+    """Whether the maximum number is counted. Reported only if the workload alone then exceeds its quota."""
+
+
+Grows = Callable[[Growing, Section], Iterator[Grown]]
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """How work of a kind grows beyond the pods that it starts with."""
+
+    rows: tuple[tuple[str, Grows], ...] = ()
+    """Functions over sections of the document, each with the path of its sections."""
+    by_default: bool = False
+    """Whether work may grow by a default."""
+
+
+DURING_UPDATE = " during an update"
+QUARTER = "25%"
+"""The pods that an update of a Deployment adds (``SetDefaults_Deployment`` of pkg/apis/apps/v1/defaults.go)."""
+LEAVE_ROOM = "Leave room for it in the quota, or use LOW."
+
+
+def added(value: object, pods: int) -> int:
+    """Returns the pods that an update adds, from a number or a percentage, which Kubernetes rounds up."""
+    if isinstance(value, str) and re.fullmatch("[0-9]{1,9}%", value):
+        return -(-pods * int(value[:-1]) // 100)
+    return value if type(value) is int and 0 <= value < MAX_COUNT else 0
+
+
+def surge(strategy: str, rolling: str, default: object, *, of_copies: bool = False) -> Growth:
+    """Returns the pods, or the copies of all pods, that an update adds before it removes old ones, by maxSurge."""
+
+    def update(growing: Growing, spec: Section) -> Iterator[Grown]:
+        all_pods = sum(pods.replicas * pods.gpus for pods in growing.pods)
+        start, gpus = (growing.copies, all_pods) if of_copies else growing.replicas
+        value = spec.below(strategy, rolling).get("maxSurge")
+        if spec.below(strategy).get("type") != "Recreate":
+            path = (*spec.path, strategy, rolling)
+            hint = f"Write maxSurge: 0 and maxUnavailable: 1 in {written(path)}."
+            what, most = (
+                "the groups" if of_copies else "the pods",
+                start + added(default if value is None else value, start),
+            )
+            yield Grown((*path, "maxSurge"), start, most, gpus, what, DURING_UPDATE, hint, is_default=value is None)
+
+    return Growth((("spec", update),), by_default=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A kind of objects that a controller makes."""
+
+    kind: str
+    group: str
+    switch: tuple[str, ...] = ("spec", "suspend")
+    """Path that tells a live object to make no pods."""
+
+
+@dataclass(frozen=True, slots=True)
+class Makes:
+    """What controllers make of an object, besides its pods, and how both are found."""
+
+    objects: tuple[Made, ...] = ()
+    """Kinds of objects between the object and its pods."""
+    services: tuple[str, ...] = ()
+    """Names of Services, with {} for the name of the object and # for any number."""
+    name_labels: tuple[str, ...] = ()
+    """Labels of pods whose value is the name of the object."""
+    claims: str = ""
+    """Path of templates for PersistentVolumeClaims. The pods' claims are TEMPLATE-NAME-NUMBER."""
+    service: str = ""
+    """Path of the name of the Service that the object needs."""
+    pods_of: tuple[str, str] = ("", "")
+    """Kind, and pattern of the name, of owners that pods have although nobody reads these objects. {} is the name."""
+    is_scheduled: bool = False
+    """Whether a controller makes the first of these objects at the times that a schedule names."""
+    is_set: bool = False
+    """Whether Grove makes the pods for a set of the object's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Keys of an object from which others than KAI take queue or priority."""
+
+    queue: str = ""
+    """The annotation of the object from which its operator takes the queue of all pods."""
+
+
+Check = Callable[[Section], Iterator[Refused]]
+
+
+def is_count(number: object) -> TypeGuard[int]:
+    """Whether a value is a number of pods that a cluster could reach."""
+    return type(number) is int and 0 <= number < MAX_COUNT
+
+
+def schedule(section: Section) -> Iterator[Refused]:
+    """Checks schedule and timeZone, which operators read as the CronJob controller of Kubernetes does."""
+    for field, refused in (("schedule", times.schedule_refused), ("timeZone", times.zone_refused)):
+        text = section.get(field)
+        problem = refused(text) if isinstance(text, str) else None
+        if problem is not None:
+            yield Refused((*section.path, field), problem[0], problem[1], rule="invalid-value")
+
+
+def span(section: Section) -> Iterator[Refused]:
+    """Checks minReplicas and maxReplicas, fields of both Kubeflow's training operator and KubeRay."""
+    most = section.get("maxReplicas")
+    if section.exceeds("minReplicas", "maxReplicas") and most >= 0:  # a negative number is invalid by itself
+        message = f"{section.at('minReplicas')} is {section.get('minReplicas')}, more than maxReplicas, {most}"
+        yield section.refused(message, f"Write {most} or less, or raise maxReplicas.", "minReplicas")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusals:
+    """What the API server, an operator or KAI refuses in sections of a document."""
+
+    operator: tuple[tuple[str, Check], ...] = ()
+    """Checks of sections that always hold, each with the path of its sections."""
+    yaml: tuple[str, ...] = ()
+    """Paths of texts that must be mappings in YAML."""
+    kai: Callable[[Gathered, Section], Iterator[Refused]] | None = None
+    """What KAI's podgrouper refuses in a section."""
+    kai_at: str = SPEC
+    """Path of that section."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WorkloadKind:
+    """All that the tool knows of a kind. A page has every field: a fact that does not exist is said not to exist."""
+
+    recognition: Recognition
+    naming: Naming
+    fields: tuple[Field, ...]
+    pods: tuple[Pods, ...]
+    pod_rules: PodRules
+    gang: Grouping
+    start: Start
+    filled_in: FilledIn
+    stop: Stop
+    changes: tuple[Fixed, ...]
+    growth: Growth
+    makes: Makes
+    marks: Marks
+    refusals: Refusals
+    is_declared: bool = False
+    """Whether the Config or a Karta declares the kind, so that a document may contradict the declaration."""
+
+
+_SUSPENDED_BY = ("spec.suspend", "spec.paused", "spec.runPolicy.suspend")
+"""Fields that suspend objects of most kinds."""
+
+
+def declared(recognition: Recognition, pods: tuple[Pods, ...], gang: Grouping) -> WorkloadKind:
+    """Returns the page of a kind of which only its pods and its PodGroups are known."""
+    return WorkloadKind(
+        recognition=recognition,
+        naming=UNBOUNDED,
+        fields=(),
+        pods=pods,
+        pod_rules=ANY_PODS,
+        gang=gang,
+        start=ALL_AT_ONCE,
+        filled_in=FilledIn(),
+        stop=Stop(switch=("spec", "suspend"), suspended_by=_SUSPENDED_BY, deletes_itself=never_deleted),
+        changes=(),
+        growth=Growth(),
+        makes=Makes(),
+        marks=Marks(),
+        refusals=Refusals(),
+        is_declared=True,
+    )
+
+
+_PATHS = (
+    *("path", "default", "at_most", "factor", "least", "paused", "unless", "within", "completions", "instead", "job"),
+    *("jobs", "beside", "beside_where"),
+)
+
+
+def embedded(page: WorkloadKind, at: str) -> WorkloadKind:
+    """Returns the page of a kind whose spec stands at another path, in an object that embeds it: its pods, its growth,
+    and what is filled in and refused come along.
+    """
+
+    def moved(path: str) -> str:
+        return f"{at}{path.removeprefix(SPEC)}" if path.partition(".")[0] == SPEC else path
+
+    def of_pods(pods: Pods) -> Pods:
+        count, most = (" ".join(map(moved, paths.split())) for paths in (pods.count, pods.most))
+        indexed = (moved(pods.indexed[0]), pods.indexed[1])
+        metadata = None if pods.metadata is None else moved(pods.metadata)
+        found: Any = {name: moved(getattr(pods, name)) for name in _PATHS}
+        return replace(pods, **found, count=count, most=most, indexed=indexed, metadata=metadata)
+
+    growth, refusals, rules = page.growth, page.refusals, page.pod_rules
+    return replace(
+        page,
+        fields=tuple(replace(field, path=moved(field.path)) for field in page.fields),
+        pods=tuple(map(of_pods, page.pods)),
+        pod_rules=replace(rules, selector=moved(rules.selector), defaults_at=moved(rules.defaults_at)),
+        filled_in=replace(page.filled_in, at=moved(page.filled_in.at)),
+        growth=replace(growth, rows=tuple((moved(path), function) for path, function in growth.rows)),
+        refusals=Refusals(
+            tuple((moved(path), check) for path, check in refusals.operator),
+            tuple(map(moved, refusals.yaml)),
+            refusals.kai,
+            moved(refusals.kai_at),
+        ),
+    )

@@ -1,0 +1,49 @@
+"""Describes KubeRay's RayCronJob, which embeds a RayJob. Source: KubeRay 1.7, raycronjob_controller.go. It copies no
+label and no annotation to its RayJobs. KAI 0.17 groups these: its podgrouper may not read RayCronJobs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kubectl_tas.kinds import page, ray, rayjob
+from kubectl_tas.kinds.section import Section
+
+_AT = "spec.jobTemplate"
+_JOB = page.embedded(rayjob.PAGE, _AT)
+
+
+def _overlapping_runs(growing: page.Growing, spec: Section) -> Iterator[page.Grown]:
+    """Yields the runs: the controller starts each at its time, whether the one before it has ended or not."""
+    if spec.get("suspend") is not True:
+        hint = "Leave more time between two runs than one takes, and waive the rule."
+        yield page.Grown((*spec.path, "schedule"), 1, None, growing.gpus, "the runs", " at a time", hint)
+
+
+PAGE = replace(
+    _JOB,
+    recognition=page.Recognition("RayCronJob", ("ray.io/v1",), operator=ray.OPERATOR),
+    naming=page.Naming(longest=36, why="KubeRay adds the minute of a run, and the RayCluster's suffix"),
+    fields=(
+        *_JOB.fields,
+        page.Field("spec", "Settings of the RayCronJob.", is_required=True),
+        page.Field(_AT, "The spec of the RayJobs.", is_required=True),
+    ),
+    gang=replace(
+        ray.grouping("spec", "jobTemplate", "rayClusterSpec"),
+        named_by=("", "the number of the run and its UID, one for each run"),
+        name_middle="(-[0-9]+)?",
+        placed_at=(),
+        not_owned="all its runs would join one PodGroup",
+    ),
+    stop=page.Stop(
+        switch=("spec", "suspend"),
+        suspended_by=("spec.suspend", f"{_AT}.suspend", f"{_AT}.rayClusterSpec.suspend"),
+        deletes_itself=page.never_deleted,
+    ),
+    changes=(),  # the next run has all changes
+    growth=page.Growth((*_JOB.growth.rows, ("spec", _overlapping_runs))),
+    makes=page.Makes((page.Made("RayJob", "ray.io"), *_JOB.makes.objects), is_scheduled=True),
+    refusals=replace(_JOB.refusals, operator=(*_JOB.refusals.operator, ("spec", page.schedule))),
+)

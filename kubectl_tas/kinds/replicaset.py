@@ -1,0 +1,27 @@
+"""Describes the ReplicaSet of Kubernetes. Source: Kubernetes 1.35, pkg/apis/apps."""
+
+from __future__ import annotations
+
+from kubectl_tas.kinds import page
+from kubectl_tas.kinds.grouping import Grouping, first_pod
+from kubectl_tas.kinds.replicated import FIELDS, PODS
+
+PAGE = page.WorkloadKind(
+    recognition=page.Recognition("ReplicaSet", ("apps/v1",), operator=""),
+    naming=page.UNBOUNDED,
+    fields=FIELDS,
+    pods=PODS,
+    pod_rules=page.ANY_PODS,
+    gang=Grouping(first_pod),
+    start=page.ALL_AT_ONCE,
+    filled_in=page.FilledIn(),
+    stop=page.Stop(switch=("spec", "replicas"), suspended_by=(), deletes_itself=page.never_deleted),
+    changes=(
+        page.Fixed(page.Effect.REFUSED, page.paths("spec.selector"), page.SERVER),
+        page.Fixed(page.Effect.KEPT, page.TEMPLATE, "the ReplicaSet"),
+    ),
+    growth=page.Growth(),
+    makes=page.Makes(),
+    marks=page.Marks(),
+    refusals=page.Refusals(),
+)

@@ -1,0 +1,24 @@
+"""Describes the ReplicationController of Kubernetes, which KAI may not read. Source: Kubernetes 1.35, pkg/apis/core."""
+
+from __future__ import annotations
+
+from kubectl_tas.kinds import page
+from kubectl_tas.kinds.grouping import Grouping, first_pod
+from kubectl_tas.kinds.replicated import FIELDS, PODS
+
+PAGE = page.WorkloadKind(
+    recognition=page.Recognition("ReplicationController", ("v1",), operator=""),
+    naming=page.UNBOUNDED,
+    fields=FIELDS,
+    pods=PODS,
+    pod_rules=page.ANY_PODS,
+    gang=Grouping(first_pod, one_pod_group=False, has_plugin=False),
+    start=page.ALL_AT_ONCE,
+    filled_in=page.FilledIn(),
+    stop=page.Stop(switch=("spec", "replicas"), suspended_by=(), deletes_itself=page.never_deleted),
+    changes=(page.Fixed(page.Effect.KEPT, page.TEMPLATE, "the ReplicationController"),),
+    growth=page.Growth(),
+    makes=page.Makes(),
+    marks=page.Marks(),
+    refusals=page.Refusals(),
+)

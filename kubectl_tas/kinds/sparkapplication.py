@@ -1,0 +1,39 @@
+"""Describes the SparkApplication. Sources: spark-operator 2.3, ``SparkPodSpec``; Spark 3.5; KAI's spark_grouper.go."""
+
+from __future__ import annotations
+
+from kubectl_tas.kinds import page
+from kubectl_tas.kinds.grouping import Grouping, first_pod
+
+OPERATOR = "spark-operator"
+PAGE = page.WorkloadKind(
+    recognition=page.Recognition("SparkApplication", ("sparkoperator.k8s.io/v1beta2",), OPERATOR),
+    naming=page.UNBOUNDED,
+    fields=(),
+    pods=(
+        page.Pods("spec.driver", is_optional=True, form="podforms:SparkPod"),
+        page.Pods(
+            "spec.executor",
+            "spec.executor.instances",
+            # Spark starts with initialExecutors whatever the maximum is (ExecutorAllocationManager of Spark 3.5)
+            most=" ".join(f"spec.dynamicAllocation.{name}Executors" for name in ("max", "min", "initial")),
+            is_optional=True,
+            form="podforms:SparkPod",
+        ),
+    ),
+    pod_rules=page.ANY_PODS,
+    gang=Grouping(
+        first_pod,
+        named_by=("spark", "the digits of the ID that Spark gives the application"),
+        placed_at=("spec", "driver", "annotations"),
+        has_plugin=False,
+    ),
+    start=page.ALL_AT_ONCE,
+    filled_in=page.FilledIn(),
+    stop=page.Stop(switch=("spec", "suspend"), suspended_by=("spec.suspend",), deletes_itself=page.never_deleted),
+    changes=(page.Fixed(page.Effect.RESTARTED, page.paths("spec"), "the Spark operator"),),
+    growth=page.Growth(),
+    makes=page.Makes(pods_of=("Pod", "{}-driver")),  # Spark's driver makes the executors
+    marks=page.Marks(),
+    refusals=page.Refusals(),
+)

@@ -1,0 +1,62 @@
+"""Describes Kubeflow Trainer's TrainJob, whose pods come from a runtime. Sources: Trainer 2.3, trainjob_types.go; KAI's
+skiptopowner.go.
+"""
+
+from __future__ import annotations
+
+from kubectl_tas.kinds import page
+from kubectl_tas.kinds.grouping import Grouping, every_pod
+
+_TRAINER = "spec.trainer"
+PAGE = page.WorkloadKind(
+    recognition=page.Recognition("TrainJob", ("trainer.kubeflow.org/v1alpha1",), operator="trainer"),
+    naming=page.UNBOUNDED,
+    fields=(
+        page.Field("spec", "Settings of the training.", is_required=True),
+        page.Field(_TRAINER, "Trainer settings.", "trainer"),
+        page.Field(f"{_TRAINER}.numNodes", "Number of pods. The default comes from the runtime.", "positive"),
+        page.Field("spec.labels", "Labels of the objects that the controller creates.", "labels"),
+    ),
+    pods=(
+        page.Pods(
+            _TRAINER, f"{_TRAINER}.numNodes", name="node", metadata=f"{_TRAINER}.metadata", form="podforms:Trainer"
+        ),
+    ),
+    pod_rules=page.ANY_PODS,
+    gang=Grouping(
+        every_pod,
+        templates_elsewhere=True,
+        not_owned="it has no pod template to mark",
+        segment_template="Remove it: the pod template of a TrainJob is in its runtime.",
+    ),
+    start=page.ALL_AT_ONCE,
+    filled_in=page.FilledIn(),
+    stop=page.Stop(switch=("spec", "suspend"), suspended_by=("spec.suspend",), deletes_itself=page.never_deleted),
+    changes=(
+        page.Fixed(
+            page.Effect.REFUSED,
+            page.paths("runtimeRef", "initializer", "trainer", "activeDeadlineSeconds", "managedBy", below="spec"),
+            "a rule of its CRD",  # before 2.3 all but runtimeRef and managedBy is applied, and does nothing
+        ),
+        page.Fixed(
+            page.Effect.REFUSED,
+            page.paths("spec.runtimePatches", "spec.podTemplateOverrides"),
+            "Kubeflow Trainer's webhook",
+            only=page.unless(page.either_suspended),
+        ),
+        page.Fixed(
+            page.Effect.KEPT,
+            page.paths("spec.labels", "spec.annotations"),
+            "Kubeflow Trainer",
+            only=page.unless(page.either_suspended),
+        ),
+    ),
+    growth=page.Growth(),
+    makes=page.Makes(
+        (page.Made("JobSet", "jobset.x-k8s.io"), page.Made("Job", "batch")),
+        services=("{}",),
+        name_labels=("jobset.sigs.k8s.io/jobset-name",),
+    ),
+    marks=page.Marks(),
+    refusals=page.Refusals(),
+)
