@@ -221,8 +221,8 @@ def check_gpu_requests(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _outside_of_pods(item: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:
-    """Reports accelerators, resource claims and annotations for GPUs outside of the pods that the tool counts.
-    Operators add them to pods or make further pods of them, and no table of the tool says how many.
+    """Reports accelerators and resource claims outside of the pods that the tool counts. Operators add them to pods or
+    make further pods of them, and no table of the tool says how many.
     """
     origin = item.declared.origin
     if group_of(item.declared.spec.apiVersion) in ("", "apps", "batch"):  # an API server knows all their fields
@@ -246,12 +246,6 @@ def _outside_of_pods(item: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]
                     message = f"{name} in {dotted((*path, key))} is not counted: no pod template has it"
                     place = origin.locate((*path, key, part, name), key=True)
                     yield Diagnostic(GPUS_UNKNOWN, message, place, hint="Ask for it in a container of a pod template.")
-            elif key == "annotations" and path != ("metadata",) and (key, holder) not in counted:
-                for name in value if isinstance(value, dict) else ():
-                    if name in gpus.ANNOTATIONS or gpus.is_counted(str(name)):
-                        message = f"{name} in {dotted((*path, key))} is not counted: no pod template has it"
-                        place = origin.locate((*path, key, name), key=True)
-                        yield Diagnostic(GPUS_UNKNOWN, message, place, hint="Write it in a pod template.")
             if isinstance(value, dict | list):
                 waiting.append(((*path, key), f"{holder}.{key}" if holder else str(key), value))
 
@@ -261,19 +255,13 @@ def _holders(item: FleetWorkload | SubmittedSet) -> Iterator[tuple[str, str]]:
     places: list[tuple[KeyPath, Sequence[str]]]
     if isinstance(item, SubmittedSet):
         places = [((*clique.path, "spec", "podSpec"), _OF_POD_SPEC) for clique in item.set.cliques]
-        annotated = [clique.path for clique in item.set.cliques]
     else:
         places = [(pods.path, pods.holders) for pods in item.templates]
         places += [(pods.beside, ("",)) for pods in item.templates]
-        annotated = [path for pods in item.templates for path in (pods.metadata_path, *(pods.job or ())[:1])]
     for path, holders in places:
+        above = "".join("[]" if isinstance(step, int) else f".{step}" for step in path)
         for holder in holders:
-            yield from ((key, f"{_without_indices(path)}.{holder}".strip(".")) for key in _REQUESTS)
-    yield from (("annotations", _without_indices(path)) for path in annotated)
-
-
-def _without_indices(path: KeyPath) -> str:
-    return "".join("[]" if isinstance(step, int) else f".{step}" for step in path).strip(".")
+            yield from ((key, f"{above}.{holder}".strip(".")) for key in _REQUESTS)
 
 
 def _accelerators(resources: object) -> Iterator[tuple[str, str]]:
